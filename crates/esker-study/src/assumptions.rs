@@ -75,9 +75,9 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
     ];
     if settings.hybrids {
         all.push(assumption(
-            "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever is \
-            hot, and the other half is free for what is. What is hot in the trace stays hot: the policy moves nothing \
-            back to make room."
+            "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever \
+            is hot, and the other half is free for what is. What is hot in the trace stays hot: the policy moves \
+            nothing back to make room."
                 .into(),
             "--hybrids; `hybrid` in an experiment file",
         ));

@@ -24,8 +24,8 @@ const REQUESTS_A_MOVE: u64 = 4;
 /// The share of requests that budgets for the 99th percentile leave out.
 const LEFT_OUT: u64 = 100;
 
-/// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace, if
-/// the hour reaches that far. Before, the policy may not have settled.
+/// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace,
+/// if the hour reaches that far. Before, the policy may not have settled.
 pub(crate) fn judged_from(workload: &StudyWorkload, from: Nanos, to: Nanos) -> Nanos {
     let late = usize::try_from(early(workload)).ok().and_then(|early| workload.arrivals().nth(early));
     late.map_or(from, |(at, _)| if at < to { at.max(from) } else { from })
@@ -42,8 +42,8 @@ pub(crate) fn moved(report: &Report) -> HybridResults {
     HybridResults { moved_extents: placement(report).0, ..HybridResults::default() }
 }
 
-/// Looks at the last quarter of the requests of a measured run that ended with `report`: by replaying the other three on
-/// the design as it is before the trace, which is how the run began. The policy has settled if fewer requests made
+/// Looks at the last quarter of the requests of a measured run that ended with `report`: by replaying the other three
+/// on the design as it is before the trace, which is how the run began. The policy has settled if fewer requests made
 /// extents move in that quarter than could be seen in a 99th percentile.
 pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, Late), StudyError> {
     let load = Load::AS_TRACED;

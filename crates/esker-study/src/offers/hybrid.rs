@@ -1,8 +1,8 @@
 //! Hybrids: flash of one product and disks of one product as one volume, run by the placement engine.
 //!
-//! Disks hold the data, as many as these ask for. Flash comes on top and adds no capacity: as many places as it has stay
-//! free, so that what is hot finds room there, and what moves leaves room behind. A policy that moves what is used to
-//! where it is answered faster does the rest.
+//! Disks hold the data, as many as these ask for. Flash comes on top and adds no capacity: as many places as it has
+//! stay free, so that what is hot finds room there. A policy that moves what is used to where it is answered faster
+//! does the rest.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::StudyError;
 pub(crate) const POLICY: &str = "migration";
 /// No more flash drives than this are part of a hybrid.
 const FLASH_MAX: u32 = 4;
-/// Extents are as small as the map allows, and no smaller than this: a disk takes about as long to read them as to seek.
+/// Extents are as small as the map allows, but no smaller than this: smaller ones would need many more moves.
 const EXTENT_MIN: u64 = 128 << 10;
 /// Touched areas are known by the MiB, so that larger extents would have less to move than in truth.
 const EXTENT_MAX: u64 = 1 << 20;
@@ -70,7 +70,9 @@ pub(super) fn offers<'a>(
     let mut offers = Vec::new();
     for product in products.iter().filter(device).filter(|product| product.kind == "ssd") {
         for &on_sale in &product.capacities {
-            let least = |count: u32| owned_cost(product, on_sale.bytes, count * copies, 0.0, pricing.running).total;
+            let least = |count: u32| {
+                owned_cost(product, on_sale.bytes, count.saturating_mul(copies), 0.0, pricing.running).total
+            };
             // So many hold all the data without a disk. A hybrid with as many of them is dearer and no faster, and one
             // with fewer is of use only if it is cheaper.
             let alone = capacity.div_ceil(on_sale.bytes.0.max(1)).max(1);
@@ -109,7 +111,8 @@ fn disks<'a>(
     pricing: &Pricing<'_>,
 ) -> Result<Vec<Disks<'a>>, StudyError> {
     let cost = |disks: &Disks<'_>| {
-        owned_cost(disks.product, disks.capacity.bytes, disks.count * copies, 0.0, pricing.running).total
+        let count = disks.count.saturating_mul(copies);
+        owned_cost(disks.product, disks.capacity.bytes, count, 0.0, pricing.running).total
     };
     let mut alike: BTreeMap<String, Disks<'a>> = BTreeMap::new();
     for product in products.filter(|product| product.kind == "hdd") {
@@ -153,8 +156,8 @@ fn share_at_first(offer: &Offer<'_>, disks: &Disks<'_>) -> f64 {
 /// Makes the design of a hybrid for `active` bytes of touched data.
 ///
 /// Of these, the flash has at first what its share of all data is, and then room for as many more as half of it has, as
-/// full as `utilisation` says: the cold data that fill the other half are not simulated. Disks are simulated as they are,
-/// but of their addresses only the first: touched data lie side by side, as on every simulated disk.
+/// full as `utilisation` says: the cold data that fill the other half are not simulated. Disks are simulated as they
+/// are, but of their addresses only the first: touched data lie side by side, as on every simulated disk.
 pub(super) fn design(
     offer: &Offer<'_>,
     disks: &Disks<'_>,

@@ -27,8 +27,8 @@ const LOOKS_MAX: usize = 64;
 /// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first.
 const MUCH_CHEAPER: f64 = 1.5;
 
-/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, and the disks
-/// of hybrids, by product and capacity.
+/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, and the
+/// disks of hybrids, by product and capacity.
 pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>);
 
 fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
