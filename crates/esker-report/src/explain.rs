@@ -1,7 +1,9 @@
 //! One design of a study, step by step: from the data to the capacity, the price, the budgets and the life.
 
 use esker_core::words;
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Need, StudyReport, WorkloadStudy};
+use esker_results::study::{
+    Budgets, Candidate, CandidateOutcome, HybridPart, HybridResults, Need, StudyReport, WorkloadStudy,
+};
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
 pub fn explain(study: &StudyReport, name: &str) -> Option<String> {
@@ -76,6 +78,21 @@ impl Page {
             words::percent(need.fill_limit),
             bytes(need.capacity_bytes)
         ));
+        if let Some(hybrid) = &candidate.hybrid {
+            let HybridPart { capacity_on_sale_bytes: each, count, .. } = &hybrid.disks;
+            let all = each.saturating_mul(u64::from(*count));
+            self.step(&format!(
+                "{count} x {} = {}, or {}, on disks",
+                words::on_sale(*each),
+                words::on_sale(all),
+                bytes(all)
+            ));
+            self.step(&format!(
+                "{} x {} of flash on top: as much of all devices stays free, so that extents can move",
+                hybrid.flash.count,
+                words::on_sale(hybrid.flash.capacity_on_sale_bytes),
+            ));
+        }
         if let (Some(each), Some(count)) = (candidate.capacity_on_sale_bytes, candidate.count) {
             let all = each.saturating_mul(count.into());
             self.step(&format!("{count} x {} = {}, or {}", words::on_sale(each), words::on_sale(all), bytes(all)));
@@ -88,7 +105,12 @@ impl Page {
         let currency = &cost.currency;
         let years = words::years(budgets.years);
         let count = candidate.count.unwrap_or(1).max(1);
-        if cost.purchase > 0.0 {
+        if let Some(HybridResults { flash, disks, .. }) = &candidate.hybrid {
+            for HybridPart { product, count, purchase, .. } in [flash, disks] {
+                let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
+                self.step(&format!("{}: {count} x {each} {currency} = {all} {currency} to buy", product.title));
+            }
+        } else if cost.purchase > 0.0 {
             let (each, all) = (words::money(cost.purchase / f64::from(count)), words::money(cost.purchase));
             self.step(&format!("{count} x {each} {currency} = {all} {currency} to buy"));
         }
@@ -181,7 +203,8 @@ impl Page {
         self.section("Life of the flash");
         self.step(&endurance.basis);
         if let Some(bytes) = endurance.host_bytes_per_day {
-            self.step(&format!("the trace writes {} a day at its mean rate", words::bytes(bytes)));
+            let what = if candidate.hybrid.is_some() { "the flash takes" } else { "the trace writes" };
+            self.step(&format!("{what} {} a day at its mean rate", words::bytes(bytes)));
         }
         if let Some(amplification) = endurance.write_amplification {
             self.step(&format!("write amplification: {}", words::amplification(Some(amplification))));

@@ -9,7 +9,7 @@ use esker_results::study::Assumption;
 /// Returns the assumptions, most consequential first.
 pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
     let assumption = |text: String, change: &str| Assumption { text, change: change.into() };
-    vec![
+    let mut all = vec![
         assumption(
             format!(
                 "Of each flash design a part is simulated that is just large enough for the data touched by the trace \
@@ -72,7 +72,17 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "--copies",
         ),
         assumption(min_note(), "an experiment file"),
-    ]
+    ];
+    if settings.hybrids {
+        all.push(assumption(
+            "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever \
+            is hot, and the other half is free for what is. What is hot in the trace stays hot: the policy moves \
+            nothing back to make room."
+                .into(),
+            "--hybrids; `hybrid` in an experiment file",
+        ));
+    }
+    all
 }
 
 fn origin(source: Option<&str>) -> String {

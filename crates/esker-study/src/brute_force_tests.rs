@@ -29,6 +29,7 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
         in_use: Vec::new(),
         market,
         consumer: false,
+        hybrids: false,
         data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
         utilisation: Ratio::percent(85),
         thorough: false,
@@ -46,7 +47,7 @@ fn part(names: &[&str], capacities: usize) -> Catalogue {
 }
 
 /// Compares what is recommended with what simulating every offer of up to `count_max` devices finds.
-fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
+pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();

@@ -34,6 +34,8 @@ pub(crate) struct FlashOnSale {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     host_bytes_per_day: Option<f64>,
+    /// Length of the trace, if it tells how much is written a day.
+    seconds: Option<f64>,
     /// Whether the trace is too short to tell how much is written a day.
     short: bool,
     growth_per_year: f64,
@@ -46,7 +48,12 @@ impl Demand {
         let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times() && seconds > 0.0);
         let host_bytes_per_day = duration.map(|seconds| workload.profile.write_bytes as f64 / seconds * 86_400.0);
         let short = duration.is_some_and(|seconds| seconds < SHORT);
-        Self { host_bytes_per_day, short, growth_per_year, years }
+        Self { host_bytes_per_day, seconds: duration, short, growth_per_year, years }
+    }
+
+    /// The same for flash that in the time of the trace takes so many bytes.
+    fn of_flash(&self, bytes: f64) -> Self {
+        Self { host_bytes_per_day: self.seconds.map(|seconds| bytes / seconds * 86_400.0), ..*self }
     }
 
     /// Host bytes a day on average over the budgeted years: the least and the most that the trace allows for.
@@ -66,13 +73,37 @@ pub(crate) struct Wearing {
     rated_cycles: u64,
     /// Bytes of whole pages that a host byte costs before amplification: partial pages cost whole programs.
     page_bytes_per_byte: f64,
+    /// Of a hybrid, bytes of whole pages that its flash takes in the time of the trace, moved extents included: they
+    /// count instead of those of the host.
+    on_flash: Option<f64>,
 }
 
-/// Finds write amplification after the measured run. `devices` has the results of that run.
+/// What the flash of a hybrid took in the last quarter of the requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    /// Pages written to it.
+    pub(crate) pages: u64,
+    /// Bytes of the extents that moved in the whole run.
+    pub(crate) moved_bytes: u64,
+}
+
+impl Late {
+    /// Pages that the flash takes each time that the trace repeats, of `all` that were written in the run. What moves
+    /// there at first does so once. What is written for good is at least what is left without any moves, and four times
+    /// what the last quarter writes if that is more.
+    fn pages_of_trace(&self, all: u64, page_bytes: f64) -> f64 {
+        let without_moves = all as f64 - self.moved_bytes as f64 / page_bytes.max(1.0);
+        without_moves.max(4.0 * self.pages as f64).min(all as f64)
+    }
+}
+
+/// Finds write amplification after the measured run. `devices` has the results of that run. `late` is what the flash of
+/// a hybrid took in the last quarter of it.
 pub(crate) fn wearing(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,
     devices: &BTreeMap<String, DeviceReport>,
+    late: Option<&Late>,
     hooks: &Hooks<'_>,
 ) -> Result<Wearing, StudyError> {
     let drives: Vec<&FlashReport> = devices.values().filter_map(|device| device.flash.as_ref()).collect();
@@ -85,11 +116,20 @@ pub(crate) fn wearing(
     let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
     let host_pages: u64 = drives.iter().map(|drive| drive.pages.host).sum();
     let page_writes: u64 = drives.iter().map(|drive| drive.host_page_writes).sum();
-    let page_bytes = capacity.0 as f64 / host_pages.max(1) as f64;
+    let sold: u64 = match late {
+        Some(_) => devices.values().filter(|device| device.flash.is_some()).map(|device| device.capacity_bytes).sum(),
+        None => capacity.0,
+    };
+    let page_bytes = sold as f64 / host_pages.max(1) as f64;
+    let on_flash = late.map(|late| page_bytes * late.pages_of_trace(page_writes, page_bytes));
     Ok(Wearing {
         random: drive.precondition.as_ref().map_or(1.0, |precondition| precondition.write_amplification).max(1.0),
         rated_cycles: drive.endurance_cycles,
-        page_bytes_per_byte: page_writes as f64 * page_bytes / workload.profile.write_bytes.max(1) as f64,
+        page_bytes_per_byte: match on_flash {
+            Some(_) => 1.0,
+            None => page_writes as f64 * page_bytes / workload.profile.write_bytes.max(1) as f64,
+        },
+        on_flash,
         settled,
         settings,
     })
@@ -97,7 +137,9 @@ pub(crate) fn wearing(
 
 /// Judges the life of drives on sale.
 pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
-    let Wearing { settled, random, rated_cycles, .. } = wearing;
+    let Wearing { settled, random, rated_cycles, on_flash, .. } = wearing;
+    let of_flash = on_flash.map(|bytes| demand.of_flash(bytes));
+    let demand = of_flash.as_ref().unwrap_or(demand);
     let nothing = settled.outcome == Settling::NothingWritten;
     let measured = settled.write_amplification.filter(|&amplification| amplification > 0.0);
     let judged = nothing || settled.outcome.may_be_judged() && measured.is_some();

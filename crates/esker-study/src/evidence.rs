@@ -42,13 +42,19 @@ pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>)
         }
         Some(_) => Grade::High,
     };
-    if let Some(product) = recommended.and_then(|candidate| candidate.product.as_ref())
-        && !product.assumed.is_empty()
-    {
+    let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
+    let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
+    if assumed.is_some() || hybrid {
         grade = match grade {
             Grade::High => Grade::Medium,
             Grade::Medium | Grade::Low => Grade::Low,
         };
+    }
+    if hybrid {
+        reasons
+            .push("A hybrid is judged as if what is hot in the trace stayed hot: nothing moves back to disks.".into());
+    }
+    if let Some(product) = assumed {
         reasons.push(format!("Of the {}, assumed: {}.", product.title, product.assumed.join("; ")));
     }
     Evidence { kind: "trace".into(), grade, reasons }

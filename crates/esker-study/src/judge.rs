@@ -1,7 +1,7 @@
 //! Whether a design keeps the budgets.
 
 use esker_core::words;
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Judgement};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Judgement, PolicySettled};
 
 use crate::choose::{Contender, Keeps, Life, NOISE};
 
@@ -26,6 +26,8 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
             judgement.reasons.push(life_reason(candidate, budgets));
         }
     }
+    let unsettled = unsettled(candidate);
+    judgement.reasons.extend(unsettled.clone());
     if let Some(limit) = budgets.devices {
         judgement.devices = Some(candidate.device_count <= limit);
         if candidate.device_count > limit {
@@ -37,12 +39,25 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     let missed = missed(judgement.p99, close_p99)
         || missed(judgement.headroom, close_load)
         || missed(judgement.utilisation, false)
-        || missed(judgement.devices, false);
+        || missed(judgement.devices, false)
+        || unsettled.is_some();
     judgement.close = !missed && (close_p99 || close_load);
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.years, judgement.devices];
     let carries = candidate.grown.is_none_or(|grown| grown.keeps_up);
-    judgement.keeps_budgets = served && carries && kept.iter().all(|kept| kept.unwrap_or(true));
+    judgement.keeps_budgets = served && carries && unsettled.is_none() && kept.iter().all(|kept| kept.unwrap_or(true));
     judgement
+}
+
+/// Why a hybrid cannot be judged, if its policy had not settled by the end of the trace.
+fn unsettled(candidate: &Candidate) -> Option<String> {
+    let PolicySettled { late_moves, late_moves_max, settled } = candidate.hybrid.as_ref()?.settled?;
+    (!settled).then(|| {
+        format!(
+            "its policy had not settled: {} extents moved in the last quarter of the trace, {} may",
+            words::count(late_moves),
+            words::count(late_moves_max)
+        )
+    })
 }
 
 /// Judges the 99th percentile. Returns whether it is so close to the budget that chance decides.
@@ -143,6 +158,7 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.devices];
     let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
         _ if served && judgement.close => Keeps::Close,
+        _ if unsettled(candidate).is_some() => Keeps::No,
         true => Keeps::Yes,
         false => Keeps::No,
     };
@@ -150,10 +166,18 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
         cost: candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total),
         keeps,
         life,
-        capacity: candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count.unwrap_or(1)),
+        capacity: capacity(candidate),
         parts: candidate.device_count,
         p99_us,
         missed: missed(candidate, budgets, served),
+    }
+}
+
+/// Capacity on sale of all devices; of a hybrid, what its volumes offer.
+fn capacity(candidate: &Candidate) -> u64 {
+    match &candidate.hybrid {
+        Some(hybrid) => hybrid.capacity_bytes,
+        None => candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count.unwrap_or(1)),
     }
 }
 

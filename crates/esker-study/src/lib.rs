@@ -10,7 +10,10 @@ mod choose;
 mod curve;
 mod endurance;
 mod evidence;
+#[cfg(test)]
+mod hybrid_tests;
 mod judge;
+mod layer;
 mod lifetime;
 mod load;
 mod misalignment;
@@ -23,6 +26,7 @@ mod run;
 mod search;
 #[cfg(test)]
 mod seeds_tests;
+mod settling;
 mod simulate;
 mod strain;
 mod stretch;
@@ -44,8 +48,7 @@ pub use need::DataSettings;
 pub use offers::InUse;
 
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Misalignment, ReplayMode, ReplaySummary, STUDY_SCHEMA, SlowStretch,
-    StudyReport, WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Misalignment, STUDY_SCHEMA, SlowStretch, StudyReport, WorkloadStudy,
 };
 use load::StudyWorkload;
 use offers::{Bounds, Offer};
@@ -72,6 +75,8 @@ pub struct StudySettings {
     pub market: Market,
     /// Whether drives for desktops may be recommended.
     pub consumer: bool,
+    /// Whether hybrids of flash and disks are offered, too.
+    pub hybrids: bool,
     /// What has to be stored.
     pub data: DataSettings,
     /// For how long devices run, and what electricity costs.
@@ -280,7 +285,7 @@ fn study_workload(
     task.tell("drawing the miss-ratio curve");
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
     let misalignments = misalignments(&task, &markets)?;
-    let replay = replay_summary(workload);
+    let replay = load::replay_summary(workload);
     let evidence =
         evidence::evidence(workload.profile.duration_s.filter(|_| timed), markets.first().and_then(Found::recommended));
     let verdict = verdict::verdict(&verdict::Facts {
@@ -356,7 +361,10 @@ fn slowest(task: &Task<'_>, markets: &[Found]) -> Result<Option<SlowStretch>, St
 /// flash, the first drive that served everything.
 fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
     let found = markets.first()?;
-    let served = |tried: &&Tried| tried.design.flash.is_some() && tried.candidate.outcome == CandidateOutcome::Served;
+    let served = |tried: &&Tried| {
+        let is_flash = tried.design.flash.is_some() && !tried.design.is_hybrid();
+        is_flash && tried.candidate.outcome == CandidateOutcome::Served
+    };
     let recommended = found.choice.recommended.map(|n| &found.tried[n]).filter(served);
     recommended.or_else(|| found.tried.iter().find(served))
 }
@@ -374,23 +382,4 @@ fn misalignments(task: &Task<'_>, markets: &[Found]) -> Result<Vec<Misalignment>
         }
     }
     Ok(found)
-}
-
-fn replay_summary(workload: &StudyWorkload) -> ReplaySummary {
-    if workload.has_times() {
-        ReplaySummary {
-            mode: ReplayMode::Open,
-            queue_depth: None,
-            reason: "Requests arrive at the times of the trace.".into(),
-        }
-    } else {
-        ReplaySummary {
-            mode: ReplayMode::Closed,
-            queue_depth: Some(simulate::CLOSED_DEPTH.get()),
-            reason: format!(
-                "The trace has no times: it was replayed closed loop, always {} requests under way.",
-                simulate::CLOSED_DEPTH
-            ),
-        }
-    }
 }

@@ -7,7 +7,7 @@ use esker_results::study::{Budgets, Measured, Need};
 use crate::busy::Busy;
 use crate::endurance::Demand;
 use crate::load::StudyWorkload;
-use crate::offers::{Bounds, Offer, Wanted};
+use crate::offers::{Bounds, Offer, Pricing, Wanted};
 use crate::strain::Limits;
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, budgets, need, offers};
@@ -85,6 +85,7 @@ impl Prepared {
             workload,
             stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
             utilisation: self.budgets.utilisation.unwrap_or(1.0),
+            hybrids: settings.hybrids.then_some(Pricing { running: &settings.running, consumer: settings.consumer }),
         };
         offers::offers(&settings.catalogue, &settings.in_use, &wanted)
     }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
-use esker_core::{Bytes, Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
+use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{
     BeyondCapacity, Experiment, OneOrMore, RunMeasurements, RunSettings, SettleSettings, Slowest, Watch,
@@ -13,17 +13,19 @@ use esker_trace::ReadOptions;
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
+use crate::choose::NOISE;
 use crate::endurance::{self, Wearing};
 use crate::judge::judge;
+use crate::layer;
 use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
+use crate::settling;
 use crate::strain::{Limits, Search, Strain, Stretches, headroom, strain};
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings};
 use esker_results::study::{
     BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
-    TranslationLayer,
 };
 
 /// Requests under way in closed-loop replay.
@@ -68,8 +70,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     candidate.capacity_bytes = run.device.capacity().0;
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
-    candidate.translation_layer =
-        design.flash.and_then(|flash| translation_layer(&candidate.config, flash.raw, &run, &report));
+    candidate.translation_layer = layer::of(design, &candidate.config, &run, &report);
+    candidate.hybrid = design.is_hybrid().then(|| settling::moved(&report));
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
         ReplayEnd::Complete => {
@@ -93,15 +95,22 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     }
     let mut wearing = None;
     if candidate.outcome == CandidateOutcome::Served {
-        candidate.busy = run.busy.as_ref().map(|statistics| BusyResults {
+        // That of a hybrid is known when its policy has settled.
+        let busy = run.busy.as_ref().filter(|_| !design.is_hybrid());
+        candidate.busy = busy.map(|statistics| BusyResults {
             response_time: LatencySummary::of(&statistics.response()),
             ..BusyResults::default()
         });
         // How long flash lasts takes many further passes: too many for a design that is not bought anyway.
         let judgement = judge(&candidate, task.budgets);
-        let may_do = judgement.keeps_budgets || judgement.close || settings.thorough;
+        let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
-            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, hooks)?);
+            let late = design.is_hybrid().then(|| settling::late(task, design, &report)).transpose()?;
+            if let (Some((settled, _)), Some(hybrid)) = (&late, &mut candidate.hybrid) {
+                hybrid.settled = Some(*settled);
+            }
+            let late = late.map(|(_, late)| late);
+            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
         }
         if let (Some(busy), Some(limits)) = (task.busy, &task.limits) {
             under_load(task, busy, limits, &mut run, &mut candidate)?;
@@ -138,7 +147,9 @@ fn under_load(
     let stretches = Stretches::of(busy, &*run.device)?;
     let MeasuredRun { device, replay_settings, now, .. } = run;
     let first = strain(&stretches, device, replay_settings, 1.0, now, task.hooks)?;
-    if let (Some(results), Some(strained)) = (&mut candidate.busy, &first.busy) {
+    if candidate.hybrid.is_some() {
+        candidate.busy.clone_from(&first.busy);
+    } else if let (Some(results), Some(strained)) = (&mut candidate.busy, &first.busy) {
         results.resource.clone_from(&strained.resource);
         results.utilisation = strained.utilisation;
     }
@@ -174,7 +185,7 @@ impl Stressed {
 }
 
 /// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load
-/// of the trace and under larger ones.
+/// of the trace and under larger ones; on a hybrid after the trace, for its policy has to see that first.
 pub(crate) fn stressed(
     task: &Task<'_>,
     design: &Design,
@@ -183,35 +194,25 @@ pub(crate) fn stressed(
 ) -> Result<Option<Stressed>, StudyError> {
     let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
     let settings = StudySettings { seed, ..task.settings.clone() };
-    let mut setup = set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
-    let stretches = Stretches::of(busy, &*setup.device)?;
-    let Setup { device, replay_settings, .. } = &mut setup;
-    let mut now = Nanos::ZERO;
+    let (mut device, replay_settings, mut now) = if design.is_hybrid() {
+        let run = measured_run(&Task { settings: &settings, ..*task }, design, &Load::AS_TRACED)?;
+        if run.replay.end != ReplayEnd::Complete {
+            return Ok(Some(Stressed {
+                first: Strain { busy: None, hour_p99_us: None },
+                headroom: Headroom::default(),
+            }));
+        }
+        (run.device, run.replay_settings, run.now)
+    } else {
+        let Setup { device, replay_settings, .. } =
+            set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
+        (device, replay_settings, Nanos::ZERO)
+    };
+    let stretches = Stretches::of(busy, &*device)?;
+    let (device, replay_settings) = (&mut device, &replay_settings);
     let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
     let headroom = headroom(&stretches, device, replay_settings, &first, limits, search, &mut now, task.hooks)?;
     Ok(Some(Stressed { first, headroom }))
-}
-
-/// Returns the memory use and the counts of a drive's translation layer.
-fn translation_layer(
-    config: &serde_json::Value,
-    sold: Bytes,
-    run: &MeasuredRun,
-    report: &Report,
-) -> Option<TranslationLayer> {
-    let layer = &config["device"]["ssd"]["ftl"];
-    let flash = report.devices.values().find_map(|device| device.flash.as_ref())?;
-    let page_bytes = run.device.capacity().0 / flash.pages.host.max(1);
-    let simulated = flash.pages.raw * page_bytes;
-    // Tables grow in proportion to the flash that they map.
-    let map_bytes = u128::from(flash.map_bytes) * u128::from(sold.0.max(simulated)) / u128::from(simulated.max(1));
-    Some(TranslationLayer {
-        name: layer.as_str().or_else(|| layer["kind"].as_str())?.to_string(),
-        map_bytes: map_bytes as u64,
-        erases: flash.erases,
-        full_merges: flash.merges.full,
-        hit_ratio: flash.mapping.and_then(|mapping| mapping.hit_ratio()),
-    })
 }
 
 /// A design that is ready for measuring.
@@ -284,8 +285,9 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
     if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
-            let from = Nanos::from_secs_f64(hour.start_s);
-            measured = measured.with_window(load.scaled(from), load.scaled(from + HOUR));
+            let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
+            let from = if design.is_hybrid() { settling::judged_from(workload, from, to) } else { from };
+            measured = measured.with_window(load.scaled(from), load.scaled(to));
         }
         if let Some(Busy { times, .. }) = task.busy {
             let stretch = times.stretch;
@@ -327,6 +329,13 @@ fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHo
         requests: response.count(),
         response_time: LatencySummary::of(&response),
     })
+}
+
+/// Whether the 99th percentile of the busiest hour misses its budget by more than the noise. (Judgements of what has no
+/// busy stretch yet leave it out.)
+fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
+    let (Some(hour), Some(limit)) = (candidate.busiest_hour, task.budgets.p99_us) else { return false };
+    candidate.hybrid.is_some() && hour.response_time.p99_us > limit * (1.0 + NOISE)
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {

@@ -12,8 +12,17 @@ use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/office-server.nbdkit.log.zst");
 
 fn studied(trace: &Path, thorough: bool) -> StudyReport {
+    studied_with(settings(trace, thorough))
+}
+
+fn studied_with(settings: StudySettings) -> StudyReport {
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &AtomicBool::new(false), simulated: &AtomicU64::new(0) };
+    study(&settings, &hooks).unwrap()
+}
+
+fn settings(trace: &Path, thorough: bool) -> StudySettings {
     let catalogue = Catalogue::builtin("current").unwrap();
-    let settings = StudySettings {
+    StudySettings {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),
         together: false,
@@ -23,6 +32,7 @@ fn studied(trace: &Path, thorough: bool) -> StudyReport {
         in_use: Vec::new(),
         market: Market::OnPremises,
         consumer: false,
+        hybrids: false,
         data: DataSettings {
             capacity: None,
             growth_per_year: 0.0,
@@ -34,9 +44,7 @@ fn studied(trace: &Path, thorough: bool) -> StudyReport {
         seed: 3,
         threads: 2,
         command: String::new(),
-    };
-    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &AtomicBool::new(false), simulated: &AtomicU64::new(0) };
-    study(&settings, &hooks).unwrap()
+    }
 }
 
 /// Runs the candidate's configuration from a file next to the trace, and compares all figures.
@@ -122,4 +130,19 @@ fn the_configuration_of_each_design_repeats_its_figures() {
         std::fs::copy(SAMPLE, &trace).unwrap();
         repeat_all(&trace, true);
     }
+}
+
+/// Of a hybrid, placement is repeated too: which extents move, and when.
+#[test]
+fn the_configuration_of_a_hybrid_repeats_its_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = cut(folder.path(), 8_000);
+    let mut settings = StudySettings { hybrids: true, ..settings(&trace, false) };
+    settings.catalogue = settings.catalogue.only(&["micron-5400-pro", "seagate-exos-10e2400"]).unwrap();
+    settings.data.capacity = Some(esker_core::Bytes(5_000_000_000_000));
+    let report = studied_with(settings);
+    let hybrids: Vec<_> = report.workloads[0].candidates.iter().filter(|one| one.hybrid.is_some()).collect();
+    let moved = hybrids.iter().filter(|one| one.hybrid.as_ref().is_some_and(|hybrid| hybrid.moved_extents > 0)).count();
+    assert!(moved > 0, "of {} hybrids none moves anything", hybrids.len());
+    hybrids.iter().take(4).for_each(|candidate| repeat(candidate, folder.path()));
 }

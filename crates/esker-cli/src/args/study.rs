@@ -17,6 +17,7 @@ use crate::values;
         --together --p99 5ms --years 5 --growth 20%\n  \
         esker study db.blkparse.zst --capacity 20TB --copies 2\n  \
         esker study db.blkparse.zst --market aws --p99 5ms\n  \
+        esker study db.blkparse.zst --capacity 40TB --hybrids\n  \
         esker study db.blkparse.zst --only micron-7450-pro,toshiba-mg10 --price toshiba-mg10=15USD/TB\n  \
         blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
@@ -75,6 +76,9 @@ pub(crate) struct StudyArguments {
     /// Allow drives made for desktops, which lose what their buffer holds when power fails
     #[arg(long, help_heading = "Products")]
     pub(crate) consumer: bool,
+    /// Offer hybrids, too: a few flash drives and some disks as one volume that keeps hot data on flash
+    #[arg(long, help_heading = "Products")]
+    pub(crate) hybrids: bool,
     /// Devices that you have already, which cost only electricity: micron-7450-pro:3.84TB, or 4xNAME:SIZE
     #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
     pub(crate) have: Vec<InUse>,

@@ -91,6 +91,7 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
         in_use: arguments.have.clone(),
         market: arguments.market,
         consumer: arguments.consumer,
+        hybrids: arguments.hybrids,
         data: DataSettings {
             capacity: arguments.capacity,
             growth_per_year: arguments.data_growth.as_f64(),
@@ -151,6 +152,9 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     }
     if arguments.consumer {
         words.push("--consumer".into());
+    }
+    if arguments.hybrids {
+        words.push("--hybrids".into());
     }
     if arguments.thorough {
         words.push("--thorough".into());

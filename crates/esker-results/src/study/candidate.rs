@@ -16,7 +16,7 @@ pub struct Candidate {
     pub name: String,
     /// Name for people: "TLC data-centre SSD, 15 % over-provisioned".
     pub title: String,
-    /// "ssd", "hdd", "array".
+    /// "ssd", "hdd", "array", "hybrid".
     pub kind: String,
     /// Number of physical devices.
     pub device_count: u32,
@@ -25,7 +25,10 @@ pub struct Candidate {
     /// The product. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub product: Option<ProductSummary>,
-    /// Capacity of one device as it is sold. Since schema 3.
+    /// The parts of a hybrid; its `product` stands for both.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hybrid: Option<HybridResults>,
+    /// Capacity of one device as it is sold; absent for a hybrid, which has two sorts. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_on_sale_bytes: Option<u64>,
     /// Number of devices bought, of all copies. Since schema 3.
@@ -86,6 +89,7 @@ impl Candidate {
             device_count,
             capacity_bytes: 0,
             product: None,
+            hybrid: None,
             capacity_on_sale_bytes: None,
             count: None,
             cost: None,
@@ -109,7 +113,7 @@ impl Candidate {
     /// The title with the year of the product: "Micron 7450 PRO, 960 GB (2022)".
     pub fn title_and_year(&self) -> String {
         match &self.product {
-            Some(product) if product.year > 0 => format!("{} ({})", self.title, product.year),
+            Some(product) if product.year > 0 && self.hybrid.is_none() => format!("{} ({})", self.title, product.year),
             _ => self.title.clone(),
         }
     }

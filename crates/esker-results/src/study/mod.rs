@@ -5,6 +5,7 @@ mod alignment;
 mod cache;
 mod candidate;
 mod endurance;
+mod hybrid;
 mod read;
 mod slow;
 
@@ -16,6 +17,7 @@ pub use alignment::*;
 pub use cache::*;
 pub use candidate::*;
 pub use endurance::*;
+pub use hybrid::*;
 pub use read::ReadStudyError;
 pub use slow::*;
 

@@ -2,7 +2,7 @@
 
 use esker_cloud::limits;
 use esker_core::{ByteRate, words};
-use esker_plan::Class;
+use esker_plan::{Class, Product};
 use esker_results::study::RuledOut;
 
 use super::Offer;
@@ -48,7 +48,8 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     if let (Some(rented), Some(limits)) = (&offer.rented, &bounds.limits) {
         return volume(offer, rented, limits);
     }
-    let per_day = bounds.host_bytes_per_day;
+    // Of a hybrid, disks may take what is written.
+    let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none());
     if let (Some(per_day), Some(warranted)) = (per_day, offer.warranted_bytes_per_day())
         && per_day > warranted
     {
@@ -56,16 +57,12 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
             format!("is warranted for {} a day, and {} are written", words::bytes(warranted), words::bytes(per_day));
         return Some(offer.ruled_out("endurance", reason, None));
     }
-    if let (Some(asked), Some(link)) = (bounds.bytes_per_s, link(offer)) {
-        let rate = link.0 as f64 * f64::from(offer.count);
-        if asked > rate {
-            let reason = format!(
-                "moves at most {}/s, and the busiest time asks for {}/s",
-                words::bytes(rate),
-                words::bytes(asked)
-            );
-            return Some(offer.ruled_out("bandwidth", reason, None));
-        }
+    if let (Some(asked), Some(rate)) = (bounds.bytes_per_s, links(offer))
+        && asked > rate
+    {
+        let reason =
+            format!("moves at most {}/s, and the busiest time asks for {}/s", words::bytes(rate), words::bytes(asked));
+        return Some(offer.ruled_out("bandwidth", reason, None));
     }
     None
 }
@@ -117,10 +114,17 @@ fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledO
 /// Rates that are ordered are rounded to whole operations and bytes.
 const ROUNDING: f64 = 1e-6;
 
+/// Bytes per second that pass all links of an offer, if the settings of its devices state their rates.
+fn links(offer: &Offer<'_>) -> Option<f64> {
+    let all = |product: &Product, count: u32| Some(link(product)?.0 as f64 * f64::from(count));
+    let disks = offer.disks.as_ref().map_or(Some(0.0), |disks| all(disks.product, disks.count))?;
+    Some(all(offer.product, offer.count)? + disks)
+}
+
 /// The rate of a device's link to its host, if its settings state one.
-fn link(offer: &Offer<'_>) -> Option<ByteRate> {
-    let settings = &offer.product.settings;
-    let rate = match offer.product.kind.as_str() {
+fn link(product: &Product) -> Option<ByteRate> {
+    let settings = &product.settings;
+    let rate = match product.kind.as_str() {
         "ssd" => &settings["link"]["rate"],
         "hdd" => &settings["bus_rate"],
         _ => return None,

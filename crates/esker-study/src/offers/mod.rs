@@ -2,6 +2,7 @@
 //! each.
 
 mod bounds;
+mod hybrid;
 mod owned;
 mod rented;
 
@@ -18,6 +19,8 @@ use crate::load::StudyWorkload;
 use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, ruled_out};
+use hybrid::Disks;
+pub(crate) use hybrid::{HYBRID, POLICY, Pricing, busy as busy_of_parts, results as hybrid_results};
 pub(crate) use owned::{RAW_MIN, min_note};
 use rented::Rented;
 pub(crate) use rented::peaks;
@@ -36,6 +39,8 @@ pub(crate) struct Offer<'a> {
     pub(crate) copies: u32,
     /// What is rented; `None` for devices.
     pub(crate) rented: Option<Rented>,
+    /// The disks of a hybrid, whose flash the other fields are about; `None` for devices of one kind.
+    pub(crate) disks: Option<Disks<'a>>,
     /// Whether the user has them already, so that they cost only electricity.
     pub(crate) in_use: bool,
 }
@@ -53,6 +58,11 @@ pub(crate) struct Design {
 }
 
 impl Design {
+    /// Whether it is flash and disks as one volume, run by a policy.
+    pub(crate) fn is_hybrid(&self) -> bool {
+        self.kind == HYBRID
+    }
+
     /// The same for designs that are simulated alike, such as drives of two makers that differ in price alone.
     pub(crate) fn key(&self) -> String {
         format!("{:?}", self.system)
@@ -93,6 +103,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) stretch: Option<&'a Stretch>,
     /// The budget for the busiest resource.
     pub(crate) utilisation: f64,
+    /// For hybrids; `None` if none is offered.
+    pub(crate) hybrids: Option<Pricing<'a>>,
 }
 
 /// Returns every offer of the catalogue that holds what is needed, in the order of the catalogue; first what the user
@@ -109,7 +121,15 @@ pub(crate) fn offers<'a>(
     for one in in_use {
         let product = one.product(catalogue, copies)?;
         let capacity = Capacity { bytes: one.capacity, dies: product.dies_at(one.capacity) };
-        offers.push(Offer { product, capacity, count: one.count / copies, copies, rented: None, in_use: true });
+        offers.push(Offer {
+            product,
+            capacity,
+            count: one.count / copies,
+            copies,
+            rented: None,
+            disks: None,
+            in_use: true,
+        });
     }
     let paces = wanted.stretch.map(|stretch| rented::paces(&catalogue.products, wanted.workload, stretch));
     let paces = paces.transpose()?;
@@ -128,9 +148,13 @@ pub(crate) fn offers<'a>(
                 count,
                 copies,
                 rented: None,
+                disks: None,
                 in_use: false,
             }));
         }
+    }
+    if let (Some(pricing), Some(_)) = (&wanted.hybrids, wanted.stretch) {
+        offers.extend(hybrid::offers(&catalogue.products, capacity, copies, pricing)?);
     }
     Ok(offers)
 }
@@ -138,7 +162,7 @@ pub(crate) fn offers<'a>(
 impl<'a> Offer<'a> {
     fn rented(product: &'a Product, rented: Rented, count: u32, copies: u32) -> Self {
         let capacity = rented::capacity(&rented.volume);
-        Self { product, capacity, count, copies, rented: Some(rented), in_use: false }
+        Self { product, capacity, count, copies, rented: Some(rented), disks: None, in_use: false }
     }
 }
 
@@ -151,10 +175,11 @@ impl Offer<'_> {
         };
         let one = format!("{}-{}", self.product.name, size.replace(' ', ""));
         let one = if self.in_use { format!("{one}-in-use") } else { one };
-        match self.devices() {
-            1 => one,
-            n => format!("{n}x-{one}"),
-        }
+        let several = |one: String, count: u32| if count == 1 { one } else { format!("{count}x-{one}") };
+        let flash = several(one, self.devices_of(self.count));
+        let Some(Disks { product, capacity, count }) = &self.disks else { return flash };
+        let disk = format!("{}-{}", product.name, words::on_sale(capacity.bytes.0).replace(' ', ""));
+        format!("{flash}+{}", several(disk, self.devices_of(*count)))
     }
 
     /// The name for people.
@@ -166,6 +191,11 @@ impl Offer<'_> {
         let in_use = if self.in_use { ", already in use" } else { "" };
         let one = format!("{}, {size}{in_use}", self.product.title);
         let copies = if self.copies > 1 { format!(", {} copies", self.copies) } else { String::new() };
+        if let Some(Disks { product, capacity, count }) = &self.disks {
+            let disk = format!("{}, {}", product.title, words::on_sale(capacity.bytes.0));
+            let (flash, disks) = (self.devices_of(self.count), self.devices_of(*count));
+            return format!("{flash} x {one} + {disks} x {disk}, hybrid ({POLICY}){copies}");
+        }
         match self.devices() {
             1 => one,
             n if self.count > 1 => format!("{n} x {one}, striped{copies}"),
@@ -175,11 +205,26 @@ impl Offer<'_> {
 
     /// Devices bought.
     pub(crate) fn devices(&self) -> u32 {
-        self.count.saturating_mul(self.copies)
+        let disks = self.disks.as_ref().map_or(0, |disks| disks.count);
+        self.devices_of(self.count.saturating_add(disks))
+    }
+
+    /// Devices bought of which one copy takes so many.
+    fn devices_of(&self, count: u32) -> u32 {
+        count.saturating_mul(self.copies)
     }
 
     /// What it costs if its devices are at work for the share `busy` of the time.
     pub(crate) fn cost(&self, busy: f64, running: &Running) -> Cost {
+        self.cost_of_parts([busy; 2], running)
+    }
+
+    /// Likewise, if of a hybrid flash and disks are at work for shares of their own. All others have the first.
+    pub(crate) fn cost_of_parts(&self, shares: [f64; 2], running: &Running) -> Cost {
+        if let Some(disks) = &self.disks {
+            return hybrid::sum(hybrid::cost(self, disks, shares, running));
+        }
+        let busy = shares[0];
         if let Some(rented) = &self.rented {
             return cloud_cost(self.product, &rented.volume, self.devices(), running.years);
         }
@@ -202,25 +247,18 @@ impl Offer<'_> {
 
     /// The product, for results.
     pub(crate) fn summary(&self) -> ProductSummary {
-        let product = self.product;
-        ProductSummary {
-            name: product.name.clone(),
-            title: product.title.clone(),
-            year: product.year,
-            market: product.market.name().into(),
-            class: product.class.name().into(),
-            source: product.source.clone(),
-            assumed: self.assumed(),
-        }
+        let one = summary_of(self.product, self.assumed_of(self.product));
+        let Some(Disks { product, .. }) = self.disks else { return one };
+        hybrid::summary(one, summary_of(product, self.assumed_of(product)))
     }
 
-    /// What of the product is assumed, by the names of figures.
-    fn assumed(&self) -> Vec<String> {
-        let stated = self.product.assumed.iter().map(|assumption| assumption.figure.as_str());
+    /// What of a product of the offer is assumed, by the names of figures.
+    fn assumed_of(&self, product: &Product) -> Vec<String> {
+        let stated = product.assumed.iter().map(|assumption| assumption.figure.as_str());
         let Some(rented) = &self.rented else { return stated.map(Into::into).collect() };
         // Of a list of prices, what this volume is billed by counts. No provider publishes a distribution of response
         // times.
-        let price = cloud_cost(self.product, &rented.volume, 1, 1.0).assumed.then_some("price");
+        let price = cloud_cost(product, &rented.volume, 1, 1.0).assumed.then_some("price");
         let others = stated.filter(|figure| !figure.starts_with("price"));
         others.chain(price).chain(["response times"]).map(Into::into).collect()
     }
@@ -234,18 +272,21 @@ impl Offer<'_> {
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
     /// drives.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        match &self.rented {
-            Some(rented) => rented::design(self, &rented.volume),
-            None => owned::design(self, active, utilisation, RAW_MIN),
+        match (&self.rented, &self.disks) {
+            (Some(rented), _) => rented::design(self, &rented.volume),
+            (None, Some(disks)) => hybrid::design(self, disks, active, utilisation, RAW_MIN),
+            (None, None) => owned::design(self, active, utilisation, RAW_MIN),
         }
     }
 
     /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
     /// and tells designs apart of which one is far better than the other.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        match &self.rented {
-            Some(_) => self.design(active, utilisation),
-            None => owned::design(self, active, utilisation, Bytes(RAW_MIN.0 / u64::from(self.count.max(1)))),
+        let raw_min = Bytes(RAW_MIN.0 / u64::from(self.count.max(1)));
+        match (&self.rented, &self.disks) {
+            (Some(_), _) => self.design(active, utilisation),
+            (None, Some(disks)) => hybrid::design(self, disks, active, utilisation, raw_min),
+            (None, None) => owned::design(self, active, utilisation, raw_min),
         }
     }
 
@@ -259,6 +300,18 @@ impl Offer<'_> {
             by: by.into(),
             reason,
         }
+    }
+}
+
+fn summary_of(product: &Product, assumed: Vec<String>) -> ProductSummary {
+    ProductSummary {
+        name: product.name.clone(),
+        title: product.title.clone(),
+        year: product.year,
+        market: product.market.name().into(),
+        class: product.class.name().into(),
+        source: product.source.clone(),
+        assumed,
     }
 }
 

@@ -33,23 +33,14 @@ pub(super) fn design(
     utilisation: Ratio,
     raw_min: Bytes,
 ) -> Result<Design, StudyError> {
-    let settings = offer.product.settings_at(offer.capacity.bytes);
     let (system, flash) = match offer.product.kind.as_str() {
         "ssd" => {
-            let settings: SsdSettings = serde_json::from_value(settings).map_err(settings_fault)?;
-            // Each drive has its share of the data, and a stripe unit more at most.
-            let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
-            let (part, raw) = part(settings, offer.capacity.bytes, share, (utilisation, raw_min));
-            let count = u64::from(offer.count);
-            let flash = FlashOnSale {
-                raw: Bytes(raw.0 * count),
-                capacity: Bytes(offer.capacity.bytes.0 * count),
-                warranted_bytes_per_day: offer.warranted_bytes_per_day(),
-            };
-            let drive = DeviceDescription::new(part).preconditioned(PreconditionKind::Steady, utilisation);
+            let (drive, flash) = drive(offer, active, utilisation, raw_min)?;
+            let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
             (striped("ssd", drive, offer.count)?, Some(flash))
         }
         _ => {
+            let settings = offer.product.settings_at(offer.capacity.bytes);
             let settings: DiskSettings = serde_json::from_value(settings).map_err(settings_fault)?;
             (striped("disk", DeviceDescription::new(settings), offer.count)?, None)
         }
@@ -60,6 +51,28 @@ pub(super) fn design(
         _ => "array",
     };
     Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash })
+}
+
+/// The simulated part of each drive of an offer, without data, for `active` bytes that fill `utilisation` of all of
+/// them; and the flash of the whole drives.
+pub(super) fn drive(
+    offer: &Offer<'_>,
+    active: Bytes,
+    utilisation: Ratio,
+    raw_min: Bytes,
+) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
+    let settings = offer.product.settings_at(offer.capacity.bytes);
+    let settings: SsdSettings = serde_json::from_value(settings).map_err(settings_fault)?;
+    // Each drive has its share of the data, and a stripe unit more at most.
+    let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
+    let (part, raw) = part(settings, offer.capacity.bytes, share, (utilisation, raw_min));
+    let count = u64::from(offer.count);
+    let flash = FlashOnSale {
+        raw: Bytes(raw.0 * count),
+        capacity: Bytes(offer.capacity.bytes.0 * count),
+        warranted_bytes_per_day: offer.warranted_bytes_per_day(),
+    };
+    Ok((DeviceDescription::new(part), flash))
 }
 
 /// Returns the simulated part of a drive of `capacity`, and the flash of the whole drive.

@@ -27,11 +27,13 @@ const LOOKS_MAX: usize = 64;
 /// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first.
 const MUCH_CHEAPER: f64 = 1.5;
 
-/// What the offers of a group have in common: product, capacity in bytes, and whether they are in use already.
-pub(super) type Kind<'o> = (&'o str, u64, bool);
+/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, and the
+/// disks of hybrids, by product and capacity.
+pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>);
 
 fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
-    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use)
+    let disks = offer.disks.map(|disks| (disks.product.name.as_str(), disks.capacity.bytes.0));
+    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use, disks)
 }
 
 /// Of a group, the offers that get through the busiest stretches.
@@ -94,6 +96,10 @@ impl Search<'_> {
                     continue;
                 }
                 let (missed, offer) = found.largest;
+                if offer.disks.is_some() {
+                    // Its flash may have too little room, or its disks too much to do: dies decide neither.
+                    continue;
+                }
                 // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.
                 let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
                 let known = too_small.entry(&offer.product.name).or_insert(least);
@@ -143,10 +149,12 @@ impl Search<'_> {
     }
 }
 
-/// By how much a design misses a budget: in the busiest stretches of a large trace, on the whole of any other.
+/// By how much a design misses a budget: in the busiest stretches of a large trace or of a hybrid, on the whole of any
+/// other.
 fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
     let Some(limits) = &task.limits else { return Ok(0.0) };
-    if task.is_large() {
+    // What a hybrid does is known when its policy has settled.
+    if task.is_large() || design.is_hybrid() {
         let stressed = stressed(task, design, task.settings.seed, strain::Search::Asked)?;
         return Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)));
     }

@@ -1,6 +1,7 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
 mod fewest;
+mod hybrids;
 mod known;
 mod screen;
 
@@ -15,7 +16,7 @@ use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
-use crate::offers::{Bounds, Design, Offer, ruled_out};
+use crate::offers::{Bounds, Design, Offer, busy_of_parts, hybrid_results, ruled_out};
 use crate::simulate::{Simulated, Stressed};
 use crate::strain;
 use crate::task::Task;
@@ -96,7 +97,8 @@ impl<'a> Search<'a> {
         judge: bool,
         whole: usize,
     ) -> Result<Found, StudyError> {
-        let (mut ruled, mut left) = self.within_bounds(market, offers);
+        let (mut ruled, left) = self.within_bounds(market, offers);
+        let (combined, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.disks.is_some());
         if judge && !self.task.settings.thorough && left.len() > VOLUMES_SIMULATED_MAX {
             left = self.without_hopeless_orders(left, &mut ruled)?;
         }
@@ -116,6 +118,9 @@ impl<'a> Search<'a> {
             state.limit += SIMULATED_MAX;
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
+        // Beside what was found without them, so that they never are instead of it.
+        let combined = self.hybrids(combined, &mut tried, &mut ruled)?;
+        left = cheapest_first(left.into_iter().chain(combined).collect());
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
@@ -143,7 +148,7 @@ impl<'a> Search<'a> {
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
-        Ok(Found { market, tried, ruled_out: ruled, choice, not_reached })
+        Ok(Found { market, tried, ruled_out: hybrids::shortened(ruled, offers), choice, not_reached })
     }
 
     /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
@@ -167,7 +172,10 @@ impl<'a> Search<'a> {
                 break;
             }
             round.looked_at += batch.len();
-            let through = if screens { self.screen(&batch, ruled, &mut round.nearest)? } else { batch };
+            // A hybrid has to see the whole trace before its busiest stretches say anything.
+            let (mut through, screened): (Vec<_>, Vec<_>) =
+                batch.into_iter().partition(|offer| !screens || offer.disks.is_some());
+            through.extend(self.screen(&screened, ruled, &mut round.nearest)?);
             tried.extend(self.try_all(&through)?);
         }
         Ok(())
@@ -243,7 +251,7 @@ impl<'a> Search<'a> {
                     .any(|tried| tried.candidate.product.as_ref().is_some_and(|product| product.class == class.name()))
         };
         left.retain(|(_, offer)| {
-            let taken = others.len() < room && !known(offer.class(), &others);
+            let taken = others.len() < room && offer.disks.is_none() && !known(offer.class(), &others);
             if taken {
                 others.push(*offer);
             }
@@ -255,13 +263,15 @@ impl<'a> Search<'a> {
     /// Adds to a simulation what is particular to an offer, and judges it.
     pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
-        let price = offer.cost(busy, self.running);
+        let shares = if design.is_hybrid() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
+        let price = offer.cost_of_parts(shares, self.running);
         let mut candidate = Candidate {
             name: design.name.clone(),
             title: design.title.clone(),
             device_count: design.device_count,
             product: Some(offer.summary()),
-            capacity_on_sale_bytes: Some(offer.capacity.bytes.0),
+            hybrid: hybrid_results(offer, &simulated.candidate, self.running),
+            capacity_on_sale_bytes: offer.disks.is_none().then_some(offer.capacity.bytes.0),
             count: Some(offer.devices()),
             cost: Some(Cost {
                 purchase: price.purchase.as_f64(),

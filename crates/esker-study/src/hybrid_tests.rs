@@ -1,0 +1,204 @@
+//! Hybrids on made-up workloads: where they are the cheapest answer, where not, and what they cost.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use esker_core::{Bytes, Ratio, Rng};
+use esker_plan::{Catalogue, Market, Rating};
+use esker_results::study::{Budgets, Candidate, HybridPart, WorkloadStudy};
+
+use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings};
+use crate::offers::Offer;
+use crate::prepare::Prepared;
+use crate::{Hooks, StudySettings, load, study};
+
+/// Random requests of 4 KiB to terabytes of data, nearly all of them to a few MiB.
+#[derive(Clone, Copy)]
+struct Made {
+    /// Of the data.
+    terabytes: u64,
+    /// Bytes that are hot, in one piece; they begin after this many seconds somewhere else, if there are any.
+    hot: Bytes,
+    moves_after_s: Option<u64>,
+    /// Requests per second after the first minute, which has few.
+    per_s: u64,
+    seconds: u64,
+    /// One of so many requests goes anywhere.
+    cold_one_of: u64,
+    /// One of so many requests writes.
+    write_one_of: u64,
+}
+
+const HOT: Made = Made {
+    terabytes: 15,
+    hot: Bytes::mib(64),
+    moves_after_s: None,
+    per_s: 300,
+    seconds: 180,
+    cold_one_of: 400,
+    write_one_of: 2,
+};
+
+impl Made {
+    fn write(&self, folder: &Path) -> PathBuf {
+        const BLOCK: u64 = 4096;
+        let (mut text, mut rng) = (String::new(), Rng::new(7));
+        let blocks = self.terabytes * 1_000_000_000_000 / BLOCK;
+        let mut write = |block: u64, kind: char, at: f64| {
+            writeln!(text, "0,{},{BLOCK},{kind},{at:.6}", block * 8).unwrap();
+        };
+        // The addresses say how much there is.
+        write(0, 'R', 0.0);
+        write(blocks - 1, 'R', 0.0);
+        let mut at = 0.0;
+        while at < self.seconds as f64 {
+            at += 1.0 / if at < 60.0 { 20.0 } else { self.per_s as f64 };
+            let moved = self.moves_after_s.map_or(0, |after| at as u64 / after);
+            let hot = (1 << 20) * (1 + moved) + rng.below(self.hot.0 / BLOCK);
+            let block = if rng.below(self.cold_one_of) == 0 { rng.below(blocks) } else { hot };
+            write(block, if rng.below(self.write_one_of) == 0 { 'W' } else { 'R' }, at);
+        }
+        let path = folder.join("made.spc");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// A SATA drive of two capacities, and a disk of 20 TB.
+fn small() -> Catalogue {
+    let mut catalogue = Catalogue::builtin("current").unwrap().only(&["micron-5400-pro", "toshiba-mg10"]).unwrap();
+    let sizes = [Bytes(960_000_000_000), Bytes(7_680_000_000_000), Bytes(20_000_000_000_000)];
+    catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes)));
+    catalogue
+}
+
+fn asked(trace: &Path, catalogue: Catalogue) -> StudySettings {
+    let budgets = Budgets { years: 5.0, p99_us: Some(5_000.0), devices: Some(8), ..Budgets::default() };
+    StudySettings { hybrids: true, ..settings(trace, catalogue, Market::OnPremises, budgets) }
+}
+
+fn studied(settings: &StudySettings) -> WorkloadStudy {
+    let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+    study(settings, &hooks).unwrap().workloads.remove(0)
+}
+
+fn candidate<'a>(study: &'a WorkloadStudy, name: &str) -> &'a Candidate {
+    study.candidates.iter().find(|candidate| candidate.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
+const FLASH: &str = "3x-micron-5400-pro-7.68TB";
+
+/// 15 TB ask for a disk, and 300 requests a second for flash: one disk cannot keep up, eight take longer than 5 ms to
+/// turn round, and flash for everything is ten times as dear.
+#[test]
+fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = asked(&HOT.write(folder.path()), small());
+    let study = studied(&settings);
+    assert_eq!(study.verdict.recommended.as_deref(), Some(HYBRID), "{}", study.verdict.headline);
+    let best = candidate(&study, HYBRID);
+    assert_eq!(best.title, "1 x Micron 5400 PRO, 960 GB + 1 x Toshiba MG10, 20 TB, hybrid (migration)");
+    let hybrid = best.hybrid.as_ref().unwrap();
+    let settled = hybrid.settled.unwrap();
+    assert!(hybrid.moved_extents >= 100 && settled.settled, "{hybrid:?}");
+    assert_eq!((hybrid.capacity_bytes, hybrid.reserve_bytes), (20_000_000_000_000, 960_000_000_000));
+    // The price is that of the parts, each as the catalogue has it.
+    let product = |name: &str| settings.catalogue.product(name).unwrap();
+    let purchase = |part: &HybridPart| {
+        product(&part.product.name).purchase(Bytes(part.capacity_on_sale_bytes)).as_f64() * f64::from(part.count)
+    };
+    let (cost, parts) = (best.cost.as_ref().unwrap(), [&hybrid.flash, &hybrid.disks]);
+    let sum = |of: fn(&HybridPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
+    assert!(parts.iter().all(|part| (part.purchase - purchase(part)).abs() < 1e-6 && part.power > 0.0), "{parts:?}");
+    assert!((sum(|part| part.purchase) - cost.purchase).abs() < 1e-6, "{cost:?}");
+    assert!((sum(|part| part.purchase + part.power) - cost.total).abs() < 1e-6, "{cost:?}");
+    // Without the option the answer is flash for everything, and not a word of it changes if no hybrid is simulated.
+    let without = studied(&StudySettings { hybrids: false, ..settings });
+    assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
+    assert!(without.candidates.iter().all(|candidate| candidate.hybrid.is_none()));
+}
+
+/// Something else is hot every twenty seconds: what was moved is of no use, and in time the flash is full of it.
+#[test]
+fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = Made { moves_after_s: Some(20), ..HOT };
+    let study = studied(&asked(&made.write(folder.path()), small()));
+    assert_eq!(study.verdict.recommended.as_deref(), Some(FLASH), "{}", study.verdict.headline);
+    let hybrids: Vec<&Candidate> = study.candidates.iter().filter(|candidate| candidate.hybrid.is_some()).collect();
+    assert!(!hybrids.is_empty());
+    for candidate in hybrids {
+        assert!(!candidate.judgement.keeps_budgets, "{}", candidate.name);
+        let settled = candidate.hybrid.as_ref().unwrap().settled;
+        assert!(settled.is_none_or(|settled| !settled.settled), "{}: {settled:?}", candidate.name);
+    }
+}
+
+/// The flash of one drive is warranted for less than is written to the hot part in eight hours.
+#[test]
+fn a_hybrid_whose_flash_wears_out_too_early_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut catalogue = small();
+    let flash = catalogue.products.iter_mut().find(|product| product.kind == "ssd").unwrap();
+    for (_, rating) in &mut flash.endurance.as_mut().unwrap().value.ratings {
+        *rating = Rating::DriveWritesPerDay(Ratio::from_f64(0.0075));
+    }
+    let study = studied(&asked(&HOT.write(folder.path()), catalogue));
+    let worn = candidate(&study, HYBRID);
+    assert_eq!((worn.judgement.p99, worn.judgement.years), (Some(true), Some(false)), "{:?}", worn.judgement);
+    let endurance = worn.endurance.as_ref().unwrap();
+    // Nearly all that is written is hot, and what moved there once is not counted as if it went on.
+    let written = study.profile.write_bytes as f64 / study.profile.duration_s.unwrap() * 86_400.0;
+    let on_flash = endurance.host_bytes_per_day.unwrap();
+    assert!((0.5..1.05).contains(&(on_flash / written)), "{on_flash} of {written}");
+    assert_ne!(study.verdict.recommended.as_deref(), Some(HYBRID));
+}
+
+fn offered(settings: &StudySettings, check: impl Fn(&[Offer<'_>])) {
+    let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+    let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
+    let prepared = Prepared::of(&workload, settings).unwrap();
+    check(&prepared.offers(&workload, settings).unwrap());
+}
+
+#[test]
+fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let brief = Made { seconds: 62, ..HOT };
+    let of = |terabytes: u64| asked(&Made { terabytes, ..brief }.write(folder.path()), small());
+    // Two drives of 960 GB hold 1 TB, and cost less than one and a disk.
+    offered(&of(1), |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
+    offered(&of(15), |offers| {
+        let names: Vec<String> = offers.iter().filter(|offer| offer.disks.is_some()).map(Offer::name).collect();
+        let several = |count: u32| format!("{count}x-{HYBRID}");
+        let larger = [1, 2].map(|count| match count {
+            1 => "micron-5400-pro-7.68TB+toshiba-mg10-20TB".to_string(),
+            n => format!("{n}x-micron-5400-pro-7.68TB+toshiba-mg10-20TB"),
+        });
+        assert_eq!(names, [&[HYBRID.to_string(), several(2), several(3), several(4)], &larger[..]].concat());
+    });
+    // Of everything on sale: few enough to go through.
+    let all = StudySettings { catalogue: Catalogue::builtin("current").unwrap(), ..of(15) };
+    offered(&all, |offers| {
+        let hybrids = offers.iter().filter(|offer| offer.disks.is_some()).count();
+        assert!((100..2_000).contains(&hybrids), "{hybrids}");
+    });
+    // Beyond 64 TiB an extent would be larger than what is known of the trace.
+    let large = StudySettings { data: crate::DataSettings { capacity: Some(Bytes(64 << 40)), ..all.data }, ..all };
+    offered(&large, |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
+}
+
+/// Simulating every pair that is cheaper finds none that keeps the budgets.
+#[test]
+fn of_hybrids_too_nothing_cheaper_keeps_the_budgets() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut catalogue = small();
+    catalogue.products.extend(Catalogue::builtin("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
+    let sizes = [240_000_000_000, 960_000_000_000, 7_680_000_000_000, 20_000_000_000_000];
+    catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes.0)));
+    nothing_cheaper_keeps_the_budgets(&asked(&HOT.write(folder.path()), catalogue), 4);
+}

@@ -1,0 +1,81 @@
+//! Whether the policy of a hybrid has found its split between flash and disks by the end of the trace.
+//!
+//! Before that, what was measured is a beginning: data go on to move, and what room they find at last is not known. No
+//! policy of esker moves cold data back to make room, so that data in use which change all the time fill the flash. A
+//! hybrid on which much still moves in the last quarter of the trace is therefore not judged.
+
+use std::cell::Cell;
+
+use esker_core::{Control, Device, Nanos, replay};
+use esker_results::Report;
+use esker_results::study::{HybridResults, PolicySettled};
+use esker_sim::{RunMeasurements, Watch};
+
+use crate::StudyError;
+use crate::arrivals::{Load, arrivals};
+use crate::endurance::Late;
+use crate::load::StudyWorkload;
+use crate::offers::{Design, HYBRID};
+use crate::simulate::{Setup, set_up};
+use crate::task::Task;
+
+/// An extent moves after so many requests to it: the default of the policy.
+const REQUESTS_A_MOVE: u64 = 4;
+/// The share of requests that budgets for the 99th percentile leave out.
+const LEFT_OUT: u64 = 100;
+
+/// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace,
+/// if the hour reaches that far. Before, the policy may not have settled.
+pub(crate) fn judged_from(workload: &StudyWorkload, from: Nanos, to: Nanos) -> Nanos {
+    let late = usize::try_from(early(workload)).ok().and_then(|early| workload.arrivals().nth(early));
+    late.map_or(from, |(at, _)| if at < to { at.max(from) } else { from })
+}
+
+/// Requests before the last quarter.
+fn early(workload: &StudyWorkload) -> u64 {
+    let requests = workload.profile.requests;
+    requests - requests / 4
+}
+
+/// What a hybrid moved in its measured run, from the results of that run.
+pub(crate) fn moved(report: &Report) -> HybridResults {
+    HybridResults { moved_extents: placement(report).0, ..HybridResults::default() }
+}
+
+/// Looks at the last quarter of the requests of a measured run that ended with `report`: by replaying the other three
+/// on the design as it is before the trace, which is how the run began. The policy has settled if fewer requests made
+/// extents move in that quarter than could be seen in a 99th percentile.
+pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, Late), StudyError> {
+    let load = Load::AS_TRACED;
+    let Setup { mut device, replay_settings, .. } = set_up(task.workload, design, &load, task.settings, task.hooks)?;
+    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
+    let mut go_on = |ended| task.hooks.simulated(ended);
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
+    let left_out = Cell::default();
+    let requests = task.workload.profile.requests;
+    let early = usize::try_from(early(task.workload)).unwrap_or(usize::MAX);
+    let arrivals = arrivals(&task.workload.requests, &load, device.capacity(), &left_out)?.take(early);
+    let settings = esker_core::ReplaySettings { sample_every: None, ..replay_settings };
+    replay(&mut device, arrivals, &settings, &mut measured).map_err(StudyError::design)?;
+    if measured.stopped() {
+        return Err(StudyError::Cancelled);
+    }
+    let before = Report::of(&*device);
+    let ((moved, moved_bytes), (moved_before, _)) = (placement(report), placement(&before));
+    let late_moves = moved.saturating_sub(moved_before);
+    let late_moves_max = requests / 4 / LEFT_OUT / REQUESTS_A_MOVE;
+    let settled = PolicySettled { late_moves, late_moves_max, settled: late_moves <= late_moves_max };
+    let pages = pages(report).saturating_sub(pages(&before));
+    Ok((settled, Late { pages, moved_bytes }))
+}
+
+/// Extents that moved, and their bytes.
+fn placement(report: &Report) -> (u64, u64) {
+    let placement = report.devices.get(HYBRID).and_then(|device| device.placement).unwrap_or_default();
+    (placement.moved_extents, placement.moved_bytes)
+}
+
+/// Pages written to flash.
+fn pages(report: &Report) -> u64 {
+    report.devices.values().filter_map(|device| device.flash.as_ref()).map(|flash| flash.host_page_writes).sum()
+}
