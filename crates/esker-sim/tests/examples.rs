@@ -43,6 +43,7 @@ fn no_example_is_forgotten() {
             "agrawal.toml",
             "cloud.toml",
             "disk.toml",
+            "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
             "raid-0.toml",

@@ -8,7 +8,7 @@ mod placement;
 mod stripe;
 
 pub use engine::{
-    Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
+    Checkpoint, DataRef, Effect, Engine, Input, IoId, Layout, MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{

@@ -141,6 +141,10 @@ impl Placement for Throughput {
         self.homes.home(new.extent)
     }
 
+    fn targets(&self) -> Option<Vec<f64>> {
+        Some(self.homes.shares.clone())
+    }
+
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
             Event::Request { .. } => self.rates.time_passes(now, devices, None),
