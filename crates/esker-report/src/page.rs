@@ -14,6 +14,7 @@ static STYLES: &[&str] = &[
     include_str!("../assets/vendor/uplot-1.6.32.min.css"),
     include_str!("../assets/page.css"),
     include_str!("../assets/parts.css"),
+    include_str!("../assets/map.css"),
     include_str!("../assets/print.css"),
 ];
 
@@ -28,6 +29,8 @@ static SCRIPTS: &[&str] = &[
     include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/controls.js"),
+    include_str!("../assets/map.js"),
+    include_str!("../assets/map_drawing.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/terms.js"),
     include_str!("../assets/page.js"),
