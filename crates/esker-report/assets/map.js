@@ -21,9 +21,12 @@ class ExtentMap {
     this.capacity = map.range_extents.reduce((sum, extents) => sum + extents, 0) * map.extent_bytes;
     this.rates = map.frames.map(({ start_s, end_s, requests }) => requests.map((count) => (end_s > start_s ? count / (end_s - start_s) : 0)));
     // The last frame may be so short that a single request in it would be a high rate.
-    const usual = map.frames[1].end_s - map.frames[1].start_s;
-    const long = this.rates.filter((_, index) => map.frames[index].end_s - map.frames[index].start_s >= usual / 2);
-    this.top = Math.max(...long.map((rates) => Math.max(...rates))) || 1;
+    const length = map.frames[1].end_s - map.frames[1].start_s;
+    const whole = this.rates.filter((_, index) => map.frames[index].end_s - map.frames[index].start_s >= length / 2);
+    const rates = whole.flat().filter((rate) => rate > 0).sort((one, other) => one - other);
+    this.top = rates.at(-1) ?? 1;
+    // As hot as all but the hottest ranges: these would make all others look cold.
+    this.usual = rates[Math.floor(rates.length * 0.95)] ?? 1;
     this.answers = answersOf(map, series);
     this.marks = [...charts.values()][0]?.description.marks ?? [];
     for (const part of figure.querySelectorAll(".moment, .canvas")) part.hidden = false;
@@ -55,14 +58,14 @@ class ExtentMap {
 
   timeOf(moment) {
     const { start_s, end_s } = this.map.frames[moment];
-    return moment === 0 ? `the start, ${elapsed(end_s)}` : `${elapsed(start_s)} to ${elapsed(end_s)}`;
+    return moment === 0 ? `the start, ${exactly(end_s)}` : `${exactly(start_s)} to ${exactly(end_s)}`;
   }
 
   sentence() {
     if (this.moment === 0) return "Where the extents were when measuring began";
     const { moved, redirected } = this.answers[this.moment];
     const count = (number, one, many) => `${UNITS.count(number)}${NBSP}${number === 1 ? one : many}`;
-    return `At ${elapsed(this.frame.end_s)}. Since ${elapsed(this.frame.start_s)}, ${count(moved, "extent was", "extents were")} moved and ${count(redirected, "write", "writes")} redirected`;
+    return `At ${exactly(this.frame.end_s)}. Since ${exactly(this.frame.start_s)}, ${count(moved, "extent was", "extents were")} moved and ${count(redirected, "write", "writes")} redirected`;
   }
 
   writeTable() {
@@ -150,6 +153,12 @@ class ExtentMap {
     readout.style.right = right ? `${this.canvas.clientWidth - left + 14}px` : "";
     readout.style.top = `${Math.max(4, top - 30)}px`;
   }
+}
+
+// A time with the parts of a second that clocks leave out.
+function exactly(seconds) {
+  const part = seconds % 1;
+  return elapsed(seconds) + (seconds >= 120 && part >= 0.01 && part < 0.995 ? part.toFixed(2).slice(1) : "");
 }
 
 function readoutRow(mark, what, value) {

@@ -1,7 +1,7 @@
 // Draws the map of extents: heat and places at the chosen moment, and below all moments at once.
 
 // Heights of the parts in CSS pixels, and the line of text above each.
-const MAP = { text: 20, heat: 84, stack: 96, axis: 34, right: 20 };
+const MAP = { text: 34, heat: 84, stack: 96, axis: 54, right: 20 };
 
 function mapLayout({ canvas, map }) {
   const width = canvas.parentNode.clientWidth;
@@ -78,7 +78,7 @@ function columnOf({ map, capacity }, { at, ratio }, range) {
 function drawHeat(extentMap, pen) {
   const { ctx, at, colours } = pen;
   const { top } = extentMap;
-  words(pen, "↑ requests per second (by their square root)", 0, at.heat - 7);
+  words(pen, "↑ requests per second (by their square root)", 0, at.heat - 15);
   for (const part of [0, 1 / 4, 1]) {
     const y = at.heat + MAP.heat * (1 - Math.sqrt(part));
     line(pen, at.left, y, at.left + at.across, y, colours.grid, 1);
@@ -95,7 +95,7 @@ function drawHeat(extentMap, pen) {
 function drawStack(extentMap, pen) {
   const { ctx, at, colours } = pen;
   const { map, frame } = extentMap;
-  words(pen, "↑ extents of each range, by device", 0, at.stack - 7);
+  words(pen, "↑ extents of each range, by device", 0, at.stack - 15);
   for (const part of [0, 1]) words(pen, share(part), at.left - 6, at.stack + MAP.stack * (1 - part), "right", "middle");
   map.range_extents.forEach((extents, range) => {
     const [x, width] = columnOf(extentMap, pen, range);
@@ -121,15 +121,16 @@ function drawAddresses({ capacity }, pen) {
     line(pen, x, y, x, y + 4, colours.muted, 1);
     words(pen, UNITS.bytes(address), x, y + 7, address === 0 ? "left" : x > at.left + at.across - 20 ? "right" : "center", "top");
   }
-  words(pen, "↓ time", 0, at.all - 5);
+  words(pen, "↓ time", 0, at.all - 15);
 }
 
 // A row for each frame, as high as it is long.
 function drawMoments(extentMap, pen) {
-  const { ctx, at, colours } = pen;
+  const { ctx, at, colours, ratio } = pen;
   const { map, capacity, marks, moment } = extentMap;
   const [begin, end] = [map.frames[0].end_s, map.frames.at(-1).end_s];
-  const place = (time) => at.all + (at.rows * (time - begin)) / (end - begin);
+  // In whole dots: rows that overlapped would be darker there.
+  const place = (time) => Math.round((at.all + (at.rows * (time - begin)) / (end - begin)) * ratio) / ratio;
   const picture = momentsPicture(extentMap, colours);
   const across = (at.across * map.range_extents.length * map.range_bytes) / capacity;
   ctx.save();
@@ -138,7 +139,7 @@ function drawMoments(extentMap, pen) {
   ctx.clip();
   ctx.imageSmoothingEnabled = false;
   map.frames.slice(1).forEach(({ start_s, end_s }, row) => {
-    ctx.drawImage(picture, 0, row, picture.width, 1, at.left, place(start_s), across, place(end_s) - place(start_s) + 0.5);
+    ctx.drawImage(picture, 0, row, picture.width, 1, at.left, place(start_s), across, place(end_s) - place(start_s));
   });
   ctx.restore();
   ctx.strokeStyle = colours.line;
@@ -170,8 +171,9 @@ function drawEvent(pen, y, label) {
   words(pen, label, at.left + at.across - 6, base, "right", "alphabetic", colours.ink);
 }
 
-// One dot for each range and frame. Strong colours are hot.
-function momentsPicture({ map, rates, top }, colours) {
+// One dot for each range and frame. Strong colours are hot. The colour leans to the child that holds most: shares in
+// proportion would all be much the same grey.
+function momentsPicture({ map, rates, usual }, colours) {
   const picture = element("canvas");
   [picture.width, picture.height] = [map.range_extents.length, map.frames.length - 1];
   const ctx = picture.getContext("2d");
@@ -181,8 +183,10 @@ function momentsPicture({ map, rates, top }, colours) {
     map.range_extents.forEach((all, range) => {
       const counts = map.children.map((_, child) => extents[child][range]);
       counts.push(all - counts.reduce((sum, count) => sum + count, 0));
-      const strength = 0.12 + 0.88 * Math.sqrt(Math.min(1, rates[row + 1][range] / top));
-      const dot = [0, 1, 2].map((part) => counts.reduce((sum, count, child) => sum + count * parts[child][part], 0) / all);
+      const strength = 0.1 + 0.9 * Math.sqrt(Math.min(1, rates[row + 1][range] / usual));
+      const weights = counts.map((count) => count ** 3);
+      const whole = weights.reduce((sum, weight) => sum + weight, 0) || 1;
+      const dot = [0, 1, 2].map((part) => weights.reduce((sum, weight, child) => sum + weight * parts[child][part], 0) / whole);
       dots.data.set([...dot.map(Math.round), Math.round(255 * strength)], 4 * (row * picture.width + range));
     });
   });

@@ -14,8 +14,8 @@ static STYLES: &[&str] = &[
     include_str!("../assets/vendor/uplot-1.6.32.min.css"),
     include_str!("../assets/page.css"),
     include_str!("../assets/parts.css"),
-    include_str!("../assets/map.css"),
     include_str!("../assets/print.css"),
+    include_str!("../assets/map.css"),
 ];
 
 /// The chart library, and the licence text that has to stay with it.

@@ -34,11 +34,28 @@ struct Source<'a> {
 pub(crate) fn of_run(results: &RunResults, names: &[&str], events: &[RunEvent], columns: &mut Columns) -> Vec<Chart> {
     let source = Source { intervals: Intervals::of(&results.series), names };
     let made = CHARTS.iter().filter_map(|(name, section, make)| Some((name, section, make(&source)?)));
-    let marked = made.map(|(name, section, chart)| {
-        let mark = |event: &RunEvent| Mark { axis: "x", value: event.at_s, label: event.what.clone() };
-        Chart { marks: events.iter().map(mark).collect(), ..chart }.stored("run", name, section, columns)
-    });
-    marked.collect()
+    let mut charts: Vec<Chart> = made
+        .map(|(name, section, chart)| {
+            let mark = |event: &RunEvent| Mark { axis: "x", value: event.at_s, label: event.what.clone() };
+            Chart { marks: events.iter().map(mark).collect(), ..chart }.stored("run", name, section, columns)
+        })
+        .collect();
+    fill_rows(&mut charts);
+    charts
+}
+
+/// Makes charts wide that would stand alone in a row of two.
+fn fill_rows(charts: &mut [Chart]) {
+    // Charts of half the width since the last full row.
+    let mut halves = 0;
+    for index in 0..charts.len() {
+        let ends = |next: Option<&Chart>| next.is_none_or(|next| next.wide || next.section != charts[index].section);
+        halves = if charts[index].wide { 0 } else { halves + 1 };
+        if ends(charts.get(index + 1)) {
+            charts[index].wide |= halves % 2 == 1;
+            halves = 0;
+        }
+    }
 }
 
 impl Source<'_> {
@@ -206,4 +223,25 @@ fn redirected(source: &Source<'_>) -> Option<Chart> {
     let lines = source.of_moves(&[("redirected writes", |moved| moved.redirected_writes)]);
     let help = "Writes of the host that took an extent to another child, so that nothing had to be copied.";
     source.chart("How many writes are redirected?", help, per_second("writes per second"), lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_chart_stands_alone_in_a_row_of_two() {
+        let chart = |(section, wide): &(&'static str, bool)| {
+            let axis = || Axis::shares("x");
+            Chart { section, wide: *wide, ..Chart::new("", "", axis(), axis(), Vec::new()) }
+        };
+        let filled = |list: &[(&'static str, bool)]| -> Vec<bool> {
+            let mut charts: Vec<Chart> = list.iter().map(chart).collect();
+            fill_rows(&mut charts);
+            charts.iter().map(|chart| chart.wide).collect()
+        };
+        assert_eq!(filled(&[("a", false), ("a", false), ("a", true), ("a", false)]), [false, false, true, true]);
+        assert_eq!(filled(&[("a", false), ("b", false), ("b", false), ("b", false)]), [true, false, false, true]);
+        assert_eq!(filled(&[("a", false), ("a", true), ("b", true)]), [true, true, true]);
+    }
 }

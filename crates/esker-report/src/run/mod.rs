@@ -98,10 +98,10 @@ fn headline(run: &RunResults, target: &str) -> String {
         return format!("{who} cannot keep up: requests pile up from {since} on, and {waiting} waited at the end.");
     }
     let times = &run.requests.all.response_time;
-    let rate = page::per_second(run.throughput.requests_per_s).text();
+    let rate = page::plain(run.throughput.requests_per_s).text();
     let (mean, p99) = (page::micros(times.mean_us).text(), page::micros(times.p99_us).text());
     let served = page::count(run.workload.requests as f64).text();
-    format!("{who} answered {served} requests, {rate}, in {mean} on average; 99 % took at most {p99}.")
+    format!("{who} answered {served} requests, {rate} a second, in {mean} on average; 99 % took at most {p99}.")
 }
 
 impl RunPage<'_> {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_headline_says_how_fast_it_was_or_that_it_could_not_keep_up() {
         let mut run = samples::run();
-        let expected = "volume, a hybrid under the policy wardrop, answered 400 requests, 100\u{a0}/s, in 2\u{a0}ms on \
+        let expected = "volume, a hybrid under the policy wardrop, answered 400 requests, 100 a second, in 2\u{a0}ms on \
                         average; 99 % took at most 9\u{a0}ms.";
         assert_eq!(headline(&run, "volume"), expected);
         let (since_s, stopped_s) = (61.0, 70.0);
