@@ -8,7 +8,8 @@ mod support;
 use esker_report::render_run;
 use page::visible;
 use serde_json::Value;
-use support::{hostile_run, plain_run, run};
+use support::hostile_run;
+use support::run::{plain_run, run};
 
 /// The charts that the script draws: names, and which lines each has.
 fn charts(page: &str) -> Vec<(String, Vec<String>)> {

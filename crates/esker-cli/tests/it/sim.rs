@@ -176,7 +176,7 @@ fn the_page_of_a_run_can_be_drawn_again_from_its_json() {
     let arguments = ["sim", "hybrid.toml", "--no-cost", "--json=run.json", "--html", "run.html"];
     assert_eq!(esker_ok(folder.path(), &arguments).stdout, "");
     let page = read("run.html");
-    assert!(page.contains("volume, a hybrid under the policy wardrop, answered") && page.contains("id=\"extent-map\""));
+    assert!(page.contains("volume (hybrid, wardrop) answered") && page.contains("id=\"extent-map\""));
     let said = esker_ok(folder.path(), &["report", "run.json", "-o", "again.html"]).stdout;
     assert_eq!(said, "Report: again.html\n");
     assert!(read("again.html") == page, "the two pages differ");

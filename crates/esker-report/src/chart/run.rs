@@ -23,6 +23,9 @@ static CHARTS: &[RunChart] = &[
 
 type RunChart = (&'static str, &'static str, fn(&Source<'_>) -> Option<Chart>);
 
+/// A line of what was moved: its label, and what it counts.
+type MoveLine = (&'static str, fn(&PlacementReport) -> u64);
+
 /// Where these charts take their data from.
 struct Source<'a> {
     intervals: Intervals,
@@ -99,8 +102,8 @@ impl Source<'_> {
     }
 
     /// Lines of what was moved, per second; none where nothing was.
-    fn of_moves(&self, lines: &[(&str, fn(&PlacementReport) -> u64)]) -> Vec<Series> {
-        let line = |(index, (label, count)): (usize, &(&str, fn(&PlacementReport) -> u64))| {
+    fn of_moves(&self, lines: &[MoveLine]) -> Vec<Series> {
+        let line = |(index, (label, count)): (usize, &MoveLine)| {
             let of = |point: &SeriesPoint| point.placement.as_ref().map_or(0, count);
             self.points().iter().any(|point| of(point) > 0).then_some(())?;
             self.rates(label, index, Shape::Steps, of)

@@ -91,8 +91,8 @@ fn policy<'a>(run: &'a RunResults, target: &str) -> Option<&'a str> {
 /// The answer in a sentence.
 fn headline(run: &RunResults, target: &str) -> String {
     let kind = run.devices.get(target).map_or("device", |device| device.kind.as_str());
-    let policy = policy(run, target).map_or_else(String::new, |policy| format!(" under the policy {policy}"));
-    let who = if target.is_empty() { "The device".to_string() } else { format!("{target}, a {kind}{policy},") };
+    let policy = policy(run, target).map_or_else(String::new, |policy| format!(", {policy}"));
+    let who = if target.is_empty() { "The device".to_string() } else { format!("{target} ({kind}{policy})") };
     if let Some(saturated) = &run.saturated {
         let (since, waiting) = (words::clock(saturated.since_s), words::count(saturated.backlog_requests));
         return format!("{who} cannot keep up: requests pile up from {since} on, and {waiting} waited at the end.");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_headline_says_how_fast_it_was_or_that_it_could_not_keep_up() {
         let mut run = samples::run();
-        let expected = "volume, a hybrid under the policy wardrop, answered 400 requests, 100 a second, in 2\u{a0}ms on \
+        let expected = "volume (hybrid, wardrop) answered 400 requests, 100 a second, in 2\u{a0}ms on \
                         average; 99 % took at most 9\u{a0}ms.";
         assert_eq!(headline(&run, "volume"), expected);
         let (since_s, stopped_s) = (61.0, 70.0);

@@ -29,7 +29,7 @@ const SHOWN: &str = "[document.getElementById('map-time').textContent,
 fn the_map_of_a_run_follows_its_slider() {
     let Some(mut browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
-    for (name, run) in [("hybrid", support::run()), ("hostile", support::hostile_run())] {
+    for (name, run) in [("hybrid", support::run::run()), ("hostile", support::hostile_run())] {
         let page = folder.path().join(name).with_extension("html");
         std::fs::write(&page, esker_report::render_run(&run).unwrap()).unwrap();
         browser.resize(1280, 900);
@@ -94,7 +94,7 @@ fn a_run_without_a_map_has_no_complaints_either() {
     let Some(mut browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("plain.html");
-    std::fs::write(&page, esker_report::render_run(&support::plain_run()).unwrap()).unwrap();
+    std::fs::write(&page, esker_report::render_run(&support::run::plain_run()).unwrap()).unwrap();
     browser.resize(390, 844);
     browser.open(&page);
     assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), json!(390));

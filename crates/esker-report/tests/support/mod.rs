@@ -1,6 +1,6 @@
 //! Studies to draw: see `fixtures/README.md` for where the recorded ones come from.
 
-mod run;
+pub(crate) mod run;
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use esker_results::reproduction::Reproduction;
 use esker_results::study::{CandidateOutcome, Cost, MarketAnswer, StudyReport, Verdict};
 use serde_json::{Value, json};
 
-pub(crate) use run::{plain_run, run, run_json};
+use run::run_json;
 
 /// All studies by name.
 pub(crate) fn studies() -> Vec<(&'static str, StudyReport)> {
