@@ -45,6 +45,7 @@ mod purchase;
 mod reproduction;
 mod ruled_out;
 mod run;
+mod run_event;
 #[cfg(test)]
 mod samples;
 mod standing;

@@ -5,7 +5,7 @@ use esker_results::{PlacementReport, RunResults, SeriesChild, SeriesPoint};
 use super::run_intervals::Intervals;
 use super::{Axis, Chart, Colour, Mark, Scale, Series, Shape, Unit, close_steps};
 use crate::columns::Columns;
-use crate::run::RunEvent;
+use crate::run_event::RunEvent;
 
 /// All charts, in the order of the page: name, section, and how it is made if there are data for it.
 static CHARTS: &[RunChart] = &[

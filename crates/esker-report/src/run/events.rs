@@ -7,14 +7,7 @@ use esker_core::{Nanos, Ratio};
 use esker_results::{ChildReport, RunResults};
 use serde::Deserialize;
 
-/// One thing that happened.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RunEvent {
-    /// When, in seconds after the start of the run.
-    pub(crate) at_s: f64,
-    /// What, for a mark in a chart.
-    pub(crate) what: String,
-}
+use crate::run_event::RunEvent;
 
 /// An entry of `run.events` in the configuration.
 #[derive(Deserialize)]

@@ -15,9 +15,9 @@ use crate::error::RenderError;
 use crate::filters;
 use crate::glossary::{self, Term};
 use crate::page::Frame;
+use crate::run_event::RunEvent;
 use children::Family;
-pub(crate) use children::names;
-pub(crate) use events::RunEvent;
+use children::names;
 
 /// The page of a run.
 #[derive(Template)]

@@ -1,7 +1,8 @@
 //! The page of a run in a browser: the map of extents follows its slider.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::chromium::Chromium;
 use super::{DRAW_ALL, DRAWN, WIDEST, browser, support};
 
 /// What the map's canvas shows, as a number that changes with it, and whether it has colours.
@@ -41,39 +42,8 @@ fn the_map_of_a_run_follows_its_slider() {
         let end = browser.evaluate(PICTURE);
         assert_eq!(end[1], json!(true), "{name}: the map has colours");
         if name == "hybrid" {
-            assert_eq!(browser.evaluate(SHOWN), json!(["3.9\u{a0}s to 4\u{a0}s", "75\u{a0}%"]));
-            browser.evaluate("document.querySelector('#extent-map input').focus()");
-            browser.key("Home");
-            assert_eq!(browser.evaluate(SHOWN), json!(["the start, 0\u{a0}s", "25\u{a0}%"]));
-            let start = browser.evaluate(PICTURE);
-            assert_ne!(start, end, "the slider changes the picture");
-            browser.key("ArrowRight");
-            browser.key("ArrowRight");
-            assert_eq!(browser.evaluate(SHOWN), json!(["0.1\u{a0}s to 0.2\u{a0}s", "31.2\u{a0}%"]));
-            let said = browser.evaluate("document.getElementById('map-said').textContent");
-            let expected = "At 0.2\u{a0}s. Since 0.1\u{a0}s, 10\u{a0}extents were moved and 1\u{a0}write redirected";
-            assert_eq!(said, json!(expected));
-            assert_eq!(
-                browser.evaluate("document.querySelector('#extent-map input').getAttribute('aria-valuetext')"),
-                json!("0.1\u{a0}s to 0.2\u{a0}s")
-            );
-            // Keys on the picture walk along the ranges and read them out.
-            browser.evaluate("document.querySelector('#extent-map canvas').focus()");
-            browser.key("ArrowRight");
-            browser.key("ArrowRight");
-            let spoken = browser.evaluate("document.getElementById('spoken').textContent");
-            let expected =
-                "10\u{a0}MiB to 20\u{a0}MiB 0.1\u{a0}s to 0.2\u{a0}s flash 10 of 10 extents requests 0\u{a0}/s";
-            assert_eq!(spoken, json!(expected));
-            // A press in the picture of all moments chooses one.
-            let place = browser.evaluate(
-                "(() => { const canvas = document.querySelector('#extent-map canvas'); canvas.scrollIntoView();
-                  const box = canvas.getBoundingClientRect(); return [box.left + box.width / 2, box.bottom - 12]; })()",
-            );
-            let [x, y] = [0, 1].map(|index| place[index].as_f64().unwrap());
-            browser.mouse("mousePressed", x, y);
-            browser.mouse("mouseReleased", x, y);
-            assert_eq!(browser.evaluate(SHOWN), json!(["3.9\u{a0}s to 4\u{a0}s", "75\u{a0}%"]));
+            the_slider_chooses(&mut browser, &end);
+            the_picture_is_read_out_and_chooses(&mut browser);
         }
         for width in [390, 360] {
             browser.resize(width, 844);
@@ -87,6 +57,44 @@ fn the_map_of_a_run_follows_its_slider() {
         browser.evaluate("dispatchEvent(new Event('afterprint'))");
         assert_eq!(browser.complaints(), Vec::<String>::new(), "{name}");
     }
+}
+
+fn the_slider_chooses(browser: &mut Chromium, end: &Value) {
+    assert_eq!(browser.evaluate(SHOWN), json!(["3.9\u{a0}s to 4\u{a0}s", "75\u{a0}%"]));
+    browser.evaluate("document.querySelector('#extent-map input').focus()");
+    browser.key("Home");
+    assert_eq!(browser.evaluate(SHOWN), json!(["the start, 0\u{a0}s", "25\u{a0}%"]));
+    let start = browser.evaluate(PICTURE);
+    assert_ne!(&start, end, "the slider changes the picture");
+    browser.key("ArrowRight");
+    browser.key("ArrowRight");
+    assert_eq!(browser.evaluate(SHOWN), json!(["0.1\u{a0}s to 0.2\u{a0}s", "31.2\u{a0}%"]));
+    let said = browser.evaluate("document.getElementById('map-said').textContent");
+    let expected = "At 0.2\u{a0}s. Since 0.1\u{a0}s, 10\u{a0}extents were moved and 1\u{a0}write redirected";
+    assert_eq!(said, json!(expected));
+    assert_eq!(
+        browser.evaluate("document.querySelector('#extent-map input').getAttribute('aria-valuetext')"),
+        json!("0.1\u{a0}s to 0.2\u{a0}s")
+    );
+}
+
+fn the_picture_is_read_out_and_chooses(browser: &mut Chromium) {
+    // Keys on the picture walk along the ranges and read them out.
+    browser.evaluate("document.querySelector('#extent-map canvas').focus()");
+    browser.key("ArrowRight");
+    browser.key("ArrowRight");
+    let spoken = browser.evaluate("document.getElementById('spoken').textContent");
+    let expected = "10\u{a0}MiB to 20\u{a0}MiB 0.1\u{a0}s to 0.2\u{a0}s flash 10 of 10 extents requests 0\u{a0}/s";
+    assert_eq!(spoken, json!(expected));
+    // A press in the picture of all moments chooses one.
+    let place = browser.evaluate(
+        "(() => { const canvas = document.querySelector('#extent-map canvas'); canvas.scrollIntoView();
+          const box = canvas.getBoundingClientRect(); return [box.left + box.width / 2, box.bottom - 12]; })()",
+    );
+    let [x, y] = [0, 1].map(|index| place[index].as_f64().unwrap());
+    browser.mouse("mousePressed", x, y);
+    browser.mouse("mouseReleased", x, y);
+    assert_eq!(browser.evaluate(SHOWN), json!(["3.9\u{a0}s to 4\u{a0}s", "75\u{a0}%"]));
 }
 
 #[test]
