@@ -66,7 +66,7 @@ impl Common {
 pub(crate) enum Command {
     /// From traces to a report: characterise, simulate candidate designs, judge
     Study(StudyArguments),
-    /// Draw the report of a study again, from its JSON
+    /// Draw the page of a study or of a run again, from its JSON
     Report(ReportArguments),
     /// Look at traces, convert, cut or make them
     #[command(subcommand)]
@@ -272,11 +272,15 @@ pub(crate) struct GenerateArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         esker sim experiment.toml\n  \
-        esker sim experiment.toml --json --no-cost | jq .requests.all")]
+        esker sim experiment.toml --json --no-cost | jq .requests.all\n  \
+        esker sim examples/slow-disk.toml --html run.html   (with `series` in [run]: charts over time)")]
 pub(crate) struct SimArguments {
     /// The experiment
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
+    /// Write one page to FILE: response times, the run over time, of a hybrid the map of its extents
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,

@@ -55,6 +55,18 @@ pub trait Device: Send {
     fn child_responses(&self) -> Vec<ChildResponses> {
         Vec::new()
     }
+
+    /// Devices that keep extents of the host's address space on their children: how many each child holds, and what was
+    /// moved since the start. `None` for all others. Takes time in proportion to the children, not to the extents.
+    fn placement(&self) -> Option<PlacementTelemetry> {
+        None
+    }
+
+    /// Devices with a [`Device::placement`]: calls `visit` with the child that holds each extent, in order of address;
+    /// `None` for an extent without a place. Takes time in proportion to the extents.
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
+        let _ = visit;
+    }
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -88,6 +100,12 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn child_responses(&self) -> Vec<ChildResponses> {
         (**self).child_responses()
+    }
+    fn placement(&self) -> Option<PlacementTelemetry> {
+        (**self).placement()
+    }
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
+        (**self).visit_extents(visit);
     }
 }
 
@@ -192,6 +210,37 @@ pub struct ChildResponses {
     pub requests: u64,
     /// Sum of their response times in nanoseconds, each from sending the request to the child until its end.
     pub nanoseconds: u128,
+}
+
+/// What a device that places extents holds and has moved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlacementTelemetry {
+    /// Bytes of an extent.
+    pub extent: Bytes,
+    /// Its children, in their order, without those that have not joined yet.
+    pub children: Vec<ChildExtents>,
+    /// Extents copied to another child.
+    pub moved_extents: u64,
+    /// Bytes of those extents.
+    pub moved_bytes: u64,
+    /// Bytes that copies have read, those that were given up included.
+    pub copied_bytes: u64,
+    /// Writes of the host that went to another child than the extent that they replaced.
+    pub redirected_writes: u64,
+    /// Copies that were given up.
+    pub abandoned_moves: u64,
+    /// Extents freed by trims of the host.
+    pub freed_extents: u64,
+}
+
+/// What a child of such a device holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChildExtents {
+    /// Extents of the host that lie there.
+    pub extents: u64,
+    /// The share that the policy wants it to have, of the requests or of the extents, as the policy counts; `None` if
+    /// the policy has no such shares.
+    pub target_share: Option<f64>,
 }
 
 /// What a policy may know about a device.

@@ -32,7 +32,8 @@ pub mod words;
 pub use change::{Change, ScheduledChange};
 pub use children::Children;
 pub use device::{
-    BusyTime, ChildResponses, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported,
+    BusyTime, ChildExtents, ChildResponses, Control, Device, DeviceState, PlacementTelemetry, Precondition,
+    ResourceKind, Stretch, Telemetry, Unsupported,
 };
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;

@@ -147,6 +147,7 @@ function drawMarks(plot, marks) {
   const { ctx, bbox } = plot;
   const ratio = uPlot.pxRatio;
   ctx.save();
+  let upright = 0;
   for (const mark of marks) {
     const at = Math.round(plot.valToPos(mark.value, mark.axis, true));
     const inside = mark.axis === "y" ? at >= bbox.top && at <= bbox.top + bbox.height : at >= bbox.left && at <= bbox.left + bbox.width;
@@ -164,7 +165,8 @@ function drawMarks(plot, marks) {
     ctx.textAlign = late ? "right" : "left";
     const gap = 5 * ratio;
     const across = mark.axis === "y" ? bbox.left + bbox.width - gap : at + (late ? -gap : gap);
-    const down = mark.axis === "y" ? at - gap / 2 : bbox.top + 18 * ratio;
+    // Names of lines side by side take turns on three rows, so that none hides the next.
+    const down = mark.axis === "y" ? at - gap / 2 : bbox.top + (18 + 17 * (upright++ % 3)) * ratio;
     const length = ctx.measureText(mark.label).width;
     ctx.fillStyle = theColour("--paper");
     ctx.fillRect(late ? across - length - gap / 2 : across - gap / 2, down - 14 * ratio, length + gap, 15 * ratio);

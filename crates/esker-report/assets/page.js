@@ -4,7 +4,7 @@ function startTheme() {
   const button = document.getElementById("theme");
   const dark = () => document.documentElement.dataset.theme === "dark" || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
   const label = () => { button.textContent = dark() ? "Light" : "Dark"; };
-  const redraw = () => charts.forEach((chart) => chart.plot?.redraw(false, false));
+  const redraw = () => { charts.forEach((chart) => chart.plot?.redraw(false, false)); extentMap?.draw(); };
   button.addEventListener("click", () => {
     document.documentElement.dataset.theme = dark() ? "light" : "dark";
     label();
@@ -42,6 +42,7 @@ function startPrint() {
     document.documentElement.classList.add("printing");
     before.closed.forEach((part) => { part.open = true; });
     charts.forEach((chart) => { chart.draw(); });
+    extentMap?.draw();
   });
   addEventListener("afterprint", () => {
     if (!before) return;
@@ -50,6 +51,7 @@ function startPrint() {
     before.closed.forEach((part) => { part.open = false; });
     before = null;
     charts.forEach((chart) => { chart.draw(); });
+    extentMap?.draw();
   });
   document.getElementById("print").addEventListener("click", () => print());
 }
@@ -67,6 +69,7 @@ function startContents() {
 }
 
 startCharts();
+startMap();
 startTables();
 startTerms();
 startTheme();

@@ -1,4 +1,4 @@
-//! Renders one self-contained HTML file from a study, or from the results of `esker reproduce`.
+//! Renders one self-contained HTML file from a study, from a run, or from the results of `esker reproduce`.
 //!
 //! The file loads nothing: styles, scripts, charts and data are inside, so that it opens without a network from a disk,
 //! a mail or a share. The report is drawn from the types of `esker-results` and nothing else. Values that a study lacks
@@ -44,6 +44,8 @@ mod prices;
 mod purchase;
 mod reproduction;
 mod ruled_out;
+mod run;
+mod run_event;
 #[cfg(test)]
 mod samples;
 mod standing;
@@ -54,5 +56,6 @@ mod tables;
 pub use error::RenderError;
 pub use explain::{design_names, explain};
 pub use reproduction::render_reproduction;
+pub use run::render_run;
 pub use study::render;
 pub use tables::{TABLE_HEADS, Table, markdown, table_names, tables};

@@ -15,6 +15,7 @@ static STYLES: &[&str] = &[
     include_str!("../assets/page.css"),
     include_str!("../assets/parts.css"),
     include_str!("../assets/print.css"),
+    include_str!("../assets/map.css"),
 ];
 
 /// The chart library, and the licence text that has to stay with it.
@@ -28,6 +29,8 @@ static SCRIPTS: &[&str] = &[
     include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/controls.js"),
+    include_str!("../assets/map.js"),
+    include_str!("../assets/map_drawing.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/terms.js"),
     include_str!("../assets/page.js"),

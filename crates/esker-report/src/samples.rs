@@ -2,6 +2,11 @@
 
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
+#[path = "../tests/support/run.rs"]
+mod run;
+
+pub(crate) use run::run;
+
 /// A recorded study of one workload.
 pub(crate) fn study() -> StudyReport {
     serde_json::from_str(include_str!("../tests/fixtures/office.json")).expect("the recorded study is one")

@@ -2,6 +2,7 @@
 
 #[path = "support/page.rs"]
 mod page;
+#[expect(dead_code, reason = "runs have a test of their own")]
 mod support;
 
 use esker_report::{render, render_reproduction};

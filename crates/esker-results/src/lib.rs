@@ -3,16 +3,21 @@
 //! types.
 
 mod device;
+mod parse;
+mod placement_map;
 pub mod profile;
 mod remarks;
 pub mod reproduction;
 mod requests;
 mod run;
+mod run_read;
 mod settled;
 pub mod study;
 
 pub use device::*;
+pub use placement_map::*;
 pub use remarks::remarks;
 pub use requests::*;
 pub use run::*;
+pub use run_read::ReadRunError;
 pub use settled::*;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceReport, RequestResults, SettledResults};
+use crate::{DeviceReport, PlacementMap, PlacementReport, RequestResults, SettledResults};
 
 /// The version of the schema below. It is raised by changes that would break a reader.
 ///
@@ -47,6 +47,9 @@ pub struct RunResults {
     pub remarks: Vec<String>,
     /// Values over time, one entry for each interval; empty unless asked for.
     pub series: Vec<SeriesPoint>,
+    /// Where the target's extents are over time, if it places extents; only with a series.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub placement_map: Option<PlacementMap>,
     /// What the simulation cost. Left out with `--no-cost`, because it differs from run to run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<Cost>,
@@ -139,6 +142,9 @@ pub struct SeriesPoint {
     /// If the target is a composite device: its children in this interval, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, SeriesChild>,
+    /// If the target places extents: what was moved in this interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementReport>,
 }
 
 /// One child of the target in one interval of the series. Counts the host's requests alone, without what serves no
@@ -152,6 +158,16 @@ pub struct SeriesChild {
     pub share: f64,
     /// Mean time from sending a request to this child until its end; zero if there was none.
     pub mean_us: f64,
+    /// If the target places extents: the share that its policy wants this child to have at the end of the interval, of
+    /// the requests (`wardrop`, `throughput`) or of the extents (`static-split`). Absent if the policy has no shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_share: Option<f64>,
+    /// If the target places extents: how many of them are on this child at the end of the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_extents: Option<u64>,
+    /// Bytes of these extents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_bytes: Option<u64>,
 }
 
 /// What the simulation cost. Covers the measured phase, not preconditioning.

@@ -3,6 +3,7 @@
 mod assembly;
 mod config;
 mod device;
+mod map_frames;
 mod measured;
 mod node;
 mod offered_load;

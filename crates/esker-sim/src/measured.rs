@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request,
-    RequestKind, ResourceKind, Verdict,
+    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, PlacementTelemetry,
+    Replay, Request, RequestKind, ResourceKind, Verdict,
 };
-use esker_results::{RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput, WorkloadResults};
+use esker_results::{
+    PlacementMap, PlacementReport, RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput,
+    WorkloadResults,
+};
+
+use crate::map_frames::MapFrames;
 
 /// A callback that may stop a replay, called every [`Watch::EVERY`] completions.
 pub struct Watch<'a> {
@@ -60,6 +65,9 @@ struct Series {
     busy_before: Vec<(ResourceKind, Nanos)>,
     /// Names of the device's children, and what they had done before the interval.
     children: Vec<(String, ChildResponses)>,
+    /// What a device that places extents had moved before the interval.
+    moved_before: Option<PlacementTelemetry>,
+    map: Option<MapFrames>,
     points: Vec<SeriesPoint>,
     /// Whether there were more than [`SERIES_POINTS_MAX`] points.
     too_long: bool,
@@ -84,6 +92,8 @@ impl<'a> RunMeasurements<'a> {
             response: LatencyHistogram::default(),
             busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
             children: Vec::new(),
+            moved_before: device.placement(),
+            map: None,
             points: Vec::new(),
             too_long: false,
         });
@@ -94,6 +104,16 @@ impl<'a> RunMeasurements<'a> {
     pub fn with_children(mut self, names: Vec<String>) -> Self {
         if let Some(series) = &mut self.series {
             series.children = names.into_iter().map(|name| (name, ChildResponses::default())).collect();
+        }
+        self
+    }
+
+    /// Also records where the extents of the device are, and which of them are hot, after
+    /// [`RunMeasurements::with_children`]. Nothing is recorded of a device that places no extents.
+    pub fn with_placement_map(mut self, device: &dyn Device) -> Self {
+        if let Some(series) = &mut self.series {
+            let names = series.children.iter().map(|(name, _)| name.clone()).collect();
+            series.map = MapFrames::new(names, series.begin, device);
         }
         self
     }
@@ -172,7 +192,15 @@ impl<'a> RunMeasurements<'a> {
             };
             series.close(replay.last_event, waiting, device);
         }
+        if let Some(map) = &mut series.map {
+            map.close(series.begin, device);
+        }
         std::mem::take(&mut series.points)
+    }
+
+    /// Returns the map of the device's extents over time, after [`RunMeasurements::series`], which ends it.
+    pub fn placement_map(&mut self) -> Option<PlacementMap> {
+        Some(self.series.as_mut()?.map.take()?.into_results())
     }
 }
 
@@ -209,6 +237,9 @@ impl Observer for RunMeasurements<'_> {
         }
         if let Some(series) = &mut self.series {
             series.requests += 1;
+            if let Some(map) = &mut series.map {
+                map.count(request);
+            }
             if completion.result.is_ok() {
                 series.bytes += moved.0;
                 series.response.record(completion.at - arrival);
@@ -250,7 +281,13 @@ impl Series {
                 utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
             }
         }
-        let children = self.children(device);
+        let placement = device.placement();
+        let children = self.children(device, placement.as_ref());
+        let moved = placement.as_ref().zip(self.moved_before.as_ref()).map(|(now, before)| moved(before, now));
+        self.moved_before = placement;
+        if let Some(map) = &mut self.map {
+            map.interval_ended(now, device);
+        }
         self.points.push(SeriesPoint {
             start_s: self.begin.as_secs_f64(),
             requests: self.requests,
@@ -260,6 +297,7 @@ impl Series {
             backlog_requests: backlog as u64,
             utilisation,
             children,
+            placement: moved,
         });
         self.begin = now;
         (self.requests, self.bytes) = (0, 0);
@@ -270,19 +308,46 @@ impl Series {
 
 impl Series {
     /// What the children did in the interval that ends.
-    fn children(&mut self, device: &dyn Device) -> BTreeMap<String, SeriesChild> {
+    fn children(
+        &mut self,
+        device: &dyn Device,
+        placement: Option<&PlacementTelemetry>,
+    ) -> BTreeMap<String, SeriesChild> {
         let responses = device.child_responses();
         let since = |(now, (_, before)): (&ChildResponses, &(String, ChildResponses))| now.requests - before.requests;
         let all: u64 = responses.iter().zip(&self.children).map(since).sum();
         let mut children = BTreeMap::new();
-        for (now, (name, before)) in responses.into_iter().zip(&mut self.children) {
+        for (index, (now, (name, before))) in responses.into_iter().zip(&mut self.children).enumerate() {
             let requests = now.requests - before.requests;
             let mean_us = (now.nanoseconds - before.nanoseconds) as f64 / 1e3 / requests.max(1) as f64;
             let share = requests as f64 / all.max(1) as f64;
-            children.insert(name.clone(), SeriesChild { requests, share, mean_us });
+            // Children that have not joined yet hold nothing.
+            let held = placement.map(|placement| placement.children.get(index).copied().unwrap_or_default());
+            let held_bytes = placement.zip(held).map(|(placement, held)| held.extents * placement.extent.0);
+            let child = SeriesChild {
+                requests,
+                share,
+                mean_us,
+                target_share: held.and_then(|held| held.target_share),
+                held_extents: held.map(|held| held.extents),
+                held_bytes,
+            };
+            children.insert(name.clone(), child);
             *before = now;
         }
         children
+    }
+}
+
+/// What a device moved between two moments.
+fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> PlacementReport {
+    PlacementReport {
+        moved_extents: now.moved_extents - before.moved_extents,
+        moved_bytes: now.moved_bytes - before.moved_bytes,
+        copied_bytes: now.copied_bytes - before.copied_bytes,
+        redirected_writes: now.redirected_writes - before.redirected_writes,
+        abandoned_moves: now.abandoned_moves - before.abandoned_moves,
+        freed_extents: now.freed_extents - before.freed_extents,
     }
 }
 

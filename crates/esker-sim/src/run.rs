@@ -131,6 +131,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     if run.series.is_some() {
         let children = experiment.system.child_names();
         measured = measured.with_series(replay_settings.start, &*device).with_children(children);
+        measured = measured.with_placement_map(&*device);
         replay_settings.sample_every = run.series;
     }
     let Schedule { changes, .. } = Schedule::new(&run.events, replay_settings.start);
@@ -252,6 +253,7 @@ pub fn finish_results(
         devices: report.devices,
         remarks: Vec::new(),
         series: measured.series(replay, device),
+        placement_map: measured.placement_map(),
         cost,
     }
 }

@@ -43,6 +43,7 @@ fn no_example_is_forgotten() {
             "agrawal.toml",
             "cloud.toml",
             "disk.toml",
+            "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
             "raid-0.toml",
@@ -125,6 +126,18 @@ fn hybrid() {
     let children = &results.devices["volume"].children;
     assert!((children["flash"].share - 0.8).abs() < 0.02, "{children:?}");
     assert!(results.devices["flash"].flash.as_ref().unwrap().programs.host > 0);
+}
+
+/// The drive has most of the requests, loses many of them while it is slow, and gets them back.
+#[test]
+fn hybrid_map() {
+    let results = run_example("hybrid-map.toml", |_| {});
+    let share = |second: usize| results.series[second].children["flash"].share;
+    let (before, during, after) = (share(55), share(115), share(results.series.len() - 5));
+    assert!(before > 0.75 && during < 0.65 && after > 0.75, "{before}, {during}, {after}");
+    let map = results.placement_map.expect("it has a series");
+    let on_flash = |frame: usize| map.frames[frame].extents[0].iter().sum::<u32>();
+    assert!(on_flash(119) + 200 < on_flash(59), "{} and {} extents on flash", on_flash(119), on_flash(59));
 }
 
 /// Flash is faster at this depth even with all of the load: policies that measure find that out.

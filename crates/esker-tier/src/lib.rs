@@ -8,8 +8,8 @@ mod placement;
 mod stripe;
 
 pub use engine::{
-    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, MapRecord, Movements, RecordNumber,
-    Reshape, ReshapeError,
+    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, Layout, MapRecord, Movements,
+    RecordNumber, Reshape, ReshapeError,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use placement::{

@@ -113,21 +113,33 @@ pub(crate) struct TableArguments {
     pub(crate) explain: Vec<String>,
 }
 
+impl TableArguments {
+    /// The first of these options that is given, if any.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--csv", self.csv.is_some()),
+            ("--markdown", self.markdown.is_some()),
+            ("--explain", !self.explain.is_empty()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
+    }
+}
+
 /// Arguments of `esker report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  esker report study.json -o report.html\n  esker report - < study.json\n  \
-        esker report study.json --csv tables/ --markdown study.md")]
+        esker report study.json --csv tables/ --markdown study.md\n  esker report run.json -o run.html")]
 pub(crate) struct ReportArguments {
-    /// What `esker study --json=FILE` wrote; `-` reads standard input
-    #[arg(value_name = "STUDY.json")]
-    pub(crate) study: PathBuf,
+    /// What `esker study --json=FILE` or `esker sim --json=FILE` wrote; `-` reads standard input
+    #[arg(value_name = "RESULTS.json")]
+    pub(crate) results: PathBuf,
     /// Where to write the report; `-` is standard output
     #[arg(long, short, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
     /// What else to write.
     #[command(flatten)]
     pub(crate) tables: TableArguments,
-    /// Replace a file that is there already and is no report; the study is never replaced
+    /// Replace a file that is there already and is no report; the results are never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }

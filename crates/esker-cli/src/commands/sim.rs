@@ -11,7 +11,7 @@ use esker_sim::{Experiment, RunError, RunOptions};
 
 use crate::args::{Common, SimArguments};
 use crate::failure::Failure;
-use crate::output::Outputs;
+use crate::output::{Content, Output, Outputs};
 use crate::progress::Progress;
 use crate::table::{Table, percent};
 use crate::{cancel, output};
@@ -27,15 +27,22 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
         experiment.run.seed = seed;
     }
     let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
-    let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json)?;
+    let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
+    let html = arguments.html.as_ref().map(|path| outputs.claim("--html", path, Content::Page)).transpose()?;
+    let json = outputs.json(&arguments.json)?;
+    let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let bar = Progress::new(common.quiet, "requests");
     bar.set_message("simulating");
     let progress = |done: u64, total: u64| bar.set(done, total);
     let options = RunOptions { progress: Some(&progress), cancel: Some(cancel::flag()), cost: !arguments.no_cost };
     let results = esker_sim::run(&experiment, &options).map_err(failure)?;
     drop(bar);
+    if let Some(html) = html {
+        html.write_text(&esker_report::render_run(&results)?)?;
+    }
     match json {
         Some(json) => json.write_json(&results)?,
+        None if page_is_printed => {}
         None => output::print(&render(&results))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -87,11 +87,17 @@ fn what_is_no_study_has_no_report() {
     let write = |name: &str, json: &str| std::fs::write(folder.path().join(name), json).unwrap();
     write("sim.toml", STATION);
     esker_ok(folder.path(), &["sim", "sim.toml", "--json=run.json"]);
-    let hint = "give the file that `esker study --json=FILE` wrote";
+    let run = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    write("broken.json", &run.replacen("\"mean_us\"", "\"mean\"", 1));
+    let place = "broken.json: the run is damaged at `requests.all.response_time.mean`: unknown field `mean`";
+    refused(&folder, "esker report broken.json", place, "run `esker sim` again");
+    refused(&folder, "esker report run.json --csv t", "run.json is a run of `esker sim`", "leave out --csv");
+    write("claims.json", r#"[{ "claim": "", "verdict": "" }]"#);
+    let hint = "give the file that `esker study --json=FILE` or `esker sim --json=FILE` wrote";
     refused(
         &folder,
-        "esker report run.json",
-        "run.json: expected the JSON of a study, found a run of `esker sim`",
+        "esker report claims.json",
+        "claims.json: expected the JSON of a study, found claims of `esker reproduce`",
         hint,
     );
     refused(&folder, "esker report small.csv", "small.csv: expected the JSON of a study: ", hint);

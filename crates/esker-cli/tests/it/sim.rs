@@ -139,3 +139,62 @@ target = "stripes"
     assert!(printed.contains("\nstripes (array, 2 GiB)\n"), "{printed}");
     assert!(printed.contains("\nstation.0 (constant, 1 GiB): "), "{printed}");
 }
+
+/// A hybrid that shifts its extents to the faster device.
+const HYBRID: &str = r#"
+[workload]
+queue_depth = 4
+synthetic = { requests = 5000, footprint = "24MiB" }
+
+[device.fast]
+kind = "constant"
+service_time = "100us"
+capacity = "32MiB"
+
+[device.slow]
+kind = "constant"
+service_time = "300us"
+capacity = "32MiB"
+
+[device.volume]
+kind = "hybrid"
+children = ["fast", "slow"]
+extent = "64KiB"
+capacity = "32MiB"
+policy = { kind = "wardrop" }
+
+[run]
+target = "volume"
+series = "10ms"
+"#;
+
+#[test]
+fn the_page_of_a_run_can_be_drawn_again_from_its_json() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hybrid.toml"), HYBRID).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let arguments = ["sim", "hybrid.toml", "--no-cost", "--json=run.json", "--html", "run.html"];
+    assert_eq!(esker_ok(folder.path(), &arguments).stdout, "");
+    let page = read("run.html");
+    assert!(page.contains("volume (hybrid, wardrop) answered") && page.contains("id=\"extent-map\""));
+    let said = esker_ok(folder.path(), &["report", "run.json", "-o", "again.html"]).stdout;
+    assert_eq!(said, "Report: again.html\n");
+    assert!(read("again.html") == page, "the two pages differ");
+    // The text is printed beside a page, unless the page itself is.
+    let printed = esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "--html", "run.html"]).stdout;
+    assert!(printed.starts_with("5 000 requests"), "{printed}");
+    assert!(esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "--html", "-"]).stdout == page);
+}
+
+#[test]
+fn results_with_a_map_keep_their_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hybrid.toml"), HYBRID).unwrap();
+    let json = esker_ok(folder.path(), &["sim", "hybrid.toml", "--json", "--no-cost"]).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["placement_map"]["frames"].as_array().unwrap().len() > 10);
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "results"]).stdout).unwrap();
+    if let Err(error) = jsonschema::validate(&schema, &json) {
+        panic!("the run does not keep its schema: {error}");
+    }
+}

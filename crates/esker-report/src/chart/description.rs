@@ -108,7 +108,7 @@ pub(crate) struct Series {
     key: String,
     colour: Colour,
     shape: Shape,
-    /// Whether the values are published: then they are dashed and hollow.
+    /// Whether the values are not measured, but published or aimed at: then they are dashed and hollow.
     #[serde(skip_serializing_if = "is_false")]
     published: bool,
     y: ColumnIndex,
@@ -154,6 +154,11 @@ impl Series {
             y: 0,
             curve: Curve { x, y },
         })
+    }
+
+    /// This series as a dashed line, with another label; shown and hidden as before.
+    pub(super) fn dashed(self, label: impl FnOnce(&str) -> String) -> Self {
+        Self { label: label(&self.label), published: true, ..self }
     }
 
     /// This series with a key: it is shown and hidden together with all series of the same key.

@@ -12,6 +12,8 @@ mod published;
 mod request_sizes;
 mod response_curve;
 mod response_series;
+mod run;
+mod run_intervals;
 mod skew;
 mod style;
 mod utilisation;
@@ -22,6 +24,7 @@ use esker_results::study::{StudyReport, WorkloadStudy};
 pub(crate) use description::Chart;
 use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;
+pub(crate) use run::of_run;
 use style::{Scale, Shape};
 
 use crate::columns::Columns;

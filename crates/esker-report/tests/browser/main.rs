@@ -12,6 +12,7 @@ mod support;
 mod numbers;
 
 mod chromium;
+mod run;
 
 use std::path::{Path, PathBuf};
 

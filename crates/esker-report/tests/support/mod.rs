@@ -1,10 +1,15 @@
 //! Studies to draw: see `fixtures/README.md` for where the recorded ones come from.
 
+pub(crate) mod run;
+
 use std::path::Path;
 
+use esker_results::RunResults;
 use esker_results::reproduction::Reproduction;
 use esker_results::study::{CandidateOutcome, Cost, MarketAnswer, StudyReport, Verdict};
 use serde_json::{Value, json};
+
+use run::run_json;
 
 /// All studies by name.
 pub(crate) fn studies() -> Vec<(&'static str, StudyReport)> {
@@ -199,6 +204,13 @@ pub(crate) fn hostile_reproduction() -> Reproduction {
     serde_json::from_value(found).unwrap()
 }
 
+/// A run with hostile names of devices, children, events and its policy.
+pub(crate) fn hostile_run() -> RunResults {
+    let mut run = run_json();
+    poison(&mut run);
+    serde_json::from_value(run).unwrap()
+}
+
 /// Words of the schema, which only esker itself writes.
 const SCHEMA_WORDS: &[&str] = &[
     "served",
@@ -225,6 +237,7 @@ const SCHEMA_WORDS: &[&str] = &[
     "low",
     "medium",
     "high",
+    "2s",
 ];
 
 fn poison(value: &mut Value) {
@@ -237,7 +250,7 @@ fn poison(value: &mut Value) {
             items.iter_mut().for_each(poison);
         }
         Value::Object(fields) => {
-            for name in ["utilisation", "devices"] {
+            for name in ["utilisation", "devices", "device", "children"] {
                 if let Some(Value::Object(map)) = fields.get_mut(name) {
                     *map = std::mem::take(map)
                         .into_iter()

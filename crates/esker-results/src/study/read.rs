@@ -5,6 +5,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{STUDY_SCHEMA, STUDY_SCHEMA_OLDEST, StudyReport};
+use crate::RunResults;
+use crate::parse::from_json;
 
 /// Why a study could not be read.
 #[derive(Debug, Error)]
@@ -37,7 +39,9 @@ pub enum ReadStudyError {
 impl Hint for ReadStudyError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Syntax(_) | Self::NotAStudy { .. } => "give the file that `esker study --json=FILE` wrote".into(),
+            Self::Syntax(_) | Self::NotAStudy { .. } => {
+                "give the file that `esker study --json=FILE` or `esker sim --json=FILE` wrote".into()
+            }
             Self::Schema { .. } => "run `esker study` again with this version of esker".into(),
             Self::Field { .. } => {
                 "it was written by another version of esker, or changed since; run `esker study` again".into()
@@ -61,14 +65,7 @@ impl StudyReport {
             _ => drop(value),
         }
         // Parse again from the text, which has lines and columns.
-        let mut text = serde_json::Deserializer::from_slice(json);
-        serde_path_to_error::deserialize(&mut text).map_err(|error| {
-            let place = match error.path().to_string() {
-                path if path == "." => "its top".to_string(),
-                path => format!("`{path}`"),
-            };
-            ReadStudyError::Field { place, fault: error.into_inner() }
-        })
+        from_json(json).map_err(|(place, fault)| ReadStudyError::Field { place, fault })
     }
 }
 
@@ -80,7 +77,7 @@ fn readable(schema: u64) -> bool {
 fn kind(value: &Value) -> &'static str {
     let has = |value: &Value, fields: &[&str]| fields.iter().all(|field| value.get(field).is_some());
     match value {
-        run if has(run, &["workload", "throughput", "devices"]) => "a run of `esker sim`",
+        run if RunResults::is_run(run) => "a run of `esker sim`",
         Value::Array(claims) if claims.first().is_some_and(|claim| has(claim, &["claim", "verdict"])) => {
             "claims of `esker reproduce`"
         }

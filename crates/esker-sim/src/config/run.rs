@@ -30,7 +30,8 @@ pub struct RunSettings {
     /// after the next arrival, all later arrivals are moved back by the difference.
     #[serde(default)]
     pub warm_up_requests: u64,
-    /// Length of the intervals of `series` in the results. Without it, there is no series.
+    /// Length of the intervals of `series` in the results. Without it, there is no series. A hybrid also records where
+    /// its extents are, and which are hot (`placement_map`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Nanos>,
     /// Number of requests, from the start of measuring, that the results of each drive list one by one, with their

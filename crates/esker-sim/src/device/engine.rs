@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram, Nanos,
-    Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
+    Bytes, Change, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram,
+    Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, PlacementReport, Report, Reporting};
 use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
@@ -282,6 +282,27 @@ impl<E: Engine> Device for EngineDevice<E> {
     fn child_responses(&self) -> Vec<ChildResponses> {
         let of = |times: &LatencyHistogram| ChildResponses { requests: times.count(), nanoseconds: times.sum() };
         self.responses.iter().map(of).collect()
+    }
+
+    fn placement(&self) -> Option<PlacementTelemetry> {
+        let (layout, moved) = (self.engine.layout()?, self.engine.movements()?);
+        let target = |child: usize| layout.targets.as_ref().and_then(|targets| targets.get(child)).copied();
+        let children = layout.held.iter().enumerate();
+        let children = children.map(|(child, &extents)| ChildExtents { extents, target_share: target(child) });
+        Some(PlacementTelemetry {
+            extent: layout.extent,
+            children: children.collect(),
+            moved_extents: moved.moved,
+            moved_bytes: moved.moved_bytes,
+            copied_bytes: moved.copied_bytes,
+            redirected_writes: moved.redirected,
+            abandoned_moves: moved.abandoned,
+            freed_extents: moved.freed,
+        })
+    }
+
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
+        self.engine.visit_extents(&mut |device| visit(device.map(|DeviceIndex(device)| usize::from(device))));
     }
 }
 

@@ -201,6 +201,7 @@ pub(super) fn design(
         capacity: Some(Bytes(data)),
         reserve: None,
         allocate: Allocate::AtStart,
+        cached_extents: 0,
         queue_depth: None,
     };
     devices.push((HYBRID.to_string(), DeviceDescription::new(hybrid)));

@@ -96,6 +96,18 @@ pub trait Engine: Debug + Send {
         None
     }
 
+    /// How many extents each device holds and should have; `None` for an engine that computes places. Takes time in
+    /// proportion to the devices.
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
+
+    /// Calls `visit` with the device of each extent of the host, in order of address; `None` for an extent without a
+    /// place. Not called by an engine that computes places.
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
+        let _ = visit;
+    }
+
     /// Asserts the invariants. For tests: takes time proportional to the map.
     fn check(&self) {}
 }
@@ -111,6 +123,17 @@ pub struct CacheCounts {
     pub fetched_bytes: u64,
     /// Writes that became writes of all that their extent holds, so that it moves.
     pub widened: u64,
+}
+
+/// How the extents of the host are spread over the devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Bytes of an extent.
+    pub extent: Bytes,
+    /// Number of the host's extents on each device.
+    pub held: Vec<u64>,
+    /// The share that the policy wants each device to have ([`crate::Placement::targets`]).
+    pub targets: Option<Vec<f64>>,
 }
 
 /// Counts of extents that were moved or freed.
@@ -166,6 +189,12 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn cache_counts(&self) -> Option<CacheCounts> {
         (**self).cache_counts()
+    }
+    fn layout(&self) -> Option<Layout> {
+        (**self).layout()
+    }
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
+        (**self).visit_extents(visit);
     }
     fn check(&self) {
         (**self).check();

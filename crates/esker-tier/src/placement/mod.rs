@@ -27,7 +27,7 @@ use std::ops::Range;
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, Health, Hosts, Input, MapRecord, Movements, Reshape, ReshapeError,
+    Checkpoint, Durability, Effect, Engine, Health, Hosts, Input, Layout, MapRecord, Movements, Reshape, ReshapeError,
     WrittenBlocks,
 };
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
@@ -291,6 +291,15 @@ impl Engine for PlacementEngine {
 
     fn movements(&self) -> Option<Movements> {
         Some(self.movements)
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        let held = (0..self.health.devices().len()).map(|device| u64::from(self.map.mapped(device)));
+        Some(Layout { extent: Bytes(self.extent), held: held.collect(), targets: self.policy.targets() })
+    }
+
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
+        (0..self.map.len()).for_each(|extent| visit(self.map.place(LogicalExtent(extent)).map(|place| place.device)));
     }
 
     fn check(&self) {

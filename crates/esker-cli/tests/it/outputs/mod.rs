@@ -58,6 +58,11 @@ const WRITING: &[Writing] = &[
         ending: "json",
     },
     Writing {
+        arguments: &["sim", "sim.toml", "--no-cost", "--html", "OUT"],
+        inputs: &["sim.toml", "small.csv"],
+        ending: "html",
+    },
+    Writing {
         arguments: &["sweep", "sweep.toml", "-o", "points", "--json=OUT"],
         inputs: &["sweep.toml", "small.csv", "other.csv"],
         ending: "json",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use esker_core::{Nanos, Rng};
 use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
 
-use crate::support::RECORDED_STUDY;
+use crate::support::{RECORDED_STUDY, esker_ok};
 
 /// Traces: name, format, duration in hours. The ending selects the compression.
 const TRACES: &[(&str, &str, u64)] = &[
@@ -68,6 +68,7 @@ pub(super) fn write(folder: &Path) {
         std::fs::write(bin.join(name), script).expect("the folder can be written");
         make_executable(&bin.join(name));
     }
+    esker_ok(folder, &["sim", "experiment.toml", "--json=run.json"]);
     link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
     link(&super::collect::root().join("examples"), &folder.join("examples"));
 }

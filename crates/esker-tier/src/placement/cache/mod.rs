@@ -10,7 +10,7 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, Re
 
 use super::PlacementEngine;
 use crate::engine::{
-    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Hosts, Input, Movements, Reshape, ReshapeError,
+    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Hosts, Input, Layout, Movements, Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use slots::{Found, Slots, Waiter};
@@ -381,6 +381,14 @@ impl Engine for MemoryCache {
 
     fn movements(&self) -> Option<Movements> {
         self.engine.movements()
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        self.engine.layout()
+    }
+
+    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
+        self.engine.visit_extents(visit);
     }
 
     fn cache_counts(&self) -> Option<CacheCounts> {

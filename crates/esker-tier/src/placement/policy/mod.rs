@@ -60,6 +60,12 @@ pub trait Placement: Debug + Send {
         None
     }
 
+    /// The share that each device should have, in their order; they add up to one. Of the host's requests for a policy
+    /// that balances them, else of the extents. `None` if the policy has no such shares.
+    fn targets(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Learns of an event, and may add wishes. A policy that never moves anything can ignore this.
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         let _ = (now, event, devices, wishes);

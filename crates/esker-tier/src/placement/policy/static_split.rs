@@ -98,6 +98,11 @@ impl Placement for StaticSplit {
         self.asked.then_some(shares)
     }
 
+    fn targets(&self) -> Option<Vec<f64>> {
+        let total: u32 = self.weights.iter().sum();
+        Some(self.weights.iter().map(|&weight| f64::from(weight) / f64::from(total)).collect())
+    }
+
     /// New devices have the mean weight of the others. Extents that have a place stay there.
     fn devices_joined(&mut self, devices: usize) {
         let total: u32 = self.weights.iter().sum();

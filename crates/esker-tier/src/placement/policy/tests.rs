@@ -42,6 +42,17 @@ fn fast_first_fills_one_device_after_the_other() {
 }
 
 #[test]
+fn policies_with_shares_say_which() {
+    let targets = |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap().targets();
+    for kind in ["static-split", "wardrop", "throughput"] {
+        assert_eq!(targets(&format!(r#"{{"kind":"{kind}","weights":[3,1]}}"#)), Some(vec![0.75, 0.25]), "{kind}");
+    }
+    for kind in ["fast-first", "migration", "pinned"] {
+        assert_eq!(targets(&format!(r#"{{"kind":"{kind}"}}"#)), None, "{kind}");
+    }
+}
+
+#[test]
 fn the_size_of_the_first_write_decides() {
     let sizes = [4096, 4097, 512, 1 << 20];
     assert_eq!(chosen(r#"{"kind":"size-threshold"}"#, &[9, 9], &sizes), [0, 1, 0, 1]);

@@ -159,6 +159,10 @@ impl Placement for Throughput {
         self.homes.home_of_new(new.extent)
     }
 
+    fn targets(&self) -> Option<Vec<f64>> {
+        Some(self.homes.shares.clone())
+    }
+
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
             Event::Request { .. } => self.rates.time_passes(now, devices, None),

@@ -65,6 +65,10 @@ impl Placement for Wardrop {
         self.homes.home_of_new(new.extent)
     }
 
+    fn targets(&self) -> Option<Vec<f64>> {
+        Some(self.homes.shares.clone())
+    }
+
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
             Event::Completed(done) if done.for_host && done.ok && done.kind.has_data() => {

@@ -1,0 +1,70 @@
+//! The glossary of the page of a run.
+
+use crate::glossary::Term;
+
+const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
+    Term { key, word, meaning }
+}
+
+/// All terms.
+pub(super) static TERMS: &[Term] = &[
+    term("requests", "requests", "Requests of the host to the simulated device, after the warm-up if there is one."),
+    term(
+        "rate",
+        "requests per second",
+        "From the first arrival to the last completion; requests that failed excluded.",
+    ),
+    term(
+        "bytes_rate",
+        "bytes per second",
+        "Bytes read and written by the host, from the first arrival to the last completion.",
+    ),
+    term(
+        "response_time",
+        "response time",
+        "From the arrival of a request until its end. Of a child: from sending the request to it until its end.",
+    ),
+    term(
+        "percentile",
+        "p50, p95, p99, p99.9",
+        "50, 95, 99 or 99.9 of 100 requests took at most this long. Percentiles are right within 0.1 %, mean and \
+         maximum are exact.",
+    ),
+    term("device_kind", "kind", "What the device is modelled as."),
+    term("capacity", "capacity", "Bytes that the host can address."),
+    term("busy", "busy", "Busy share of each kind of resource, mean over all of the kind."),
+    term("child", "child", "A device that a composite device (a hybrid or an array) is made of."),
+    term(
+        "share",
+        "share of requests",
+        "The child's part of the host's requests. Copies between children and shared flushes are not counted.",
+    ),
+    term(
+        "target_share",
+        "target",
+        "The share that the policy wants the child to have: of the requests (wardrop, throughput) or of the extents \
+         (static-split). Other policies have none. In charts it is dashed.",
+    ),
+    term("sent", "requests sent", "Requests of every kind that the child was sent, copies included."),
+    term("extent", "extent", "The piece of the address space that is placed, and moved, as a whole."),
+    term("held", "held", "Extents of the host that lie on the child, whether they were written yet or not."),
+    term("policy", "policy", "Decides which child gets a new extent, and which extents move."),
+    term("moved", "moved", "Extents that were copied to another child while the host went on."),
+    term("copied", "copied", "Bytes that copies have read, those that were given up included."),
+    term(
+        "redirected",
+        "redirected writes",
+        "Writes of the host that replaced all that an extent held and went to another child, so that nothing had to \
+         be copied.",
+    ),
+    term(
+        "abandoned",
+        "moves given up",
+        "Copies that were begun and then given up: the host kept writing there, or a \
+         device failed.",
+    ),
+    term("freed", "freed", "Extents that the host trimmed, whose places were freed."),
+    term("range", "range", "One of at most 256 equal parts of the address space; a column of the map."),
+    term("heat", "heat", "Requests of the host per second that begin in a range."),
+    term("drained", "empty at", "When all data had moved away from a child that was drained."),
+];

@@ -1,0 +1,99 @@
+//! The structure of the page of a run, without a browser.
+
+#[path = "support/page.rs"]
+mod page;
+#[expect(dead_code, reason = "studies have a test of their own")]
+mod support;
+
+use esker_report::render_run;
+use page::visible;
+use serde_json::Value;
+use support::hostile_run;
+use support::run::{plain_run, run};
+
+/// The charts that the script draws: names, and which lines each has.
+fn charts(page: &str) -> Vec<(String, Vec<String>)> {
+    let json = page.split_once("id=\"charts\">").unwrap().1.split_once("</script>").unwrap().0;
+    let charts: Value = serde_json::from_str(json).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let labels = |chart: &Value| {
+        let series = chart["choices"][0]["series"].as_array().unwrap();
+        series.iter().map(|one| text(&one["label"]) + if one["published"] == true { " (dashed)" } else { "" }).collect()
+    };
+    charts.as_array().unwrap().iter().map(|chart| (text(&chart["id"]), labels(chart))).collect()
+}
+
+#[test]
+fn a_hybrid_has_shares_against_targets_moves_and_a_map() {
+    let page = render_run(&run()).unwrap();
+    assert_eq!(page, render_run(&run()).unwrap(), "the same run gives the same bytes");
+    let charts = charts(&page);
+    let names: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = [
+        "run-requests",
+        "run-bytes",
+        "run-response",
+        "run-utilisation",
+        "run-shares",
+        "run-child-response",
+        "run-held",
+        "run-moved",
+        "run-redirected",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(charts[4].1, ["flash", "disk", "flash, target (dashed)", "disk, target (dashed)"]);
+    assert_eq!(charts[7].1, ["moved", "copied"]);
+    assert!(page.contains("\"label\":\"disk 5 times slower\""), "events are marked");
+    let page = visible(&page);
+    let mut before = 0;
+    for id in ["result", "time", "children", "map", "devices", "method", "words"] {
+        let at = page.find(&format!("id=\"{id}\" aria-label")).unwrap();
+        assert!(at > before && page.contains(&format!("<a href=\"#{id}\">")), "{id} is not in its place");
+        before = at;
+    }
+    assert!(page.contains("wardrop") && page.contains("took at most 9\u{a0}ms."), "the headline");
+    // Without scripts, the table shows the end: 12 of 16 ranges of ten extents are on flash.
+    let map = page.split("id=\"extent-map\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    assert!(map.contains(">120</span>") && map.contains(">75</span>") && map.contains("max=\"40\""), "{map}");
+}
+
+#[test]
+fn a_run_without_a_series_or_children_has_neither_charts_nor_a_map() {
+    let page = render_run(&plain_run()).unwrap();
+    assert_eq!(charts(&page), []);
+    let page = visible(&page);
+    assert!(page.contains("The run has no time series"));
+    for gone in ["id=\"time\"", "id=\"children\"", "id=\"map\"", "id=\"devices\"", "<figure", ">Policy<"] {
+        assert!(!page.contains(gone), "{gone}");
+    }
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere_and_no_name_becomes_markup() {
+    let plain = render_run(&run()).unwrap();
+    for run in [run(), plain_run(), hostile_run()] {
+        let page = render_run(&run).unwrap();
+        assert!(page.contains("content=\"default-src 'none'; script-src 'nonce-"));
+        assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
+        let page = visible(&page);
+        assert!(!page.contains("<img"));
+        for loading in ["src=", "<link", "<iframe", "@import", "url(", "href=\"http", "style=", "onclick"] {
+            let found = page.match_indices(loading).find(|(at, _)| !page[..*at].ends_with("&#60;img "));
+            assert_eq!(found, None, "{loading}");
+        }
+    }
+}
+
+#[test]
+fn whatever_is_absent_in_old_results_may_be_absent() {
+    let mut old = serde_json::to_value(run()).unwrap();
+    old["placement_map"] = Value::Null;
+    old["config"] = Value::Null;
+    for point in old["series"].as_array_mut().unwrap() {
+        point.as_object_mut().unwrap().retain(|key, _| key != "placement" && key != "children");
+    }
+    let page = render_run(&serde_json::from_value(old).unwrap()).unwrap();
+    let names: Vec<String> = charts(&page).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["run-requests", "run-bytes", "run-response", "run-utilisation"]);
+    assert!(!visible(&page).contains("id=\"map\""));
+}
