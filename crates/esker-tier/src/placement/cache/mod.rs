@@ -2,8 +2,8 @@
 //! goes through it (Wu 2011, section III.B, figures 11 and 12).
 
 mod slots;
+mod writes;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
@@ -14,6 +14,7 @@ use crate::engine::{
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use slots::{Found, Slots, Waiter};
+use writes::WritesUnderWay;
 
 /// Serves reads of cached extents from memory, and fetches the whole extent for any other. A write to a cached extent
 /// that the policy wants elsewhere becomes a write of all that the extent holds, which the engine below redirects: the
@@ -30,7 +31,7 @@ pub struct MemoryCache {
     /// Requests to the engine below.
     requests: TagSlab<Below>,
     /// Extents with writes under way.
-    writes: BTreeMap<LogicalExtent, Writes>,
+    writes: WritesUnderWay,
     effects: Vec<Effect>,
     counts: CacheCounts,
     /// A fault for tests.
@@ -48,14 +49,6 @@ pub(super) enum Fault {
     OverlooksTrims,
     /// A write does not change what is cached.
     WritesAround,
-}
-
-/// Writes to an extent under way.
-#[derive(Clone, Debug)]
-struct Writes {
-    count: u32,
-    /// The bytes of the volume from the first to the last one that any of them has touched.
-    bytes: Range<u64>,
 }
 
 /// A request to the engine below.
@@ -80,7 +73,7 @@ impl MemoryCache {
             slots: Slots::new(extents),
             hosts: Hosts::default(),
             requests: TagSlab::default(),
-            writes: BTreeMap::new(),
+            writes: WritesUnderWay::default(),
             effects: Vec::new(),
             counts: CacheCounts::default(),
             #[cfg(test)]
@@ -97,11 +90,7 @@ impl MemoryCache {
             RequestKind::Write { .. } if lies_within => self.write(now, tag, request, effects),
             RequestKind::Trim | RequestKind::WriteZeroes { .. } if lies_within => {
                 self.note_writes(&request);
-                #[cfg(test)]
-                if self.fault == Some(Fault::OverlooksTrims) {
-                    return self.send(now, Below::Whole { host: tag, request }, request, effects);
-                }
-                self.extents(&request).for_each(|(extent, _)| self.slots.drop_extent(extent));
+                self.drop_trimmed(&request);
                 self.send(now, Below::Whole { host: tag, request }, request, effects);
             }
             _ => self.send(now, Below::Whole { host: tag, request }, request, effects),
@@ -151,7 +140,7 @@ impl MemoryCache {
     fn fetch(&mut self, now: Nanos, request: &Request, extent: LogicalExtent, part: Waiter, effects: &mut Vec<Effect>) {
         let start = u64::from(extent.0) * self.extent;
         let read = |at: u64, length: u64| Request { start: Lba::containing(at), length: Bytes(length), ..*request };
-        let is_written = self.writes.contains_key(&extent);
+        let is_written = self.writes.any(extent);
         #[cfg(test)]
         let is_written = is_written && self.fault != Some(Fault::OverlooksWrites);
         match if is_written { None } else { self.slots.fetch(extent, part) } {
@@ -168,23 +157,20 @@ impl MemoryCache {
     }
 
     const fn serve(slot: u32, part: &Waiter) -> Effect {
-        let Waiter { host, offset, at, length } = *part;
-        let (offset, at, length) = (Bytes(offset), Bytes(at), Bytes(length));
-        Effect::Cache(CacheStep::Serve { slot, at, tag: host, offset, length })
+        let (at, tag, offset) = (Bytes(part.at), part.host, Bytes(part.offset));
+        Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length: Bytes(part.length) })
     }
 
     const fn keep(slot: u32, at: u64, tag: Tag, offset: u64, length: u64) -> Effect {
-        let (offset, at, length) = (Bytes(offset), Bytes(at), Bytes(length));
-        Effect::Cache(CacheStep::Keep { slot, at, tag, offset, length })
+        Effect::Cache(CacheStep::Keep { slot, at: Bytes(at), tag, offset: Bytes(offset), length: Bytes(length) })
     }
 
     fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for (extent, bytes) in self.extents(&request) {
-            let overlaps = |writes: &Writes| writes.bytes.start < bytes.end && bytes.start < writes.bytes.end;
             match self.slots.find(extent) {
                 #[cfg(test)]
                 Found::Here(_) if self.fault == Some(Fault::WritesAround) => {}
-                Found::Here(slot) if !self.writes.get(&extent).is_some_and(overlaps) => {
+                Found::Here(slot) if !self.writes.overlap(extent, &bytes) => {
                     let offset = bytes.start - request.start.byte_offset();
                     effects.push(Self::keep(slot, bytes.start % self.extent, tag, offset, bytes.end - bytes.start));
                 }
@@ -202,7 +188,7 @@ impl MemoryCache {
     fn widen(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) -> bool {
         let extent = LogicalExtent((request.start.byte_offset() / self.extent) as u32);
         let Found::Here(slot) = self.slots.find(extent) else { return false };
-        if self.writes.contains_key(&extent) {
+        if self.writes.any(extent) {
             return false;
         }
         let Some(widened) = self.engine.widened(request) else { return false };
@@ -217,11 +203,17 @@ impl MemoryCache {
         true
     }
 
+    fn drop_trimmed(&mut self, request: &Request) {
+        #[cfg(test)]
+        if self.fault == Some(Fault::OverlooksTrims) {
+            return;
+        }
+        self.extents(request).for_each(|(extent, _)| self.slots.drop_extent(extent));
+    }
+
     fn note_writes(&mut self, request: &Request) {
         for (extent, bytes) in self.extents(request) {
-            let writes = self.writes.entry(extent).or_insert(Writes { count: 0, bytes: bytes.clone() });
-            writes.count += 1;
-            writes.bytes = writes.bytes.start.min(bytes.start)..writes.bytes.end.max(bytes.end);
+            self.writes.begin(extent, bytes);
         }
     }
 
@@ -232,11 +224,7 @@ impl MemoryCache {
             return;
         }
         for (extent, _) in self.extents(request) {
-            let writes = self.writes.get_mut(&extent).expect("it was noted");
-            writes.count -= 1;
-            if writes.count == 0 {
-                self.writes.remove(&extent);
-            }
+            self.writes.end(extent);
             if !ok {
                 self.slots.drop_extent(extent);
             }
