@@ -2,7 +2,7 @@
 
 use crate::StudySettings;
 use crate::offers::{RAW_MIN, min_note};
-use crate::simulate::CLOSED_DEPTH;
+use crate::setup::CLOSED_DEPTH;
 use esker_core::words;
 use esker_results::study::Assumption;
 

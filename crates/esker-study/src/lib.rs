@@ -27,6 +27,7 @@ mod search;
 #[cfg(test)]
 mod seeds_tests;
 mod settling;
+mod setup;
 mod simulate;
 mod strain;
 mod stretch;
@@ -285,7 +286,7 @@ fn study_workload(
     task.tell("drawing the miss-ratio curve");
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
     let misalignments = misalignments(&task, &markets)?;
-    let replay = load::replay_summary(workload);
+    let replay = setup::replay_summary(workload);
     let evidence =
         evidence::evidence(workload.profile.duration_s.filter(|_| timed), markets.first().and_then(Found::recommended));
     let verdict = verdict::verdict(&verdict::Facts {

@@ -10,9 +10,8 @@ use esker_trace::{
 };
 
 use crate::busy::Stretch;
-use crate::simulate::CLOSED_DEPTH;
 use crate::{Hooks, StudyError};
-use esker_results::study::{InputSummary, ReplayMode, ReplaySummary};
+use esker_results::study::InputSummary;
 
 /// A trace in memory.
 pub(crate) struct LoadedTrace {
@@ -203,26 +202,6 @@ impl StudyWorkload {
     /// Returns true if times are arrival times.
     pub(crate) fn has_times(&self) -> bool {
         self.requests.has_times()
-    }
-}
-
-/// How the requests of a workload come.
-pub(crate) fn replay_summary(workload: &StudyWorkload) -> ReplaySummary {
-    if workload.has_times() {
-        ReplaySummary {
-            mode: ReplayMode::Open,
-            queue_depth: None,
-            reason: "Requests arrive at the times of the trace.".into(),
-        }
-    } else {
-        ReplaySummary {
-            mode: ReplayMode::Closed,
-            queue_depth: Some(CLOSED_DEPTH.get()),
-            reason: format!(
-                "The trace has no times: it was replayed closed loop, always {} requests under way.",
-                CLOSED_DEPTH
-            ),
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::arrivals::{Load, arrivals};
 use crate::endurance::Late;
 use crate::load::StudyWorkload;
 use crate::offers::{Design, HYBRID};
-use crate::simulate::{Setup, set_up};
+use crate::setup::{Setup, set_up};
 use crate::task::Task;
 
 /// An extent moves after so many requests to it: the default of the policy.

@@ -1,15 +1,10 @@
 //! Simulates a design under a workload.
 
 use std::cell::Cell;
-use std::num::NonZeroU32;
 
-use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, ReplaySettings, replay, words};
+use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
-use esker_sim::{
-    BeyondCapacity, Experiment, OneOrMore, RunMeasurements, RunSettings, SettleSettings, Slowest, Watch,
-    WorkloadSettings,
-};
-use esker_trace::ReadOptions;
+use esker_sim::{RunMeasurements, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
@@ -21,24 +16,14 @@ use crate::load::StudyWorkload;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::settling;
+use crate::setup::{Setup, set_up};
 use crate::strain::{Limits, Search, Strain, Stretches, headroom, strain};
 use crate::task::Task;
-use crate::{Hooks, StudyError, StudySettings};
+use crate::{StudyError, StudySettings};
 use esker_results::study::{
     BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
 };
 
-/// Requests under way in closed-loop replay.
-pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
-/// A design counts as saturated when a request has waited this long for it, or as long as the trace if that is
-/// shorter...
-const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// ... but at least this long.
-const WAIT_MIN: Nanos = Nanos::from_secs(1);
-/// ... or when this many requests wait.
-const BACKLOG_MAX: u64 = 2_000_000;
-/// Number of intervals of the series over time.
-const INTERVALS: u64 = 240;
 /// Number of points of the distribution of response times.
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -215,66 +200,6 @@ pub(crate) fn stressed(
     Ok(Some(Stressed { first, headroom }))
 }
 
-/// A design that is ready for measuring.
-pub(crate) struct Setup {
-    pub(crate) device: Box<dyn Reporting>,
-    pub(crate) replay_settings: ReplaySettings,
-    experiment: Experiment,
-}
-
-/// Builds the design, in the state in which measuring begins.
-pub(crate) fn set_up(
-    workload: &StudyWorkload,
-    design: &Design,
-    load: &Load<'_>,
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
-) -> Result<Setup, StudyError> {
-    let experiment = experiment(workload, design, load, settings)?;
-    let device = design.system.assemble(settings.seed).map_err(StudyError::design)?.device;
-    hooks.check()?;
-    let run = &experiment.run;
-    let open = run.replay_settings(experiment.workload.queue_depth);
-    let replay_settings = ReplaySettings { sample_every: run.series, ..open };
-    Ok(Setup { device, replay_settings, experiment })
-}
-
-/// Returns the whole experiment, so that `esker sim` repeats the study's run: the design, how traces are read and
-/// mapped, and when the run ends.
-fn experiment(
-    workload: &StudyWorkload,
-    design: &Design,
-    load: &Load<'_>,
-    settings: &StudySettings,
-) -> Result<Experiment, StudyError> {
-    let (read, usual) = (&settings.read, ReadOptions::default());
-    let timed = workload.has_times();
-    let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
-    let workload = WorkloadSettings {
-        trace: Some(match workload.files.as_slice() {
-            [only] => OneOrMore::One(only.clone()),
-            several => OneOrMore::More(several.to_vec()),
-        }),
-        format: read.format.clone(),
-        lenient: read.lenient,
-        reorder: (read.reorder_time != usual.reorder_time).then_some(read.reorder_time),
-        reorder_records: (read.reorder_records != usual.reorder_records).then_some(read.reorder_records as u64),
-        time_scale: (timed && load.time_scale != Ratio::ONE).then_some(load.time_scale),
-        queue_depth: (!timed).then_some(CLOSED_DEPTH),
-        beyond_capacity: BeyondCapacity::Dense,
-        ..WorkloadSettings::default()
-    };
-    let run = RunSettings {
-        seed: settings.seed,
-        series: timed.then(|| interval(duration)),
-        wait_limit: Some(duration.clamp(WAIT_MIN, WAIT_MAX)),
-        backlog_limit: BACKLOG_MAX,
-        settle: design.flash.map(|_| SettleSettings::default()),
-        ..RunSettings::default()
-    };
-    Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
-}
-
 /// Builds the design and replays the workload on it once.
 pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
@@ -310,11 +235,6 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
         return Err(StudyError::Cancelled);
     }
     Ok(MeasuredRun { device, experiment, replay, statistics, hour, busy, series, slowest, now, replay_settings })
-}
-
-/// Returns the length of an interval of the series: a round number of milliseconds.
-fn interval(duration: Nanos) -> Nanos {
-    Nanos::from_millis((duration.0 / INTERVALS).div_ceil(1_000_000).max(1))
 }
 
 fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {

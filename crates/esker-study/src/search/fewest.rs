@@ -95,18 +95,7 @@ impl Search<'_> {
                     cheapest = cheapest.min(group[first].0);
                     continue;
                 }
-                let (missed, offer) = found.largest;
-                if offer.disks.is_some() {
-                    // Its flash may have too little room, or its disks too much to do: dies decide neither.
-                    continue;
-                }
-                // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.
-                let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
-                let known = too_small.entry(&offer.product.name).or_insert(least);
-                *known = known.max(least);
-                if round.nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
-                    round.nearest = Some(found.largest);
-                }
+                note_too_slow(&found, &mut too_small, round);
             }
         }
         *left = super::cheapest_first(left.drain(..).chain(kept).collect());
@@ -165,6 +154,22 @@ fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
     let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
     let longest = [&run.busy, &run.hour].into_iter().flatten().map(p99).fold(0.0, f64::max);
     Ok((longest / limits.p99_us.max(1e-9)).max(1.0).ln())
+}
+
+/// Notes by how much a group misses of which none gets through, and below which capacity its product is too small.
+fn note_too_slow<'o>(found: &Through<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut Round<'o>) {
+    let (missed, offer) = found.largest;
+    if offer.disks.is_some() {
+        // The flash of a hybrid may have too little room, or its disks too much to do: dies decide neither.
+        return;
+    }
+    // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.
+    let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
+    let known = too_small.entry(&offer.product.name).or_insert(least);
+    *known = known.max(least);
+    if round.nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
+        round.nearest = Some(found.largest);
+    }
 }
 
 const TOO_FEW: &str = "more of this product are needed to keep the budgets in the busiest stretches";
