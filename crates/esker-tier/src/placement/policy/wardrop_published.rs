@@ -252,6 +252,8 @@ impl Placement for WardropPublished {
             }
             Event::Moved { extent, outcome } if self.moving == Some(extent) => {
                 self.moving = None;
+                // Requests during the copy went to the old device.
+                self.recent.retain(|&(recent, _)| recent != extent);
                 if outcome == MoveOutcome::NoRoom {
                     self.for_moves = 0;
                 }

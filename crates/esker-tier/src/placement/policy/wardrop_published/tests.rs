@@ -98,6 +98,8 @@ fn moves_spend_what_new_extents_leave_one_at_a_time() {
     while let [WishedMove { extent, to, .. }] = wishes.moves[..] {
         assert_eq!(to, DeviceIndex(0));
         moved.push(extent.0);
+        // It is used where it still is.
+        assert_eq!(read(&mut policy, extent.0, 1, 510).moves, []);
         wishes = Wishes::default();
         let ended = Event::Moved { extent, outcome: MoveOutcome::Done };
         policy.observe(Nanos::from_secs(1), &ended, &[ROOM; 2], &mut wishes);
