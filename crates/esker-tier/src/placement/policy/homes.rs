@@ -1,6 +1,6 @@
 //! Devices that extents belong to, by shares of the requests.
 
-use esker_core::Nanos;
+use esker_core::{Nanos, bits};
 
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
@@ -9,9 +9,8 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 const MOVES_MAX: usize = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
-/// When extents of more than this share have another home, all of them are looked for, used or not, whenever their
-/// devices have nothing else to do: on a large volume the use of extents alone would take too long to show what the new
-/// shares do.
+/// When extents of more than this share have another home, those that were ever used are looked for, and moved whenever
+/// their devices have nothing else to do: on a large volume it would take long until all of them are used again.
 const SWEEP_MIN: f64 = 0.01;
 /// Extents that are looked at for one that has to move, at a time.
 const SWEEP_STEP: u32 = 256;
@@ -29,14 +28,14 @@ pub(super) struct Homes {
     interval: Nanos,
     moving: Vec<LogicalExtent>,
     next_move: Nanos,
-    /// Extents that were heard of: those up to the highest number.
-    extents: u32,
-    /// The shares by which all extents were moved last.
+    /// Extents that were used, a bit each: of the others no device would notice whether they move.
+    used: Vec<u64>,
+    /// The shares by which all used extents were moved last.
     swept: Vec<f64>,
     sweep: Option<Sweep>,
 }
 
-/// Goes through all extents, in order, and moves those whose home has changed.
+/// Goes through the extents, in order, and moves those whose home has changed.
 #[derive(Debug)]
 struct Sweep {
     next: u32,
@@ -56,7 +55,7 @@ impl Homes {
             interval,
             moving: Vec::new(),
             next_move: Nanos::ZERO,
-            extents: 0,
+            used: Vec::new(),
             swept: Vec::new(),
             sweep: None,
         };
@@ -71,12 +70,6 @@ impl Homes {
         home(extent, &self.shares)
     }
 
-    /// The same for an extent that gets its first place.
-    pub(super) fn home_of_new(&mut self, extent: LogicalExtent) -> DeviceIndex {
-        self.extents = self.extents.max(extent.0 + 1);
-        self.home(extent)
-    }
-
     /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not,
     /// or whether another one moves: response times of now say less of the shares.
     pub(super) fn move_home(
@@ -87,8 +80,8 @@ impl Homes {
         wishes: &mut Wishes,
     ) -> bool {
         let mut astray = false;
-        self.extents = self.extents.max(done.first.0 + done.extents);
         for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
+            self.note_use(extent);
             let home = self.home(extent);
             if home == done.device || !devices[home.0 as usize].has_room() {
                 continue;
@@ -101,26 +94,36 @@ impl Homes {
         astray | self.sweep(now, done.device, devices, wishes)
     }
 
+    fn note_use(&mut self, LogicalExtent(extent): LogicalExtent) {
+        let index = extent as usize;
+        if self.used.len() <= index / 64 {
+            self.used.resize(index / 64 + 1, 0);
+        }
+        bits::set(&mut self.used, index);
+    }
+
     fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
         self.moving.push(wished.extent);
         self.next_move = now + self.interval;
         wishes.moves.push(wished);
     }
 
-    /// Moves the next extent whose home has changed, if it may move now and its devices have nothing else to do:
+    /// Moves the next used extent whose home has changed, if it may move now and its devices have nothing else to do:
     /// `ended` has just ended a request. Returns whether it does.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
             return false;
         }
         let Some(Sweep { next, before }) = self.sweep.take() else { return false };
-        let end = next.saturating_add(SWEEP_STEP).min(self.extents);
+        let all = self.used.len() as u32 * 64;
+        let end = next.saturating_add(SWEEP_STEP).min(all);
+        let is_used = |extent: &LogicalExtent| bits::is_set(&self.used, extent.0 as usize);
         let homes = |extent: LogicalExtent| (before.as_ref().map(|before| home(extent, before)), self.home(extent));
         let moves = |extent: &LogicalExtent| {
             let (before, now) = homes(*extent);
             before != Some(now) && devices[usize::from(now.0)].has_room() && !self.moving.contains(extent)
         };
-        let found = (next..end).map(LogicalExtent).find(moves);
+        let found = (next..end).map(LogicalExtent).filter(is_used).find(moves);
         let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
         let may_move = found.filter(|extent| {
             let (before, now) = homes(*extent);
@@ -131,7 +134,7 @@ impl Homes {
             (Some(moves), Some(_)) => moves.0 + 1,
             (None, _) => end,
         };
-        self.sweep = (next < self.extents).then_some(Sweep { next, before });
+        self.sweep = (next < all).then_some(Sweep { next, before });
         if let Some(extent) = may_move {
             self.wish(now, WishedMove::in_background(extent, self.home(extent)), wishes);
         }
@@ -165,7 +168,7 @@ impl Homes {
         self.begin_sweep();
     }
 
-    /// Has all extents moved, if many of them have another home than when that was done last.
+    /// Has all used extents moved, if many of them have another home than when that was done last.
     fn begin_sweep(&mut self) {
         let gained = |(share, before): (&f64, &f64)| (share - before).max(0.0);
         let changed: f64 = self.shares.iter().zip(&self.swept).map(gained).sum();
@@ -219,15 +222,16 @@ mod tests {
         assert!((share(0) - 0.7).abs() < 0.005 && (share(2) - 0.05).abs() < 0.003, "{} {}", share(0), share(2));
     }
 
-    /// After a change of the shares all extents that belong elsewhere are moved, used or not, one in each interval.
+    /// After a change of the shares all extents that were used and belong elsewhere are moved, one in each interval.
     #[test]
-    fn a_large_change_moves_what_is_never_used() {
+    fn a_large_change_moves_what_was_ever_used() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
-        let before: Vec<_> = (0..10_000).map(|extent| homes.home_of_new(LogicalExtent(extent))).collect();
+        let before: Vec<_> = (0..10_000).map(|extent| homes.home(LogicalExtent(extent))).collect();
+        (0..5_000).for_each(|extent| homes.note_use(LogicalExtent(2 * extent)));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
-        let expected: Vec<u32> = (0..10_000).filter(differs).collect();
+        let expected: Vec<u32> = (0..10_000).step_by(2).filter(differs).collect();
         let room = DeviceView { free_extents: 9, state: esker_core::DeviceState::Online, drained: false, under_way: 0 };
         let mut moved = Vec::new();
         for millis in 0..4_000u64 {
@@ -239,7 +243,7 @@ mod tests {
             }
         }
         assert_eq!(moved, expected);
-        assert!(homes.sweep.is_none() && moved.len() > 1_500);
+        assert!(homes.sweep.is_none() && moved.len() > 750);
         // A small one is left to the use of extents.
         homes.shares = vec![0.705, 0.295];
         homes.give_least(0.001);

@@ -156,7 +156,7 @@ impl Throughput {
 
 impl Placement for Throughput {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
-        self.homes.home_of_new(new.extent)
+        self.homes.home(new.extent)
     }
 
     fn targets(&self) -> Option<Vec<f64>> {

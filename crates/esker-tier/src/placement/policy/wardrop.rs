@@ -62,7 +62,7 @@ struct Wardrop {
 
 impl Placement for Wardrop {
     fn place(&mut self, new: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
-        self.homes.home_of_new(new.extent)
+        self.homes.home(new.extent)
     }
 
     fn targets(&self) -> Option<Vec<f64>> {
