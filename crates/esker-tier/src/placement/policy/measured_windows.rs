@@ -1,5 +1,7 @@
 //! Response times of devices over windows that grow until a difference between devices is no noise.
 
+use std::collections::VecDeque;
+
 use esker_core::Nanos;
 
 use crate::extent::DeviceIndex;
@@ -22,6 +24,12 @@ const MANY: u64 = 1024;
 const TOLERANCE: f64 = 0.01;
 /// Batches with more requests than this to extents that are not at home, as a share, do not count.
 const ASTRAY_MAX: f64 = 0.005;
+
+/// So many batches of the first size tell that response times have changed: by this many standard errors, and by this
+/// part of what they were.
+const RECENT: usize = 16;
+const CHANGED: f64 = 8.0;
+const CHANGED_BY: f64 = 0.5;
 
 /// Requests of one device, and the sum of their response times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +81,8 @@ pub(super) struct Windows {
     /// The batch that is being filled, and the closed ones: one sum per device each.
     open: Vec<Sum>,
     closed: Vec<Vec<Sum>>,
+    /// The last [`RECENT`] batches of the first size.
+    recent: VecDeque<Vec<Sum>>,
     /// Each of `closed`, but for the last one while it grows, is made of this many batches of the first size.
     per_batch: u64,
     /// Batches of the first size in the window, and at how many it is looked at next: that doubles, because each look
@@ -92,6 +102,7 @@ impl Windows {
         Self {
             open: vec![Sum::default(); devices],
             closed: Vec::with_capacity(BATCHES_MAX),
+            recent: VecDeque::with_capacity(RECENT),
             per_batch: 1,
             batches: 0,
             look_at: 8,
@@ -120,6 +131,7 @@ impl Windows {
         let astray = std::mem::take(&mut self.astray) as f64 / total as f64;
         if astray <= ASTRAY_MAX {
             self.close_batch();
+            self.forget_the_past();
         }
         self.open.fill(Sum::default());
         let look = astray <= ASTRAY_MAX && self.batches == self.look_at;
@@ -145,24 +157,33 @@ impl Windows {
         }
     }
 
-    /// What is known of a device.
-    fn found(&self, device: usize, total: u64) -> Found {
-        let mut all = Sum::default();
-        self.closed.iter().for_each(|batch| all.add(&batch[device]));
-        let (count, mean) = (self.closed.len() as f64, all.mean());
-        let deviation = |batch: &Vec<Sum>| {
-            let weight = batch[device].requests as f64 * count / all.requests as f64;
-            weight * (batch[device].mean() - mean).powi(2)
-        };
-        let variance = self.closed.iter().map(deviation).sum::<f64>() / (count * (count - 1.0));
-        Found { share: all.requests as f64 / total as f64, mean, variance }
+    /// Begins anew with the last batches, if a device answers in another time now: a long past would hide that.
+    fn forget_the_past(&mut self) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(self.open.clone());
+        if self.recent.len() < RECENT || self.batches < 2 * RECENT as u64 {
+            return;
+        }
+        let changed = (0..self.open.len()).any(|device| {
+            let (past, now) = (found(&self.closed, device), found(&self.recent, device));
+            let difference = (now.mean - past.mean).abs();
+            difference > CHANGED * (past.variance + now.variance).sqrt() && difference > CHANGED_BY * past.mean
+        });
+        if changed {
+            let recent = std::mem::take(&mut self.recent);
+            self.restart();
+            self.batches = recent.len() as u64;
+            self.look_at = self.batches;
+            self.closed.extend(recent);
+        }
     }
 
     /// What the devices took to answer, if two of them differ by more than noise and by more than matters. A device for
     /// which `is_least` is true has the least share already: that it is the slower one changes nothing.
     pub(super) fn difference(&mut self, is_least: impl Fn(usize) -> bool) -> Option<Difference> {
-        let total = self.requests();
-        let devices: Vec<Found> = (0..self.open.len()).map(|device| self.found(device, total)).collect();
+        let devices: Vec<Found> = (0..self.open.len()).map(|device| found(&self.closed, device)).collect();
         let mean: f64 = devices.iter().map(|device| device.share * device.mean).sum();
         let by_mean = |one: &usize, other: &usize| devices[*one].mean.total_cmp(&devices[*other].mean);
         let slowest = (0..devices.len()).filter(|&device| !is_least(device)).max_by(by_mean)?;
@@ -194,6 +215,23 @@ impl Windows {
     }
 }
 
+/// What `batches` say of a device.
+fn found<'a>(batches: impl IntoIterator<Item = &'a Vec<Sum>> + Copy, device: usize) -> Found {
+    let (mut own, mut all, mut count) = (Sum::default(), 0, 0.0);
+    for batch in batches {
+        own.add(&batch[device]);
+        all += batch.iter().map(|sum| sum.requests).sum::<u64>();
+        count += 1.0;
+    }
+    let mean = own.mean();
+    let deviation = |batch: &Vec<Sum>| {
+        let weight = batch[device].requests as f64 * count / own.requests as f64;
+        weight * (batch[device].mean() - mean).powi(2)
+    };
+    let variance = batches.into_iter().map(deviation).sum::<f64>() / (count * (count - 1.0));
+    Found { share: own.requests as f64 / all as f64, mean, variance }
+}
+
 #[cfg(test)]
 mod tests {
     use esker_core::Rng;
@@ -222,6 +260,23 @@ mod tests {
         }
     }
 
+    /// After half a million requests a device becomes three times slower. Without forgetting it would take as many again.
+    #[test]
+    fn a_long_past_does_not_hide_a_change() {
+        let (mut windows, mut rng) = (Windows::new(2), Rng::new(3));
+        let mut told = None;
+        for request in 0..600_000u64 {
+            let device = rng.below(2) as u16;
+            let mean = if device == 1 && request > 500_000 { 3e6 } else { 1e6 };
+            let response = Nanos(rng.exponential(mean) as u64);
+            let look = windows.record(Nanos(request * 1000), DeviceIndex(device), response, false);
+            if look && windows.difference(|_| false).is_some() {
+                told = told.or(Some(request));
+            }
+        }
+        assert!((500_000..506_000).contains(&told.unwrap()), "{told:?}");
+    }
+
     #[test]
     fn batches_with_extents_that_are_not_at_home_do_not_count() {
         let mut windows = Windows::new(2);
@@ -239,8 +294,7 @@ mod tests {
             windows.record(Nanos(request * 1_000), device, Nanos(1000 + request % 7), false);
         }
         assert!(windows.closed.len() < BATCHES_MAX && windows.batches > 1000);
-        let total = windows.requests();
-        let found = windows.found(1, total);
+        let found = found(&windows.closed, 1);
         assert!((found.share - 0.25).abs() < 1e-3 && (found.mean - 1003.0).abs() < 0.1, "{found:?}");
         assert!((windows.rate_per_s() / 1e6 - 1.0).abs() < 1e-3);
     }
