@@ -175,8 +175,8 @@ fn a_sweep_agrees_with_the_closed_form() {
     }
 }
 
-/// Table V of Wu 2011 at ten processes: 36.86 MB/s, and 55.08 % on flash. Nothing was fitted to that. Both devices answer
-/// about equally fast with any share near that: it moves by several points from run to run.
+/// Table V of Wu 2011 at ten processes: 36.86 MB/s, and 55.08 % on flash. Nothing was fitted to that. Both devices
+/// answer about equally fast with any share near that: it moves by several points from run to run.
 #[test]
 fn the_pair_of_wu_is_balanced_as_published() {
     let results = run_example("wu-pair.toml", |_| {});

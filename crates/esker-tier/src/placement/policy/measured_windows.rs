@@ -260,7 +260,8 @@ mod tests {
         }
     }
 
-    /// After half a million requests a device becomes three times slower. Without forgetting it would take as many again.
+    /// After half a million requests a device becomes three times slower. Without forgetting it would take as many
+    /// again.
     #[test]
     fn a_long_past_does_not_hide_a_change() {
         let (mut windows, mut rng) = (Windows::new(2), Rng::new(3));
