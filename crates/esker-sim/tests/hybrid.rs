@@ -3,12 +3,13 @@
 use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, run};
 
-/// 4 KiB requests to 32 MiB, four at a time, on a device of 100 µs and one of 1 ms.
-fn results(policy: &str, requests: u32) -> RunResults {
+/// 4 KiB requests, four at a time, on a device of 100 µs and one of 1 ms. `requests` and `volume` are more keys of the
+/// requests and of the volume.
+fn volume(policy: &str, requests: &str, volume: &str) -> RunResults {
     let text = format!(
         "[workload]\n\
          queue_depth = 4\n\
-         synthetic = {{ requests = {requests}, footprint = \"32MiB\" }}\n\
+         synthetic = {{ {requests} }}\n\
          [device.fast]\n\
          kind = \"constant\"\n\
          service_time = \"100us\"\n\
@@ -22,11 +23,17 @@ fn results(policy: &str, requests: u32) -> RunResults {
          children = [\"fast\", \"slow\"]\n\
          extent = \"64KiB\"\n\
          capacity = \"64MiB\"\n\
+         {volume}\n\
          policy = {policy}\n\
          [run]\n\
          target = \"volume\"\n"
     );
     run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+}
+
+/// Requests to 32 MiB.
+fn results(policy: &str, requests: u32) -> RunResults {
+    volume(policy, &format!("requests = {requests}, footprint = \"32MiB\""), "")
 }
 
 fn share(results: &RunResults, child: &str) -> f64 {
@@ -69,46 +76,25 @@ fn fast_first_uses_one_device_while_it_has_room() {
 /// extent to the device that the policy wants it on, without a read.
 #[test]
 fn cached_extents_answer_reads_and_move_with_writes() {
-    let volume = |cached_extents: u32, policy: &str| {
-        let text = format!(
-            "[workload]\n\
-             queue_depth = 4\n\
-             synthetic = {{ requests = 60_000, footprint = \"16MiB\", read_fraction = \"60%\" }}\n\
-             [device.fast]\n\
-             kind = \"constant\"\n\
-             service_time = \"100us\"\n\
-             capacity = \"64MiB\"\n\
-             [device.slow]\n\
-             kind = \"constant\"\n\
-             service_time = \"1ms\"\n\
-             capacity = \"64MiB\"\n\
-             [device.volume]\n\
-             kind = \"hybrid\"\n\
-             children = [\"fast\", \"slow\"]\n\
-             extent = \"64KiB\"\n\
-             capacity = \"64MiB\"\n\
-             cached_extents = {cached_extents}\n\
-             policy = {policy}\n\
-             [run]\n\
-             target = \"volume\"\n"
-        );
-        run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+    let cached = |extents: u32, policy: &str| {
+        let requests = "requests = 60_000, footprint = \"16MiB\", read_fraction = \"60%\"";
+        volume(policy, requests, &format!("cached_extents = {extents}"))
     };
     // 256 extents fit into 256.
-    let all = volume(256, "{ kind = \"static-split\" }");
+    let all = cached(256, "{ kind = \"static-split\" }");
     let cache = all.devices["volume"].memory_cache.unwrap();
     // A few are written while they are fetched, and so fetched again.
     assert!((256..300).contains(&cache.misses) && cache.fetched_bytes <= cache.misses << 16, "{cache:?}");
     assert!(cache.hit_ratio > 0.99 && all.devices["volume"].placement.unwrap().moved_bytes == 0);
     // Every fourth one fits: uniform reads find one of four there.
-    let some = volume(64, "{ kind = \"static-split\" }");
+    let some = cached(64, "{ kind = \"static-split\" }");
     let cache = some.devices["volume"].memory_cache.unwrap();
     assert!((cache.hit_ratio - 0.25).abs() < 0.05, "{cache:?}");
     assert!(cache.fetched_bytes <= cache.misses << 16 && cache.fetched_bytes > (cache.misses << 16) / 2, "{cache:?}");
-    let none = volume(0, "{ kind = \"wardrop\" }");
+    let none = cached(0, "{ kind = \"wardrop\" }");
     assert_eq!(none.devices["volume"].memory_cache, None);
     // Copies alone would move ten extents a second.
-    let moving = volume(64, "{ kind = \"wardrop\", interval = \"100ms\" }");
+    let moving = cached(64, "{ kind = \"wardrop\", interval = \"100ms\" }");
     let (cache, placement) =
         (moving.devices["volume"].memory_cache.unwrap(), moving.devices["volume"].placement.unwrap());
     assert!(cache.widened_writes > 20 && placement.redirected_writes == cache.widened_writes, "{cache:?}");
