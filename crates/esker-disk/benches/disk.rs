@@ -6,7 +6,10 @@ use esker_core::{
 use esker_disk::{Disk, DiskSettings, PRESETS, SCHEDULERS};
 use esker_testkit::Bench;
 
-const REQUESTS: u64 = 1_000_000;
+/// A million, or in a smoke run so few that the slowest scheduler is done in a moment.
+fn requests() -> u64 {
+    if Bench::is_smoke() { 10_000 } else { 1_000_000 }
+}
 
 struct Ignore;
 impl Observer for Ignore {
@@ -27,7 +30,7 @@ fn disk(preset: &str, scheduler: &str, queue_depth: u32, buffer: bool) -> Disk {
 fn random(capacity: Bytes) -> impl Iterator<Item = Arrival> {
     let pages = capacity.0 / 4096;
     let mut rng = Rng::new(1);
-    (0..REQUESTS).map(move |_| {
+    (0..requests()).map(move |_| {
         let (start, length) = (Lba(rng.below(pages) * 8), Bytes::kib(4));
         let request = if rng.chance(1, 3) { Request::write(start, length) } else { Request::read(start, length) };
         Arrival { at: Nanos::ZERO, request }
@@ -35,7 +38,7 @@ fn random(capacity: Bytes) -> impl Iterator<Item = Arrival> {
 }
 
 fn sequential() -> impl Iterator<Item = Arrival> {
-    (0..REQUESTS).map(|index| Arrival { at: Nanos::ZERO, request: Request::read(Lba(index * 128), Bytes::kib(64)) })
+    (0..requests()).map(|index| Arrival { at: Nanos::ZERO, request: Request::read(Lba(index * 128), Bytes::kib(64)) })
 }
 
 fn run(mut disk: Disk, depth: u32, arrivals: impl Iterator<Item = Arrival>) -> u64 {
