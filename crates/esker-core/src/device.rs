@@ -231,6 +231,23 @@ pub struct PlacementTelemetry {
     pub abandoned_moves: u64,
     /// Extents freed by trims of the host.
     pub freed_extents: u64,
+    /// Tokens of its policy; `None` if the policy has none.
+    pub tokens: Option<TokenCounts>,
+}
+
+/// What became of a policy's tokens so far. Each lets one extent go to a device where the policy wants more of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCounts {
+    /// Tokens that there were.
+    pub granted: u64,
+    /// Spent on the places of new extents.
+    pub new_extents: u64,
+    /// Spent on moves, those that could not begin or were given up included.
+    pub moves: u64,
+    /// Spent on writes of the host that replace an extent.
+    pub redirects: u64,
+    /// Taken back at the end of their period.
+    pub lapsed: u64,
 }
 
 /// What a child of such a device holds.

@@ -33,6 +33,7 @@ pub use change::{Change, ScheduledChange};
 pub use children::Children;
 pub use device::{
     BusyTime, ChildExtents, ChildResponses, Control, Device, DeviceState, PlacementTelemetry, Precondition,
+    TokenCounts,
     ResourceKind, Stretch, Telemetry, Unsupported,
 };
 pub use hint::{Hint, did_you_mean};

@@ -53,6 +53,36 @@ fn migration_moves_what_is_used_to_the_faster_device() {
     assert!(rates[1] > 2.0 * rates[0], "{rates:?}");
 }
 
+/// One token an interval: the first moves what is found, the later ones find nothing.
+#[test]
+fn tokens_are_counted_for_policies_that_have_them() {
+    let migrating = results(r#"{ kind = "migration", interval = "1ms" }"#, 100_000);
+    let placement = migrating.devices["volume"].placement.unwrap();
+    let tokens = placement.tokens.unwrap();
+    assert_eq!(tokens.granted, tokens.moves + tokens.lapsed);
+    assert_eq!((tokens.new_extents, tokens.redirects), (0, 0));
+    assert!(tokens.moves >= placement.moved_extents && tokens.lapsed > 0, "{placement:?}");
+    let intervals = migrating.workload.duration_s * 1e3;
+    assert!((0.9..=1.0).contains(&(tokens.granted as f64 / intervals)), "{tokens:?} in {intervals} intervals");
+
+    let writes = "requests = 100_000, footprint = \"32MiB\", read_fraction = \"50%\"";
+    let published = r#"{ kind = "wardrop-published", period = "10ms" }"#;
+    let placement = volume(published, writes, "allocate = \"on-write\"").devices["volume"].placement.unwrap();
+    let tokens = placement.tokens.unwrap();
+    assert!(tokens.new_extents > 0 && tokens.moves > 0 && tokens.lapsed > 0, "{tokens:?}");
+    assert!(tokens.moves >= placement.moved_extents + placement.abandoned_moves && tokens.moves < 1000, "{placement:?}");
+    let gone = tokens.new_extents + tokens.moves + tokens.redirects + tokens.lapsed;
+    assert!((gone..=gone + 200).contains(&tokens.granted), "a period has at most a hundred for each device: {tokens:?}");
+    // Whole extents are replaced.
+    let rewrites = "requests = 100_000, footprint = \"32MiB\", read_fraction = \"0%\", size = \"64KiB\"";
+    let placement = volume(published, rewrites, "").devices["volume"].placement.unwrap();
+    let redirects = placement.tokens.unwrap().redirects;
+    assert!(redirects > 0 && redirects >= placement.redirected_writes, "{placement:?}");
+
+    let others = results(r#"{ kind = "wardrop" }"#, 5_000);
+    assert_eq!(others.devices["volume"].placement.unwrap().tokens, None);
+}
+
 /// The advantage has to be larger than `delta`, and large requests may stay on their stripes.
 #[test]
 fn migration_moves_nothing_that_gains_too_little() {

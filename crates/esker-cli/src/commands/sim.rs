@@ -1,6 +1,7 @@
 //! `esker sim`: one experiment.
 
 mod cloud_volume;
+mod placement;
 mod recovery;
 
 use std::process::ExitCode;
@@ -115,6 +116,7 @@ fn render(results: &RunResults) -> String {
         for (child, share) in &device.children {
             text += &format!("\n  {child}: {} of its requests", percent(share.share));
         }
+        text += &device.placement.as_ref().map_or_else(String::new, placement::describe);
         text.push('\n');
     }
     if let Some(settled) = &results.settled {

@@ -6,10 +6,11 @@ use esker_core::{
     Bytes, Change, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram,
     Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, PlacementReport, Report, Reporting};
-use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
+use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
+use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, RecordNumber, Reshape};
 
 use super::Instance;
+use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
@@ -42,7 +43,7 @@ pub struct EngineDevice<E> {
     last_event: Nanos,
     requests: u64,
     /// Movements before measuring started.
-    moved_before: Movements,
+    moved_before: PlacementTelemetry,
     /// Counts of a memory cache before measuring started.
     cached_before: CacheCounts,
     log: Option<EffectLog>,
@@ -90,7 +91,7 @@ impl<E: Engine> EngineDevice<E> {
             drained_at: Vec::new(),
             last_event: Nanos::ZERO,
             requests: 0,
-            moved_before: Movements::default(),
+            moved_before: PlacementTelemetry::default(),
             cached_before: CacheCounts::default(),
             log: None,
         }
@@ -236,7 +237,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         match command {
             Control::StartMeasuring => {
                 self.requests = 0;
-                self.moved_before = self.engine.movements().unwrap_or_default();
+                self.moved_before = self.placement().unwrap_or_default();
                 self.cached_before = self.engine.cache_counts().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
@@ -298,6 +299,7 @@ impl<E: Engine> Device for EngineDevice<E> {
             redirected_writes: moved.redirected,
             abandoned_moves: moved.abandoned,
             freed_extents: moved.freed,
+            tokens: moved.tokens,
         })
     }
 
@@ -322,23 +324,12 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 kind: self.kind.to_string(),
                 capacity_bytes: self.capacity().0,
                 requests: self.requests,
-                placement: self.engine.movements().map(|now| since(&self.moved_before, &now)),
+                placement: self.placement().map(|now| moved(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },
         );
-    }
-}
-
-fn since(before: &Movements, now: &Movements) -> PlacementReport {
-    PlacementReport {
-        moved_extents: now.moved - before.moved,
-        moved_bytes: now.moved_bytes - before.moved_bytes,
-        copied_bytes: now.copied_bytes - before.copied_bytes,
-        redirected_writes: now.redirected - before.redirected,
-        abandoned_moves: now.abandoned - before.abandoned,
-        freed_extents: now.freed - before.freed,
     }
 }
 

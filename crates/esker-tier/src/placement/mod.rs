@@ -290,7 +290,7 @@ impl Engine for PlacementEngine {
     }
 
     fn movements(&self) -> Option<Movements> {
-        Some(self.movements)
+        Some(Movements { tokens: self.policy.tokens(), ..self.movements })
     }
 
     fn layout(&self) -> Option<Layout> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +75,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
         return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
     }
     let stripes = StaticSplit::of_weights(&settings.weights, devices)?;
-    let times = vec![ResponseTimes::default(); devices];
-    Ok(Box::new(Migration { settings, stripes, times, extents: Vec::new(), recent: VecDeque::new(), timer: None }))
+    Ok(Box::new(Migration::new(settings, stripes, devices)))
 }
 
 /// Average response times of a device, in nanoseconds; `None` before the first request.
@@ -107,11 +106,25 @@ struct Migration {
     extents: Vec<Accesses>,
     /// The extents used last, the newest first.
     recent: VecDeque<LogicalExtent>,
-    /// When the next extent may move; `None` while nothing happens.
+    /// When there is the next token, which lets an extent move; `None` while nothing happens.
     timer: Option<Nanos>,
+    /// What became of all tokens so far.
+    tokens: TokenCounts,
 }
 
 impl Migration {
+    fn new(settings: MigrationSettings, stripes: StaticSplit, devices: usize) -> Self {
+        Self {
+            settings,
+            stripes,
+            times: vec![ResponseTimes::default(); devices],
+            extents: Vec::new(),
+            recent: VecDeque::new(),
+            timer: None,
+            tokens: TokenCounts::default(),
+        }
+    }
+
     fn extent(&mut self, extent: LogicalExtent) -> &mut Accesses {
         let index = extent.0 as usize;
         if self.extents.len() <= index {
@@ -169,10 +182,15 @@ impl Migration {
         (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)
     }
 
-    /// Moves the extent used last that gains enough.
+    /// Moves the extent used last that gains enough, for a token that lapses if there is none.
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
+        self.tokens.granted += 1;
         let gains = |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices)?));
-        let Some((extent, device)) = self.recent.iter().find_map(gains) else { return };
+        let Some((extent, device)) = self.recent.iter().find_map(gains) else {
+            self.tokens.lapsed += 1;
+            return;
+        };
+        self.tokens.moves += 1;
         wishes.moves.push(WishedMove::among_requests(extent, device));
         *self.extent(extent) = Accesses::default();
         self.recent.retain(|&recent| recent != extent);
@@ -214,6 +232,10 @@ impl Placement for Migration {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn tokens(&self) -> Option<TokenCounts> {
+        Some(self.tokens)
     }
 
     fn devices_joined(&mut self, devices: usize) {

@@ -19,7 +19,9 @@ mod wardrop_published;
 use std::fmt::Debug;
 
 use esker_core::registry::{self, Entry};
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry};
+use esker_core::{
+    Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry, TokenCounts,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -63,6 +65,11 @@ pub trait Placement: Debug + Send {
     /// The share that each device should have, in their order; they add up to one. Of the host's requests for a policy
     /// that balances them, else of the extents. `None` if the policy has no such shares.
     fn targets(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// What became of its tokens; `None` if it has none.
+    fn tokens(&self) -> Option<TokenCounts> {
         None
     }
 

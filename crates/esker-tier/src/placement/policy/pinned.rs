@@ -1,7 +1,7 @@
 //! Keeps ranges of addresses on devices of their own.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Nanos, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,10 @@ impl Placement for Pinned {
 
     fn redirects(&self) -> bool {
         self.rest.redirects()
+    }
+
+    fn tokens(&self) -> Option<TokenCounts> {
+        self.rest.tokens()
     }
 
     fn devices_joined(&mut self, devices: usize) {
