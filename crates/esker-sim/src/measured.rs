@@ -348,6 +348,7 @@ pub(crate) fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> Pl
         redirected_writes: now.redirected_writes - before.redirected_writes,
         abandoned_moves: now.abandoned_moves - before.abandoned_moves,
         freed_extents: now.freed_extents - before.freed_extents,
+        displaced_extents: now.displaced_extents - before.displaced_extents,
         tokens: now.tokens.map(|now| tokens(&before.tokens.unwrap_or_default(), &now)),
     }
 }

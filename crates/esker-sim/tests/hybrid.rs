@@ -70,9 +70,15 @@ fn tokens_are_counted_for_policies_that_have_them() {
     let placement = volume(published, writes, "allocate = \"on-write\"").devices["volume"].placement.unwrap();
     let tokens = placement.tokens.unwrap();
     assert!(tokens.new_extents > 0 && tokens.moves > 0 && tokens.lapsed > 0, "{tokens:?}");
-    assert!(tokens.moves >= placement.moved_extents + placement.abandoned_moves && tokens.moves < 1000, "{placement:?}");
+    assert!(
+        tokens.moves >= placement.moved_extents + placement.abandoned_moves && tokens.moves < 1000,
+        "{placement:?}"
+    );
     let gone = tokens.new_extents + tokens.moves + tokens.redirects + tokens.lapsed;
-    assert!((gone..=gone + 200).contains(&tokens.granted), "a period has at most a hundred for each device: {tokens:?}");
+    assert!(
+        (gone..=gone + 200).contains(&tokens.granted),
+        "a period has at most a hundred for each device: {tokens:?}"
+    );
     // Whole extents are replaced.
     let rewrites = "requests = 100_000, footprint = \"32MiB\", read_fraction = \"0%\", size = \"64KiB\"";
     let placement = volume(published, rewrites, "").devices["volume"].placement.unwrap();

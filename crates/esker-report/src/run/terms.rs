@@ -64,6 +64,12 @@ pub(super) static TERMS: &[Term] = &[
          device failed.",
     ),
     term(
+        "displaced",
+        "displaced",
+        "New extents that went to another child than the policy chose, because that one was full, drained, or took no \
+         writes.",
+    ),
+    term(
         "tokens",
         "tokens",
         "Each lets one extent go to a child where the policy wants more of them. Those not spent by the end of their \

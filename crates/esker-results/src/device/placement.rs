@@ -19,6 +19,8 @@ pub struct PlacementReport {
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
     pub freed_extents: u64,
+    /// New extents that went to another device than the policy chose: that one was full, drained, or took no writes.
+    pub displaced_extents: u64,
     /// For policies that limit moves by tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenReport>,
@@ -35,6 +37,7 @@ impl PlacementReport {
             redirected_writes: self.redirected_writes + other.redirected_writes,
             abandoned_moves: self.abandoned_moves + other.abandoned_moves,
             freed_extents: self.freed_extents + other.freed_extents,
+            displaced_extents: self.displaced_extents + other.displaced_extents,
             tokens: match (&self.tokens, &other.tokens) {
                 (Some(one), Some(other)) => Some(one.and(other)),
                 (one, other) => one.or(*other),

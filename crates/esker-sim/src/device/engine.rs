@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram,
-    Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
+    Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError,
+    DeviceState, Hint, LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry,
+    Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
+use esker_results::{ChildReport, ChildState, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
 use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, RecordNumber, Reshape};
 
 use super::Instance;
@@ -251,7 +252,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         self.children.control(now, command)
     }
 
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         let Some(child) = self.names.iter().position(|name| name == device) else {
             return self.children.change(now, device, change);
         };
@@ -260,13 +261,16 @@ impl<E: Engine> Device for EngineDevice<E> {
             Change::Join if child + self.joining.len() == self.names.len() => {
                 Reshape::Join { capacity: self.joining.pop_front().expect("one is left") }
             }
-            Change::Join => return Err(Unsupported("children that join twice, or in another order than their list")),
+            Change::Join => {
+                let left = self.names.len() - self.joining.len();
+                let next = self.names.get(left).map(|next| format!("`{next}` has to join before it"));
+                return Err(ChangeError::new("children join in the order of `children`").with_hint(next));
+            }
             Change::Drain => Reshape::Drain { device: index },
             Change::Slow { .. } => return self.children.change(now, device, change),
         };
-        if self.engine.reshape(now, reshape, &mut self.effects).is_err() {
-            return Err(Unsupported("this change: the devices that stay have no room for the data"));
-        }
+        let made = self.engine.reshape(now, reshape, &mut self.effects);
+        made.map_err(|error| ChangeError::new(error.to_string()).with_hint(error.hint()))?;
         self.perform(now);
         self.settle(now);
         if !self.immediate.is_empty() {
@@ -299,6 +303,7 @@ impl<E: Engine> Device for EngineDevice<E> {
             redirected_writes: moved.redirected,
             abandoned_moves: moved.abandoned,
             freed_extents: moved.freed,
+            displaced_extents: moved.displaced,
             tokens: moved.tokens,
         })
     }
@@ -316,7 +321,10 @@ impl<E: Engine> Reporting for EngineDevice<E> {
             let responses = &self.responses[index];
             let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
             let drained_at_s = self.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
-            (self.names[index].clone(), ChildReport { share, requests, response_time, drained_at_s })
+            // Those that have not joined are not known to the engine.
+            let has_joined = index + self.joining.len() < self.names.len();
+            let state = has_joined.then(|| self.engine.device_state(DeviceIndex(index as u16))).and_then(child_state);
+            (self.names[index].clone(), ChildReport { share, requests, response_time, state, drained_at_s })
         });
         into.add(
             &self.name,
@@ -330,6 +338,14 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 ..DeviceReport::default()
             },
         );
+    }
+}
+
+const fn child_state(state: DeviceState) -> Option<ChildState> {
+    match state {
+        DeviceState::Online => None,
+        DeviceState::ReadOnly => Some(ChildState::ReadOnly),
+        DeviceState::Failed => Some(ChildState::Failed),
     }
 }
 

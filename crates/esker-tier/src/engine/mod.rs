@@ -151,6 +151,8 @@ pub struct Movements {
     pub redirected: u64,
     /// Bytes that copies have read, those that were given up included.
     pub copied_bytes: u64,
+    /// New extents that went to another device than the policy chose, because that one had no room or took no writes.
+    pub displaced: u64,
     /// Tokens of the policy; `None` if it has none.
     pub tokens: Option<TokenCounts>,
 }

@@ -296,14 +296,19 @@ impl PlacementEngine {
         }
     }
 
-    /// The policy's device for a new extent, or the next one that has room and takes writes.
+    /// The policy's device for an extent, or the next one that has room and takes writes.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views();
         let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };
         let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();
         assert!(wanted < count, "the policy named a device that is not there");
-        (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room())
+        let chosen =
+            (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room());
+        if chosen.is_some_and(|chosen| chosen != wanted) && self.map.place(extent).is_none() {
+            self.movements.displaced += 1;
+        }
+        chosen
     }
 
     pub(super) fn update_views(&mut self) {

@@ -202,8 +202,8 @@ impl Placement for Migration {
         self.stripes.place(new, devices)
     }
 
-    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
-        self.stripes.shares(extents, devices)
+    fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
+        self.stripes.shares(extents, extent, devices)
     }
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {

@@ -55,11 +55,18 @@ pub trait Placement: Debug + Send {
     /// has room and takes writes.
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents each of the `devices` devices should hold; `None` if the policy
-    /// has no fixed shares.
-    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
-        let _ = (extents, devices);
+    /// How many of the first `extents` logical extents, of so many bytes each, each of the `devices` devices has to
+    /// hold; `None` if the policy has no fixed shares. Extents that may lie anywhere are left out.
+    fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
+        let _ = (extents, extent, devices);
         None
+    }
+
+    /// Whether the extent that begins at `start` has its device by its address, so that it should get a place there
+    /// before others do, where all extents get one at a time.
+    fn is_pinned(&self, start: Bytes) -> bool {
+        let _ = start;
+        false
     }
 
     /// The share that each device should have, in their order; they add up to one. Of the host's requests for a policy
@@ -268,7 +275,12 @@ pub struct PlacementError(#[from] ReadError);
 impl PlacementError {
     /// What is wrong with the policy's own key `key`.
     fn new(key: &str, message: impl Into<String>) -> Self {
-        Self(ReadError::new(Problem::new(message)).below(key))
+        Self::of(key, Problem::new(message))
+    }
+
+    /// A problem with the policy's own key `key`.
+    fn of(key: &str, problem: Problem) -> Self {
+        Self(ReadError::new(problem).below(key))
     }
 
     /// This error as one of the settings that have the policy's table at `key`.
@@ -284,10 +296,13 @@ impl Hint for PlacementError {
 }
 
 impl PolicySettings {
-    /// Makes the policy for `devices` devices.
+    /// Makes the policy for `devices` devices, at least one.
     pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
         let entry = registry::find(PLACEMENTS, "policy", &self.kind)
             .map_err(|name| ReadError::new(name.into()).below("kind"))?;
+        if devices == 0 {
+            return Err(PlacementError::new("kind", "a policy places extents on at least one device"));
+        }
         (entry.build)(self, devices)
     }
 
