@@ -156,7 +156,7 @@ impl PlacementEngine {
         let extent = settings.extent.0;
         let mapped = checkpoint.records((extent / BLOCK) as u32);
         let map = ExtentMap::restore(&sizes, extent, mapped.chain(records.inspect(|_| through.0 += 1)))?;
-        Ok(Self {
+        let mut engine = Self {
             extent,
             free_on_trim: settings.free_on_trim,
             policy,
@@ -181,12 +181,25 @@ impl PlacementEngine {
             movements: Movements::default(),
             #[cfg(test)]
             fault: None,
-        })
+        };
+        engine.tell_places();
+        Ok(engine)
+    }
+
+    /// Tells the policy where all extents are.
+    fn tell_places(&mut self) {
+        let mapped = (0..self.map.len()).map(LogicalExtent);
+        for extent in mapped {
+            if self.map.place(extent).is_some() {
+                self.tell_place(extent);
+            }
+        }
     }
 
     /// Replaces the policy, before any input.
     pub fn with_policy(mut self, policy: Box<dyn Placement>) -> Self {
         self.policy = policy;
+        self.tell_places();
         self
     }
 
@@ -287,6 +300,7 @@ impl Engine for PlacementEngine {
                     let place = self.map.map_at(extent, device, next[device]);
                     next[device] = place.extent.0 + 1;
                     self.map.set_recorded(extent, Recorded::Here);
+                    self.tell_place(extent);
                 }
             }
         }

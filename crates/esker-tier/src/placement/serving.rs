@@ -213,7 +213,11 @@ impl PlacementEngine {
                 },
                 Some(place) => Some(own(place)),
                 None if is_write => match self.choose(extent, Some(request)) {
-                    Some(device) => Some(own(self.map.map(extent, device))),
+                    Some(device) => {
+                        let place = self.map.map(extent, device);
+                        self.tell_place(extent);
+                        Some(own(place))
+                    }
                     None => {
                         let offset = (number * self.extent).max(host.range.start) - request.start.byte_offset();
                         self.hosts.note(tag, offset, DeviceError::NoSpace);
@@ -296,6 +300,13 @@ impl PlacementEngine {
         }
     }
 
+    /// Tells the policy where `extent` is.
+    #[inline]
+    pub(super) fn tell_place(&mut self, extent: LogicalExtent) {
+        let device = self.map.place(extent).map(|place| place.device);
+        self.policy.placed(extent, Bytes(u64::from(extent.0) * self.extent), device);
+    }
+
     /// The policy's device for an extent, or the next one that has room and takes writes.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views();
@@ -316,7 +327,8 @@ impl PlacementEngine {
         for (device, &state) in self.health.devices().iter().enumerate() {
             let drained = self.is_drained(DeviceIndex(device as u16));
             let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
-            self.views.push(DeviceView { free_extents, state, drained, under_way });
+            let extents = self.map.size(device);
+            self.views.push(DeviceView { extents, free_extents, state, drained, under_way });
         }
     }
 }

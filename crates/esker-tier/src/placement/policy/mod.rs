@@ -8,6 +8,7 @@ mod measured_windows;
 mod migration;
 mod pinned;
 mod rates;
+mod room;
 mod size_threshold;
 mod static_split;
 #[cfg(test)]
@@ -78,6 +79,12 @@ pub trait Placement: Debug + Send {
     /// What became of its tokens; `None` if it has none.
     fn tokens(&self) -> Option<TokenCounts> {
         None
+    }
+
+    /// Learns where an extent, which begins at `start`, is from now on; `None` if it has no place any more. Told of all
+    /// extents of a volume that is opened, and of each change, whoever caused it.
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        let _ = (extent, start, device);
     }
 
     /// Learns of an event, and may add wishes. A policy that never moves anything can ignore this.
@@ -198,6 +205,13 @@ pub struct Wishes {
     pub wake_at: Option<Nanos>,
 }
 
+impl Wishes {
+    /// Asks for [`Event::Timer`] at this time, or earlier.
+    pub fn wake(&mut self, at: Nanos) {
+        self.wake_at = Some(self.wake_at.map_or(at, |other| other.min(at)));
+    }
+}
+
 /// An extent that a policy wants on another device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WishedMove {
@@ -240,6 +254,8 @@ pub enum MoveOutcome {
 /// What a policy may know about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceView {
+    /// Number of extents, free or not.
+    pub extents: u32,
     /// Number of free extents.
     pub free_extents: u32,
     /// Whether the device serves requests.

@@ -81,18 +81,29 @@ impl Pinned {
         let holds = |range: &&PinnedRange| start.0.checked_sub(range.start.0).is_some_and(|to| to < range.length.0);
         self.ranges.iter().find(holds)
     }
+
+    fn pin(&mut self, extent: LogicalExtent) {
+        let extent = extent.0 as usize;
+        if self.pinned.len() <= extent {
+            self.pinned.resize(extent + 1, false);
+        }
+        self.pinned[extent] = true;
+    }
 }
 
 impl Placement for Pinned {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         let Some(range) = self.range(new.start) else { return self.rest.place(new, devices) };
         let device = DeviceIndex(range.device);
-        let extent = new.extent.0 as usize;
-        if self.pinned.len() <= extent {
-            self.pinned.resize(extent + 1, false);
-        }
-        self.pinned[extent] = true;
+        self.pin(new.extent);
         device
+    }
+
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        match self.is_pinned(start) {
+            true => self.pin(extent),
+            false => self.rest.placed(extent, start, device),
+        }
     }
 
     /// What is pinned, and the shares of the other policy without those extents.

@@ -2,7 +2,8 @@ use esker_core::{Bytes, DeviceState, Lba, Request, RequestKind};
 
 use super::*;
 
-const ROOM: DeviceView = DeviceView { free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+const ROOM: DeviceView =
+    DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
 
 fn policy(table: &str, weights: &[u32]) -> WardropPublished {
     WardropPublished::new(serde_json::from_str(table).unwrap(), weights)
