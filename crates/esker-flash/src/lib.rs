@@ -28,7 +28,7 @@ mod ssd;
 
 pub use error::SsdError;
 pub use esker_ftl::{
-    BuildError, Choice, EndOfLife, FTLS, Parameter, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
+    BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
 };
 pub use esker_nand::{

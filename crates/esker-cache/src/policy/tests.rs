@@ -1,0 +1,155 @@
+//! Properties of every policy of the registry, and each policy against its naive reference.
+
+use std::collections::BTreeSet;
+
+use esker_core::Rng;
+use proptest::prelude::*;
+
+use super::*;
+use crate::reference::{Naive, NaiveClock, NaiveFifo, NaiveLru};
+use crate::{AccessKind, NEVER};
+
+/// Accesses to these objects, with the number of each one's next use.
+fn accesses(objects: &[u32]) -> Vec<Access> {
+    let mut next: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    let mut accesses: Vec<Access> = (0..objects.len() as u32)
+        .rev()
+        .map(|number| (number, &objects[number as usize]))
+        .map(|(number, object)| Access {
+            object: ObjectId(*object),
+            bytes: 4096,
+            kind: if number % 3 == 0 { AccessKind::Write } else { AccessKind::Read },
+            next_use: next.insert(*object, number).unwrap_or(NEVER),
+        })
+        .collect();
+    accesses.reverse();
+    accesses
+}
+
+/// Objects below `objects`: half of them from the first tenth, a quarter in runs as scans make them.
+fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
+    let mut rng = Rng::new(seed);
+    let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
+    while drawn.len() < length {
+        match rng.below(4) {
+            0 => {
+                for _ in 0..rng.below(u64::from(objects)) {
+                    drawn.push(scan);
+                    scan = (scan + 1) % objects;
+                }
+            }
+            1 => drawn.push(rng.below(u64::from(objects)) as u32),
+            _ => drawn.push(rng.below(u64::from(objects / 10 + 1)) as u32),
+        }
+    }
+    drawn.truncate(length);
+    drawn
+}
+
+/// The reference of a policy, with its defaults.
+fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
+    let capacity = shape.capacity as usize;
+    Some(match name {
+        "lru" => Box::new(NaiveLru { capacity, held: Vec::new() }),
+        "fifo" => Box::new(NaiveFifo { capacity, held: Vec::new() }),
+        "clock" => Box::new(NaiveClock { capacity, held: Vec::new() }),
+        _ => return None,
+    })
+}
+
+fn built(name: &str, shape: &Shape) -> Box<dyn Replacement> {
+    build(&Choice::named(name), shape).unwrap()
+}
+
+#[test]
+fn the_registry_is_sound() {
+    assert_eq!(registry::check(REPLACEMENTS), Vec::<String>::new());
+}
+
+proptest! {
+    #[test]
+    fn each_policy_hits_what_its_reference_hits(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
+        let shape = Shape { capacity, objects, seed };
+        let accesses = accesses(&mixed(seed, objects, 1_500));
+        for entry in REPLACEMENTS {
+            let mut naive = naive(entry.name, &shape).expect("every policy has a reference");
+            let mut policy = built(entry.name, &shape);
+            for (number, access) in accesses.iter().enumerate() {
+                let hit = policy.hit(access);
+                if !hit {
+                    policy.insert(access);
+                }
+                prop_assert_eq!(hit, naive.access(access), "{} at access {}", entry.name, number);
+            }
+        }
+    }
+
+    /// Accesses, removals, evictions and changes of the capacity in any order: the policy's answers fit together.
+    #[test]
+    fn each_policy_knows_what_it_holds(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
+        let shape = Shape { capacity, objects, seed };
+        for entry in REPLACEMENTS {
+            let mut policy = built(entry.name, &shape);
+            let mut held = BTreeSet::new();
+            let mut rng = Rng::new(seed);
+            for access in accesses(&mixed(seed, objects, 800)) {
+                match rng.below(20) {
+                    0 => {
+                        let object = ObjectId(rng.below(u64::from(objects)) as u32);
+                        policy.remove(object);
+                        held.remove(&object);
+                    }
+                    1 => {
+                        let left = policy.evict();
+                        prop_assert_eq!(left.is_some(), !held.is_empty());
+                        left.map(|left| held.remove(&left));
+                    }
+                    2 => {
+                        policy.set_capacity(1 + rng.below(40) as u32);
+                        while policy.len() > policy.capacity() {
+                            let left = policy.evict().unwrap();
+                            prop_assert!(held.remove(&left), "{} let go what it did not hold", entry.name);
+                        }
+                    }
+                    _ => {
+                        let hit = policy.hit(&access);
+                        prop_assert_eq!(hit, held.contains(&access.object), "{}", entry.name);
+                        if !hit {
+                            held.insert(access.object);
+                            if let Some(left) = policy.insert(&access) {
+                                prop_assert!(held.remove(&left), "{} let go what it did not hold", entry.name);
+                            }
+                        }
+                    }
+                }
+                prop_assert_eq!(policy.len() as usize, held.len(), "{}", entry.name);
+                prop_assert!(policy.len() <= policy.capacity(), "{} holds too much", entry.name);
+            }
+            for object in (0..objects).map(ObjectId) {
+                prop_assert_eq!(policy.holds(object), held.contains(&object), "{}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cache_for_all_objects_misses_each_once() {
+    for entry in REPLACEMENTS {
+        let accesses = accesses(&mixed(3, 50, 2_000));
+        let distinct: BTreeSet<_> = accesses.iter().map(|access| access.object).collect();
+        let mut policy = built(entry.name, &Shape { capacity: 500, objects: 50, seed: 1 });
+        assert_eq!(crate::simulate(&mut *policy, &accesses).misses, distinct.len() as u64, "{}", entry.name);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_choice_is_said() {
+    let shape = Shape { capacity: 1, objects: 1, seed: 1 };
+    let error = build(&Choice::named("lur"), &shape).unwrap_err();
+    assert_eq!(error.to_string(), "`lur` is no cache policy; did you mean `lru`?");
+    let mut choice = Choice::named("lru");
+    choice.parameters.insert("k".to_string(), esker_core::registry::ParameterValue::Integer(2));
+    assert_eq!(build(&choice, &shape).unwrap_err().to_string(), "`lru` has no parameter `k`");
+    let none = Shape { capacity: 0, ..shape };
+    assert_eq!(build(&Choice::named("lru"), &none).unwrap_err(), BuildError::NoCapacity);
+}
