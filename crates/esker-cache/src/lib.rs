@@ -19,6 +19,7 @@
 
 mod access;
 mod counts;
+mod heap;
 mod policy;
 #[cfg(test)]
 mod reference;

@@ -1,7 +1,15 @@
 //! Policies written as simply as they can be said, as a reference for the fast ones: a list of objects, searched from
 //! one end. What they do costs time in proportion to the cache.
 
+mod belady;
+mod s3_fifo;
+mod sieve;
+
 use crate::Access;
+
+pub(crate) use belady::NaiveBelady;
+pub(crate) use s3_fifo::NaiveS3Fifo;
+pub(crate) use sieve::NaiveSieve;
 
 /// A cache that is told of one access after the other.
 pub(crate) trait Naive {

@@ -5,9 +5,12 @@
 //! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
 //! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it.
 
+mod belady;
 mod clock;
 mod fifo;
 mod lru;
+mod s3_fifo;
+mod sieve;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +23,15 @@ use thiserror::Error;
 use crate::{Access, Counts, ObjectId};
 
 /// Every policy, in the order in which lists show them.
-pub static REPLACEMENTS: &[ReplacementEntry] = &[lru::ENTRY, fifo::ENTRY, clock::ENTRY];
+pub static REPLACEMENTS: &[ReplacementEntry] = &[
+    lru::ENTRY,
+    fifo::ENTRY,
+    clock::ENTRY,
+    sieve::ENTRY,
+    s3_fifo::ENTRY,
+    s3_fifo::ONE_BIT,
+    belady::ENTRY,
+];
 
 /// Chooses the objects that a cache holds. All objects take the same room. A policy only knows what it is told.
 pub trait Replacement: Debug + Send {

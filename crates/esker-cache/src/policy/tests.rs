@@ -6,7 +6,7 @@ use esker_core::Rng;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reference::{Naive, NaiveClock, NaiveFifo, NaiveLru};
+use crate::reference::{Naive, NaiveBelady, NaiveClock, NaiveFifo, NaiveLru, NaiveS3Fifo, NaiveSieve};
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
@@ -53,6 +53,10 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "lru" => Box::new(NaiveLru { capacity, held: Vec::new() }),
         "fifo" => Box::new(NaiveFifo { capacity, held: Vec::new() }),
         "clock" => Box::new(NaiveClock { capacity, held: Vec::new() }),
+        "sieve" => Box::new(NaiveSieve { capacity, held: Vec::new(), hand: 0 }),
+        "s3-fifo" => Box::new(NaiveS3Fifo::new(capacity, false)),
+        "s3-fifo-1bit" => Box::new(NaiveS3Fifo::new(capacity, true)),
+        "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })
 }
