@@ -2,12 +2,14 @@
 //! one end. What they do costs time in proportion to the cache.
 
 mod belady;
+mod lecar;
 mod s3_fifo;
 mod sieve;
 
 use crate::Access;
 
 pub(crate) use belady::NaiveBelady;
+pub(crate) use lecar::NaiveLecar;
 pub(crate) use s3_fifo::NaiveS3Fifo;
 pub(crate) use sieve::NaiveSieve;
 

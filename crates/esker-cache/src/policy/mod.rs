@@ -8,6 +8,7 @@
 mod belady;
 mod clock;
 mod fifo;
+mod lecar;
 mod lru;
 mod s3_fifo;
 mod sieve;
@@ -30,6 +31,7 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     sieve::ENTRY,
     s3_fifo::ENTRY,
     s3_fifo::ONE_BIT,
+    lecar::ENTRY,
     belady::ENTRY,
 ];
 

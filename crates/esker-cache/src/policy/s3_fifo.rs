@@ -9,7 +9,7 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "s3-fifo",
     summary: "a small queue on probation before a main queue with a second chance; ghosts return to the main one",
-    source: "Yang, Zhang, Qiu, Yue and Rashmi 2023; filled as libCacheSim fills it",
+    source: "Yang, Zhang, Qiu, Yue and Rashmi 2023",
     parameters: ParameterSource::Listed(&[
         SMALL,
         GHOSTS,
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 pub(crate) const ONE_BIT: ReplacementEntry = ReplacementEntry {
     name: "s3-fifo-1bit",
     summary: "S3-FIFO for block I/O: one bit instead of a counter, and what is used again at once counts as one use",
-    source: "Clock2Q+ of libCacheSim 2025, without the bounds of its window",
+    source: "Clock2Q+ as in libCacheSim 2025, but a new cache fills as that of S3-FIFO does",
     parameters: ParameterSource::Listed(&[
         SMALL,
         GHOSTS,
@@ -83,9 +83,6 @@ struct S3Fifo {
     ghosts: List,
     /// How many objects have entered the small queue; it wraps.
     entered: u32,
-    /// An object had to leave before: from now on, what is new goes to the small queue. Before that, the small queue
-    /// would otherwise grow to the whole cache.
-    filled: bool,
 }
 
 /// In objects.
@@ -140,7 +137,6 @@ impl S3Fifo {
             main: List::EMPTY,
             ghosts: List::EMPTY,
             entered: 0,
-            filled: false,
         }
     }
 
@@ -233,8 +229,7 @@ impl Replacement for S3Fifo {
             self.ghosts.remove(&mut self.objects, object.0);
         }
         let left = if self.len() >= self.sizes.cache { self.evict() } else { None };
-        let to_main = was_ghost || !self.filled && self.small.len() >= self.sizes.small;
-        self.push(object.0, if to_main { Queue::Main } else { Queue::Small });
+        self.push(object.0, if was_ghost { Queue::Main } else { Queue::Small });
         left
     }
 
@@ -249,7 +244,6 @@ impl Replacement for S3Fifo {
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        self.filled = true;
         let main_is_full = self.main.len() > self.sizes.cache - self.sizes.small;
         // All of the small queue may have moved to the main one.
         let left = if main_is_full { self.evict_main() } else { self.evict_small().or_else(|| self.evict_main()) };

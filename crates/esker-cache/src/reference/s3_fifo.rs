@@ -12,7 +12,6 @@ pub(crate) struct NaiveS3Fifo {
     threshold: u32,
     window: u64,
     entered: u64,
-    has_evicted: bool,
     small: Vec<(u32, u32, u64)>,
     main: Vec<(u32, u32)>,
     ghosts: Vec<u32>,
@@ -28,7 +27,6 @@ impl NaiveS3Fifo {
             threshold: if one_bit { 1 } else { 2 },
             window: if one_bit { small_size as u64 / 2 } else { 0 },
             entered: 0,
-            has_evicted: false,
             small: Vec::new(),
             main: Vec::new(),
             ghosts: Vec::new(),
@@ -37,7 +35,6 @@ impl NaiveS3Fifo {
 
     fn make_room(&mut self) {
         while self.small.len() + self.main.len() == self.capacity {
-            self.has_evicted = true;
             if self.main.len() > self.capacity - self.small_size || self.small.is_empty() {
                 let (object, uses) = self.main.remove(0);
                 if uses > 0 {
@@ -83,7 +80,7 @@ impl Naive for NaiveS3Fifo {
         let ghost = self.ghosts.iter().position(|ghost| *ghost == object);
         ghost.map(|at| self.ghosts.remove(at));
         self.make_room();
-        if ghost.is_some() || !self.has_evicted && self.small.len() >= self.small_size {
+        if ghost.is_some() {
             self.main.push((object, 0));
         } else {
             self.entered += 1;
