@@ -5,6 +5,7 @@ mod belady;
 mod lecar;
 mod s3_fifo;
 mod sieve;
+mod w_tinylfu;
 
 use crate::Access;
 
@@ -12,6 +13,7 @@ pub(crate) use belady::NaiveBelady;
 pub(crate) use lecar::NaiveLecar;
 pub(crate) use s3_fifo::NaiveS3Fifo;
 pub(crate) use sieve::NaiveSieve;
+pub(crate) use w_tinylfu::NaiveWTinyLfu;
 
 /// A cache that is told of one access after the other.
 pub(crate) trait Naive {

@@ -14,6 +14,7 @@ mod s3_fifo;
 mod sieve;
 #[cfg(test)]
 mod tests;
+mod w_tinylfu;
 
 use std::fmt::Debug;
 
@@ -31,6 +32,7 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     sieve::ENTRY,
     s3_fifo::ENTRY,
     s3_fifo::ONE_BIT,
+    w_tinylfu::ENTRY,
     lecar::ENTRY,
     belady::ENTRY,
 ];

@@ -6,7 +6,9 @@ use esker_core::Rng;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reference::{Naive, NaiveBelady, NaiveClock, NaiveFifo, NaiveLecar, NaiveLru, NaiveS3Fifo, NaiveSieve};
+use crate::reference::{
+    Naive, NaiveBelady, NaiveClock, NaiveFifo, NaiveLecar, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
+};
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
@@ -56,6 +58,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "sieve" => Box::new(NaiveSieve { capacity, held: Vec::new(), hand: 0 }),
         "s3-fifo" => Box::new(NaiveS3Fifo::new(capacity, false)),
         "s3-fifo-1bit" => Box::new(NaiveS3Fifo::new(capacity, true)),
+        "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed)),
         "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
         "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
