@@ -37,7 +37,8 @@ fn misses(policy: &str, capacity: u32, accesses: &[Access], objects: u32) -> u64
 fn print() {
     let Some((accesses, objects)) = accesses() else { return };
     println!("{} {}", accesses.len(), objects);
-    for entry in esker_cache::REPLACEMENTS {
+    if std::env::var("DUMP").is_ok() { std::fs::write("/tmp/pb-acc.txt", accesses.iter().map(|a| a.object.0.to_string()).collect::<Vec<_>>().join("\n")).unwrap(); }
+    for entry in esker_cache::REPLACEMENTS.iter().filter(|e| std::env::var("ONLY").is_ok_and(|o| o == e.name) || std::env::var("ONLY").is_err()) {
         let [a, b] = [490, 4897].map(|capacity| misses(entry.name, capacity, &accesses, objects));
         println!("{} {a} {b} {:.4} {:.4}", entry.name, a as f64 / 113872., b as f64 / 113872.);
     }

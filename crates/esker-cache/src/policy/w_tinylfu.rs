@@ -2,7 +2,7 @@
 
 mod sketch;
 
-use esker_core::registry::{Accepted, Parameter, ParameterSource};
+use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
 use esker_core::{Linked, Links, List, Ratio};
 
 use self::sketch::Sketch;
@@ -12,7 +12,7 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "w-tinylfu",
     summary: "a small LRU window; what leaves it enters a segmented LRU cache if it was used more often than the victim",
-    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; refused misses are not counted as uses",
+    source: "Einziger, Friedman and Manes 2017, no doorkeeper; counts of the window and their ageing as in libCacheSim",
     parameters: ParameterSource::Listed(&[
         Parameter {
             name: "window",
@@ -24,9 +24,14 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
             meaning: "most of the rest that the protected segment may take",
             value: Accepted::Share { default: Ratio::percent(80), least: Ratio::ZERO, most: Ratio::ONE },
         },
+        Parameter {
+            name: "sample",
+            meaning: "hits outside the window, for each object of the cache, after which all counts are halved",
+            value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
+        },
     ]),
     capabilities: &[],
-    build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters.share("window"), parameters.share("protected"))),
+    build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters)),
 };
 
 /// Three lists, the least recently used first.
@@ -70,16 +75,16 @@ impl Linked for Entry {
 }
 
 impl WTinyLfu {
-    fn new(shape: &Shape, window_share: Ratio, protected_share: Ratio) -> Self {
+    fn new(shape: &Shape, parameters: Parameters<'_>) -> Self {
         Self {
             capacity: shape.capacity,
-            window_share,
-            protected_share,
+            window_share: parameters.share("window"),
+            protected_share: parameters.share("protected"),
             objects: vec![Entry::default(); shape.objects as usize],
             window: List::EMPTY,
             probation: List::EMPTY,
             protected: List::EMPTY,
-            sketch: Sketch::new(shape.capacity.min(shape.objects), shape.seed),
+            sketch: Sketch::new(shape.capacity.min(shape.objects), parameters.count("sample"), shape.seed),
         }
     }
 
@@ -126,11 +131,15 @@ impl Replacement for WTinyLfu {
 
     fn hit(&mut self, access: &Access) -> bool {
         let object = access.object.0;
+        if !self.holds(access.object) {
+            return false;
+        }
+        self.sketch.add(object);
         match self.objects[access.object.index()].segment {
-            Segment::None => return false,
-            Segment::Window => self.place(object, Segment::Window),
+            Segment::None | Segment::Window => self.place(object, Segment::Window),
             Segment::Probation | Segment::Protected => {
                 self.place(object, Segment::Protected);
+                self.sketch.age();
                 if self.protected.len() > self.protected_size()
                     && let Some(oldest) = self.protected.first()
                 {
@@ -138,7 +147,6 @@ impl Replacement for WTinyLfu {
                 }
             }
         }
-        self.sketch.add(object);
         true
     }
 
@@ -148,22 +156,21 @@ impl Replacement for WTinyLfu {
         self.place(object, Segment::Window);
         let overflows = self.window.len() > self.window_size();
         let candidate = self.window.first().filter(|_| overflows);
-        if self.len() <= self.capacity {
-            candidate.into_iter().for_each(|candidate| self.place(candidate, Segment::Probation));
-            return None;
-        }
         let left = match (candidate, self.victim()) {
-            (Some(candidate), Some(victim)) if self.sketch.count(candidate) > self.sketch.count(victim) => {
-                self.place(candidate, Segment::Probation);
-                victim
-            }
-            (Some(candidate), _) => candidate,
+            _ if self.len() <= self.capacity => None,
+            (Some(candidate), Some(victim)) if self.sketch.count(candidate) > self.sketch.count(victim) => Some(victim),
+            (Some(candidate), _) => Some(candidate),
             // The window has room, because it has grown: the main part has to give way.
-            (None, Some(victim)) => victim,
-            (None, None) => object,
+            (None, Some(victim)) => Some(victim),
+            (None, None) => Some(object),
         };
-        self.place(left, Segment::None);
-        Some(ObjectId(left))
+        if let Some(candidate) = candidate {
+            // What leaves the window counts once more, whether it stays or not.
+            self.sketch.add(candidate);
+            self.place(candidate, Segment::Probation);
+        }
+        left.into_iter().for_each(|left| self.place(left, Segment::None));
+        left.map(ObjectId)
     }
 
     fn remove(&mut self, object: ObjectId) {

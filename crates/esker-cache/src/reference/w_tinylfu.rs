@@ -47,9 +47,12 @@ impl NaiveWTinyLfu {
         for at in self.counters(object) {
             self.counters[at] = (self.counters[at] + 1).min(15);
         }
+    }
+
+    fn age(&mut self) {
         self.uses += 1;
-        if self.uses == 10 * self.objects {
-            self.uses /= 2;
+        if self.uses == 32 * self.objects {
+            self.uses = 0;
             self.counters.iter_mut().for_each(|counter| *counter /= 2);
         }
     }
@@ -70,6 +73,7 @@ impl Naive for NaiveWTinyLfu {
         self.protected.retain(|held| *held != object);
         if self.probation.len() + self.protected.len() < before {
             self.protected.push(object);
+            self.age();
             if self.protected.len() > main_size * 80 / 100 {
                 self.probation.push(self.protected.remove(0));
             }
@@ -86,6 +90,8 @@ impl Naive for NaiveWTinyLfu {
                 if self.probation.is_empty() { self.protected.remove(0) } else { self.probation.remove(0) };
                 self.probation.push(candidate);
             }
+            // What leaves the window counts once more.
+            self.add(candidate);
         }
         false
     }

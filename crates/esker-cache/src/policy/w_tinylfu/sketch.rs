@@ -3,8 +3,8 @@
 use esker_core::mix64;
 
 /// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005; halved as in Einziger et al. 2017).
-/// After ten uses for each object of the cache, all counters are halved. It never counts too little before that, and
-/// counts too much if all four counters of an object are shared with others.
+/// From time to time all counters are halved, so that the past is forgotten. It never counts too little before that,
+/// and counts too much if all four counters of an object are shared with others.
 ///
 /// All counters of an object lie in one block, which is one line of a processor's cache.
 #[derive(Debug)]
@@ -23,14 +23,12 @@ struct Block([u64; 8]);
 const ROWS: usize = 4;
 const COUNT_MOST: u64 = 15;
 
-/// Uses until all is halved, for each object of the cache.
-const USES_PER_OBJECT: u64 = 10;
-
 impl Sketch {
-    /// A sketch with sixteen counters for each of `objects`, or up to twice as many.
-    pub(super) fn new(objects: u32, seed: u64) -> Self {
+    /// A sketch with sixteen counters for each of `objects`, or up to twice as many. All counters are halved when
+    /// it has aged `sample` times for each of them.
+    pub(super) fn new(objects: u32, sample: u64, seed: u64) -> Self {
         let blocks = (objects as usize).next_power_of_two().div_ceil(8);
-        let uses_most = USES_PER_OBJECT * u64::from(objects.max(1));
+        let uses_most = sample * u64::from(objects.max(1));
         Self { blocks: vec![Block::default(); blocks], salt: mix64(seed), uses: 0, uses_most }
     }
 
@@ -53,9 +51,14 @@ impl Sketch {
                 block[word] += 1 << shift;
             }
         }
+    }
+
+    /// A hit that lets counts age.
+    #[inline]
+    pub(super) fn age(&mut self) {
         self.uses += 1;
         if self.uses == self.uses_most {
-            self.uses /= 2;
+            self.uses = 0;
             let words = self.blocks.iter_mut().flat_map(|block| &mut block.0);
             // What a counter loses must not enter its neighbour.
             words.for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);
