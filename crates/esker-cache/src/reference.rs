@@ -2,6 +2,7 @@
 //! one end. What they do costs time in proportion to the cache.
 
 mod belady;
+mod cacheus;
 mod lecar;
 mod s3_fifo;
 mod sieve;
@@ -10,6 +11,7 @@ mod w_tinylfu;
 use crate::Access;
 
 pub(crate) use belady::NaiveBelady;
+pub(crate) use cacheus::NaiveCacheus;
 pub(crate) use lecar::NaiveLecar;
 pub(crate) use s3_fifo::NaiveS3Fifo;
 pub(crate) use sieve::NaiveSieve;

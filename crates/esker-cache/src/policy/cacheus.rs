@@ -170,16 +170,17 @@ impl Cacheus {
         self.reused_size = self.capacity - probation_size;
     }
 
-    /// The cache would still hold an object without the expert that let it go last.
-    fn regret(&mut self, factor_of_recency: f64, factor_of_frequency: f64) {
-        let recency = self.recency_weight * factor_of_recency;
-        let frequency = (1.0 - self.recency_weight) * factor_of_frequency;
+    /// Multiplies the weights of the two experts.
+    fn regret(&mut self, of_recency: f64, of_frequency: f64) {
+        let recency = self.recency_weight * of_recency;
+        let frequency = (1.0 - self.recency_weight) * of_frequency;
         self.recency_weight = (recency / (recency + frequency)).clamp(1.0 - MOST_WEIGHT, MOST_WEIGHT);
     }
 
-    /// Removes an object from the history in which it is.
-    fn recall(&mut self, object: u32) {
-        self.place(object, State::None);
+    fn limit_reused(&mut self) {
+        while self.reused.len() >= self.reused_size && !self.reused.is_empty() {
+            self.demote_oldest();
+        }
     }
 
     fn forget(&mut self) {
@@ -204,4 +205,125 @@ fn first_probation_size(capacity: u32) -> u32 {
 /// At least one.
 fn rounded_quotient(numerator: u32, denominator: u32) -> u32 {
     ((f64::from(numerator) / f64::from(denominator.max(1)) + 0.5) as u32).max(1)
+}
+
+impl Replacement for Cacheus {
+    fn holds(&self, object: ObjectId) -> bool {
+        matches!(self.objects[object.index()].state, State::Reused | State::Probation)
+    }
+
+    fn hit(&mut self, access: &Access) -> bool {
+        let object = access.object.0;
+        let Entry { state, frequency, demoted, .. } = self.objects[access.object.index()];
+        if !matches!(state, State::Reused | State::Probation) {
+            return false;
+        }
+        self.begin_access();
+        self.learning.hit();
+        self.set_frequency(object, frequency.saturating_add(1));
+        if state == State::Probation {
+            if demoted {
+                self.grow_reused();
+                self.end_demotion(object);
+            }
+            if self.reused.len() >= self.reused_size {
+                self.demote_oldest();
+            }
+        }
+        self.place(object, State::Reused);
+        true
+    }
+
+    fn insert(&mut self, access: &Access) -> Option<ObjectId> {
+        let object = access.object.0;
+        self.begin_access();
+        let Entry { state, frequency, fresh, .. } = self.objects[access.object.index()];
+        // Out of its history, before another object enters that.
+        self.place(object, State::None);
+        self.objects[access.object.index()] = Entry::default();
+        let full = self.len() >= self.capacity;
+        let remembered = match state {
+            State::LeftByRecency => {
+                if fresh {
+                    self.fresh_left -= 1;
+                    self.grow_probation();
+                }
+                self.regret(self.learning.penalty(), 1.0);
+                true
+            }
+            State::LeftByFrequency => {
+                self.regret(1.0, self.learning.penalty());
+                true
+            }
+            State::None | State::Reused | State::Probation => false,
+        };
+        let left = if full { self.evict() } else { None };
+        if remembered {
+            self.set_frequency(object, frequency);
+            self.place(object, State::Reused);
+            self.limit_reused();
+            return left;
+        }
+        self.set_frequency(object, 1);
+        if !full && self.probation.is_empty() && self.reused.len() < self.reused_size {
+            self.place(object, State::Reused);
+        } else if !full && self.probation.len() < self.capacity - self.reused_size {
+            self.place(object, State::Probation);
+        } else {
+            self.objects[access.object.index()].fresh = true;
+            self.place(object, State::Probation);
+            self.limit_reused();
+        }
+        left
+    }
+
+    fn remove(&mut self, object: ObjectId) {
+        if self.holds(object) {
+            self.end_demotion(object.0);
+            self.by_frequency.remove(object.0);
+            self.place(object.0, State::None);
+            self.objects[object.index()] = Entry::default();
+        }
+    }
+
+    fn evict(&mut self) -> Option<ObjectId> {
+        let oldest = self.probation.first().or(self.reused.first())?;
+        let rarest = self.by_frequency.first()?;
+        let by_recency = self.rng.unit() < self.recency_weight;
+        let left = if by_recency { oldest } else { rarest };
+        self.end_demotion(left);
+        self.by_frequency.remove(left);
+        if oldest == rarest {
+            // Both would have let it go, so nothing can be learnt from it.
+            self.place(left, State::None);
+            self.objects[left as usize] = Entry::default();
+        } else if by_recency {
+            self.fresh_left += u32::from(self.objects[left as usize].fresh);
+            self.place(left, State::LeftByRecency);
+        } else {
+            self.place(left, State::LeftByFrequency);
+        }
+        self.forget();
+        Some(ObjectId(left))
+    }
+
+    fn len(&self) -> u32 {
+        self.reused.len() + self.probation.len()
+    }
+
+    fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    fn set_capacity(&mut self, capacity: u32) {
+        let reused_size = u64::from(self.reused_size) * u64::from(capacity) / u64::from(self.capacity);
+        self.reused_size = reused_size as u32;
+        self.capacity = capacity;
+        self.learning.set_period(capacity);
+        self.forget();
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.objects.capacity() * size_of::<Entry>() + self.by_frequency.memory_bytes()
+    }
 }

@@ -6,6 +6,7 @@
 //! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it.
 
 mod belady;
+mod cacheus;
 mod clock;
 mod fifo;
 mod lecar;
@@ -34,6 +35,7 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     s3_fifo::ONE_BIT,
     w_tinylfu::ENTRY,
     lecar::ENTRY,
+    cacheus::ENTRY,
     belady::ENTRY,
 ];
 

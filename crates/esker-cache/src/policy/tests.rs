@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::reference::{
-    Naive, NaiveBelady, NaiveClock, NaiveFifo, NaiveLecar, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
+    Naive, NaiveBelady, NaiveCacheus, NaiveClock, NaiveFifo, NaiveLecar, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 
@@ -60,6 +60,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "s3-fifo-1bit" => Box::new(NaiveS3Fifo::new(capacity, true)),
         "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed)),
         "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
+        "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
         "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })

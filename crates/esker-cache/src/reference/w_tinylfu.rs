@@ -26,7 +26,7 @@ impl NaiveWTinyLfu {
             window: Vec::new(),
             probation: Vec::new(),
             protected: Vec::new(),
-            counters: vec![0; objects.next_power_of_two().div_ceil(8) * 128],
+            counters: vec![0; objects.next_power_of_two().div_ceil(4) * 128],
             salt: mix64(seed),
             objects,
             uses: 0,
@@ -44,8 +44,11 @@ impl NaiveWTinyLfu {
     }
 
     fn add(&mut self, object: u32) {
+        let least = self.count(object);
         for at in self.counters(object) {
-            self.counters[at] = (self.counters[at] + 1).min(15);
+            if self.counters[at] == least {
+                self.counters[at] = (least + 1).min(15);
+            }
         }
     }
 

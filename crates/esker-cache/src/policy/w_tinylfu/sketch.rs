@@ -2,17 +2,18 @@
 
 use esker_core::mix64;
 
-/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005; halved as in Einziger et al. 2017).
-/// From time to time all counters are halved, so that the past is forgotten. It never counts too little before that,
-/// and counts too much if all four counters of an object are shared with others.
+/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005). As in Einziger et al. 2017, a use
+/// increments only the smallest counters of its object, and from time to time all counters are halved, so that the past
+/// is forgotten. It never counts too little before that, and too much if all four counters of an object are shared.
 ///
 /// All counters of an object lie in one block, which is one line of a processor's cache.
 #[derive(Debug)]
 pub(super) struct Sketch {
     blocks: Vec<Block>,
     salt: u64,
-    uses: u64,
-    uses_most: u64,
+    /// How often it has aged since it was halved.
+    aged: u64,
+    aged_most: u64,
 }
 
 /// Four rows of two words with sixteen counters each.
@@ -24,12 +25,12 @@ const ROWS: usize = 4;
 const COUNT_MOST: u64 = 15;
 
 impl Sketch {
-    /// A sketch with sixteen counters for each of `objects`, or up to twice as many. All counters are halved when
-    /// it has aged `sample` times for each of them.
+    /// A sketch with 32 counters for each of `objects`, or up to twice as many. All counters are halved when it has aged
+    /// `sample` times for each of them.
     pub(super) fn new(objects: u32, sample: u64, seed: u64) -> Self {
-        let blocks = (objects as usize).next_power_of_two().div_ceil(8);
-        let uses_most = sample * u64::from(objects.max(1));
-        Self { blocks: vec![Block::default(); blocks], salt: mix64(seed), uses: 0, uses_most }
+        let blocks = (objects as usize).next_power_of_two().div_ceil(4);
+        let aged_most = sample * u64::from(objects.max(1));
+        Self { blocks: vec![Block::default(); blocks], salt: mix64(seed), aged: 0, aged_most }
     }
 
     /// How often `object` was used lately, at most 15.
@@ -43,11 +44,12 @@ impl Sketch {
     /// A use of `object`.
     #[inline]
     pub(super) fn add(&mut self, object: u32) {
+        let least = self.count(object);
         let hash = self.hash(object);
         let at = self.block(hash);
         let block = &mut self.blocks[at].0;
         for (word, shift) in (0..ROWS).map(|row| place(hash, row)) {
-            if block[word] >> shift & COUNT_MOST < COUNT_MOST {
+            if block[word] >> shift & COUNT_MOST == least && least < COUNT_MOST {
                 block[word] += 1 << shift;
             }
         }
@@ -56,9 +58,9 @@ impl Sketch {
     /// A hit that lets counts age.
     #[inline]
     pub(super) fn age(&mut self) {
-        self.uses += 1;
-        if self.uses == self.uses_most {
-            self.uses = 0;
+        self.aged += 1;
+        if self.aged == self.aged_most {
+            self.aged = 0;
             let words = self.blocks.iter_mut().flat_map(|block| &mut block.0);
             // What a counter loses must not enter its neighbour.
             words.for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);
