@@ -4,6 +4,7 @@
 mod belady;
 mod cacheus;
 mod lecar;
+mod lhd;
 mod s3_fifo;
 mod sieve;
 mod w_tinylfu;
@@ -13,6 +14,7 @@ use crate::Access;
 pub(crate) use belady::NaiveBelady;
 pub(crate) use cacheus::NaiveCacheus;
 pub(crate) use lecar::NaiveLecar;
+pub(crate) use lhd::NaiveLhd;
 pub(crate) use s3_fifo::NaiveS3Fifo;
 pub(crate) use sieve::NaiveSieve;
 pub(crate) use w_tinylfu::NaiveWTinyLfu;

@@ -10,6 +10,7 @@ mod cacheus;
 mod clock;
 mod fifo;
 mod lecar;
+mod lhd;
 mod lru;
 mod s3_fifo;
 mod sieve;
@@ -36,6 +37,7 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     w_tinylfu::ENTRY,
     lecar::ENTRY,
     cacheus::ENTRY,
+    lhd::ENTRY,
     belady::ENTRY,
 ];
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::reference::{
-    Naive, NaiveBelady, NaiveCacheus, NaiveClock, NaiveFifo, NaiveLecar, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
+    Naive, NaiveBelady, NaiveCacheus, NaiveClock, NaiveFifo, NaiveLecar, NaiveLhd, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 
@@ -61,6 +61,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed)),
         "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
         "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
+        "lhd" => Box::new(NaiveLhd::new(capacity, shape.seed)),
         "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })
@@ -75,22 +76,26 @@ fn the_registry_is_sound() {
     assert_eq!(registry::check(REPLACEMENTS), Vec::<String>::new());
 }
 
+/// Runs every policy beside its reference.
+fn beside_references(shape: &Shape, accesses: &[Access]) -> Result<(), TestCaseError> {
+    for entry in REPLACEMENTS {
+        let mut naive = naive(entry.name, shape).expect("every policy has a reference");
+        let mut policy = built(entry.name, shape);
+        for (number, access) in accesses.iter().enumerate() {
+            let hit = policy.hit(access);
+            if !hit {
+                policy.insert(access);
+            }
+            prop_assert_eq!(hit, naive.access(access), "{} at access {}", entry.name, number);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn each_policy_hits_what_its_reference_hits(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
-        let shape = Shape { capacity, objects, seed };
-        let accesses = accesses(&mixed(seed, objects, 1_500));
-        for entry in REPLACEMENTS {
-            let mut naive = naive(entry.name, &shape).expect("every policy has a reference");
-            let mut policy = built(entry.name, &shape);
-            for (number, access) in accesses.iter().enumerate() {
-                let hit = policy.hit(access);
-                if !hit {
-                    policy.insert(access);
-                }
-                prop_assert_eq!(hit, naive.access(access), "{} at access {}", entry.name, number);
-            }
-        }
+        beside_references(&Shape { capacity, objects, seed }, &accesses(&mixed(seed, objects, 1_500)))?;
     }
 
     /// Accesses, removals, evictions and changes of the capacity in any order: the policy's answers fit together.
@@ -138,6 +143,15 @@ proptest! {
                 prop_assert_eq!(policy.holds(object), held.contains(&object), "{}", entry.name);
             }
         }
+    }
+}
+
+/// Where one hundredth of the cache is more than one object.
+#[test]
+fn larger_caches_hit_what_their_references_hit() {
+    for (seed, capacity) in [(1, 200), (2, 199), (3, 150)] {
+        let shape = Shape { capacity, objects: 500, seed };
+        beside_references(&shape, &accesses(&mixed(seed, 500, 10_000))).unwrap();
     }
 }
 
