@@ -18,6 +18,7 @@
 //! ```
 
 mod access;
+mod admission;
 mod counts;
 mod heap;
 mod policy;
@@ -26,8 +27,9 @@ mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
 pub use counts::Counts;
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };
-pub use simulate::simulate;
+pub use simulate::{simulate, simulate_admitting};

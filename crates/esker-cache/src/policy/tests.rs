@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::reference::{
-    Naive, NaiveBelady, NaiveCacheus, NaiveClock, NaiveFifo, NaiveLecar, NaiveLhd, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveWTinyLfu,
+    Naive, NaiveBelady, NaiveCacheus, NaiveClock, NaiveFifo, NaiveLecar, NaiveLhd, NaiveLru, NaiveS3Fifo, NaiveSieve,
+    NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 

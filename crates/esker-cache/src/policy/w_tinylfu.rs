@@ -180,7 +180,11 @@ impl Replacement for WTinyLfu {
     fn evict(&mut self) -> Option<ObjectId> {
         let left = match (self.window.first(), self.victim()) {
             (Some(candidate), Some(victim)) => {
-                if self.sketch.count(candidate) > self.sketch.count(victim) { victim } else { candidate }
+                if self.sketch.count(candidate) > self.sketch.count(victim) {
+                    victim
+                } else {
+                    candidate
+                }
             }
             (candidate, victim) => candidate.or(victim)?,
         };

@@ -99,7 +99,8 @@ impl NaiveLhd {
         let mut ring = [None; 8];
         let begin = self.suspects.len() - recent.len();
         recent.iter().enumerate().for_each(|(at, object)| ring[(begin + at) % 8] = Some(*object));
-        let suspects = ring.iter().flatten().filter_map(|object| self.held.iter().position(|tag| tag.object == *object));
+        let suspects =
+            ring.iter().flatten().filter_map(|object| self.held.iter().position(|tag| tag.object == *object));
         for at in drawn.into_iter().chain(suspects) {
             if self.density(&self.held[at]) < worst.0 {
                 worst = (self.density(&self.held[at]), at);

@@ -90,7 +90,11 @@ impl Naive for NaiveWTinyLfu {
             } else if let Some(victim) = self.probation.first().or(self.protected.first())
                 && self.count(candidate) > self.count(*victim)
             {
-                if self.probation.is_empty() { self.protected.remove(0) } else { self.probation.remove(0) };
+                if self.probation.is_empty() {
+                    self.protected.remove(0)
+                } else {
+                    self.probation.remove(0)
+                };
                 self.probation.push(candidate);
             }
             // What leaves the window counts once more.
