@@ -17,7 +17,7 @@ fn accesses() -> Option<(Vec<Access>, u32)> {
     while reader.next_batch(&mut batch).unwrap() {
         for record in &batch {
             let fresh = ids.len() as u32;
-            let object = ObjectId(*ids.entry((u32::from(record.volume.0), record.offset)).or_insert(fresh));
+            let object = ObjectId(*ids.entry((record.volume.0, record.offset)).or_insert(fresh));
             accesses.push(Access { object, bytes: 4096, kind: AccessKind::Read, next_use: NEVER });
         }
     }
@@ -74,7 +74,6 @@ fn no_policy_misses_less_than_the_optimum() {
         let least = misses("belady", capacity, &accesses, objects);
         for entry in REPLACEMENTS {
             let misses = misses(entry.name, capacity, &accesses, objects);
-            println!("{} at {capacity}: {misses}, {:.4}", entry.name, misses as f64 / accesses.len() as f64);
             assert!((least..=accesses.len() as u64).contains(&misses), "{}", entry.name);
         }
     }

@@ -110,7 +110,7 @@ impl Filter {
         let (step, bits) = (mix64(hash) | 1, 64 * self.words.len() as u128);
         (0..self.hashes).map(move |number| {
             let scattered = mix64(hash.wrapping_add(step.wrapping_mul(number)));
-            let bit = (u128::from(scattered) * bits >> 64) as u64;
+            let bit = ((u128::from(scattered) * bits) >> 64) as u64;
             ((bit / 64) as usize, 1 << (bit % 64))
         })
     }

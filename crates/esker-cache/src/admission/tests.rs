@@ -264,7 +264,7 @@ fn the_comparison_finds_a_window_that_is_one_object_too_long() {
     }
 }
 
-/// A filter of ten bits an object that is full errs at (1 - e^(-7/10))^7, which is 0.8 %; two do at most twice as often.
+/// A full filter of ten bits an object errs at (1 - e^(-7/10))^7, which is 0.8 %; two err at most twice as often.
 #[test]
 fn the_filters_err_as_often_as_they_should() {
     let shape = Shape { capacity: 2_000, objects: 1_000_000, seed: 3 };

@@ -167,6 +167,15 @@ fn a_cache_for_all_objects_misses_each_once() {
 }
 
 #[test]
+fn no_policy_takes_more_than_32_bytes_an_object() {
+    let shape = Shape { capacity: 65_000, objects: 1_000_000, seed: 1 };
+    for entry in REPLACEMENTS {
+        let bytes = built(entry.name, &shape).memory_bytes();
+        assert!(bytes <= 32 * shape.objects as usize, "{}: {bytes}", entry.name);
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_choice_is_said() {
     let shape = Shape { capacity: 1, objects: 1, seed: 1 };
     let error = build(&Choice::named("lur"), &shape).unwrap_err();

@@ -11,7 +11,7 @@ use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "w-tinylfu",
-    summary: "a small LRU window; what leaves it enters a segmented LRU cache if it was used more often than the victim",
+    summary: "a small LRU window; what leaves it enters segmented LRU if it was used more often than the victim",
     source: "Einziger, Friedman and Manes 2017, no doorkeeper; counts of the window and their ageing as in libCacheSim",
     parameters: ParameterSource::Listed(&[
         Parameter {

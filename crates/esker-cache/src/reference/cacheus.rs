@@ -137,7 +137,7 @@ impl Naive for NaiveCacheus {
     fn access(&mut self, access: &Access) -> bool {
         let object = access.object.0;
         self.now += 1;
-        if self.now % self.capacity as u64 == 0 {
+        if self.now.is_multiple_of(self.capacity as u64) {
             self.learn();
         }
         let used_at = self.now;

@@ -85,7 +85,7 @@ impl NaiveLhd {
             self.suspects.push(tag.object);
         }
         self.now += 1;
-        if self.now % 1024 == 0 {
+        if self.now.is_multiple_of(1024) {
             self.learn();
         }
         tag

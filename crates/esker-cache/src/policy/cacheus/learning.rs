@@ -8,9 +8,9 @@ const MOST: f64 = 1.0;
 /// So many bad periods in a row, and learning begins anew.
 const PATIENCE: u32 = 10;
 
-/// The learning rate of CACHEUS. It is changed after each period of as many accesses as the cache has objects: on in the
-/// direction that raised the hit ratio, back from one that lowered it, at random if the hit ratio fell by itself. Hit
-/// ratios and changes are rounded to thousandths.
+/// The learning rate of CACHEUS. It is changed after each period of as many accesses as the cache has objects: up if it
+/// and the hit ratio last changed in the same direction, down if in opposite ones, at random if the hit ratio fell by
+/// itself. Hit ratios and changes are rounded to thousandths.
 #[derive(Debug)]
 pub(super) struct LearningRate {
     rate: f64,

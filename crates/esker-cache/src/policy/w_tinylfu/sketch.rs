@@ -25,8 +25,8 @@ const ROWS: usize = 4;
 const COUNT_MOST: u64 = 15;
 
 impl Sketch {
-    /// A sketch with 32 counters for each of `objects`, or up to twice as many. All counters are halved when it has aged
-    /// `sample` times for each of them.
+    /// A sketch with 32 counters for each of `objects`, or up to twice as many. All counters are halved when it has
+    /// aged `sample` times for each of them.
     pub(super) fn new(objects: u32, sample: u64, seed: u64) -> Self {
         let blocks = (objects as usize).next_power_of_two().div_ceil(4);
         let aged_most = sample * u64::from(objects.max(1));
