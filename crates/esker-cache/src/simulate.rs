@@ -11,8 +11,8 @@ pub fn simulate(policy: &mut dyn Replacement, accesses: &[Access]) -> Counts {
     counts
 }
 
-/// Counts what a cache that takes in the objects that `admission` admits does on `accesses`. Each access has its time at
-/// the same place of `times`, which do not decrease; accesses without one are left out.
+/// Counts what a cache that takes in the objects that `admission` admits does on `accesses`. Each access has its time
+/// at the same place of `times`, which do not decrease; accesses without one are left out.
 pub fn simulate_admitting(
     policy: &mut dyn Replacement,
     admission: &mut dyn Admission,

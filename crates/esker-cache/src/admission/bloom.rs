@@ -13,6 +13,7 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
     source: "Bloom 1970; filters in turn as in CacheLib, Berg et al. 2020",
     parameters: ParameterSource::Listed(&[
         WINDOW,
+        // Assumed: less than one error in a hundred.
         Parameter {
             name: "bits",
             meaning: "bits of each filter for each object that it is to remember",

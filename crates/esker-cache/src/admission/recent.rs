@@ -5,7 +5,7 @@ use esker_core::{Linked, Links, List, Ratio};
 
 use crate::ObjectId;
 
-/// How long the window is.
+/// How long the window is. The default is assumed.
 pub(super) const WINDOW: Parameter = Parameter {
     name: "window",
     meaning: "objects that are remembered after they missed, as a multiple of what the cache holds",
