@@ -42,8 +42,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Ages are told apart up to this many times the objects of the cache.
 const AGE_MOST_PER_OBJECT: u32 = 100;
 
-/// How many ages are told apart.
-const AGES: u32 = 20_000;
+/// How many ages are told apart. The authors have 20,000, which would take much memory beside that of a small cache.
+const AGES: u32 = 5_000;
 
 /// Of this many objects one becomes an explorer.
 const EXPLORE: u64 = 32;

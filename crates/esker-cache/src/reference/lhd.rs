@@ -8,6 +8,8 @@ use crate::Access;
 pub(crate) struct NaiveLhd {
     capacity: usize,
     ages: u64,
+    /// Accesses after which an object is older by one.
+    unit: u64,
     now: u64,
     held: Vec<Tag>,
     /// Hits, evictions and densities of each class, by age.
@@ -27,14 +29,13 @@ struct Tag {
 }
 
 impl NaiveLhd {
-    /// For caches of at most 200 objects, whose ages are single accesses.
     pub(crate) fn new(capacity: usize, seed: u64) -> Self {
-        assert!(capacity <= 200);
-        let ages = 100 * capacity as u64;
+        let ages = (100 * capacity as u64).min(5_000);
         let first = |class: u64| (0..ages).map(|age| (class + 1) as f32 / (age + 1) as f32).collect();
         Self {
             capacity,
             ages,
+            unit: (capacity as u64).div_ceil(50).next_power_of_two(),
             now: 0,
             held: Vec::new(),
             classes: (0..16).map(|class| [vec![0.0; ages as usize], vec![0.0; ages as usize], first(class)]).collect(),
@@ -45,7 +46,7 @@ impl NaiveLhd {
     }
 
     fn age(&self, tag: &Tag) -> usize {
-        (self.now - tag.used_at).min(self.ages - 1) as usize
+        ((self.now - tag.used_at) / self.unit).min(self.ages - 1) as usize
     }
 
     fn class(&self, tag: &Tag) -> usize {
