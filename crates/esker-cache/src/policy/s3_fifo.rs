@@ -1,7 +1,9 @@
 //! S3-FIFO: a small queue on probation, a main queue with a second chance, and a queue of ghosts.
 
+use std::collections::VecDeque;
+
+use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
-use esker_core::{Linked, Links, List, Ratio};
 
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
@@ -70,7 +72,7 @@ struct Uses {
     correlated: Ratio,
 }
 
-/// Three lists, the oldest first. No object is in two of them.
+/// Three queues. No object is in two of them.
 #[derive(Debug)]
 struct S3Fifo {
     uses: Uses,
@@ -78,11 +80,9 @@ struct S3Fifo {
     ghost_share: Ratio,
     sizes: Sizes,
     objects: Vec<Entry>,
-    small: List,
-    main: List,
-    ghosts: List,
-    /// How many objects have entered the small queue; it wraps.
-    entered: u32,
+    small: Queue,
+    main: Queue,
+    ghosts: Queue,
 }
 
 /// In objects.
@@ -97,15 +97,15 @@ struct Sizes {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    links: Links,
-    /// The number of its entry to the small queue.
-    entered: u32,
-    queue: Queue,
+    /// The number of its slot in its queue.
+    slot: u32,
+    place: Place,
     uses: u8,
 }
 
+/// The queue in which an object is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Queue {
+enum Place {
     #[default]
     None,
     Small,
@@ -113,58 +113,111 @@ enum Queue {
     Ghosts,
 }
 
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
+/// A queue whose slots lie side by side, where a list would look for each next object all over memory. An object that
+/// leaves before its turn leaves its slot behind: a slot counts only if its object knows of it.
+#[derive(Debug)]
+struct Queue {
+    place: Place,
+    slots: VecDeque<u32>,
+    /// The number of the first slot; numbers wrap.
+    first: u32,
+    length: u32,
+}
+
+impl Queue {
+    /// An empty queue that begins with so many slots.
+    fn new(place: Place, slots: u32) -> Self {
+        Self { place, slots: VecDeque::with_capacity(slots as usize), first: 0, length: 0 }
     }
+
+    /// The number of the slot that is added next.
     #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
+    fn next_slot(&self) -> u32 {
+        self.first.wrapping_add(self.slots.len() as u32)
+    }
+
+    #[inline]
+    fn push(&mut self, objects: &mut [Entry], object: u32, uses: u8) {
+        if self.slots.len() == self.slots.capacity() {
+            self.make_room(objects);
+        }
+        objects[object as usize] = Entry { slot: self.next_slot(), place: self.place, uses };
+        self.slots.push_back(object);
+        self.length += 1;
+    }
+
+    /// Removes the oldest object.
+    #[inline]
+    fn pop(&mut self, objects: &mut [Entry]) -> Option<u32> {
+        loop {
+            let object = self.slots.pop_front()?;
+            let slot = self.first;
+            self.first = slot.wrapping_add(1);
+            if objects[object as usize].is_at(self.place, slot) {
+                self.remove(objects, object);
+                return Some(object);
+            }
+        }
+    }
+
+    /// Removes an object that is in this queue.
+    #[inline]
+    fn remove(&mut self, objects: &mut [Entry], object: u32) {
+        objects[object as usize].place = Place::None;
+        self.length -= 1;
+    }
+
+    /// Drops the slots that were left behind, if these are many; else more are added at the next push.
+    fn make_room(&mut self, objects: &mut [Entry]) {
+        if 3 * self.length as usize > 2 * self.slots.len() + 24 {
+            return;
+        }
+        let (place, mut slot, mut kept) = (self.place, self.first, self.first);
+        self.slots.retain(|object| {
+            let entry = &mut objects[*object as usize];
+            let here = entry.is_at(place, slot);
+            slot = slot.wrapping_add(1);
+            if here {
+                entry.slot = kept;
+                kept = kept.wrapping_add(1);
+            }
+            here
+        });
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn is_at(&self, place: Place, slot: u32) -> bool {
+        self.place == place && self.slot == slot
     }
 }
 
 impl S3Fifo {
     fn new(shape: &Shape, parameters: Parameters<'_>, uses: Uses) -> Self {
         let (small_share, ghost_share) = (parameters.share("small"), parameters.share("ghosts"));
+        let sizes = Sizes::of(shape.capacity, small_share, ghost_share, uses.correlated);
+        let (held, ghosts) = (shape.capacity.min(shape.objects), sizes.ghosts.min(shape.objects));
         Self {
             uses,
             small_share,
             ghost_share,
-            sizes: Sizes::of(shape.capacity, small_share, ghost_share, uses.correlated),
+            sizes,
             objects: vec![Entry::default(); shape.objects as usize],
-            small: List::EMPTY,
-            main: List::EMPTY,
-            ghosts: List::EMPTY,
-            entered: 0,
+            small: Queue::new(Place::Small, held),
+            main: Queue::new(Place::Main, held),
+            // Ghosts often leave before their turn.
+            ghosts: Queue::new(Place::Ghosts, ghosts.saturating_add(ghosts / 2)),
         }
-    }
-
-    #[inline]
-    fn push(&mut self, object: u32, queue: Queue) {
-        let entry = &mut self.objects[object as usize];
-        (entry.queue, entry.uses) = (queue, 0);
-        let list = match queue {
-            Queue::None => return,
-            Queue::Small => {
-                self.entered = self.entered.wrapping_add(1);
-                entry.entered = self.entered;
-                &mut self.small
-            }
-            Queue::Main => &mut self.main,
-            Queue::Ghosts => &mut self.ghosts,
-        };
-        list.push_back(&mut self.objects, object);
     }
 
     /// Takes objects from the small queue until one has not earned a place in the main queue; that one leaves.
     fn evict_small(&mut self) -> Option<u32> {
-        while let Some(oldest) = self.small.first() {
-            self.small.remove(&mut self.objects, oldest);
+        while let Some(oldest) = self.small.pop(&mut self.objects) {
             if self.objects[oldest as usize].uses >= self.uses.threshold {
-                self.push(oldest, Queue::Main);
+                self.main.push(&mut self.objects, oldest, 0);
             } else {
-                self.push(oldest, Queue::Ghosts);
+                self.ghosts.push(&mut self.objects, oldest, 0);
                 self.forget_ghosts();
                 return Some(oldest);
             }
@@ -175,24 +228,17 @@ impl S3Fifo {
     /// Lets objects of the main queue go round until one has no uses left; that one leaves.
     fn evict_main(&mut self) -> Option<u32> {
         loop {
-            let oldest = self.main.first()?;
-            self.main.remove(&mut self.objects, oldest);
-            let uses = self.objects[oldest as usize].uses;
-            if uses == 0 {
-                self.objects[oldest as usize].queue = Queue::None;
-                return Some(oldest);
+            let oldest = self.main.pop(&mut self.objects)?;
+            match self.objects[oldest as usize].uses {
+                0 => return Some(oldest),
+                uses => self.main.push(&mut self.objects, oldest, uses - 1),
             }
-            self.push(oldest, Queue::Main);
-            self.objects[oldest as usize].uses = uses - 1;
         }
     }
 
     fn forget_ghosts(&mut self) {
-        while self.ghosts.len() > self.sizes.ghosts
-            && let Some(oldest) = self.ghosts.first()
-        {
-            self.ghosts.remove(&mut self.objects, oldest);
-            self.objects[oldest as usize].queue = Queue::None;
+        while self.ghosts.length > self.sizes.ghosts {
+            self.ghosts.pop(&mut self.objects);
         }
     }
 }
@@ -207,15 +253,15 @@ impl Sizes {
 
 impl Replacement for S3Fifo {
     fn holds(&self, object: ObjectId) -> bool {
-        matches!(self.objects[object.index()].queue, Queue::Small | Queue::Main)
+        matches!(self.objects[object.index()].place, Place::Small | Place::Main)
     }
 
     fn hit(&mut self, access: &Access) -> bool {
         let entry = &mut self.objects[access.object.index()];
-        let counts = match entry.queue {
-            Queue::None | Queue::Ghosts => return false,
-            Queue::Small => self.entered.wrapping_sub(entry.entered) >= self.sizes.window,
-            Queue::Main => true,
+        let counts = match entry.place {
+            Place::None | Place::Ghosts => return false,
+            Place::Small => self.small.next_slot().wrapping_sub(entry.slot) > self.sizes.window,
+            Place::Main => true,
         };
         entry.uses = (entry.uses + u8::from(counts)).min(self.uses.most);
         true
@@ -224,34 +270,34 @@ impl Replacement for S3Fifo {
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let object = access.object;
         // Before anything else leaves: the new ghost might push this one out.
-        let was_ghost = self.objects[object.index()].queue == Queue::Ghosts;
+        let was_ghost = self.objects[object.index()].place == Place::Ghosts;
         if was_ghost {
             self.ghosts.remove(&mut self.objects, object.0);
         }
         let left = if self.len() >= self.sizes.cache { self.evict() } else { None };
-        self.push(object.0, if was_ghost { Queue::Main } else { Queue::Small });
+        let queue = if was_ghost { &mut self.main } else { &mut self.small };
+        queue.push(&mut self.objects, object.0, 0);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        let list = match self.objects[object.index()].queue {
-            Queue::Small => &mut self.small,
-            Queue::Main => &mut self.main,
-            Queue::None | Queue::Ghosts => return,
+        let queue = match self.objects[object.index()].place {
+            Place::Small => &mut self.small,
+            Place::Main => &mut self.main,
+            Place::None | Place::Ghosts => return,
         };
-        list.remove(&mut self.objects, object.0);
-        self.objects[object.index()].queue = Queue::None;
+        queue.remove(&mut self.objects, object.0);
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let main_is_full = self.main.len() > self.sizes.cache - self.sizes.small;
+        let main_is_full = self.main.length > self.sizes.cache - self.sizes.small;
         // All of the small queue may have moved to the main one.
         let left = if main_is_full { self.evict_main() } else { self.evict_small().or_else(|| self.evict_main()) };
         left.map(ObjectId)
     }
 
     fn len(&self) -> u32 {
-        self.small.len() + self.main.len()
+        self.small.length + self.main.length
     }
 
     fn capacity(&self) -> u32 {
@@ -264,6 +310,7 @@ impl Replacement for S3Fifo {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>()
+        let slots: usize = [&self.small, &self.main, &self.ghosts].iter().map(|queue| queue.slots.capacity()).sum();
+        self.objects.capacity() * size_of::<Entry>() + slots * size_of::<u32>()
     }
 }
