@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use esker_core::Rng;
+use esker_core::registry::ParameterValue;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reference::{Naive, NaiveClock, NaiveFifo, NaiveLru};
+use crate::reference::{
+    Naive, NaiveArc, NaiveClock, NaiveClockPro, NaiveFifo, NaiveLfu, NaiveLirs, NaiveLrfu, NaiveLru, NaiveSlru,
+    NaiveTwoQ,
+};
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
@@ -53,8 +57,57 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "lru" => Box::new(NaiveLru { capacity, held: Vec::new() }),
         "fifo" => Box::new(NaiveFifo { capacity, held: Vec::new() }),
         "clock" => Box::new(NaiveClock { capacity, held: Vec::new() }),
+        "lfu" => Box::new(NaiveLfu::new(capacity)),
+        "slru" => Box::new(NaiveSlru::new(capacity, 2, 80)),
+        "2q" => Box::new(NaiveTwoQ::new(capacity)),
+        "arc" => Box::new(NaiveArc::new(capacity)),
+        "lirs" => Box::new(NaiveLirs::new(capacity, 1, 200)),
+        "clock-pro" => Box::new(NaiveClockPro::new(capacity, 1)),
+        "lrfu" => Box::new(NaiveLrfu::new(capacity, 0.001)),
         _ => return None,
     })
+}
+
+/// Policies whose parameters make them another policy, or that a second set of parameters tries harder.
+fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
+    let choice = |name: &str, parameters: &[(&str, f64)]| {
+        let value = |value: f64| match value.fract() == 0.0 && value > 1.0 {
+            true => ParameterValue::Integer(value as u64),
+            false => ParameterValue::Number(value),
+        };
+        let parameters = parameters.iter().map(|(name, given)| (name.to_string(), value(*given))).collect();
+        Choice { kind: name.to_string(), parameters }
+    };
+    let lru = || Box::new(NaiveLru { capacity, held: Vec::new() });
+    vec![
+        (choice("slru", &[("protected", 0.0)]), lru()),
+        (choice("slru", &[("segments", 4.0), ("protected", 0.75)]), Box::new(NaiveSlru::new(capacity, 4, 75))),
+        (choice("2q", &[("in", 1.0), ("out", 0.0)]), Box::new(NaiveFifo { capacity, held: Vec::new() })),
+        (choice("lirs", &[("hir", 1.0)]), lru()),
+        (choice("lirs", &[("hir", 0.25), ("stack", 1.5)]), Box::new(NaiveLirs::new(capacity, 25, 150))),
+        (choice("clock-pro", &[("cold", 0.5)]), Box::new(NaiveClockPro::new(capacity, 50))),
+        (choice("lrfu", &[("lambda", 0.0)]), Box::new(NaiveLfu::new(capacity))),
+        (choice("lrfu", &[("lambda", 0.2)]), Box::new(NaiveLrfu::new(capacity, 0.2))),
+        (choice("lrfu", &[("lambda", 1.0)]), lru()),
+    ]
+}
+
+/// Compares a policy with its reference, access by access.
+fn compare(
+    choice: &Choice,
+    shape: &Shape,
+    mut naive: Box<dyn Naive>,
+    accesses: &[Access],
+) -> Result<(), TestCaseError> {
+    let mut policy = build(choice, shape).unwrap();
+    for (number, access) in accesses.iter().enumerate() {
+        let hit = policy.hit(access);
+        if !hit {
+            policy.insert(access);
+        }
+        prop_assert_eq!(hit, naive.access(access), "{:?} at access {}", choice, number);
+    }
+    Ok(())
 }
 
 fn built(name: &str, shape: &Shape) -> Box<dyn Replacement> {
@@ -72,15 +125,17 @@ proptest! {
         let shape = Shape { capacity, objects, seed };
         let accesses = accesses(&mixed(seed, objects, 1_500));
         for entry in REPLACEMENTS {
-            let mut naive = naive(entry.name, &shape).expect("every policy has a reference");
-            let mut policy = built(entry.name, &shape);
-            for (number, access) in accesses.iter().enumerate() {
-                let hit = policy.hit(access);
-                if !hit {
-                    policy.insert(access);
-                }
-                prop_assert_eq!(hit, naive.access(access), "{} at access {}", entry.name, number);
-            }
+            let naive = naive(entry.name, &shape).expect("every policy has a reference");
+            compare(&Choice::named(entry.name), &shape, naive, &accesses)?;
+        }
+    }
+
+    #[test]
+    fn parameters_do_what_they_say(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
+        let shape = Shape { capacity, objects, seed };
+        let accesses = accesses(&mixed(seed, objects, 1_500));
+        for (choice, naive) in with_parameters(capacity as usize) {
+            compare(&choice, &shape, naive, &accesses)?;
         }
     }
 
@@ -142,13 +197,23 @@ fn a_cache_for_all_objects_misses_each_once() {
     }
 }
 
+/// 32 bytes for each object, and a little that does not depend on them.
+#[test]
+fn policies_take_little_memory() {
+    for entry in REPLACEMENTS {
+        let policy = built(entry.name, &Shape { capacity: 10_000, objects: 100_000, seed: 1 });
+        let bytes = policy.memory_bytes();
+        assert!(bytes <= 32 * 100_000 + 4_096, "{} takes {bytes} bytes", entry.name);
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_choice_is_said() {
     let shape = Shape { capacity: 1, objects: 1, seed: 1 };
     let error = build(&Choice::named("lur"), &shape).unwrap_err();
     assert_eq!(error.to_string(), "`lur` is no cache policy; did you mean `lru`?");
     let mut choice = Choice::named("lru");
-    choice.parameters.insert("k".to_string(), esker_core::registry::ParameterValue::Integer(2));
+    choice.parameters.insert("k".to_string(), ParameterValue::Integer(2));
     assert_eq!(build(&choice, &shape).unwrap_err().to_string(), "`lru` has no parameter `k`");
     let none = Shape { capacity: 0, ..shape };
     assert_eq!(build(&Choice::named("lru"), &none).unwrap_err(), BuildError::NoCapacity);
