@@ -1,5 +1,5 @@
-//! LIRS: the low inter-reference recency set. Objects whose last two uses lay close together (LIR) keep nearly the whole
-//! cache; all others (HIR) pass through a small queue.
+//! LIRS: the low inter-reference recency set. Objects whose last two uses lay close together (LIR) keep nearly all of
+//! the cache; all others (HIR) pass through a small queue.
 //!
 //! As in section 3 of the paper: the stack S holds the LIR objects and all that were used since the LIR object used
 //! longest ago, even if they have left the cache; the queue Q holds the HIR objects of the cache. The paper leaves open

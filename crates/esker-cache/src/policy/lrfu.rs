@@ -43,8 +43,8 @@ const NOWHERE: u32 = u32::MAX;
 struct Item {
     /// Logarithm (base 2) of what the worth at the last use would have been at the first access of all.
     order: f64,
-    /// The worth at the last use (the paper's combined recency and frequency). Kept beside its logarithm, so that counts
-    /// stay exact if nothing decays.
+    /// The worth at the last use (the paper's combined recency and frequency). Kept beside its logarithm, so that
+    /// counts stay exact if nothing decays.
     worth: f64,
     last_use: u64,
     object: u32,

@@ -1,8 +1,8 @@
 //! Segmented LRU: objects that were used again are protected from those that were not.
 //!
 //! Karedla et al. have two segments. S4LRU (Huang et al., SOSP 2013) has four of the same size: `segments = 4`,
-//! `protected = "75%"`. A miss always enters the lowest segment, which has all the room that the others do not use yet;
-//! implementations that let the first misses enter whichever segment has room count differently until the cache is full.
+//! `protected = "75%"`. A miss always enters the lowest segment, which has all the room that the others do not use yet.
+//! Implementations exist that let the first misses enter whichever segment has room.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
