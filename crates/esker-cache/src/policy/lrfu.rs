@@ -4,6 +4,9 @@
 //! decay alike, so the order of objects changes only when they are used: they are kept in a heap, by the logarithm of
 //! the worth that they would have had at the first access of all. An object that leaves is forgotten. Among equals the
 //! least recently used one leaves first.
+//!
+//! The lambda of the paper suits one size of the cache. The parameter here is lambda times that size, so that one value
+//! suits caches of any size; a cache whose capacity changes later keeps its lambda.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
@@ -14,19 +17,21 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "lrfu",
     summary: "each use adds a worth of one, which decays; the object worth least leaves",
-    source: "Lee et al., IEEE Transactions on Computers 2001; the default of lambda is assumed",
+    source: "Lee et al., IEEE Transactions on Computers 2001; the default is assumed",
     parameters: ParameterSource::Listed(&[Parameter {
-        name: "lambda",
-        meaning: "part of a halving that a worth suffers at each access: 0 is least frequently, 1 least recently used",
-        value: Accepted::Share { default: Ratio::parts_per_billion(1_000_000), least: Ratio::ZERO, most: Ratio::ONE },
+        name: "decay",
+        meaning: "how often a worth halves in as many accesses as the cache holds objects; 0 is least frequently used, and \
+                  as much as the cache holds is least recently used",
+        value: Accepted::Share { default: Ratio::percent(5), least: Ratio::ZERO, most: Ratio::percent(1_000_000_000) },
     }]),
     capabilities: &[],
-    build: |shape, parameters| Box::new(Lrfu::new(shape, parameters.share("lambda").as_f64())),
+    build: |shape, parameters| Box::new(Lrfu::new(shape, parameters.share("decay"))),
 };
 
 #[derive(Debug)]
 struct Lrfu {
     capacity: u32,
+    /// A worth halves after 1/lambda accesses.
     lambda: f64,
     /// Accesses so far.
     now: u64,
@@ -58,7 +63,8 @@ impl Item {
 }
 
 impl Lrfu {
-    fn new(shape: &Shape, lambda: f64) -> Self {
+    fn new(shape: &Shape, decay: Ratio) -> Self {
+        let lambda = decay.as_f64() / f64::from(shape.capacity);
         let heap = Vec::with_capacity(shape.capacity.min(shape.objects) as usize);
         let places = vec![NOWHERE; shape.objects as usize];
         Self { capacity: shape.capacity, lambda, now: 0, heap, places }

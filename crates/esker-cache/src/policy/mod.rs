@@ -3,7 +3,10 @@
 //! # How to add a policy
 //!
 //! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
-//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it.
+//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. They ask for the same
+//! policy a second time, written as simply as it can be said: a file in `reference/`, and a line of `naive` in
+//! `policy/tests.rs`. `tests/reference_counts.rs` has what others count on a real trace. `queues.rs` is what most
+//! policies are made of.
 
 mod arc;
 mod clock;

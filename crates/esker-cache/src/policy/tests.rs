@@ -63,7 +63,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "arc" => Box::new(NaiveArc::new(capacity)),
         "lirs" => Box::new(NaiveLirs::new(capacity, 1, 200)),
         "clock-pro" => Box::new(NaiveClockPro::new(capacity, 1)),
-        "lrfu" => Box::new(NaiveLrfu::new(capacity, 0.001)),
+        "lrfu" => Box::new(NaiveLrfu::new(capacity, 0.05)),
         _ => return None,
     })
 }
@@ -71,24 +71,23 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
 /// Policies whose parameters make them another policy, or that a second set of parameters tries harder.
 fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
     let choice = |name: &str, parameters: &[(&str, f64)]| {
-        let value = |value: f64| match value.fract() == 0.0 && value > 1.0 {
-            true => ParameterValue::Integer(value as u64),
-            false => ParameterValue::Number(value),
-        };
-        let parameters = parameters.iter().map(|(name, given)| (name.to_string(), value(*given))).collect();
+        let share = |value: f64| ParameterValue::Number(value);
+        let parameters = parameters.iter().map(|(name, value)| (name.to_string(), share(*value))).collect();
         Choice { kind: name.to_string(), parameters }
     };
+    let mut s4lru = choice("slru", &[("protected", 0.75)]);
+    s4lru.parameters.insert("segments".to_string(), ParameterValue::Integer(4));
     let lru = || Box::new(NaiveLru { capacity, held: Vec::new() });
     vec![
         (choice("slru", &[("protected", 0.0)]), lru()),
-        (choice("slru", &[("segments", 4.0), ("protected", 0.75)]), Box::new(NaiveSlru::new(capacity, 4, 75))),
+        (s4lru, Box::new(NaiveSlru::new(capacity, 4, 75))),
         (choice("2q", &[("in", 1.0), ("out", 0.0)]), Box::new(NaiveFifo { capacity, held: Vec::new() })),
         (choice("lirs", &[("hir", 1.0)]), lru()),
         (choice("lirs", &[("hir", 0.25), ("stack", 1.5)]), Box::new(NaiveLirs::new(capacity, 25, 150))),
         (choice("clock-pro", &[("cold", 0.5)]), Box::new(NaiveClockPro::new(capacity, 50))),
-        (choice("lrfu", &[("lambda", 0.0)]), Box::new(NaiveLfu::new(capacity))),
-        (choice("lrfu", &[("lambda", 0.2)]), Box::new(NaiveLrfu::new(capacity, 0.2))),
-        (choice("lrfu", &[("lambda", 1.0)]), lru()),
+        (choice("lrfu", &[("decay", 0.0)]), Box::new(NaiveLfu::new(capacity))),
+        (choice("lrfu", &[("decay", 3.0)]), Box::new(NaiveLrfu::new(capacity, 3.0))),
+        (choice("lrfu", &[("decay", capacity as f64)]), lru()),
     ]
 }
 

@@ -17,8 +17,8 @@ struct Held {
 }
 
 impl NaiveLrfu {
-    pub(crate) fn new(capacity: usize, lambda: f64) -> Self {
-        Self { capacity, lambda, now: 0, held: Vec::new() }
+    pub(crate) fn new(capacity: usize, decay: f64) -> Self {
+        Self { capacity, lambda: decay / capacity as f64, now: 0, held: Vec::new() }
     }
 }
 
