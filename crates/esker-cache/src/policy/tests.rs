@@ -34,17 +34,17 @@ fn accesses(objects: &[u32]) -> Vec<Access> {
 fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
+    let objects = u64::from(objects);
     while drawn.len() < length {
-        match rng.below(4) {
-            0 => {
-                for _ in 0..rng.below(u64::from(objects)) {
-                    drawn.push(scan);
-                    scan = (scan + 1) % objects;
-                }
+        // A run is half as long as there are objects, on average.
+        if rng.below(3 * objects / 2 + 1) == 0 {
+            for _ in 0..rng.below(objects + 1) {
+                drawn.push(scan);
+                scan = (scan + 1) % objects as u32;
             }
-            1 => drawn.push(rng.below(u64::from(objects)) as u32),
-            _ => drawn.push(rng.below(u64::from(objects / 10 + 1)) as u32),
         }
+        let among = if rng.below(3) == 0 { objects } else { objects / 10 + 1 };
+        drawn.push(rng.below(among) as u32);
     }
     drawn.truncate(length);
     drawn
@@ -183,6 +183,29 @@ proptest! {
                 prop_assert_eq!(policy.holds(object), held.contains(&object), "{}", entry.name);
             }
         }
+    }
+}
+
+/// References that differ from the policy by little: the comparison has to notice.
+#[test]
+fn a_wrong_reference_is_noticed() {
+    let shape = Shape { capacity: 200, objects: 600, seed: 1 };
+    let accesses = accesses(&mixed(1, 600, 20_000));
+    let capacity = shape.capacity as usize;
+    let wrong: [(&str, Box<dyn Naive>); 6] = [
+        ("clock", Box::new(NaiveFifo { capacity, held: Vec::new() })),
+        ("slru", Box::new(NaiveSlru::new(capacity, 2, 79))),
+        ("arc", Box::new(NaiveTwoQ::new(capacity))),
+        ("lirs", Box::new(NaiveLirs::new(capacity, 1, 199))),
+        ("clock-pro", Box::new(NaiveClockPro::new(capacity, 2))),
+        ("lrfu", Box::new(NaiveLrfu::new(capacity, 0.1))),
+    ];
+    for (name, naive) in wrong {
+        assert!(compare(&Choice::named(name), &shape, naive, &accesses).is_err(), "{name}");
+    }
+    for entry in REPLACEMENTS {
+        let naive = naive(entry.name, &shape).unwrap();
+        compare(&Choice::named(entry.name), &shape, naive, &accesses).unwrap();
     }
 }
 
