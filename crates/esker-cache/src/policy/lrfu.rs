@@ -20,7 +20,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     source: "Lee et al., IEEE Transactions on Computers 2001; the default is assumed",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "decay",
-        meaning: "how often a worth halves in as many accesses as the cache holds objects; 0 is least frequently used, and \
+        meaning: "how often a worth halves in as many accesses as the cache holds objects; 0 is least frequently used, \
                   as much as the cache holds is least recently used",
         value: Accepted::Share { default: Ratio::percent(5), least: Ratio::ZERO, most: Ratio::percent(1_000_000_000) },
     }]),
