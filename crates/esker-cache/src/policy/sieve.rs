@@ -1,8 +1,8 @@
 //! SIEVE: first in, first out, with a hand that spares in place what was used meanwhile.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Linked, Links, List};
 
+use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
@@ -15,83 +15,66 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(Sieve::new(shape)),
 };
 
-/// One list, in the order of insertion: the oldest first.
+/// One queue, in the order of insertion. The mark of an object is one if it was used since it was inserted, or since
+/// the hand came by.
 #[derive(Debug)]
 struct Sieve {
     capacity: u32,
-    objects: Vec<Entry>,
-    by_age: List,
+    queues: Queues<1>,
     /// The object that is looked at next; `None` stands for the oldest one.
-    hand: Option<u32>,
+    hand: Option<ObjectId>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    links: Links,
-    held: bool,
-    /// Used since it was inserted, or since the hand came by.
-    used: bool,
-}
-
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
-    }
-    #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
-}
+const HELD: u8 = 0;
 
 impl Sieve {
     fn new(shape: &Shape) -> Self {
-        let objects = vec![Entry::default(); shape.objects as usize];
-        Self { capacity: shape.capacity, objects, by_age: List::EMPTY, hand: None }
+        Self { capacity: shape.capacity, queues: Queues::new(shape.objects), hand: None }
     }
 }
 
 impl Replacement for Sieve {
     fn holds(&self, object: ObjectId) -> bool {
-        self.objects[object.index()].held
+        self.queues.place(object) != NOWHERE
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        let entry = &mut self.objects[access.object.index()];
-        entry.used = entry.held;
-        entry.held
+        let held = self.holds(access.object);
+        if held {
+            self.queues.set_mark(access.object, 1);
+        }
+        held
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.by_age.len() >= self.capacity { self.evict() } else { None };
-        self.by_age.push_back(&mut self.objects, access.object.0);
-        self.objects[access.object.index()].held = true;
+        let left = if self.len() >= self.capacity { self.evict() } else { None };
+        self.queues.push(HELD, access.object);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        if !self.objects[object.index()].held {
-            return;
+        if self.holds(object) {
+            if self.hand == Some(object) {
+                self.hand = self.queues.next(object);
+            }
+            self.queues.take(HELD, object);
+            self.queues.set_mark(object, 0);
         }
-        let newer = self.by_age.remove(&mut self.objects, object.0);
-        if self.hand == Some(object.0) {
-            self.hand = newer;
-        }
-        self.objects[object.index()] = Entry::default();
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let mut hand = self.hand.or(self.by_age.first())?;
-        while std::mem::take(&mut self.objects[hand as usize].used) {
-            hand = self.objects[hand as usize].links.next().or(self.by_age.first())?;
+        let mut hand = self.hand.or(self.queues.first(HELD))?;
+        while self.queues.mark(hand) != 0 {
+            self.queues.set_mark(hand, 0);
+            hand = self.queues.next(hand).or(self.queues.first(HELD))?;
         }
         self.hand = Some(hand);
-        self.remove(ObjectId(hand));
-        Some(ObjectId(hand))
+        self.remove(hand);
+        Some(hand)
     }
 
     fn len(&self) -> u32 {
-        self.by_age.len()
+        self.queues.len(HELD)
     }
 
     fn capacity(&self) -> u32 {
@@ -103,6 +86,10 @@ impl Replacement for Sieve {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>()
+        self.queues.memory_bytes()
+    }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.queues.warm(accesses);
     }
 }

@@ -2,17 +2,18 @@
 
 mod sketch;
 
+use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
-use esker_core::{Linked, Links, List, Ratio};
 
 use self::sketch::Sketch;
+use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "w-tinylfu",
     summary: "a small LRU window; what leaves it enters segmented LRU if it was used more often than the victim",
-    source: "Einziger, Friedman and Manes 2017, no doorkeeper; counts of the window and their ageing as in libCacheSim",
+    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; counts and their ageing much as in libCacheSim",
     parameters: ParameterSource::Listed(&[
         Parameter {
             name: "window",
@@ -34,45 +35,21 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters)),
 };
 
-/// Three lists, the least recently used first.
+/// Three queues, the least recently used object first. All uses count. What leaves the window counts once more, and
+/// only hits outside the window let counts age: both are libCacheSim's, and move the miss ratio by a hundredth or two.
 #[derive(Debug)]
 struct WTinyLfu {
     capacity: u32,
     window_share: Ratio,
     protected_share: Ratio,
-    objects: Vec<Entry>,
-    window: List,
-    probation: List,
-    protected: List,
+    queues: Queues<3>,
     /// How often objects were used lately.
     sketch: Sketch,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    links: Links,
-    segment: Segment,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Segment {
-    #[default]
-    None,
-    Window,
-    Probation,
-    Protected,
-}
-
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
-    }
-    #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
-}
+const WINDOW: u8 = 0;
+const PROBATION: u8 = 1;
+const PROTECTED: u8 = 2;
 
 impl WTinyLfu {
     fn new(shape: &Shape, parameters: Parameters<'_>) -> Self {
@@ -80,10 +57,7 @@ impl WTinyLfu {
             capacity: shape.capacity,
             window_share: parameters.share("window"),
             protected_share: parameters.share("protected"),
-            objects: vec![Entry::default(); shape.objects as usize],
-            window: List::EMPTY,
-            probation: List::EMPTY,
-            protected: List::EMPTY,
+            queues: Queues::new(shape.objects),
             sketch: Sketch::new(shape.capacity.min(shape.objects), parameters.count("sample"), shape.seed),
         }
     }
@@ -96,104 +70,86 @@ impl WTinyLfu {
         self.protected_share.of(u64::from(self.capacity - self.window_size())) as u32
     }
 
-    fn list(&mut self, segment: Segment) -> Option<&mut List> {
-        match segment {
-            Segment::None => None,
-            Segment::Window => Some(&mut self.window),
-            Segment::Probation => Some(&mut self.probation),
-            Segment::Protected => Some(&mut self.protected),
+    /// The protected segment is too long by one, or, if the cache has shrunk, by more.
+    fn limit_protected(&mut self) {
+        while self.queues.len(PROTECTED) > self.protected_size()
+            && let Some(oldest) = self.queues.first(PROTECTED)
+        {
+            self.queues.shift(PROTECTED, PROBATION, oldest);
         }
-    }
-
-    /// Moves an object to the recent end of a segment, or out of the cache.
-    fn place(&mut self, object: u32, segment: Segment) {
-        let before = std::mem::replace(&mut self.objects[object as usize].segment, segment);
-        let mut objects = std::mem::take(&mut self.objects);
-        if let Some(list) = self.list(before) {
-            list.remove(&mut objects, object);
-        }
-        if let Some(list) = self.list(segment) {
-            list.push_back(&mut objects, object);
-        }
-        self.objects = objects;
     }
 
     /// The object that would leave the main part next.
-    fn victim(&self) -> Option<u32> {
-        self.probation.first().or(self.protected.first())
+    fn victim(&self) -> Option<ObjectId> {
+        self.queues.first(PROBATION).or(self.queues.first(PROTECTED))
+    }
+
+    fn is_used_more(&self, candidate: ObjectId, victim: ObjectId) -> bool {
+        self.sketch.count(candidate.0) > self.sketch.count(victim.0)
     }
 }
 
 impl Replacement for WTinyLfu {
     fn holds(&self, object: ObjectId) -> bool {
-        self.objects[object.index()].segment != Segment::None
+        self.queues.place(object) != NOWHERE
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        let object = access.object.0;
-        if !self.holds(access.object) {
+        let object = access.object;
+        let place = self.queues.place(object);
+        if place == NOWHERE {
             return false;
         }
-        self.sketch.add(object);
-        match self.objects[access.object.index()].segment {
-            Segment::None | Segment::Window => self.place(object, Segment::Window),
-            Segment::Probation | Segment::Protected => {
-                self.place(object, Segment::Protected);
-                self.sketch.age();
-                if self.protected.len() > self.protected_size()
-                    && let Some(oldest) = self.protected.first()
-                {
-                    self.place(oldest, Segment::Probation);
-                }
-            }
+        self.sketch.add(object.0);
+        if place == WINDOW {
+            self.queues.shift(WINDOW, WINDOW, object);
+        } else {
+            self.queues.shift(place, PROTECTED, object);
+            self.sketch.age();
+            self.limit_protected();
         }
         true
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let object = access.object.0;
-        self.sketch.add(object);
-        self.place(object, Segment::Window);
-        let overflows = self.window.len() > self.window_size();
-        let candidate = self.window.first().filter(|_| overflows);
+        let object = access.object;
+        self.sketch.add(object.0);
+        self.queues.push(WINDOW, object);
+        let overflows = self.queues.len(WINDOW) > self.window_size();
+        let candidate = self.queues.first(WINDOW).filter(|_| overflows);
         let left = match (candidate, self.victim()) {
             _ if self.len() <= self.capacity => None,
-            (Some(candidate), Some(victim)) if self.sketch.count(candidate) > self.sketch.count(victim) => Some(victim),
+            (Some(candidate), Some(victim)) if self.is_used_more(candidate, victim) => Some(victim),
             (Some(candidate), _) => Some(candidate),
             // The window has room, because it has grown: the main part has to give way.
             (None, Some(victim)) => Some(victim),
             (None, None) => Some(object),
         };
         if let Some(candidate) = candidate {
-            // What leaves the window counts once more, whether it stays or not.
-            self.sketch.add(candidate);
-            self.place(candidate, Segment::Probation);
+            self.sketch.add(candidate.0);
+            self.queues.shift(WINDOW, PROBATION, candidate);
         }
-        left.into_iter().for_each(|left| self.place(left, Segment::None));
-        left.map(ObjectId)
+        left.into_iter().for_each(|left| self.remove(left));
+        left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        self.place(object.0, Segment::None);
+        if self.holds(object) {
+            self.queues.take(self.queues.place(object), object);
+        }
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let left = match (self.window.first(), self.victim()) {
-            (Some(candidate), Some(victim)) => {
-                if self.sketch.count(candidate) > self.sketch.count(victim) {
-                    victim
-                } else {
-                    candidate
-                }
-            }
+        let left = match (self.queues.first(WINDOW), self.victim()) {
+            (Some(candidate), Some(victim)) if self.is_used_more(candidate, victim) => victim,
             (candidate, victim) => candidate.or(victim)?,
         };
-        self.place(left, Segment::None);
-        Some(ObjectId(left))
+        self.remove(left);
+        Some(left)
     }
 
     fn len(&self) -> u32 {
-        self.window.len() + self.probation.len() + self.protected.len()
+        self.queues.len(WINDOW) + self.queues.len(PROBATION) + self.queues.len(PROTECTED)
     }
 
     fn capacity(&self) -> u32 {
@@ -202,14 +158,14 @@ impl Replacement for WTinyLfu {
 
     fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity;
-        while self.protected.len() > self.protected_size()
-            && let Some(oldest) = self.protected.first()
-        {
-            self.place(oldest, Segment::Probation);
-        }
+        self.limit_protected();
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>() + self.sketch.memory_bytes()
+        self.queues.memory_bytes() + self.sketch.memory_bytes()
+    }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.queues.warm(accesses);
     }
 }
