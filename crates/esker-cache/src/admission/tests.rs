@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::Rng;
 use esker_core::registry::ParameterValue;
+use esker_core::{Bytes, Rng};
 use proptest::prelude::*;
 
 use super::*;
@@ -205,6 +205,42 @@ proptest! {
             let earned = budget as f64 * (burst as f64 / 100.0 + now as f64 / day);
             prop_assert!(admitted as f64 <= earned + 100_000.0, "{admitted} of {earned} bytes at {now}");
         }
+    }
+}
+
+/// What is left, without going through time: since any earlier write, at most the burst and what was earned from then on,
+/// less what was written from then on. The least of these counts.
+#[test]
+fn a_budget_is_what_its_closed_form_says() {
+    const DAY: i128 = 86_400_000_000_000;
+    let differences = |bytes_per_day: u64, burst_in_form: i128| {
+        let mut rng = Rng::new(bytes_per_day);
+        let mut budget = super::budget::Budget::new(Bytes(bytes_per_day), Ratio::percent(10));
+        let burst = i128::from(bytes_per_day) * DAY / 10 + burst_in_form;
+        let mut written: Vec<(i128, i128)> = Vec::new();
+        let (mut now, mut different) = (0, 0);
+        for _ in 0..1_000 {
+            now += rng.below(200_000_000_000);
+            let (mut left, mut since) = (burst, 0);
+            for (at, bytes) in written.iter().rev() {
+                since += bytes * DAY;
+                left = left.min(burst + (i128::from(now) - at) * i128::from(bytes_per_day) - since);
+            }
+            let allowed = budget.allows(Nanos(now));
+            different += u32::from(allowed != (left > 0));
+            if allowed {
+                let bytes = 1 + rng.below(2_000_000) as u32;
+                budget.spend(bytes);
+                written.push((i128::from(now), i128::from(bytes)));
+            }
+        }
+        assert!(written.len() < 900, "the budget is never used up");
+        different
+    };
+    for bytes_per_day in [10_000_000, 123_456_780, 500_000_000] {
+        assert_eq!(differences(bytes_per_day, 0), 0);
+        // With a burst that is a tenth larger, the form is wrong.
+        assert!(differences(bytes_per_day, i128::from(bytes_per_day) * DAY / 100) > 0);
     }
 }
 
