@@ -208,8 +208,8 @@ proptest! {
     }
 }
 
-/// What is left, without going through time: since any earlier write, at most the burst and what was earned from then on,
-/// less what was written from then on. The least of these counts.
+/// What is left, without going through time: since any earlier write, at most the burst and what was earned from then
+/// on, less what was written from then on. The least of these counts.
 #[test]
 fn a_budget_is_what_its_closed_form_says() {
     const DAY: i128 = 86_400_000_000_000;
