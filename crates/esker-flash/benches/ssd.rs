@@ -5,7 +5,7 @@ use esker_core::{
     Request, Rng, Verdict, replay,
 };
 use esker_flash::{PRESETS, Ssd, SsdSettings};
-use esker_ftl::{Choice, FTLS, Parameter};
+use esker_ftl::{Choice, FTLS, ParameterValue};
 use esker_nand::{PoolScope, Scheduling};
 use esker_results::Report;
 use esker_testkit::Bench;
@@ -197,7 +197,7 @@ fn financial(kind: &'static str) {
         settings.over_provisioning = Some(Ratio::percent(4));
         settings.ftl = Choice::named(kind);
         if kind == "dftl" {
-            settings.ftl.parameters.insert("cache".to_string(), Parameter::Integer(32 << 10));
+            settings.ftl.parameters.insert("cache".to_string(), ParameterValue::Integer(32 << 10));
         }
         Ssd::new("flash", &settings, 1).expect("presets work")
     };

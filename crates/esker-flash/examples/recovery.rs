@@ -6,7 +6,7 @@ use esker_core::{
     Rng, Verdict, replay,
 };
 use esker_flash::{PRESETS, PowerFailureSettings, Ssd, SsdSettings};
-use esker_ftl::{Choice, FTLS, LayerCapability, Parameter};
+use esker_ftl::{Choice, FTLS, LayerCapability, ParameterValue};
 use esker_results::{RecoveryReport, Report};
 
 struct Ignore;
@@ -56,7 +56,7 @@ fn main() {
                 if entry.name != "dftl" {
                     continue;
                 }
-                settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
+                settings.ftl.parameters.insert("batch_evictions".to_string(), ParameterValue::Flag(true));
             }
             let what = [(batch, ", batch_evictions"), (summary, ", block summaries")];
             let what: String = what.iter().filter(|(on, _)| *on).map(|(_, what)| *what).collect();

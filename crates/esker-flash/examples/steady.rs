@@ -3,7 +3,7 @@
 
 use esker_core::{Control, Device, Nanos, Precondition, Ratio};
 use esker_flash::{PRESETS, Ssd, SsdSettings};
-use esker_ftl::{Choice, Parameter};
+use esker_ftl::{Choice, ParameterValue};
 use esker_results::Report;
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
@@ -22,7 +22,7 @@ fn main() {
         settings.cleaning.victim = Choice::named(victim);
     }
     if let Some(draws) = arguments.get(4) {
-        let draws = Parameter::Integer(draws.parse().expect("a whole number"));
+        let draws = ParameterValue::Integer(draws.parse().expect("a whole number"));
         settings.cleaning.victim.parameters.insert("d".to_string(), draws);
     }
     let mut ssd = Ssd::new("flash", &settings, 1).expect("the settings work");

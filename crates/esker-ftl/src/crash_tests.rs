@@ -11,7 +11,7 @@ use super::tests::{cells, drawn_parameters, keep_apart, settings};
 use super::*;
 use crate::owner_tests::Dropper;
 use crate::testing::DriveSettings;
-use crate::{Cells, Choice, Parameter, Separation, WriteFrontiers};
+use crate::{Cells, Choice, ParameterValue, Separation, WriteFrontiers};
 
 /// What happened to a logical page since its content was last known for sure.
 #[derive(Clone, Copy, Debug)]
@@ -326,10 +326,10 @@ fn dropped_pages_never_read_as_other_pages_after_power_failures() {
 
 fn dftl(batch: bool, late: bool) -> Choice {
     let mut ftl = Choice::named("dftl");
-    ftl.parameters.insert("entries_per_page".to_string(), Parameter::Integer(4));
-    ftl.parameters.insert("cache".to_string(), Parameter::Integer(48));
-    ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(batch));
-    ftl.parameters.insert("late_write_back".to_string(), Parameter::Flag(late));
+    ftl.parameters.insert("entries_per_page".to_string(), ParameterValue::Integer(4));
+    ftl.parameters.insert("cache".to_string(), ParameterValue::Integer(48));
+    ftl.parameters.insert("batch_evictions".to_string(), ParameterValue::Flag(batch));
+    ftl.parameters.insert("late_write_back".to_string(), ParameterValue::Flag(late));
     ftl
 }
 
@@ -376,7 +376,7 @@ fn a_stationary_start_survives_power_failures() {
 /// A cache so large that a power failure leaves more changes for recovery to save than free pages could take at once.
 fn well_cached() -> Choice {
     let mut ftl = dftl(false, true);
-    ftl.parameters.insert("cache".to_string(), Parameter::Integer(8 << 10));
+    ftl.parameters.insert("cache".to_string(), ParameterValue::Integer(8 << 10));
     ftl
 }
 

@@ -1,6 +1,6 @@
 //! Why a translation layer cannot be built.
 
-use esker_core::registry::NotFound;
+use esker_core::registry::{ChoiceError, NotFound};
 use esker_core::{Hint, Ratio};
 use esker_nand::ValueError;
 use thiserror::Error;
@@ -167,6 +167,18 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    /// A parameter of the component at `key` that it does not accept.
+    pub(crate) fn of_choice(key: &'static str, error: ChoiceError) -> Self {
+        match error {
+            ChoiceError::UnknownParameter { kind, unknown, known, nearest } => {
+                Self::UnknownParameter { key, kind, unknown, known, nearest }
+            }
+            ChoiceError::Value { parameter, expected, found, .. } => {
+                ValueError::Parameter { key: format!("{key}.{parameter}"), expected, found }.into()
+            }
+        }
+    }
+
     /// Returns the dotted settings keys that the error is about, most important first; none if it is about the layer as
     /// a whole.
     pub fn keys(&self) -> Vec<String> {

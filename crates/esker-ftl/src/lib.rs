@@ -22,7 +22,6 @@ mod block;
 mod blocks;
 mod capability;
 mod cells;
-mod choice;
 mod counters;
 mod dftl;
 mod error;
@@ -52,9 +51,9 @@ use thiserror::Error;
 
 pub use capability::LayerCapability;
 pub use cells::Cells;
-pub use choice::{Choice, Parameter, Parameters};
 pub use counters::FtlCounters;
 pub use error::BuildError;
+pub use esker_core::registry::{Choice, ParameterValue, Parameters};
 pub use gc::VICTIM_POLICIES;
 pub use numbers::PoolBlock;
 pub use owner::PageOwner;
@@ -273,7 +272,8 @@ pub fn entry(settings: &FtlSettings) -> Result<&'static FtlEntry, BuildError> {
 pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, BuildError> {
     let entry = entry(context.settings)?;
     pools::check(context.settings)?;
-    let parameters = Parameters::new("ftl", &context.settings.ftl, &entry.parameters)?;
+    let parameters = Parameters::new(&context.settings.ftl, &entry.parameters)
+        .map_err(|error| BuildError::of_choice("ftl", error))?;
     let layer = (entry.build)(context, parameters)?;
     capability::check(entry, context.settings)?;
     Ok(layer)

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::owner_tests::Dropper;
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, CleaningRules, Parameter, Separation, VICTIM_POLICIES, WriteFrontiers};
+use crate::{Cells, Choice, CleaningRules, ParameterValue, Separation, VICTIM_POLICIES, WriteFrontiers};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
@@ -39,20 +39,20 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 
 /// Every layer with its defaults, and some with parameters that matter here.
 pub(super) fn choices() -> Vec<Choice> {
-    let dftl = |parameters: &[(&str, Parameter)]| {
+    let dftl = |parameters: &[(&str, ParameterValue)]| {
         let mut choice = Choice::named("dftl");
         choice.parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         choice
     };
     let mut choices: Vec<Choice> = FTLS.iter().map(|entry| Choice::named(entry.name)).collect();
-    let (per_page, cache) = (Parameter::Integer(4), Parameter::Integer(40));
+    let (per_page, cache) = (ParameterValue::Integer(4), ParameterValue::Integer(40));
     choices.push(dftl(&[("entries_per_page", per_page.clone()), ("cache", cache.clone())]));
     choices.push(dftl(&[
         ("entries_per_page", per_page),
         ("cache", cache),
-        ("batch_evictions", Parameter::Flag(true)),
-        ("protected_percent", Parameter::Integer(80)),
-        ("late_write_back", Parameter::Flag(true)),
+        ("batch_evictions", ParameterValue::Flag(true)),
+        ("protected_percent", ParameterValue::Integer(80)),
+        ("late_write_back", ParameterValue::Flag(true)),
     ]));
     choices
 }
@@ -349,13 +349,15 @@ pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
     let mut choice = Choice::named(entry.name);
     for parameter in entry.parameters.listed() {
         let value = match (parameter.name, parameter.value) {
-            ("entry_size", _) => Parameter::Integer(1 + rng.below(8)),
-            ("entries_per_page", _) => Parameter::Integer(1 << rng.below(4)),
-            (_, Accepted::Size { .. }) => Parameter::Integer(8 * (1 + rng.below(8))),
-            (_, Accepted::Flag { .. }) => Parameter::Flag(rng.below(2) == 0),
-            (_, Accepted::Share { .. }) => Parameter::Text(format!("{}%", rng.below(60))),
-            (_, Accepted::OneOf(names)) => Parameter::Text(names[rng.below(names.len() as u64) as usize].to_string()),
-            (_, Accepted::Count { .. }) => Parameter::Integer(rng.below(5)),
+            ("entry_size", _) => ParameterValue::Integer(1 + rng.below(8)),
+            ("entries_per_page", _) => ParameterValue::Integer(1 << rng.below(4)),
+            (_, Accepted::Size { .. }) => ParameterValue::Integer(8 * (1 + rng.below(8))),
+            (_, Accepted::Flag { .. }) => ParameterValue::Flag(rng.below(2) == 0),
+            (_, Accepted::Share { .. }) => ParameterValue::Text(format!("{}%", rng.below(60))),
+            (_, Accepted::OneOf(names)) => {
+                ParameterValue::Text(names[rng.below(names.len() as u64) as usize].to_string())
+            }
+            (_, Accepted::Count { .. }) => ParameterValue::Integer(rng.below(5)),
         };
         if rng.below(2) == 0 {
             choice.parameters.insert(parameter.name.to_string(), value);

@@ -2,7 +2,7 @@
 //! copied pages go to the head of the new block. S is the spare factor, b the pages of a block, rho = 1 - S.
 
 use esker_core::{Bytes, LogicalPage, Ratio, Rng, StreamId};
-use esker_ftl::{Choice, CleaningRules, FtlContext, FtlSettings, Parameter, Separation, Space, WriteFrontiers};
+use esker_ftl::{Choice, CleaningRules, FtlContext, FtlSettings, ParameterValue, Separation, Space, WriteFrontiers};
 use esker_nand::state::FlashState;
 use esker_nand::{Geometry, GeometrySettings, PoolScope};
 
@@ -186,7 +186,7 @@ fn compare(victim: &Choice, column: usize, tolerance: f64, blocks: [u32; 2]) {
 }
 
 fn choices(d: u64) -> Choice {
-    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), Parameter::Integer(d))].into() }
+    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), ParameterValue::Integer(d))].into() }
 }
 
 #[test]

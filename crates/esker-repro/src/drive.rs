@@ -1,7 +1,7 @@
 //! Drives for items: a preset, with changes where the paper differs.
 
 use esker_core::Ratio;
-use esker_flash::{Choice, Parameter, SsdSettings};
+use esker_flash::{Choice, ParameterValue, SsdSettings};
 use esker_sim::{DeviceDescription, PreconditionKind, System, preset};
 
 /// The name of a drive in results.
@@ -45,7 +45,7 @@ impl Drive {
 }
 
 /// Makes a choice of the component `kind`, with parameters as in experiment files.
-pub(crate) fn choice<const N: usize>(kind: &str, parameters: [(&str, Parameter); N]) -> Choice {
+pub(crate) fn choice<const N: usize>(kind: &str, parameters: [(&str, ParameterValue); N]) -> Choice {
     let parameters = parameters.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
     Choice { parameters, ..Choice::named(kind) }
 }

@@ -22,6 +22,7 @@
 //! ```
 
 mod check;
+mod choice;
 mod parameter;
 mod schema;
 
@@ -33,6 +34,7 @@ use thiserror::Error;
 use crate::{Hint, did_you_mean};
 
 pub use check::check;
+pub use choice::{Choice, ChoiceError, ParameterValue, Parameters};
 pub use parameter::{Accepted, Fallback, Parameter, ParameterSource};
 pub use schema::{Described, LEAST, MOST, described, plain};
 

@@ -2,7 +2,7 @@
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Ssd, SsdSettings};
-use esker_ftl::{Choice, FTLS, Parameter};
+use esker_ftl::{Choice, FTLS, ParameterValue};
 use esker_nand::PoolScope;
 use esker_results::FlashReport;
 
@@ -19,7 +19,7 @@ fn settings(kind: &str) -> SsdSettings {
     if kind == "dftl" {
         // By algorithm 1 alone each sequentially written page writes a translation page
         // when its entry leaves the cache.
-        settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
+        settings.ftl.parameters.insert("batch_evictions".to_string(), ParameterValue::Flag(true));
     }
     settings
 }

@@ -2,7 +2,7 @@
 
 use esker_core::{Arrival, Bytes, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{PowerFailureSettings, Ssd, SsdError, SsdSettings};
-use esker_ftl::{Choice, FTLS, LayerCapability, Parameter};
+use esker_ftl::{Choice, FTLS, LayerCapability, ParameterValue};
 use esker_nand::ValueError;
 use esker_results::RecoveryReport;
 
@@ -16,9 +16,9 @@ fn settings(ftl: &str, summary: bool) -> SsdSettings {
     settings.block_summary = summary;
     settings.ftl = Choice::named(ftl);
     if ftl == "dftl" {
-        settings.ftl.parameters.insert("entries_per_page".to_string(), Parameter::Integer(64));
-        settings.ftl.parameters.insert("cache".to_string(), Parameter::Integer(8 * 64));
-        settings.ftl.parameters.insert("batch_evictions".to_string(), Parameter::Flag(true));
+        settings.ftl.parameters.insert("entries_per_page".to_string(), ParameterValue::Integer(64));
+        settings.ftl.parameters.insert("cache".to_string(), ParameterValue::Integer(8 * 64));
+        settings.ftl.parameters.insert("batch_evictions".to_string(), ParameterValue::Flag(true));
     }
     settings.power_failure = Some(PowerFailureSettings::after_requests(REQUESTS / 2));
     settings

@@ -9,7 +9,7 @@ use esker_flash::{
     BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, Ssd, SsdError, SsdSettings, WriteBufferSettings,
 };
 use esker_ftl::{
-    BuildError, Choice, EndOfLife, FTLS, LayerCapability, Parameter, Separation, VICTIM_POLICIES, WearLevelling,
+    BuildError, Choice, EndOfLife, FTLS, LayerCapability, ParameterValue, Separation, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
 };
 use esker_nand::{
@@ -121,8 +121,8 @@ fn ftl() -> impl Strategy<Value = Choice> {
             if let (Some(value), false) = (value, list.is_empty()) {
                 let parameter = parameter.get(list);
                 let value = match parameter.value {
-                    Accepted::Share { .. } => Parameter::Text(format!("{value}%")),
-                    _ => Parameter::Integer(value),
+                    Accepted::Share { .. } => ParameterValue::Text(format!("{value}%")),
+                    _ => ParameterValue::Integer(value),
                 };
                 choice.parameters.insert(parameter.name.to_string(), value);
             }

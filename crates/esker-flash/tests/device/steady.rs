@@ -2,7 +2,7 @@
 
 use esker_core::{LogicalPage, Ratio, Rng};
 use esker_flash::SsdSettings;
-use esker_ftl::{Choice, Ftl, FtlContext, Parameter, Separation, Space, WriteFrontiers};
+use esker_ftl::{Choice, Ftl, FtlContext, ParameterValue, Separation, Space, WriteFrontiers};
 use esker_nand::state::FlashState;
 use esker_nand::{Geometry, PoolScope};
 
@@ -90,7 +90,7 @@ fn compare(what: &str, settings: &SsdSettings, starts: u64, writes: u64) {
 }
 
 fn choices(d: u64) -> Choice {
-    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), Parameter::Integer(d))].into() }
+    Choice { kind: "d-choices".into(), parameters: [("d".to_string(), ParameterValue::Integer(d))].into() }
 }
 
 #[test]

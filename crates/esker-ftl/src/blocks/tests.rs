@@ -6,14 +6,16 @@ use esker_nand::{Geometry, PoolScope};
 use esker_results::MergeCounts;
 
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{BuildError, Cells, Choice, Ftl, FtlContext, FtlCounters, Parameter, Space, WriteExtent, WriteFrontiers};
+use crate::{
+    BuildError, Cells, Choice, Ftl, FtlContext, FtlCounters, ParameterValue, Space, WriteExtent, WriteFrontiers,
+};
 
 const PAGES: u32 = 8;
 /// Logical blocks of the host.
 const LOGICAL: u32 = 16;
 
 /// One die of 32 blocks of 8 pages; the host has 16 logical blocks.
-fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> DriveSettings {
+fn settings(kind: &str, parameters: &[(&str, ParameterValue)]) -> DriveSettings {
     let parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let mut layer = layer(kind, 50, PoolScope::Device);
     layer.ftl = Choice { kind: kind.to_string(), parameters };
@@ -22,8 +24,8 @@ fn settings(kind: &str, parameters: &[(&str, Parameter)]) -> DriveSettings {
 }
 
 /// The parameter for a log of `blocks` blocks.
-fn log(blocks: u32) -> (&'static str, Parameter) {
-    ("log", Parameter::Number(f64::from(blocks) / f64::from(LOGICAL)))
+fn log(blocks: u32) -> (&'static str, ParameterValue) {
+    ("log", ParameterValue::Number(f64::from(blocks) / f64::from(LOGICAL)))
 }
 
 /// Cost of writes: reads, programs and erases of merging, and the layer's own counts.
@@ -46,14 +48,14 @@ struct Case {
 
 impl Case {
     /// A layer whose host space was written once in full.
-    fn new(kind: &str, parameters: &[(&str, Parameter)]) -> Self {
+    fn new(kind: &str, parameters: &[(&str, ParameterValue)]) -> Self {
         let mut case = Self::empty(kind, parameters);
         case.write(0..LOGICAL * PAGES);
         assert_eq!(case.cost(), cost(0, 0, (0, 0, 0)), "{kind}: first writes need no merge");
         case
     }
 
-    fn empty(kind: &str, parameters: &[(&str, Parameter)]) -> Self {
+    fn empty(kind: &str, parameters: &[(&str, ParameterValue)]) -> Self {
         let settings = settings(kind, parameters);
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         let space = Space::new(&settings, &geometry).unwrap();
@@ -96,7 +98,7 @@ fn first(block: u32) -> u32 {
     block * PAGES
 }
 
-type Parameters = Vec<(&'static str, Parameter)>;
+type Parameters = Vec<(&'static str, ParameterValue)>;
 
 /// The layers that merge logical blocks one by one when these are written in order, each with its smallest log.
 fn least() -> [(&'static str, Parameters); 5] {
@@ -121,7 +123,7 @@ fn blocks_rewritten_in_order_need_switch_merges_only() {
         assert_eq!(case.cost(), cost(0, merged, (merged, 0, 0)), "{kind}");
     }
     // The single update block takes all of it, so that a block of the superblock has nothing valid left.
-    let mut case = Case::new("superblock", &[("blocks", Parameter::Integer(4)), log(1)]);
+    let mut case = Case::new("superblock", &[("blocks", ParameterValue::Integer(4)), log(1)]);
     case.write(0..LOGICAL * PAGES);
     let merged = u64::from(LOGICAL) - 1;
     assert_eq!(case.cost(), cost(0, merged, (merged, 0, 0)));
@@ -154,7 +156,7 @@ fn a_page_out_of_order_costs_a_copy_of_its_block() {
 
 #[test]
 fn two_open_rewrites_do_not_disturb_each_other() {
-    let mut case = Case::new("block", &[("open", Parameter::Integer(2))]);
+    let mut case = Case::new("block", &[("open", ParameterValue::Integer(2))]);
     for offset in 0..PAGES {
         case.write([first(2) + offset, first(5) + offset]);
     }
@@ -172,7 +174,7 @@ fn two_open_rewrites_do_not_disturb_each_other() {
 
 #[test]
 fn a_chain_of_replacements_is_merged_when_it_is_full() {
-    let mut case = Case::new("replacement-block", &[("replacements", Parameter::Integer(2)), log(4)]);
+    let mut case = Case::new("replacement-block", &[("replacements", ParameterValue::Integer(2)), log(4)]);
     // Each needs a replacement block of its own, which leaves pages 0..7 in the data block.
     case.write([first(2) + 7, first(2) + 7]);
     assert_eq!(case.cost(), cost(0, 0, (0, 0, 0)));
@@ -201,7 +203,7 @@ fn random_writes_of_one_block_fill_its_own_log_block() {
     let lru = cost(8, 2, (0, 0, 1));
     let fifo = cost(6, 1, (0, 1, 0));
     for (eviction, expected) in [("lru", lru), ("fifo", fifo)] {
-        let mut case = Case::new("bast", &[log(2), ("eviction", Parameter::Text(eviction.to_string()))]);
+        let mut case = Case::new("bast", &[log(2), ("eviction", ParameterValue::Text(eviction.to_string()))]);
         case.write([first(2), first(3) + 4, first(2) + 1]);
         case.write([first(4)]);
         assert_eq!(case.cost(), expected, "{eviction}");
@@ -296,9 +298,9 @@ fn a_superblock_gathers_what_was_scattered_over_it() {
         Case::new(
             "superblock",
             &[
-                ("blocks", Parameter::Integer(4)),
-                ("cached", Parameter::Integer(cached)),
-                ("map_reads", Parameter::Integer(3)),
+                ("blocks", ParameterValue::Integer(4)),
+                ("cached", ParameterValue::Integer(cached)),
+                ("map_reads", ParameterValue::Integer(3)),
                 log(1),
             ],
         )
@@ -357,7 +359,7 @@ fn too_few_blocks_are_refused_with_the_numbers_that_clash() {
 
 #[test]
 fn controllers_need_memory_by_what_they_map() {
-    let bytes = |kind: &str, parameters: &[(&str, Parameter)]| Case::empty(kind, parameters).ftl.map_bytes();
+    let bytes = |kind: &str, parameters: &[(&str, ParameterValue)]| Case::empty(kind, parameters).ftl.map_bytes();
     let blocks = 4 * u64::from(LOGICAL);
     assert_eq!(bytes("page", &[]), blocks * u64::from(PAGES));
     assert_eq!(bytes("block", &[]), blocks + 8);
@@ -367,6 +369,6 @@ fn controllers_need_memory_by_what_they_map() {
     // The sequential one has none.
     assert_eq!(bytes("fast", &[log(2)]), blocks + 8 + 4 * (1 + 8));
     assert_eq!(bytes("last", &[log(4)]), blocks + 8 + 4 * 3 * (1 + 8));
-    let superblock = [("blocks", Parameter::Integer(4)), ("cached", Parameter::Integer(1)), log(2)];
+    let superblock = [("blocks", ParameterValue::Integer(4)), ("cached", ParameterValue::Integer(1)), log(2)];
     assert_eq!(bytes("superblock", &superblock), blocks + 4 * 2 + 4 * 32);
 }

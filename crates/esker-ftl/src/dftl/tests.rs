@@ -8,15 +8,15 @@ use esker_nand::{Geometry, PoolScope, ValueError};
 
 use super::*;
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, Parameter, Space};
+use crate::{Cells, Choice, ParameterValue, Space};
 
 /// One die, with at least four translation pages' worth of host pages; 4 entries per translation page.
-fn settings(cache_entries: u64, parameters: &[(&str, Parameter)]) -> DriveSettings {
+fn settings(cache_entries: u64, parameters: &[(&str, ParameterValue)]) -> DriveSettings {
     let mut ftl = Choice::named("dftl");
     ftl.parameters = BTreeMap::from([
-        ("cache".to_string(), Parameter::Integer(8 * cache_entries)),
-        ("entries_per_page".to_string(), Parameter::Integer(4)),
-        ("protected_percent".to_string(), Parameter::Integer(0)),
+        ("cache".to_string(), ParameterValue::Integer(8 * cache_entries)),
+        ("entries_per_page".to_string(), ParameterValue::Integer(4)),
+        ("protected_percent".to_string(), ParameterValue::Integer(0)),
     ]);
     ftl.parameters.extend(parameters.iter().map(|(name, value)| (name.to_string(), value.clone())));
     let mut layer = layer("dftl", 60, PoolScope::Die);
@@ -156,7 +156,7 @@ fn a_part_of_a_page_waits_for_its_entry_and_then_for_its_old_data() {
 
 #[test]
 fn a_late_write_back_follows_the_request_and_nobody_waits_for_it() {
-    let mut drive = Drive::new(&settings(2, &[("late_write_back", Parameter::Flag(true))]));
+    let mut drive = Drive::new(&settings(2, &[("late_write_back", ParameterValue::Flag(true))]));
     let late = |op: FlashOp| FlashOp { awaited: false, ..op };
     assert_eq!(drive.write(0), vec![program(0, Cause::Host, None)]);
     assert_eq!(drive.end_request(), vec![]);
@@ -177,7 +177,7 @@ fn a_late_write_back_follows_the_request_and_nobody_waits_for_it() {
 #[test]
 fn evicting_in_batches_cleans_the_neighbours() {
     let evict = |batch| {
-        let mut drive = Drive::new(&settings(3, &[("batch_evictions", Parameter::Flag(batch))]));
+        let mut drive = Drive::new(&settings(3, &[("batch_evictions", ParameterValue::Flag(batch))]));
         for page in [0, 1, 2, 8, 12, 16] {
             drive.write(page);
         }
@@ -281,7 +281,7 @@ fn with_the_whole_map_cached_it_is_the_page_ftl() {
 #[test]
 fn counters_add_up_to_the_operations() {
     for batch in [false, true] {
-        let mut drive = Drive::new(&settings(5, &[("batch_evictions", Parameter::Flag(batch))]));
+        let mut drive = Drive::new(&settings(5, &[("batch_evictions", ParameterValue::Flag(batch))]));
         let mut rng = Rng::new(3);
         for _ in 0..4000 {
             let target = rng.below(u64::from(drive.host_pages)) as u32;
@@ -321,6 +321,6 @@ fn a_drive_without_room_for_its_map_is_refused_with_a_value_that_works() {
     let BuildError::NoRoomForMap { remedy, .. } = error else { panic!("{error}") };
     settings.over_provisioning = Some(remedy);
     assert_eq!(build(&settings), Ok(()));
-    settings.ftl.parameters.insert("entries_per_page".to_string(), Parameter::Integer(5));
+    settings.ftl.parameters.insert("entries_per_page".to_string(), ParameterValue::Integer(5));
     assert!(matches!(build(&settings), Err(BuildError::Value(ValueError::Parameter { .. }))));
 }

@@ -148,7 +148,8 @@ pub(crate) fn find(choice: &Choice) -> Result<&'static VictimEntry, BuildError> 
 /// Builds the policy that `choice` names.
 pub fn build(choice: &Choice, shape: &PoolShape, seed: u64) -> Result<Box<dyn VictimPolicy>, BuildError> {
     let entry = find(choice)?;
-    (entry.build)(shape, Parameters::new("cleaning.victim", choice, &entry.parameters)?, seed)
+    let parameters = Parameters::new(choice, &entry.parameters);
+    (entry.build)(shape, parameters.map_err(|error| BuildError::of_choice("cleaning.victim", error))?, seed)
 }
 
 #[cfg(test)]

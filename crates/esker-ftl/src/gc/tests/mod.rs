@@ -265,7 +265,7 @@ fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
 #[test]
 fn many_choices_are_greedy() {
     let mut choice = Choice::named("d-choices");
-    choice.parameters.insert("d".into(), crate::Parameter::Integer(1000));
+    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(1000));
     let mut policy = build(&choice, &SHAPE, 1).unwrap();
     for block in 0..20 {
         policy.closed(PoolBlock(block), 8 - (block == 13) as u32);
@@ -280,13 +280,13 @@ fn unknown_names_and_parameters_are_refused_with_the_nearest() {
     assert!(error.to_string().contains("`gredy`") && error.to_string().contains(&names.join(", ")), "{error}");
     assert_eq!(esker_core::Hint::hint(&error).as_deref(), Some("did you mean `greedy`?"));
     let mut choice = Choice::named("greedy");
-    choice.parameters.insert("d".into(), crate::Parameter::Integer(3));
+    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(3));
     assert_eq!(
         build(&choice, &SHAPE, 0).unwrap_err().to_string(),
         "`cleaning.victim` of kind `greedy` has no parameter `d`"
     );
     choice.kind = "d-choices".into();
-    choice.parameters.insert("d".into(), crate::Parameter::Integer(0));
+    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(0));
     let error = build(&choice, &SHAPE, 0).unwrap_err();
     assert_eq!(error.to_string(), "`cleaning.victim.d` is 0; expected a whole number from 1 to 1000000");
 }

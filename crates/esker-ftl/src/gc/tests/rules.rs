@@ -3,7 +3,7 @@
 //! A policy without a rule here may offer its blocks in any order. A rule is a function and a line of [`RULES`].
 
 use super::{Closed, Event, Model, SHAPE};
-use crate::{Choice, Parameter, PoolBlock};
+use crate::{Choice, ParameterValue, PoolBlock};
 
 /// What a policy may offer.
 pub(super) struct Rule {
@@ -16,16 +16,16 @@ pub(super) struct Rule {
 pub(super) const RULES: &[Rule] = &[
     Rule { choice: || Choice::named("greedy"), best: greedy },
     Rule { choice: || Choice::named("fifo"), best: fifo },
-    Rule { choice: || with("windowed", "window", Parameter::Integer(WINDOW as u64)), best: windowed },
+    Rule { choice: || with("windowed", "window", ParameterValue::Integer(WINDOW as u64)), best: windowed },
     Rule { choice: || Choice::named("cost-benefit"), best: cost_benefit },
-    Rule { choice: || with("search-fraction", "fraction", Parameter::Text("100%".into())), best: emptiest },
+    Rule { choice: || with("search-fraction", "fraction", ParameterValue::Text("100%".into())), best: emptiest },
     Rule { choice: || Choice::named("emptiest-newest"), best: emptiest_newest },
 ];
 
 /// Blocks that `windowed` looks at.
 const WINDOW: usize = 3;
 
-fn with(policy: &str, name: &str, value: Parameter) -> Choice {
+fn with(policy: &str, name: &str, value: ParameterValue) -> Choice {
     let mut choice = Choice::named(policy);
     choice.parameters.insert(name.into(), value);
     choice

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use esker_core::{
     Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
 };
-use esker_flash::{Choice, Parameter, SsdSettings};
+use esker_flash::{Choice, ParameterValue, SsdSettings};
 use esker_results::{FlashReport, Report, Reporting};
 
 use super::workload::StandIn;
@@ -35,7 +35,7 @@ impl<'a> Setup<'a> {
     }
 
     pub(super) fn drive(&self) -> Drive {
-        let text = |text: &str| Parameter::Text(text.to_string());
+        let text = |text: &str| ParameterValue::Text(text.to_string());
         let mut drive = Drive::preset("kim-slc-32g");
         (self.workload.drive)(&mut drive);
         drive.changed(|ssd| {

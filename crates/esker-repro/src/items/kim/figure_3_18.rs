@@ -3,7 +3,7 @@
 //! The text does not give the cost of a search in processor and bus time, and it is not modelled. The number of
 //! searched blocks stands for it.
 
-use esker_flash::{Parameter, SsdSettings};
+use esker_flash::{ParameterValue, SsdSettings};
 
 use super::drive::{Setup, simulate};
 use super::workload::{FINANCIAL, StandIn};
@@ -31,7 +31,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
     let short = workload.shortened(part);
     let (mut response, mut copies, mut effort) = (Vec::new(), Vec::new(), Vec::new());
     for (index, percent) in SEARCHED.into_iter().enumerate() {
-        let fraction = Parameter::Text(format!("{percent}%"));
+        let fraction = ParameterValue::Text(format!("{percent}%"));
         let victim = choice("search-fraction", [("fraction", fraction)]);
         let change = |ssd: &mut SsdSettings| ssd.cleaning.victim = victim.clone();
         let setup = Setup { change: &change, ..Setup::new(&short, "DFTL", (index, SEARCHED.len())) };

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use esker_flash::{Parameter, SsdSettings};
+use esker_flash::{ParameterValue, SsdSettings};
 use esker_results::{FlashReport, RunResults};
 use esker_sim::{BeyondCapacity, WorkloadSettings};
 
@@ -51,7 +51,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
 }
 
 fn write_back_late(ssd: &mut SsdSettings) {
-    ssd.ftl.parameters.insert("late_write_back".to_string(), Parameter::Flag(true));
+    ssd.ftl.parameters.insert("late_write_back".to_string(), ParameterValue::Flag(true));
 }
 
 /// DFTL with map writes after the requests, which may be what the paper measured.

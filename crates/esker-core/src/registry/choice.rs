@@ -4,15 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use esker_core::registry::{self, Accepted, Fallback, ParameterSource};
-use esker_core::{Bytes, Ratio, did_you_mean};
-use esker_nand::ValueError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
+use thiserror::Error;
 
-use crate::BuildError;
+use super::{Accepted, Fallback, Parameter, ParameterSource};
+use crate::{Bytes, Hint, Ratio, did_you_mean};
 
 /// A component by name, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +19,13 @@ pub struct Choice {
     /// Its name in the registry.
     pub kind: String,
     /// Its parameters by name. Those left out have the component's defaults.
-    pub parameters: BTreeMap<String, Parameter>,
+    pub parameters: BTreeMap<String, ParameterValue>,
 }
 
 /// The value of a parameter of a [`Choice`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected true or false, a number, or text in quotes")]
-pub enum Parameter {
+pub enum ParameterValue {
     /// Yes or no.
     Flag(bool),
     /// A count.
@@ -56,18 +55,17 @@ impl Choice {
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     choice: &'a Choice,
-    list: &'static [registry::Parameter],
+    list: &'static [Parameter],
 }
 
 impl<'a> Parameters<'a> {
-    /// Checks the parameters of `choice`, found at `key`, against `source`.
-    pub(crate) fn new(key: &'static str, choice: &'a Choice, source: &ParameterSource) -> Result<Self, BuildError> {
+    /// Checks the parameters of `choice` against those that its registry entry accepts.
+    pub fn new(choice: &'a Choice, source: &ParameterSource) -> Result<Self, ChoiceError> {
         let list = source.listed();
         for (name, given) in &choice.parameters {
             let Some(known) = list.iter().find(|known| known.name == *name) else {
                 let names = || list.iter().map(|known| known.name);
-                return Err(BuildError::UnknownParameter {
-                    key,
+                return Err(ChoiceError::UnknownParameter {
                     kind: choice.kind.clone(),
                     nearest: did_you_mean(name, names()).map(str::to_string),
                     unknown: name.clone(),
@@ -75,12 +73,12 @@ impl<'a> Parameters<'a> {
                 });
             };
             if !given.is(&known.value) {
-                return Err(ValueError::Parameter {
-                    key: format!("{key}.{name}"),
+                return Err(ChoiceError::Value {
+                    kind: choice.kind.clone(),
+                    parameter: name.clone(),
                     expected: known.value.to_string(),
                     found: given.to_string(),
-                }
-                .into());
+                });
             }
         }
         Ok(Self { choice, list })
@@ -96,14 +94,14 @@ impl<'a> Parameters<'a> {
 
     /// Returns the whole number `name`, if it was given.
     pub fn given_count(&self, name: &str) -> Option<u64> {
-        self.choice.parameters.get(name).and_then(Parameter::count)
+        self.choice.parameters.get(name).and_then(ParameterValue::count)
     }
 
     /// Returns the share `name`.
     pub fn share(&self, name: &str) -> Ratio {
         match self.accepted(name) {
             Accepted::Share { default, .. } => {
-                self.choice.parameters.get(name).and_then(Parameter::share).unwrap_or(default)
+                self.choice.parameters.get(name).and_then(ParameterValue::share).unwrap_or(default)
             }
             other => unreachable!("`{name}` is {other}, not a share"),
         }
@@ -111,13 +109,13 @@ impl<'a> Parameters<'a> {
 
     /// Returns the size `name`, if it was given.
     pub fn given_size(&self, name: &str) -> Option<Bytes> {
-        self.choice.parameters.get(name).and_then(Parameter::size)
+        self.choice.parameters.get(name).and_then(ParameterValue::size)
     }
 
     /// Returns the flag `name`.
     pub fn flag(&self, name: &str) -> bool {
         match (self.accepted(name), self.choice.parameters.get(name)) {
-            (_, Some(Parameter::Flag(value))) => *value,
+            (_, Some(ParameterValue::Flag(value))) => *value,
             (Accepted::Flag { default }, _) => default,
             (other, _) => unreachable!("`{name}` is {other}, not a flag"),
         }
@@ -126,7 +124,7 @@ impl<'a> Parameters<'a> {
     /// Returns the value of `name`, a parameter that accepts a list of names.
     pub fn name(&self, name: &str) -> &'a str {
         match (self.accepted(name), self.choice.parameters.get(name)) {
-            (_, Some(Parameter::Text(text))) => text,
+            (_, Some(ParameterValue::Text(text))) => text,
             (Accepted::OneOf(names), _) => names[0],
             (other, _) => unreachable!("`{name}` is {other}, not a name"),
         }
@@ -138,7 +136,51 @@ impl<'a> Parameters<'a> {
     }
 }
 
-impl Parameter {
+/// A parameter of a [`Choice`] that its component does not accept.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChoiceError {
+    /// The component does not have this parameter.
+    #[error("`{kind}` has no parameter `{unknown}`{}", known_in_words(known))]
+    UnknownParameter {
+        /// The component.
+        kind: String,
+        /// The parameter as given.
+        unknown: String,
+        /// All parameters of the component.
+        known: String,
+        /// The most similar parameter name.
+        nearest: Option<String>,
+    },
+    /// The value is of another type, or out of bounds.
+    #[error("`{parameter}` of `{kind}` is {found}; expected {expected}")]
+    Value {
+        /// The component.
+        kind: String,
+        /// The parameter.
+        parameter: String,
+        /// What is accepted.
+        expected: String,
+        /// The value as given.
+        found: String,
+    },
+}
+
+fn known_in_words(known: &str) -> String {
+    if known.is_empty() { String::new() } else { format!("; it has {known}") }
+}
+
+impl Hint for ChoiceError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownParameter { nearest, .. } => {
+                nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
+            }
+            Self::Value { .. } => None,
+        }
+    }
+}
+
+impl ParameterValue {
     fn count(&self) -> Option<u64> {
         match self {
             Self::Integer(value) => Some(*value),
@@ -175,7 +217,7 @@ impl Parameter {
     }
 }
 
-impl fmt::Display for Parameter {
+impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(value) => write!(f, "{value}"),

@@ -1,0 +1,68 @@
+//! What a cache hits and misses.
+
+use crate::{Access, AccessKind};
+
+/// Counts of one cache over a sequence of accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Accesses.
+    pub accesses: u64,
+    /// Accesses to objects that the cache did not hold.
+    pub misses: u64,
+    /// Misses of objects that were not taken in.
+    pub refused: u64,
+    /// Bytes of all accesses.
+    pub bytes: u64,
+    /// Bytes of the accesses that missed.
+    pub missed_bytes: u64,
+    /// Bytes written to the cache: what missed and was taken in, and what was written to an object that it held.
+    pub written_bytes: u64,
+}
+
+impl Counts {
+    /// Counts a hit.
+    #[inline]
+    pub fn hit(&mut self, access: &Access) {
+        self.accesses += 1;
+        self.bytes += u64::from(access.bytes);
+        if access.kind == AccessKind::Write {
+            self.written_bytes += u64::from(access.bytes);
+        }
+    }
+
+    /// Counts a miss of an object that is then taken in.
+    #[inline]
+    pub fn miss(&mut self, access: &Access) {
+        self.miss_any(access);
+        self.written_bytes += u64::from(access.bytes);
+    }
+
+    /// Counts a miss of an object that is not taken in.
+    #[inline]
+    pub fn miss_refused(&mut self, access: &Access) {
+        self.miss_any(access);
+        self.refused += 1;
+    }
+
+    #[inline]
+    fn miss_any(&mut self, access: &Access) {
+        self.accesses += 1;
+        self.misses += 1;
+        self.bytes += u64::from(access.bytes);
+        self.missed_bytes += u64::from(access.bytes);
+    }
+
+    /// Misses over accesses; zero without accesses.
+    pub fn miss_ratio(&self) -> f64 {
+        ratio(self.misses, self.accesses)
+    }
+
+    /// Missed bytes over all bytes; zero without any.
+    pub fn byte_miss_ratio(&self) -> f64 {
+        ratio(self.missed_bytes, self.bytes)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,35 @@
+//! Which objects a cache keeps. Replacement policies choose the object that leaves, admission policies whether one may
+//! enter; [`simulate`] and [`simulate_admitting`] count what they miss on a sequence of accesses. No data, no devices
+//! and no clock: time is the number of an access, and for admission, which may keep a budget, an argument.
+//!
+//! ```
+//! use esker_cache::{Access, AccessKind, NEVER, ObjectId, Shape, build, simulate};
+//! use esker_core::registry::Choice;
+//!
+//! let accesses = [0, 1, 2, 0].map(|object| Access {
+//!     object: ObjectId(object),
+//!     bytes: 4096,
+//!     kind: AccessKind::Read,
+//!     next_use: NEVER,
+//! });
+//! let shape = Shape { capacity: 2, objects: 3, seed: 1 };
+//! let mut policy = build(&Choice::named("lru"), &shape).unwrap();
+//! assert_eq!(simulate(&mut *policy, &accesses).misses, 4);
+//! ```
+
+mod access;
+mod admission;
+mod counts;
+mod heap;
+mod policy;
+#[cfg(test)]
+mod reference;
+mod simulate;
+
+pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
+pub use counts::Counts;
+pub use policy::{
+    BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
+};
+pub use simulate::{simulate, simulate_admitting};

@@ -1,0 +1,196 @@
+//! Replacement policies: which object leaves a full cache. One file per policy.
+//!
+//! # How to add a policy
+//!
+//! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
+//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. They ask for the same
+//! policy a second time, written as simply as it can be said: a file in `reference/`, and a line of `naive` in
+//! `policy/tests.rs`. `tests/reference_counts.rs` has what others count on a real trace. `queues.rs` is what most
+//! policies are made of.
+
+mod arc;
+mod belady;
+mod cacheus;
+mod clock;
+mod clock_pro;
+mod fifo;
+mod lecar;
+mod lfu;
+mod lhd;
+mod lirs;
+mod lrfu;
+mod lru;
+mod queues;
+mod s3_fifo;
+mod sieve;
+mod slru;
+#[cfg(test)]
+mod tests;
+mod two_q;
+mod w_tinylfu;
+
+use std::fmt::Debug;
+
+use esker_core::Hint;
+use esker_core::registry::{self, Capability, Choice, ChoiceError, Entry, NotFound, Parameters};
+use thiserror::Error;
+
+use crate::{Access, Counts, ObjectId};
+
+/// Every policy, in the order in which lists show them.
+pub static REPLACEMENTS: &[ReplacementEntry] = &[
+    lru::ENTRY,
+    fifo::ENTRY,
+    clock::ENTRY,
+    lfu::ENTRY,
+    slru::ENTRY,
+    two_q::ENTRY,
+    arc::ENTRY,
+    lirs::ENTRY,
+    clock_pro::ENTRY,
+    lrfu::ENTRY,
+    sieve::ENTRY,
+    s3_fifo::ENTRY,
+    s3_fifo::ONE_BIT,
+    w_tinylfu::ENTRY,
+    lecar::ENTRY,
+    cacheus::ENTRY,
+    lhd::ENTRY,
+    belady::ENTRY,
+];
+
+/// Chooses the objects that a cache holds. All objects take the same room. A policy only knows what it is told.
+pub trait Replacement: Debug + Send {
+    /// Whether the cache holds `object`.
+    fn holds(&self, object: ObjectId) -> bool;
+
+    /// An access. Returns true if the cache holds the object (a hit), else false: then nothing has changed, and the
+    /// caller decides whether to [`insert`](Self::insert).
+    fn hit(&mut self, access: &Access) -> bool;
+
+    /// Takes an object in that [`hit`](Self::hit) has just missed. Returns the object that had to leave for it; that
+    /// may be the new one itself, if the policy finds it not worth its room.
+    fn insert(&mut self, access: &Access) -> Option<ObjectId>;
+
+    /// Forgets that the cache holds `object`, because its data are invalid. Nothing happens if it does not.
+    fn remove(&mut self, object: ObjectId);
+
+    /// Removes the object that the policy would let go next, and returns it; `None` if the cache is empty.
+    fn evict(&mut self) -> Option<ObjectId>;
+
+    /// How many objects the cache holds.
+    fn len(&self) -> u32;
+
+    /// Whether the cache holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many objects the cache may hold.
+    fn capacity(&self) -> u32;
+
+    /// Sets how many objects the cache may hold, at least one. If it holds more, the caller evicts before the next
+    /// insertion.
+    fn set_capacity(&mut self, capacity: u32);
+
+    /// Bytes of memory in use.
+    fn memory_bytes(&self) -> usize;
+
+    /// Loads what these accesses will need into the processor's cache, if that helps. Changes nothing.
+    fn warm(&self, _accesses: &[Access]) {}
+
+    /// Performs accesses one after the other, and takes in every object that misses. This is the inner loop of
+    /// simulations: one call for many accesses lets the compiler see the policy.
+    fn perform(&mut self, accesses: &[Access], counts: &mut Counts) {
+        for (number, batch) in accesses.chunks(BATCH).enumerate() {
+            // While this batch is performed, the next one is on its way.
+            let next = ((number + 1) * BATCH).min(accesses.len());
+            self.warm(&accesses[next..(next + BATCH).min(accesses.len())]);
+            for access in batch {
+                if self.hit(access) {
+                    counts.hit(access);
+                } else {
+                    counts.miss(access);
+                    self.insert(access);
+                }
+            }
+        }
+    }
+}
+
+/// Accesses that are warmed together, so that their cache misses overlap.
+const BATCH: usize = 16;
+
+/// What a policy is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How many objects the cache may hold; at least one.
+    pub capacity: u32,
+    /// How many objects there are: their ids are below this.
+    pub objects: u32,
+    /// Seed of what the policy draws at random.
+    pub seed: u64,
+}
+
+/// Builds a policy with its parameters.
+pub type BuildReplacement = fn(&Shape, Parameters<'_>) -> Box<dyn Replacement>;
+
+/// A policy in the registry.
+pub type ReplacementEntry = Entry<BuildReplacement, ReplacementCapability>;
+
+/// Something that some policies can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplacementCapability {
+    /// It looks at [`Access::next_use`]: it needs the whole trace beforehand, and cannot run in a device.
+    Future,
+}
+
+impl Capability for ReplacementCapability {
+    const ALL: &'static [Self] = &[Self::Future];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Future => "future",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Future => "knows which accesses will follow: a bound for the others, not something to be used",
+        }
+    }
+}
+
+/// Why a policy cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum BuildError {
+    /// No policy has this name.
+    #[error(transparent)]
+    Name(#[from] NotFound),
+    /// The policy does not accept a parameter.
+    #[error(transparent)]
+    Parameter(#[from] ChoiceError),
+    /// The cache would hold nothing.
+    #[error("a cache of no objects holds nothing")]
+    NoCapacity,
+}
+
+impl Hint for BuildError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Name(name) => name.hint(),
+            Self::Parameter(error) => error.hint(),
+            Self::NoCapacity => None,
+        }
+    }
+}
+
+/// Builds the policy that `choice` names.
+pub fn build(choice: &Choice, shape: &Shape) -> Result<Box<dyn Replacement>, BuildError> {
+    let entry = registry::find(REPLACEMENTS, "cache policy", &choice.kind)?;
+    let parameters = Parameters::new(choice, &entry.parameters)?;
+    if shape.capacity == 0 {
+        return Err(BuildError::NoCapacity);
+    }
+    Ok((entry.build)(shape, parameters))
+}
