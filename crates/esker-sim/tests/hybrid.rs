@@ -142,7 +142,8 @@ fn cached_extents_answer_reads_and_move_with_writes() {
 fn hot_on_the_fast_device(policy: &str) -> (f64, u64) {
     let text = format!(
         "[workload]\n\
-         synthetic = {{ requests = 20_000, footprint = \"16MiB\", arrivals = {{ kind = \"poisson\", rate = \"50/s\" }} }}\n\
+         synthetic = {{ requests = 20_000, footprint = \"16MiB\", \
+         arrivals = {{ kind = \"poisson\", rate = \"50/s\" }} }}\n\
          [device.fast]\n\
          kind = \"constant\"\n\
          service_time = \"100us\"\n\

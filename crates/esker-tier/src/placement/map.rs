@@ -251,10 +251,6 @@ impl ExtentMap {
         *(if is_read { &mut entry.reads } else { &mut entry.writes }) -= 1;
     }
 
-    pub(super) fn size(&self, device: usize) -> u32 {
-        self.devices[device].free.size()
-    }
-
     pub(super) fn free_extents(&self, device: usize) -> u32 {
         self.devices[device].free.count()
     }

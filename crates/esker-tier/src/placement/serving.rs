@@ -324,10 +324,9 @@ impl PlacementEngine {
 
     pub(super) fn update_views(&mut self) {
         self.views.clear();
-        for (device, &state) in self.health.devices().iter().enumerate() {
+        for ((device, &state), extents) in self.health.devices().iter().enumerate().zip(self.map.sizes()) {
             let drained = self.is_drained(DeviceIndex(device as u16));
             let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
-            let extents = self.map.size(device);
             self.views.push(DeviceView { extents, free_extents, state, drained, under_way });
         }
     }
