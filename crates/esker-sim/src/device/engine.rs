@@ -7,9 +7,11 @@ use esker_core::{
     Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, PlacementReport, Report, Reporting};
-use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
+use esker_tier::{
+    CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, Movements, RecordNumber, Reshape,
+};
 
-use super::Instance;
+use super::{Instance, flash_cache};
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
@@ -45,6 +47,8 @@ pub struct EngineDevice<E> {
     moved_before: Movements,
     /// Counts of a memory cache before measuring started.
     cached_before: CacheCounts,
+    /// Counts of a flash cache before measuring started.
+    flash_cached_before: FlashCacheCounts,
     log: Option<EffectLog>,
 }
 
@@ -92,6 +96,7 @@ impl<E: Engine> EngineDevice<E> {
             requests: 0,
             moved_before: Movements::default(),
             cached_before: CacheCounts::default(),
+            flash_cached_before: FlashCacheCounts::default(),
             log: None,
         }
     }
@@ -238,6 +243,7 @@ impl<E: Engine> Device for EngineDevice<E> {
                 self.requests = 0;
                 self.moved_before = self.engine.movements().unwrap_or_default();
                 self.cached_before = self.engine.cache_counts().unwrap_or_default();
+                self.flash_cached_before = self.engine.flash_cache_counts().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -324,6 +330,10 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 requests: self.requests,
                 placement: self.engine.movements().map(|now| since(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
+                flash_cache: self
+                    .engine
+                    .flash_cache_counts()
+                    .map(|now| flash_cache::report_since(&self.flash_cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },

@@ -108,6 +108,7 @@ impl ExtentMap {
         let entry = *self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?;
         let is_mapped = entry.device != NOWHERE;
         match record {
+            MapRecord::Cached { .. } | MapRecord::Uncached { .. } => return Err(RestoreError::FlashCache),
             MapRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
             MapRecord::Mapped { place, blocks, .. } => {
                 self.claim_place(place)?;
