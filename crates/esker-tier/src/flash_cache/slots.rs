@@ -35,7 +35,7 @@ pub(super) struct State {
     pub(super) at: u64,
 }
 
-/// All slots. Takes 4 bytes for a line of the volume, and 32 for a slot.
+/// All slots. Takes 4 bytes for a line of the volume, and 28 for a slot.
 #[derive(Debug)]
 pub(super) struct Slots {
     lines: Vec<u32>,

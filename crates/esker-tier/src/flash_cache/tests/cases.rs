@@ -181,6 +181,30 @@ fn clean_lines_are_recorded_without_a_flush_of_the_host() {
     assert_eq!(recorded, 128, "64 lines at a time");
 }
 
+/// One request at a time, the cache hits what its policy alone would hit: of random reads, half of them of a few lines.
+#[test]
+fn hits_are_those_of_the_policy() {
+    let mut rng = esker_core::Rng::new(1);
+    let lines: Vec<u64> = (0..5000).map(|_| if rng.chance(1, 2) { rng.below(200) } else { rng.below(20) }).collect();
+    for policy in 0..esker_cache::REPLACEMENTS.len() {
+        let policy = drawn(40, 0, policy).policy;
+        let role = (CacheRole::Unified, WriteHandling::WriteThrough);
+        let settings = FlashCacheSettings { policy, ..settings(40, 200, role.0, role.1) };
+        let mut engine = FlashCacheEngine::new(&settings).unwrap();
+        lines.iter().for_each(|&line| drop(serve(&mut engine, read(line, 1))));
+        let accesses: Vec<Access> = lines
+            .iter()
+            .map(|&line| Access { object: ObjectId(line as u32), bytes: 2048, kind: AccessKind::Read, next_use: NEVER })
+            .collect();
+        // One of 40 slots is in reserve.
+        let mut alone = settings.build_policy(39, 200).unwrap();
+        let counts = esker_cache::simulate(&mut *alone, &accesses);
+        let found = engine.flash_cache_counts().unwrap();
+        assert_eq!(found.read_misses, counts.misses, "{}", settings.policy.kind);
+        assert!(found.without_slot == 0 && found.read_hits > 1000, "{found:?}");
+    }
+}
+
 #[test]
 fn a_shrunk_cache_uses_the_first_slots_alone() {
     let mut engine = engine(CacheRole::Unified, WriteHandling::WriteBack);
