@@ -3,8 +3,8 @@
 use esker_results::{FlashCacheReport, RunResults};
 use esker_sim::{Experiment, RunOptions, run};
 
-/// 4 KiB requests, one at a time, on 5 ms a request with 100 µs of flash before it. `requests` and `cache` are more keys of
-/// the requests and of the cache.
+/// 4 KiB requests, one at a time, on 5 ms a request with 100 µs of flash before it. `requests` and `cache` are more keys
+/// of the requests and of the cache.
 fn results(requests: &str, cache: &str) -> RunResults {
     let text = format!(
         "[workload]\n\
@@ -43,8 +43,8 @@ fn hits_take_as_long_as_the_flash() {
     assert!((all.devices["volume"].children["flash"].share - 1.0).abs() < f64::EPSILON);
 }
 
-/// A miss takes as long as the backing device: the line goes to the flash after the answer. Of a footprint eight times as
-/// large as the flash, an eighth hits at most.
+/// A miss takes as long as the backing device: the line goes to the flash after the answer. Of a footprint eight times
+/// as large as the flash, an eighth hits at most.
 #[test]
 fn misses_take_as_long_as_the_backing_device() {
     let all = results("requests = 30000, read_fraction = 1.0", "");

@@ -66,8 +66,8 @@ struct Volume {
 }
 
 impl Volume {
-    /// Opens the files in `folder`, with the cache as `engine` has it. `odds` are those of failing flushes, and the number
-    /// of hardenings after which the journal fails.
+    /// Opens the files in `folder`, with the cache as `engine` has it. `odds` are those of failing flushes, and the
+    /// number of hardenings after which the journal fails.
     fn open(folder: &Path, engine: FlashCacheEngine, stores: Stores, odds: [u64; 3], seed: u64) -> Self {
         let signal = Signal::default();
         let store = |index: usize| {
@@ -91,7 +91,7 @@ impl Volume {
     }
 
     fn serve(&mut self, request: Request, data: Vec<u8>) -> Result<Vec<u8>, DeviceError> {
-        self.driver.submit(Tag { slot: 0, generation: 0 }, request, data);
+        self.driver.submit(Tag::new(0, 0), request, data);
         loop {
             self.driver.step();
             if let Some(reply) = self.driver.next_reply() {
@@ -110,8 +110,8 @@ impl Volume {
     }
 }
 
-/// What each sector may hold after losing power: the last value that was promised, and all later ones, each with whether
-/// its write succeeded.
+/// What each sector may hold after losing power: the last value that was promised, and all later ones, each with
+/// whether its write succeeded.
 struct Host {
     allowed: Vec<Vec<(u64, bool)>>,
     failed: bool,
@@ -186,8 +186,8 @@ fn settings(seed: u64) -> FlashCacheSettings {
     FlashCacheSettings { role, write, ..FlashCacheSettings::new(FLASH, BACKING) }
 }
 
-/// Runs random requests until the power is lost, opens the files anew and reads everything: three times, each on what the
-/// one before has left. The error tells what was lost. Returns whether anything had failed, and how many lines were
+/// Runs random requests until the power is lost, opens the files anew and reads everything: three times, each on what
+/// the one before has left. The error tells what was lost. Returns whether anything had failed, and how many lines were
 /// served again.
 fn lives(seed: u64, stores: Stores) -> Result<(bool, usize), String> {
     let folder = tempfile::tempdir().unwrap();

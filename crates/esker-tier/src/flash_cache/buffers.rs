@@ -1,5 +1,5 @@
-//! Buffers of the driver in which lines are on their way between the devices. Several lines of one request share one, so
-//! that neighbours are read as one.
+//! Buffers of the driver in which lines are on their way between the devices. Several lines of one request share one,
+//! so that neighbours are read as one.
 
 /// Numbers of buffers, each with how many parts of requests use it.
 #[derive(Debug, Default)]

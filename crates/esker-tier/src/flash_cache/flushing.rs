@@ -9,8 +9,8 @@ use crate::engine::{DataRef, Effect, IoId, RecordNumber, Waiting};
 use crate::extent::DeviceIndex;
 
 impl FlashCacheEngine {
-    /// Handles a flush of the host, or the flush at the end of a durable write. It waits for a flush of each device with
-    /// completed writes that no flush covers yet, and then for the records.
+    /// Handles a flush of the host, or the flush at the end of a durable write. It waits for a flush of each device
+    /// with completed writes that no flush covers yet, and then for the records.
     pub(super) fn flush(&mut self, tag: Tag) {
         self.progress.get_mut(tag).flushing = true;
         // The request's own wait, so that it does not end before all devices were asked.

@@ -1,9 +1,10 @@
 //! Requests to devices. Neighbours that are sent together are joined.
 
-use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag};
 
 use super::part::Part;
-use super::{BACKING, FLASH, FlashCacheEngine, Group};
+use super::requests::Group;
+use super::{BACKING, FLASH, FlashCacheEngine};
 use crate::engine::{CacheStep, DataRef, Effect, IoId};
 use crate::extent::DeviceIndex;
 
@@ -157,11 +158,12 @@ impl FlashCacheEngine {
             Io::Parts { device, kind, first, others } => {
                 let result = self.health.judge(device, kind, result);
                 if device == FLASH && kind != RequestKind::Read && result.is_err() {
-                    self.health.learn(FLASH, esker_core::DeviceState::Failed);
+                    self.health.learn(FLASH, DeviceState::Failed);
                 }
                 self.leave_failed_flash();
                 for part in std::iter::once(first).chain(others) {
-                    if result.is_ok() && kind != RequestKind::Read && !kind.is_fua() {
+                    // One that failed may have got there, too, and is not durable then.
+                    if kind != RequestKind::Read && !kind.is_fua() {
                         self.durability.written(device);
                     }
                     self.part_io_ended(part, device, result);

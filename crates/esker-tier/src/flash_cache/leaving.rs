@@ -146,7 +146,8 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Uses only the first `capacity` bytes of the flash. Lines that lie beyond leave, and those that the policy chooses.
+    /// Uses only the first `capacity` bytes of the flash. Lines that lie beyond leave, and those that the policy
+    /// chooses.
     pub(super) fn shrink(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
         let slots = u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX);
         if slots < 2 {

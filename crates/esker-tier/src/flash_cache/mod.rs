@@ -1,18 +1,18 @@
 //! A flash cache: flash (device 0) in front of any backing device (device 1), which has the volume's size.
 //!
 //! - **Lines** are cached as a whole. A line's number is its id for the replacement policy.
-//! - **One part at a time** changes a line: requests are split at lines, each part takes its line's lock, and those that
-//!   wait are served in their order. Reads of what is held share a lock.
-//! - **Records** say which line is in which slot, and whether it is dirty: whether the flash alone has its data. They are
-//!   issued once those data are durable, for clean lines on both devices. Lines without a durable record are forgotten
-//!   when the power is lost.
+//! - **One part at a time** changes a line: requests are split at lines, each part takes its line's lock, and those
+//!   that wait are served in their order. Reads of what is held share a lock.
+//! - **Records** say which line is in which slot, and whether it is dirty: whether the flash alone has its data. They
+//!   are issued once those data are durable, for clean lines on both devices. Lines without a durable record are
+//!   forgotten when the power is lost.
 //! - **A recorded clean line** is changed in place only after a durable record that says so: that it is dirty
-//!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new data
-//!   first, and then, once the line has left, the old ones again.
+//!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
+//!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable.
 //! - **Dirty lines** leave after their data are durable on the backing device.
 //! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
-//!   to the backing device. Dirty lines are read from the flash if it still can; writes to them fail, and so do flushes.
+//!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
 
 mod buffers;
 mod flushing;
@@ -21,6 +21,7 @@ mod leaving;
 mod locks;
 mod part;
 mod reading;
+mod requests;
 mod restore;
 mod settings;
 mod slots;
@@ -31,7 +32,7 @@ mod writing;
 use std::collections::VecDeque;
 
 use esker_cache::{Access, AccessKind, NEVER, ObjectId, Replacement};
-use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagMap, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Tag, TagMap, TagSlab};
 
 use crate::engine::{
     Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, MapRecord, RecordNumber, Reshape,
@@ -42,6 +43,7 @@ use buffers::Buffers;
 use io::{Io, Outgoing};
 use locks::Locks;
 use part::{Part, Step, Task};
+use requests::{Group, Progress};
 pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, WriteHandling};
 use slots::{Slots, State};
 
@@ -50,9 +52,6 @@ const FLASH: DeviceIndex = DeviceIndex(0);
 
 /// The backing device.
 const BACKING: DeviceIndex = DeviceIndex(1);
-
-/// Most bytes of one request that are worked on at a time: a discard of a whole volume must not take a part per line.
-const CHUNK: u64 = 1 << 20;
 
 /// Flash in front of a backing device.
 #[derive(Debug)]
@@ -125,25 +124,6 @@ enum Fault {
     OverlooksChanges,
 }
 
-/// How far a host's request has come.
-#[derive(Clone, Copy, Debug)]
-struct Progress {
-    request: Request,
-    /// The first byte that no part has been made for.
-    next: u64,
-    /// Whether it waits for flushes, or has done so.
-    flushing: bool,
-}
-
-/// The lines of a request that are begun together.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    host: Tag,
-    first: u32,
-    lines: u32,
-    buffer: Option<u32>,
-}
-
 impl FlashCacheEngine {
     /// An empty cache.
     ///
@@ -196,61 +176,12 @@ impl FlashCacheEngine {
         self.health.has_failed(FLASH)
     }
 
-    fn begin_host(&mut self, tag: Tag, request: Request) {
-        self.hosts.begin(tag, request.kind);
-        let capacity = self.capacity();
-        let next = request.start.byte_offset();
-        self.progress.insert(tag, Progress { request, next, flushing: false });
-        if request.kind == RequestKind::Flush {
-            self.flush(tag);
-        } else if request.end_byte() > capacity.0 {
-            self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
-            self.end_host(tag);
-        } else if request.length == Bytes::ZERO {
-            self.end_host(tag);
-        } else {
-            self.begin_chunk(tag);
-        }
-    }
-
-    /// Begins the next lines of a request.
-    fn begin_chunk(&mut self, tag: Tag) {
-        let Progress { request, next, .. } = *self.progress.get(tag);
-        let end = request.end_byte().min(((next / CHUNK + 1) * CHUNK).next_multiple_of(self.line));
-        let (first, last) = ((next / self.line) as u32, ((end - 1) / self.line) as u32);
-        self.progress.get_mut(tag).next = end;
-        self.end_group();
-        self.group = Some(Group { host: tag, first, lines: last - first + 1, buffer: None });
-        for line in first..=last {
-            let begin = next.max(u64::from(line) * self.line);
-            let length = end.min(u64::from(line + 1) * self.line) - begin;
-            let task = if request.kind == RequestKind::Read { Task::Read } else { Task::Write(request.kind) };
-            self.hosts.wait(tag);
-            self.begin_part(Part {
-                from: begin % self.line,
-                host: Some(tag),
-                offset: begin - request.start.byte_offset(),
-                priority: request.priority,
-                stream: request.stream,
-                shared: task == Task::Read && (self.slots.of(line).is_some() || !self.fills_reads()),
-                ..Part::own(line, task, length)
-            });
-        }
-    }
-
-    fn begin_part(&mut self, part: Part) {
-        let tag = self.parts.insert(part);
-        if self.locks.enter(part.line, tag, part.shared) {
-            self.ready.push_back(tag);
-        }
-    }
-
     fn part(&mut self, tag: Tag) -> &mut Part {
         self.parts.get_mut(tag)
     }
 
-    /// Begins a part that holds its lock. Before the backing device is changed, it has to be durable that the line has left
-    /// a slot: else a restart could find older data there and take them for clean.
+    /// Begins a part that holds its lock. Before the backing device is changed, it has to be durable that the line has
+    /// left a slot: else a restart could find older data there and take them for clean.
     fn start(&mut self, tag: Tag) {
         let part = *self.part(tag);
         if part.task != Task::Read
@@ -291,17 +222,6 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Answers the host for a part, which may have more to do for the cache.
-    fn answer(&mut self, tag: Tag, result: Result<(), DeviceError>) {
-        let part = self.part(tag);
-        let offset = part.offset;
-        if let Some(host) = part.host.take()
-            && self.hosts.child_ended(host, offset, result)
-        {
-            self.end_host(host);
-        }
-    }
-
     /// Ends a part: gives back its lock, its buffer and its slot.
     fn end_part(&mut self, tag: Tag, result: Result<(), DeviceError>) {
         self.answer(tag, result);
@@ -324,25 +244,6 @@ impl FlashCacheEngine {
             self.drop_line(part.line);
         }
         self.locks.leave(part.line, part.shared, &mut self.ready);
-    }
-
-    /// All that a host's request waited for has ended: goes on with it, or answers.
-    fn end_host(&mut self, tag: Tag) {
-        let Progress { request, next, flushing } = *self.progress.get(tag);
-        let result = self.hosts.result(tag);
-        let has_more = request.kind != RequestKind::Flush && result.is_ok() && next < request.end_byte();
-        if has_more {
-            return self.begin_chunk(tag);
-        }
-        if result.is_ok() && request.kind.is_fua() && !flushing {
-            return self.flush(tag);
-        }
-        if result.is_ok() && flushing && self.waits_for_records(tag) {
-            return;
-        }
-        self.progress.remove(tag);
-        let result = self.hosts.result(tag);
-        self.hosts.reply(tag, result, &mut self.effects);
     }
 
     /// Tells the policy of an access to a line that is held. One that was about to leave stays.

@@ -26,7 +26,7 @@ fn done(io: IoId) -> Input {
 }
 
 fn host(request: Request) -> Input {
-    Input::Host { tag: Tag { slot: 0, generation: 0 }, request }
+    Input::Host { tag: Tag::new(0, 0), request }
 }
 
 /// What is sent to devices: which one, what, from which sector, how many.
@@ -63,8 +63,8 @@ fn write(line: u64, lines: u64) -> Input {
     host(Request::write(Lba(line * LINE), Bytes(lines * LINE * 512)))
 }
 
-/// A read of one sector fetches its line. The host has its answer before the line is on the flash, which serves the next
-/// read.
+/// A read of one sector fetches its line. The host has its answer before the line is on the flash, which serves the
+/// next read.
 #[test]
 fn a_read_fetches_its_line_and_the_next_one_needs_the_flash_alone() {
     let mut engine = engine(CacheRole::Read, WriteHandling::WriteThrough);
@@ -119,6 +119,21 @@ fn a_dirty_line_is_copied_back_before_it_leaves() {
     assert_eq!(records(&effects), [MapRecord::Uncached { line: crate::LogicalExtent(0) }]);
     assert_eq!(engine.flash_cache_counts().unwrap().dirty_evictions, 1);
     assert_eq!(ios(&serve(&mut engine, write(10, 1)))[0], (0, WRITE, 0, LINE), "slot 0 is used again");
+}
+
+/// A write that failed may have got into the backing device's buffer all the same. What is read from there afterwards is
+/// clean only after a flush.
+#[test]
+fn a_failed_write_is_not_taken_for_durable() {
+    let mut engine = engine(CacheRole::Read, WriteHandling::WriteAround);
+    let mut effects = Vec::new();
+    engine.on(Nanos::ZERO, write(3, 1), &mut effects);
+    let [Effect::Io { io, device: BACKING, .. }] = effects[..] else { panic!("{effects:?}") };
+    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) }, &mut effects);
+    serve(&mut engine, read(3, 1));
+    let flush = serve(&mut engine, host(FLUSH));
+    let both = [(0, RequestKind::Flush, 0, 0), (1, RequestKind::Flush, 0, 0)];
+    assert_eq!((ios(&flush), records(&flush).len()), (both.to_vec(), 1), "{flush:?}");
 }
 
 #[test]

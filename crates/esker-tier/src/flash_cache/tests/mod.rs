@@ -6,7 +6,7 @@ mod restarts;
 mod world;
 
 use esker_core::registry::Choice;
-use esker_core::{Bytes, Lba, Ratio};
+use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
 use super::*;
 

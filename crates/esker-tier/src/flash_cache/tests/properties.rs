@@ -5,12 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use esker_core::Rng;
 use proptest::prelude::*;
 
-use super::restarts::live_and_crash;
 use super::world::{Failures, World};
 use super::*;
 
 /// (kind, start, sectors, fua, effects to perform afterwards)
-pub(super) type Operation = (u8, u64, u64, bool, u8);
+type Operation = (u8, u64, u64, bool, u8);
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let start = prop_oneof![0u64..64, (0u64..16).prop_map(|line| line * LINE)];
@@ -19,7 +18,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 }
 
 /// A request of the host, or now and then the flash shrinks.
-pub(super) fn submit(world: &mut World, operation: Operation) {
+fn submit(world: &mut World, operation: Operation) {
     let (kind, start, _, often, effects) = operation;
     if kind == 15 && often && start < 8 {
         world.shrink(3 + start);
@@ -115,6 +114,24 @@ proptest! {
             prop_assert_eq!(world.failed_requests, 0);
         }
     }
+}
+
+/// Requests, the loss of power, and what a host sees then: twice, as the cache goes on from what it was restored to.
+/// The error names a sector that is wrong.
+fn live_and_crash(world: World, lives: [&[Operation]; 2]) -> Result<(), String> {
+    let mut world = world;
+    for operations in lives {
+        let failures = world.failures;
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
+        world = world.crash();
+        world.failures = Failures::default();
+        world.check_survivors()?;
+        world.failures = failures;
+    }
+    world.failures = Failures::default();
+    world.empty_out();
+    world = world.crash();
+    world.check_survivors()
 }
 
 /// In how many of `runs` runs a cache with this fault breaks a promise.

@@ -1,6 +1,6 @@
 //! The loss of power, and what a restarted cache shows.
 
-use super::world::{Failures, World};
+use super::world::World;
 use super::*;
 
 impl World {
@@ -53,22 +53,4 @@ impl World {
         self.drain();
         self.read_everything();
     }
-}
-
-/// Requests, the loss of power, and what a host sees then: twice, as the cache goes on from what it was restored to. The
-/// error names a sector that is wrong.
-pub(super) fn live_and_crash(world: World, lives: [&[super::properties::Operation]; 2]) -> Result<(), String> {
-    let mut world = world;
-    for operations in lives {
-        let failures = world.failures;
-        operations.iter().for_each(|&operation| super::properties::submit(&mut world, operation));
-        world = world.crash();
-        world.failures = Failures::default();
-        world.check_survivors()?;
-        world.failures = failures;
-    }
-    world.failures = Failures::default();
-    world.empty_out();
-    world = world.crash();
-    world.check_survivors()
 }
