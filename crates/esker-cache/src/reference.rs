@@ -1,6 +1,22 @@
 //! Policies written as simply as they can be said, as a reference for the fast ones: a list of objects, searched from
 //! one end. What they do costs time in proportion to the cache.
 
+mod arc;
+mod clock_pro;
+mod lfu;
+mod lirs;
+mod lrfu;
+mod slru;
+mod two_q;
+
+pub(crate) use arc::NaiveArc;
+pub(crate) use clock_pro::NaiveClockPro;
+pub(crate) use lfu::NaiveLfu;
+pub(crate) use lirs::NaiveLirs;
+pub(crate) use lrfu::NaiveLrfu;
+pub(crate) use slru::NaiveSlru;
+pub(crate) use two_q::NaiveTwoQ;
+
 use crate::Access;
 
 /// A cache that is told of one access after the other.
@@ -73,4 +89,10 @@ impl Naive for NaiveClock {
         self.held.push((access.object.0, false));
         false
     }
+}
+
+/// Removes an object from a list; returns whether it was there.
+fn take(list: &mut Vec<u32>, object: u32) -> bool {
+    let found = list.iter().position(|other| *other == object);
+    found.map(|at| list.remove(at)).is_some()
 }
