@@ -43,6 +43,7 @@ fn no_example_is_forgotten() {
             "agrawal.toml",
             "cloud.toml",
             "disk.toml",
+            "flash-cache.toml",
             "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
@@ -89,6 +90,19 @@ fn disk() {
     let disk = results.devices["disk"].disk.unwrap();
     // Half a turn at 15,000 rpm is 2 ms; a third of the requests needs less.
     assert!(disk.mean_seek_us > 0.0 && (800.0..2200.0).contains(&disk.mean_rotation_us), "{disk:?}");
+}
+
+/// Most requests go to what the flash holds after a while, and need no arm.
+#[test]
+fn flash_cache() {
+    let results = run_example("flash-cache.toml", |_| {});
+    let cache = results.devices["volume"].flash_cache.unwrap();
+    assert!(cache.hit_ratio > 0.3 && cache.read_hits > 0 && cache.lost == 0, "{cache:?}");
+    let disk = run_example("flash-cache.toml", |experiment| {
+        experiment.system = System::of(experiment.system.devices().clone(), "disk").unwrap();
+    });
+    let mean = |results: &RunResults| results.requests.all.response_time.mean_us;
+    assert!(mean(&results) < 0.7 * mean(&disk), "{} and {}", mean(&results), mean(&disk));
 }
 
 #[test]

@@ -3,15 +3,19 @@
 
 mod engine;
 mod extent;
+mod flash_cache;
 pub mod mrc;
 mod placement;
 mod stripe;
+#[cfg(test)]
+mod testing;
 
 pub use engine::{
-    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, Layout, MapRecord, Movements,
-    RecordNumber, Reshape, ReshapeError,
+    CacheCounts, CacheStep, CachedLine, Checkpoint, DataRef, Effect, Engine, FlashCacheCounts, Input, IoId, Layout,
+    MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+pub use flash_cache::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,
     PlacementEngine, PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite,

@@ -1,6 +1,7 @@
 //! `esker sim`: one experiment.
 
 mod cloud_volume;
+mod flash_cache;
 mod placement;
 mod recovery;
 
@@ -113,6 +114,7 @@ fn render(results: &RunResults) -> String {
         if let Some(volume) = &device.cloud_volume {
             text += &cloud_volume::describe(volume);
         }
+        text += &device.flash_cache.as_ref().map_or_else(String::new, flash_cache::describe);
         for (child, share) in &device.children {
             text += &format!("\n  {child}: {} of its requests", percent(share.share));
             let drained = share.drained_at_s.map(|at| format!(", empty after {}", words::duration(at)));

@@ -8,9 +8,9 @@ use esker_core::{
     Unsupported,
 };
 use esker_results::{ChildReport, ChildState, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
-use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, RecordNumber, Reshape};
+use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, RecordNumber, Reshape};
 
-use super::Instance;
+use super::{Instance, flash_cache};
 use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
@@ -47,6 +47,8 @@ pub struct EngineDevice<E> {
     moved_before: PlacementTelemetry,
     /// Counts of a memory cache before measuring started.
     cached_before: CacheCounts,
+    /// Counts of a flash cache before measuring started.
+    flash_cached_before: FlashCacheCounts,
     log: Option<EffectLog>,
 }
 
@@ -94,6 +96,7 @@ impl<E: Engine> EngineDevice<E> {
             requests: 0,
             moved_before: PlacementTelemetry::default(),
             cached_before: CacheCounts::default(),
+            flash_cached_before: FlashCacheCounts::default(),
             log: None,
         }
     }
@@ -240,6 +243,7 @@ impl<E: Engine> Device for EngineDevice<E> {
                 self.requests = 0;
                 self.moved_before = self.placement().unwrap_or_default();
                 self.cached_before = self.engine.cache_counts().unwrap_or_default();
+                self.flash_cached_before = self.engine.flash_cache_counts().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -334,6 +338,10 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 requests: self.requests,
                 placement: self.placement().map(|now| moved(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
+                flash_cache: self
+                    .engine
+                    .flash_cache_counts()
+                    .map(|now| flash_cache::report_since(&self.flash_cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },

@@ -16,6 +16,7 @@ mod array;
 mod cloud_volume;
 mod constant;
 mod engine;
+mod flash_cache;
 mod hdd;
 mod hybrid;
 mod slowed;
@@ -39,6 +40,7 @@ use crate::node::Node;
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
+pub use flash_cache::CacheSettings;
 pub use hybrid::{Allocate, HybridSettings};
 pub(crate) use slowed::Slowed;
 
@@ -49,6 +51,7 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     cloud_volume::KIND,
     hybrid::KIND,
     array::KIND,
+    flash_cache::KIND,
     constant::KIND,
     #[cfg(test)]
     worked_example::KIND,

@@ -1,7 +1,7 @@
 //! Checkpoints of an engine's map.
 
 use super::{MapRecord, RecordNumber};
-use crate::extent::{BlockRange, ExtentPlace, LogicalExtent};
+use crate::extent::{BlockRange, ExtentPlace, LogicalExtent, PhysicalExtent};
 
 /// The map at one moment. An engine is restored from it and the records after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,19 @@ pub struct Checkpoint {
     pub extents: Vec<(LogicalExtent, ExtentPlace)>,
     /// The written blocks of those extents that are not written as a whole, in rising order.
     pub partly_written: Vec<(LogicalExtent, BlockRange)>,
+    /// The lines that a flash cache holds, in rising order.
+    pub cached: Vec<CachedLine>,
+}
+
+/// A line that a flash cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachedLine {
+    /// The line of the volume.
+    pub line: LogicalExtent,
+    /// The slot of the flash.
+    pub slot: PhysicalExtent,
+    /// Whether the backing device may hold older data.
+    pub dirty: bool,
 }
 
 impl Checkpoint {

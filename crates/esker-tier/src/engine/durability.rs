@@ -7,10 +7,10 @@ use esker_core::Tag;
 use super::{Effect, IoId, RecordNumber};
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 
-/// What is durable on each device and in the journal.
+/// What is durable on each device and in the journal. `R` names what records are to be issued of.
 #[derive(Debug)]
-pub(crate) struct Durability {
-    devices: Vec<DeviceBooks>,
+pub(crate) struct Durability<R = WrittenBlocks> {
+    devices: Vec<DeviceBooks<R>>,
     /// The last record that was issued.
     issued: RecordNumber,
     /// The last record for which [`Effect::Harden`] was asked.
@@ -21,16 +21,22 @@ pub(crate) struct Durability {
     waiting: VecDeque<(RecordNumber, Tag)>,
 }
 
-#[derive(Debug, Default)]
-struct DeviceBooks {
+#[derive(Debug)]
+struct DeviceBooks<R> {
     /// Number of completed writes; those that were durable at once are not counted.
     written: u64,
     /// How many of them, counted from the first, a flush has made durable.
     durable: u64,
     /// Flushes under way.
     flushes: Vec<Flush>,
-    /// Blocks, whose records may be issued once this many writes are durable; in rising order.
-    records: VecDeque<(u64, WrittenBlocks)>,
+    /// What records may be issued of once this many writes are durable; in rising order.
+    records: VecDeque<(u64, R)>,
+}
+
+impl<R> Default for DeviceBooks<R> {
+    fn default() -> Self {
+        Self { written: 0, durable: 0, flushes: Vec::new(), records: VecDeque::new() }
+    }
 }
 
 /// Blocks that were written at a place for the first time.
@@ -60,6 +66,28 @@ pub(crate) enum Waiting {
 }
 
 impl Durability {
+    /// The record of `blocks` may be issued once the writes completed so far on their device are durable.
+    pub(crate) fn record_after_flush(&mut self, blocks: WrittenBlocks) {
+        self.record_after_flush_of(blocks.place.device, blocks);
+    }
+
+    /// Forgets the blocks of `extent` that wait for a flush of `device`: they are not there any more. Returns the
+    /// requests that wait for a flush of them.
+    pub(crate) fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
+        let books = &mut self.devices[device.0 as usize];
+        let mut first = u64::MAX;
+        books.records.retain(|(written, blocks)| {
+            if blocks.extent == extent {
+                first = first.min(*written);
+            }
+            blocks.extent != extent
+        });
+        let flushes = books.flushes.iter().filter(|flush| flush.covers >= first);
+        flushes.flat_map(|flush| flush.hosts.iter().copied()).collect()
+    }
+}
+
+impl<R> Durability<R> {
     pub(crate) fn new(devices: usize, through: RecordNumber) -> Self {
         Self {
             devices: (0..devices).map(|_| DeviceBooks::default()).collect(),
@@ -85,25 +113,16 @@ impl Durability {
         self.devices[device.0 as usize].written += 1;
     }
 
-    /// The record of `blocks` may be issued once the writes completed so far on their device are durable.
-    pub(crate) fn record_after_flush(&mut self, blocks: WrittenBlocks) {
-        let books = &mut self.devices[blocks.place.device.0 as usize];
-        books.records.push_back((books.written, blocks));
+    /// Records of `what` may be issued once the writes completed so far on `device` are durable.
+    pub(crate) fn record_after_flush_of(&mut self, device: DeviceIndex, what: R) {
+        let books = &mut self.devices[device.0 as usize];
+        books.records.push_back((books.written, what));
     }
 
-    /// Forgets the blocks of `extent` that wait for a flush of `device`: they are not there any more. Returns the
-    /// requests that wait for a flush of them.
-    pub(crate) fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
-        let books = &mut self.devices[device.0 as usize];
-        let mut first = u64::MAX;
-        books.records.retain(|(written, blocks)| {
-            if blocks.extent == extent {
-                first = first.min(*written);
-            }
-            blocks.extent != extent
-        });
-        let flushes = books.flushes.iter().filter(|flush| flush.covers >= first);
-        flushes.flat_map(|flush| flush.hosts.iter().copied()).collect()
+    /// Whether all writes completed so far on `device` are durable.
+    pub(crate) fn is_durable(&self, device: DeviceIndex) -> bool {
+        let books = &self.devices[device.0 as usize];
+        books.durable == books.written
     }
 
     /// Adds a device.
@@ -138,8 +157,8 @@ impl Durability {
         books.flushes.push(Flush { io, covers: books.written, hosts: host.into_iter().collect() });
     }
 
-    /// Ends the flush `io`. Returns the requests that waited for it, and the blocks whose data are durable now.
-    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<WrittenBlocks>) {
+    /// Ends the flush `io`. Returns the requests that waited for it, and what records may be issued of now.
+    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<R>) {
         let books = &mut self.devices[device.0 as usize];
         let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
         let flush = books.flushes.remove(index);

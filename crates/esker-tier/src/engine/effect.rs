@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
 
-use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
+use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
 /// Names a request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,16 +44,31 @@ pub enum MapRecord {
         /// The extent.
         extent: LogicalExtent,
     },
+    /// A flash cache holds all data of a line, and they are durable there. If the line is dirty, only there.
+    Cached {
+        /// The line of the volume.
+        line: LogicalExtent,
+        /// The slot of the flash.
+        slot: PhysicalExtent,
+        /// Whether the backing device may hold older data.
+        dirty: bool,
+    },
+    /// A flash cache does not hold the line any more: the backing device has its data.
+    Uncached {
+        /// The line of the volume.
+        line: LogicalExtent,
+    },
 }
 
 impl MapRecord {
-    /// The extent that it speaks of.
+    /// The extent or line that it speaks of.
     pub fn extent(&self) -> LogicalExtent {
         match *self {
             Self::Mapped { extent, .. }
             | Self::Written { extent, .. }
             | Self::Moved { extent, .. }
             | Self::Freed { extent } => extent,
+            Self::Cached { line, .. } | Self::Uncached { line } => line,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 
 use esker_core::{Bytes, DeviceState, Nanos, Ratio, TokenCounts};
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{CachedLine, Checkpoint};
 pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
 pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use health::Health;
@@ -96,6 +96,11 @@ pub trait Engine: Debug + Send {
         None
     }
 
+    /// Counts of a flash cache; `None` for an engine that is none.
+    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
+        None
+    }
+
     /// How many extents each device holds and should have; `None` for an engine that computes places. Takes time in
     /// proportion to the devices.
     fn layout(&self) -> Option<Layout> {
@@ -123,6 +128,43 @@ pub struct CacheCounts {
     pub fetched_bytes: u64,
     /// Writes that became writes of all that their extent holds, so that it moves.
     pub widened: u64,
+}
+
+/// Counts of a flash cache. Requests are counted by line: one that touches three lines counts three times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashCacheCounts {
+    /// Reads of lines that the flash held.
+    pub read_hits: u64,
+    /// All other reads of lines.
+    pub read_misses: u64,
+    /// Writes of lines that the flash held.
+    pub write_hits: u64,
+    /// All other writes of lines.
+    pub write_misses: u64,
+    /// Lines that the policy or a smaller flash had leave.
+    pub evictions: u64,
+    /// Those of them that were copied back first.
+    pub dirty_evictions: u64,
+    /// Lines that were to leave, and were used again before they had.
+    pub revived: u64,
+    /// Dirty lines that the background cleaner copied back.
+    pub cleaned: u64,
+    /// Accesses that the policy would have taken in, and that found no free slot.
+    pub without_slot: u64,
+    /// Reads of clean lines that failed on the flash, and were served by the backing device.
+    pub flash_errors: u64,
+    /// Requests that failed because the flash has lost, or may have lost, the only copy.
+    pub lost: u64,
+    /// Bytes read from the backing device to fill lines.
+    pub filled_bytes: u64,
+    /// Bytes written to the flash.
+    pub flash_written_bytes: u64,
+    /// Bytes that went to the backing device by copying back.
+    pub copied_back_bytes: u64,
+    /// Lines that the flash holds now.
+    pub held: u64,
+    /// Those that are dirty.
+    pub dirty: u64,
 }
 
 /// How the extents of the host are spread over the devices.
@@ -193,6 +235,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn cache_counts(&self) -> Option<CacheCounts> {
         (**self).cache_counts()
+    }
+    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
+        (**self).flash_cache_counts()
     }
     fn layout(&self) -> Option<Layout> {
         (**self).layout()

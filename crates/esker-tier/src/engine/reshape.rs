@@ -20,6 +20,14 @@ pub enum Reshape {
         /// Its capacity now.
         capacity: Bytes,
     },
+    /// A cache may use less of a device: what lies beyond leaves, while requests are served. What the cache is restored
+    /// with says so only after that.
+    Shrink {
+        /// The device.
+        device: DeviceIndex,
+        /// What is used of it from now on.
+        capacity: Bytes,
+    },
     /// The host is offered more.
     Offer {
         /// The new capacity, in whole extents.

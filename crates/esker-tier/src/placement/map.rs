@@ -105,9 +105,9 @@ impl ExtentMap {
 
     fn apply(&mut self, record: MapRecord) -> Result<(), RestoreError> {
         let extent = record.extent();
-        let entry = *self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?;
-        let is_mapped = entry.device != NOWHERE;
+        let is_mapped = self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?.device != NOWHERE;
         match record {
+            MapRecord::Cached { .. } | MapRecord::Uncached { .. } => return Err(RestoreError::FlashCache),
             MapRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
             MapRecord::Mapped { place, blocks, .. } => {
                 self.claim_place(place)?;

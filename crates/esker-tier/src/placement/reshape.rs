@@ -32,6 +32,7 @@ impl PlacementEngine {
         match reshape {
             Reshape::Join { capacity } => self.join(capacity),
             Reshape::Grow { device, capacity } => self.grow(device, capacity),
+            Reshape::Shrink { .. } => Err(ReshapeError::Unsupported),
             Reshape::Offer { capacity } => self.offer_more(capacity),
             Reshape::Drain { device } => self.drain(device),
             Reshape::Keep { device } => {

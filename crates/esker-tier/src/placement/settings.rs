@@ -133,6 +133,9 @@ pub enum RestoreError {
         /// Number of blocks.
         count: u32,
     },
+    /// The map is that of a flash cache.
+    #[error("the map is that of a flash cache, not one of extents")]
+    FlashCache,
     /// The map changes an extent that has no place.
     #[error("the map writes, moves or frees logical extent {0}, which has no place")]
     Absent(u32),

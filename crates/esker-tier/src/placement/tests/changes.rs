@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::store::Store;
-use super::world::{World, Written};
+use super::world::World;
 use super::*;
 use crate::engine::RecordNumber;
+use crate::testing::{Store, Written};
 
 impl World {
     /// Changes the devices or the capacity as an administrator would. What cannot be done changes nothing.
@@ -42,6 +42,7 @@ impl World {
             }
             Reshape::Drain { .. } => self.was_drained = true,
             Reshape::Keep { device } => drop(self.drained.remove(&device.0)),
+            Reshape::Shrink { .. } => unreachable!("placement does not shrink"),
         }
         self.take(effects);
         self.engine.check();

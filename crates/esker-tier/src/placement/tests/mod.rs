@@ -6,7 +6,6 @@ mod changes;
 mod moves;
 mod properties;
 mod redirects;
-mod store;
 mod under_test;
 mod world;
 

@@ -4,17 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Rng;
 
-use super::store::Store;
 use super::under_test::UnderTest;
 use super::*;
 use crate::engine::{CacheStep, RecordNumber};
-
-/// A value that was written to a sector, and the step at which its write was acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
-    pub(super) value: u64,
-    pub(super) acknowledged: Option<u64>,
-}
+use crate::testing::{Store, Written};
 
 pub(super) struct Pending {
     pub(super) request: Request,

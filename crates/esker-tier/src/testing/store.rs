@@ -1,33 +1,33 @@
-//! A device of a world.
+//! A device of a simulated world, for the tests of engines.
 
 use esker_core::Rng;
 
 /// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
 /// forgets to write some of the sectors that it could not write; they still read as before.
 #[derive(Clone)]
-pub(super) struct Store {
-    pub(super) live: Vec<u64>,
-    pub(super) survivors: Vec<Vec<u64>>,
-    pub(super) dirty: Vec<bool>,
+pub(crate) struct Store {
+    pub(crate) live: Vec<u64>,
+    pub(crate) survivors: Vec<Vec<u64>>,
+    pub(crate) dirty: Vec<bool>,
     /// A flush or durable write has failed.
-    pub(super) failed: bool,
+    pub(crate) failed: bool,
 }
 
 impl Store {
     /// A store that holds somebody else's data.
-    pub(super) fn new(sectors: u64) -> Self {
+    pub(crate) fn new(sectors: u64) -> Self {
         let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
         store.grow(sectors);
         store
     }
-    pub(super) fn grow(&mut self, sectors: u64) {
+    pub(crate) fn grow(&mut self, sectors: u64) {
         for sector in self.live.len() as u64..sectors {
             self.live.push(u64::MAX - sector);
             self.survivors.push(vec![u64::MAX - sector]);
             self.dirty.push(false);
         }
     }
-    pub(super) fn write(&mut self, sector: usize, value: u64, durable: bool) {
+    pub(crate) fn write(&mut self, sector: usize, value: u64, durable: bool) {
         self.live[sector] = value;
         self.dirty[sector] = !durable;
         if durable {
@@ -35,14 +35,14 @@ impl Store {
         }
         self.survivors[sector].push(value);
     }
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         for sector in 0..self.live.len() {
             if std::mem::take(&mut self.dirty[sector]) {
                 self.survivors[sector] = vec![self.live[sector]];
             }
         }
     }
-    pub(super) fn fail_to_flush(&mut self, rng: &mut Rng) {
+    pub(crate) fn fail_to_flush(&mut self, rng: &mut Rng) {
         self.failed = true;
         for (dirty, survivors) in self.dirty.iter_mut().zip(&mut self.survivors) {
             if std::mem::take(dirty) {
@@ -50,7 +50,7 @@ impl Store {
             }
         }
     }
-    pub(super) fn lose_power(&mut self, rng: &mut Rng) {
+    pub(crate) fn lose_power(&mut self, rng: &mut Rng) {
         for (survivors, live) in self.survivors.iter_mut().zip(&mut self.live) {
             *live = survivors[rng.below(survivors.len() as u64) as usize];
             *survivors = vec![*live];

@@ -1,0 +1,144 @@
+//! Flash caches: a flash device in front of a backing device.
+
+use esker_core::registry::{Choice, ParameterSource};
+use esker_core::{Bytes, Hint, Ratio};
+use esker_results::{FlashCacheReport, Reporting};
+use esker_tier::{CacheRole, FlashCacheCounts, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::engine::EngineDevice;
+use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
+
+/// The `cache` kind.
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "cache",
+    summary: "A flash device that caches lines of a backing device of any kind",
+    source: "Xia, chapters 1 and 2",
+    parameters: ParameterSource::Schema(schema_of::<CacheSettings>),
+    capabilities: &[],
+    build: DeviceReader {
+        presets: || &[],
+        read: |table| read_settings::<CacheSettings>(table),
+        example: "[device.flash]\nkind = \"constant\"\nservice_time = \"100us\"\ncapacity = \"8MiB\"\n\n\
+                  [device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\ncapacity = \"256MiB\"\n\n\
+                  [device.example]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\nline = \"4KiB\"\n\
+                  policy = \"lru\"\nrole = \"unified\"\nwrite = \"write-back\"\n",
+    },
+};
+
+/// Settings of a flash cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheSettings {
+    /// The device that holds cached lines.
+    pub flash: String,
+    /// The device that holds the volume.
+    pub backing: String,
+    /// Bytes of a line, which is cached as a whole: whole sectors.
+    #[serde(default = "default_line")]
+    pub line: Bytes,
+    /// The replacement policy: a name, or a table with its parameters.
+    #[serde(default = "default_policy")]
+    pub policy: Choice,
+    /// Which requests bring a line into the cache.
+    #[serde(default)]
+    pub role: CacheRole,
+    /// What happens to writes.
+    #[serde(default)]
+    pub write: WriteHandling,
+    /// While no request of the host is under way, dirty lines are copied back until no larger share of the flash is
+    /// dirty. Assumed.
+    #[serde(default = "default_low")]
+    pub dirty_low: Ratio,
+    /// From this share of dirty lines on, they are copied back whatever the host does. Assumed.
+    #[serde(default = "default_high")]
+    pub dirty_high: Ratio,
+    /// Most requests under way (default: the sum of the children's).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
+}
+
+const fn default_line() -> Bytes {
+    Bytes::kib(4)
+}
+
+fn default_policy() -> Choice {
+    Choice::named("lru")
+}
+
+const fn default_low() -> Ratio {
+    Ratio::percent(40)
+}
+
+const fn default_high() -> Ratio {
+    Ratio::percent(60)
+}
+
+impl DeviceSettings for CacheSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
+    fn children(&self) -> Vec<ChildName> {
+        let child =
+            |key: &str, device: &String| ChildName { key: key.to_string(), device: device.clone(), count: None };
+        vec![child("flash", &self.flash), child("backing", &self.backing)]
+    }
+
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
+        if self.queue_depth == Some(0) {
+            return Err(DeviceFault::new("`queue_depth` is 0; a cache takes at least one request").at(["queue_depth"]));
+        }
+        let capacity = |child: usize| instance.children[child].device.capacity();
+        let settings = FlashCacheSettings {
+            line: self.line,
+            flash: capacity(0),
+            backing: capacity(1),
+            policy: self.policy.clone(),
+            role: self.role,
+            write: self.write,
+            dirty_low: self.dirty_low,
+            dirty_high: self.dirty_high,
+            seed: instance.seed,
+        };
+        let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;
+        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
+    }
+}
+
+fn fault_of(error: &FlashCacheError) -> DeviceFault {
+    DeviceFault::new(error.to_string()).at(error.keys().iter().copied()).with_hint(error.hint())
+}
+
+/// What a cache did since `before`.
+pub(super) fn report_since(before: &FlashCacheCounts, now: &FlashCacheCounts) -> FlashCacheReport {
+    let (read_hits, read_misses) = (now.read_hits - before.read_hits, now.read_misses - before.read_misses);
+    let hits = read_hits + now.write_hits - before.write_hits;
+    let misses = read_misses + now.write_misses - before.write_misses;
+    let ratio = |hits: u64, misses: u64| hits as f64 / (hits + misses).max(1) as f64;
+    FlashCacheReport {
+        hits,
+        misses,
+        hit_ratio: ratio(hits, misses),
+        read_hits,
+        read_misses,
+        read_hit_ratio: ratio(read_hits, read_misses),
+        evictions: now.evictions - before.evictions,
+        dirty_evictions: now.dirty_evictions - before.dirty_evictions,
+        revived: now.revived - before.revived,
+        cleaned: now.cleaned - before.cleaned,
+        without_slot: now.without_slot - before.without_slot,
+        flash_errors: now.flash_errors - before.flash_errors,
+        lost: now.lost - before.lost,
+        filled_bytes: now.filled_bytes - before.filled_bytes,
+        flash_written_bytes: now.flash_written_bytes - before.flash_written_bytes,
+        copied_back_bytes: now.copied_back_bytes - before.copied_back_bytes,
+        held_lines: now.held,
+        dirty_lines: now.dirty,
+    }
+}

@@ -1,0 +1,97 @@
+//! Flash caches over devices whose times are known.
+
+use esker_results::{FlashCacheReport, RunResults};
+use esker_sim::{Experiment, RunOptions, run};
+
+/// 4 KiB requests, one at a time, on 5 ms a request with 100 µs of flash before it. `requests` and `cache` are more keys
+/// of the requests and of the cache.
+fn results(requests: &str, cache: &str) -> RunResults {
+    let text = format!(
+        "[workload]\n\
+         queue_depth = 1\n\
+         synthetic = {{ {requests} }}\n\
+         [device.flash]\n\
+         kind = \"constant\"\n\
+         service_time = \"100us\"\n\
+         capacity = \"8MiB\"\n\
+         [device.disk]\n\
+         kind = \"constant\"\n\
+         service_time = \"5ms\"\n\
+         capacity = \"64MiB\"\n\
+         [device.volume]\n\
+         kind = \"cache\"\n\
+         flash = \"flash\"\n\
+         backing = \"disk\"\n\
+         {cache}\n\
+         [run]\n\
+         target = \"volume\"\n\
+         warm_up_requests = 20000\n"
+    );
+    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+}
+
+fn cache(results: &RunResults) -> FlashCacheReport {
+    results.devices["volume"].flash_cache.unwrap()
+}
+
+/// What fits is read from the flash after a while, and from nowhere else.
+#[test]
+fn hits_take_as_long_as_the_flash() {
+    let all = results("requests = 30000, read_fraction = 1.0, footprint = \"4MiB\"", "");
+    assert_eq!((cache(&all).hits, cache(&all).misses, cache(&all).held_lines), (10_000, 0, 1024));
+    assert!((all.requests.all.response_time.mean_us - 100.0).abs() < 0.01, "{:?}", all.requests.all.response_time);
+    assert!((all.devices["volume"].children["flash"].share - 1.0).abs() < f64::EPSILON);
+}
+
+/// A miss takes as long as the backing device: the line goes to the flash after the answer. Of a footprint eight times
+/// as large as the flash, an eighth hits at most.
+#[test]
+fn misses_take_as_long_as_the_backing_device() {
+    let all = results("requests = 30000, read_fraction = 1.0", "");
+    let ratio = cache(&all).hit_ratio;
+    assert!((0.105..0.130).contains(&ratio), "{ratio}");
+    let mean = ratio * 100.0 + (1.0 - ratio) * 5000.0;
+    // The next request may find the flash at work on the line before it.
+    let found = all.requests.all.response_time.mean_us;
+    assert!((found / mean - 1.0).abs() < 0.01, "{found} instead of {mean}");
+    assert_eq!(cache(&all).filled_bytes, cache(&all).misses * 4096);
+}
+
+#[test]
+fn writes_take_as_long_as_the_devices_that_they_wait_for() {
+    let write_us = |cache: &str| {
+        let all = results("requests = 30000, read_fraction = 0.0, footprint = \"4MiB\"", cache);
+        all.requests.write.response_time.mean_us
+    };
+    let back = write_us("write = \"write-back\"\ndirty_low = \"100%\"\ndirty_high = \"100%\"");
+    assert!((back - 100.0).abs() < 0.01, "{back}");
+    let through = write_us("write = \"write-through\"");
+    // Once for 128 lines, the cache has the backing device flush, so that they can be recorded as clean.
+    assert!((through - 5000.0 * (1.0 + 1.0 / 128.0)).abs() < 1.0, "{through}");
+    let around = write_us("write = \"write-around\"\nrole = \"read\"");
+    assert!((around - 5000.0).abs() < 0.01, "{around}");
+}
+
+/// More dirty data than the flash holds go back to the disk: as many lines as come in.
+#[test]
+fn a_write_cache_that_is_too_small_copies_back_what_comes_in() {
+    let all = results("requests = 60000, read_fraction = 0.0", "write = \"write-back\"\nrole = \"write\"");
+    let cache = cache(&all);
+    let copied = cache.copied_back_bytes / 4096;
+    assert!(copied + cache.without_slot + cache.hits + 100 > 40_000, "{cache:?}");
+    assert!(cache.dirty_lines <= 2048 && cache.hit_ratio < 0.13, "{cache:?}");
+}
+
+#[test]
+fn contradictions_are_shown_where_they_stand() {
+    let text = "[workload]\nsynthetic = { requests = 1 }\n[device.flash]\nkind = \"constant\"\nservice_time = \"1us\"\n\
+                capacity = \"1MiB\"\n[device.volume]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\n\
+                policy = \"lru\"\nrole = \"read\"\nwrite = \"write-back\"\n[device.disk]\nkind = \"constant\"\n\
+                service_time = \"1us\"\ncapacity = \"1MiB\"\n[run]\ntarget = \"volume\"\n";
+    let error = |text: &str| Experiment::from_str(text, "x.toml").unwrap().assemble().err().unwrap();
+    let contradiction = error(text);
+    assert_eq!(contradiction.key, "device.volume.write");
+    assert!(contradiction.to_string().contains("contradict each other"), "{contradiction}");
+    let unknown = error(&text.replace("\"lru\"", "\"lrv\"").replace("\"read\"", "\"unified\""));
+    assert_eq!(unknown.key, "device.volume.policy");
+}

@@ -1,0 +1,183 @@
+//! Requests to devices. Neighbours that are sent together are joined.
+
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag};
+
+use super::part::Part;
+use super::requests::Group;
+use super::{BACKING, FLASH, FlashCacheEngine};
+use crate::engine::{CacheStep, DataRef, Effect, IoId};
+use crate::extent::DeviceIndex;
+
+/// A request to a device under way.
+#[derive(Debug)]
+pub(super) enum Io {
+    Parts { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
+    Flush { device: DeviceIndex },
+}
+
+/// A request to a device that is about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outgoing {
+    part: Tag,
+    host: Option<Tag>,
+    device: DeviceIndex,
+    request: Request,
+    data: DataRef,
+}
+
+impl Outgoing {
+    /// Appends `next` if it goes on where this one ends.
+    fn join(&mut self, next: &Self) -> bool {
+        let length = self.request.length;
+        let goes_on = match (self.data, next.data) {
+            (DataRef::None, DataRef::None) => true,
+            (DataRef::Host { tag, offset }, DataRef::Host { tag: other, offset: at }) => {
+                tag == other && offset + length == at
+            }
+            (DataRef::Cached { slot, at }, DataRef::Cached { slot: other, at: there }) => {
+                slot == other && at + length == there
+            }
+            _ => false,
+        };
+        let start = next.request.start;
+        let like = Request { start, length: next.request.length, ..self.request };
+        let joins = goes_on
+            && (self.device, self.host, like) == (next.device, next.host, next.request)
+            && self.request.end_byte() == start.byte_offset();
+        if joins {
+            self.request.length = length + next.request.length;
+        }
+        joins
+    }
+}
+
+impl FlashCacheEngine {
+    /// Sends a request for the bytes `from` to `from + length` of the part's line on the backing device, or of `slot`.
+    pub(super) fn send(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind, range: (u64, u64), data: DataRef) {
+        let part = *self.part(tag);
+        self.part(tag).open += 1;
+        let device = if slot.is_some() { FLASH } else { BACKING };
+        if kind != RequestKind::Read && self.health.has_failed(device) {
+            return self.refused.push_back((tag, device));
+        }
+        let (from, length) = range;
+        let start = Lba::containing(u64::from(slot.unwrap_or(part.line)) * self.line + from);
+        let request = Request { kind, start, length: Bytes(length), priority: part.priority, stream: part.stream };
+        if device == FLASH && kind.is_write() {
+            self.counts.flash_written_bytes += length;
+        }
+        self.outgoing.push(Outgoing { part: tag, host: part.host, device, request, data });
+    }
+
+    /// Sends the host's own request to the backing device, or to `slot`.
+    pub(super) fn send_host(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
+        let part = *self.part(tag);
+        let host = part.host.expect("it is the host's");
+        let data = match kind.has_data() {
+            true => DataRef::Host { tag: host, offset: Bytes(part.offset) },
+            false => DataRef::None,
+        };
+        self.send(tag, slot, kind, (part.from, part.length), data);
+    }
+
+    /// Sends a request for the whole line, from or to its buffer.
+    pub(super) fn send_line(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
+        let (buffer, at) = self.part(tag).buffer.expect("it has a buffer");
+        self.send(tag, slot, kind, (0, self.line), DataRef::Cached { slot: buffer, at: Bytes(at) });
+    }
+
+    /// Gives the part a buffer for its line.
+    pub(super) fn take_buffer(&mut self, tag: Tag) {
+        let part = *self.part(tag);
+        let line = self.line;
+        let group = self.group.as_mut().filter(|group| {
+            let lines = group.first..group.first + group.lines;
+            part.host == Some(group.host) && lines.contains(&part.line)
+        });
+        let clear = |slot, lines: u32| Effect::Cache(CacheStep::Clear { slot, length: Bytes(u64::from(lines) * line) });
+        let buffer = match group {
+            Some(Group { first, lines, buffer, .. }) => {
+                let number = *buffer.get_or_insert_with(|| {
+                    let number = self.buffers.take();
+                    self.effects.push(clear(number, *lines));
+                    number
+                });
+                self.buffers.share(number);
+                (number, u64::from(part.line - *first) * line)
+            }
+            None => {
+                let number = self.buffers.take();
+                self.effects.push(clear(number, 1));
+                (number, 0)
+            }
+        };
+        self.part(tag).buffer = Some(buffer);
+    }
+
+    /// No more parts join the buffer of the request that was begun last.
+    pub(super) fn end_group(&mut self) {
+        if let Some(Group { buffer: Some(buffer), .. }) = self.group.take() {
+            self.buffers.release(buffer);
+        }
+    }
+
+    /// Moves the host's data between its buffer and that of the line.
+    pub(super) fn copy_host(&mut self, part: &Part, serves: bool) {
+        let (Some((slot, at)), Some(tag)) = (part.buffer, part.host) else { return };
+        let (at, offset, length) = (Bytes(at + part.from), Bytes(part.offset), Bytes(part.length));
+        self.effects.push(Effect::Cache(match serves {
+            true => CacheStep::Serve { slot, at, tag, offset, length },
+            false => CacheStep::Keep { slot, at, tag, offset, length },
+        }));
+    }
+
+    pub(super) fn send_outgoing(&mut self) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        outgoing.sort_by_key(|outgoing| outgoing.device);
+        let mut rest = outgoing.drain(..).peekable();
+        while let Some(mut next) = rest.next() {
+            let mut others = Vec::new();
+            while let Some(joined) = rest.next_if(|other| next.join(other)) {
+                others.push(joined.part);
+            }
+            let Outgoing { part: first, host, device, request, data } = next;
+            let io = IoId(self.ios.insert(Io::Parts { device, kind: request.kind, first, others }));
+            self.effects.push(Effect::Io { io, host, device, request, data });
+        }
+        drop(rest);
+        self.outgoing = outgoing;
+    }
+
+    pub(super) fn io_ended(&mut self, io: IoId, result: Result<(), DeviceError>) {
+        match self.ios.remove(io.0) {
+            Io::Flush { device } => {
+                let result = self.health.judge(device, RequestKind::Flush, result);
+                self.leave_failed_flash();
+                self.flush_ended(device, io, result);
+            }
+            Io::Parts { device, kind, first, others } => {
+                let result = self.health.judge(device, kind, result);
+                if device == FLASH && kind != RequestKind::Read && result.is_err() {
+                    self.health.learn(FLASH, DeviceState::Failed);
+                }
+                self.leave_failed_flash();
+                for part in std::iter::once(first).chain(others) {
+                    // One that failed may have got there, too, and is not durable then.
+                    if kind != RequestKind::Read && !kind.is_fua() {
+                        self.durability.written(device);
+                    }
+                    self.part_io_ended(part, device, result);
+                }
+            }
+        }
+    }
+
+    pub(super) fn part_io_ended(&mut self, tag: Tag, device: DeviceIndex, result: Result<(), DeviceError>) {
+        let part = self.part(tag);
+        part.errors[usize::from(device.0)] = result.err();
+        part.open -= 1;
+        if part.open == 0 {
+            self.step_ended(tag);
+        }
+    }
+}

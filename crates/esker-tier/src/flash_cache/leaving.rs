@@ -1,0 +1,178 @@
+//! Lines that leave the cache, and dirty ones that are copied back.
+
+use esker_cache::ObjectId;
+use esker_core::{Bytes, DeviceError, RequestKind, Tag};
+
+use super::part::{Part, Step, Task};
+use super::slots::Recorded;
+use super::{BACKING, FLASH, FlashCacheEngine, settings};
+use crate::engine::ReshapeError;
+
+/// Most lines that leave, and most that are cleaned, at a time. Assumed.
+const EVICTED_AT_ONCE: u32 = 32;
+const CLEANED_AT_ONCE: u32 = 4;
+
+impl FlashCacheEngine {
+    /// Begins one piece of the cache's own work. Returns false if there is none to do now.
+    pub(super) fn begin_background(&mut self) -> bool {
+        if self.evicting < EVICTED_AT_ONCE
+            && let Some(line) = self.to_evict.pop_front()
+        {
+            self.evicting += 1;
+            self.begin_part(Part::own(line, Task::Evict, self.line));
+            return true;
+        }
+        if let Some(line) = self.line_to_clean() {
+            self.cleaning += 1;
+            self.clean_next = line + 1;
+            self.begin_part(Part::own(line, Task::Clean, self.line));
+            return true;
+        }
+        self.harden_leaving();
+        self.sync_if_due();
+        false
+    }
+
+    /// Has slots become free before they are needed.
+    fn harden_leaving(&mut self) {
+        let scarce = self.slots.free() <= settings::reserve(self.slots.limit()) as usize / 2;
+        if scarce && self.slots.are_leaving() && !self.health.journal_failed() {
+            self.durability.harden(&mut self.effects);
+        }
+    }
+
+    /// The dirty line that the cleaner takes next, in the order of addresses.
+    fn line_to_clean(&mut self) -> Option<u32> {
+        let dirty = self.slots.dirty();
+        self.must_clean = dirty > self.dirty_high || (self.must_clean && dirty > self.dirty_low);
+        let wants = self.must_clean || (dirty > self.dirty_low && self.hosts.is_empty());
+        let can = self.cleaning < CLEANED_AT_ONCE && !self.flash_failed() && !self.health.has_failed(BACKING);
+        if !wants || !can || dirty <= self.dirty_low + self.cleaning {
+            return None;
+        }
+        self.slots.next_dirty(self.clean_next).filter(|&line| !self.locks.is_in_use(line))
+    }
+
+    pub(super) fn start_eviction(&mut self, tag: Tag) {
+        let line = self.part(tag).line;
+        if self.slots.of(line).is_none() || self.policy.holds(ObjectId(line)) {
+            return self.end_part(tag, Ok(()));
+        }
+        self.counts.evictions += 1;
+        if self.slots.is_dirty(line) {
+            self.counts.dirty_evictions += 1;
+            return self.copy_out(tag);
+        }
+        self.drop_line(line);
+        self.end_part(tag, Ok(()));
+    }
+
+    pub(super) fn start_cleaning(&mut self, tag: Tag) {
+        let line = self.part(tag).line;
+        if !self.slots.is_dirty(line) {
+            return self.end_part(tag, Ok(()));
+        }
+        self.copy_out(tag);
+    }
+
+    /// Reads a dirty line from the flash. After a failure that is not tried: the flash may answer with old data.
+    fn copy_out(&mut self, tag: Tag) {
+        let line = self.part(tag).line;
+        if self.flash_failed() || self.health.has_failed(BACKING) {
+            return self.end_part(tag, Ok(()));
+        }
+        self.take_buffer(tag);
+        self.part(tag).step = Step::CopyOut;
+        self.send_line(tag, self.slots.of(line), RequestKind::Read);
+    }
+
+    pub(super) fn copied_out(&mut self, tag: Tag, error: Option<DeviceError>) {
+        let line = self.part(tag).line;
+        if error.is_some() {
+            self.slots.lose(line);
+            self.counts.lost += 1;
+            return self.end_part(tag, Ok(()));
+        }
+        self.part(tag).step = Step::CopyBack;
+        #[cfg(test)]
+        let fua = self.fault != Some(super::Fault::ForgetsDirty);
+        #[cfg(not(test))]
+        let fua = true;
+        self.send_line(tag, None, RequestKind::Write { fua });
+    }
+
+    /// The data of a dirty line are durable on the backing device, or the copy has failed and the line stays.
+    pub(super) fn copied_back(&mut self, tag: Tag, error: Option<DeviceError>) {
+        let part = *self.part(tag);
+        // A flash that has failed meanwhile may have given old data.
+        if error.is_some() || self.flash_failed() {
+            return self.end_part(tag, Ok(()));
+        }
+        self.counts.copied_back_bytes += self.line;
+        self.slots.set_dirty(part.line, false);
+        if part.task == Task::Evict && !self.policy.holds(ObjectId(part.line)) {
+            self.drop_line(part.line);
+        } else {
+            self.counts.cleaned += 1;
+            self.durability.record_after_flush_of(FLASH, self.slots.state(part.line));
+        }
+        self.end_part(tag, Ok(()));
+    }
+
+    /// Takes a clean line out of the cache. Its slot is used again once the record of that is durable.
+    pub(super) fn drop_line(&mut self, line: u32) {
+        self.policy.remove(ObjectId(line));
+        let record = match self.slots.recorded(line) {
+            Recorded::No => None,
+            // A journal that has failed keeps its last word: the slot is never used again.
+            _ if self.health.journal_failed() => Some(self.durability.issued()),
+            _ => Some(self.record_left(line)),
+        };
+        #[cfg(test)]
+        let record = record.filter(|_| self.fault != Some(super::Fault::HurriesSlots));
+        self.slots.unmap(line, record);
+    }
+
+    /// All clean lines leave a flash that has failed, but those that a part works on: they leave at its end.
+    pub(super) fn leave_failed_flash(&mut self) {
+        if !self.flash_failed() || std::mem::replace(&mut self.flash_left, true) {
+            return;
+        }
+        let clean: Vec<u32> = self.slots.held().filter(|(.., dirty)| !dirty).map(|(line, ..)| line).collect();
+        for line in clean {
+            if !self.locks.is_held_alone(line) {
+                self.drop_line(line);
+            }
+        }
+    }
+
+    /// Uses only the first `capacity` bytes of the flash. Lines that lie beyond leave, and those that the policy
+    /// chooses.
+    pub(super) fn shrink(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
+        let slots = u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX);
+        if slots < 2 {
+            return Err(ReshapeError::Limit(format!(
+                "a cache needs two lines of {}, more than {capacity}",
+                Bytes(self.line)
+            )));
+        }
+        if slots > self.slots.limit() {
+            return Err(ReshapeError::Limit("a cache that has shrunk does not grow again".to_string()));
+        }
+        let low = u64::from(self.dirty_low) * u64::from(slots) / u64::from(self.slots.limit());
+        let high = u64::from(self.dirty_high) * u64::from(slots) / u64::from(self.slots.limit());
+        (self.dirty_low, self.dirty_high) = (low as u32, high as u32);
+        for line in self.slots.shrink(slots) {
+            self.policy.remove(ObjectId(line));
+            self.to_evict.push_back(line);
+        }
+        let room = slots - settings::reserve(slots);
+        self.policy.set_capacity(room);
+        while self.policy.len() > room
+            && let Some(object) = self.policy.evict()
+        {
+            self.to_evict.push_back(object.0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,380 @@
+//! A flash cache: flash (device 0) in front of any backing device (device 1), which has the volume's size.
+//!
+//! - **Lines** are cached as a whole. A line's number is its id for the replacement policy.
+//! - **One part at a time** changes a line: requests are split at lines, each part takes its line's lock, and those
+//!   that wait are served in their order. Reads of what is held share a lock.
+//! - **Records** say which line is in which slot, and whether it is dirty: whether the flash alone has its data. They
+//!   are issued once those data are durable, for clean lines on both devices. Lines without a durable record are
+//!   forgotten when the power is lost.
+//! - **A recorded clean line** is changed in place only after a durable record that says so: that it is dirty
+//!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
+//!   data first, and then, once the line has left, the old ones again.
+//! - **A slot** is used again once the record that its line has left is durable.
+//! - **Dirty lines** leave after their data are durable on the backing device.
+//! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
+//!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
+
+mod buffers;
+mod flushing;
+mod io;
+mod leaving;
+mod locks;
+mod part;
+mod reading;
+mod requests;
+mod restore;
+mod settings;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+use std::collections::VecDeque;
+
+use esker_cache::{Access, AccessKind, NEVER, ObjectId, Replacement};
+use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Tag, TagMap, TagSlab};
+
+use crate::engine::{
+    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, MapRecord, RecordNumber, Reshape,
+    ReshapeError,
+};
+use crate::extent::DeviceIndex;
+use buffers::Buffers;
+use io::{Io, Outgoing};
+use locks::Locks;
+use part::{Part, Step, Task};
+use requests::{Group, Progress};
+pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, WriteHandling};
+use slots::{Slots, State};
+
+/// The flash.
+const FLASH: DeviceIndex = DeviceIndex(0);
+
+/// The backing device.
+const BACKING: DeviceIndex = DeviceIndex(1);
+
+/// Flash in front of a backing device.
+#[derive(Debug)]
+pub struct FlashCacheEngine {
+    line: u64,
+    role: CacheRole,
+    write: WriteHandling,
+    /// Numbers of dirty lines between which the cleaner works.
+    dirty_low: u32,
+    dirty_high: u32,
+    policy: Box<dyn Replacement>,
+    slots: Slots,
+    locks: Locks,
+    parts: TagSlab<Part>,
+    hosts: Hosts,
+    /// How far the host's requests have come.
+    progress: TagMap<Progress>,
+    /// The request whose parts are begun now, whose lines share a buffer.
+    group: Option<Group>,
+    buffers: Buffers,
+    ios: TagSlab<Io>,
+    /// Requests to devices, before neighbours are joined.
+    outgoing: Vec<Outgoing>,
+    /// Parts that hold their lock and have not begun.
+    ready: VecDeque<Tag>,
+    /// Writes that were not sent because their device has failed.
+    refused: VecDeque<(Tag, DeviceIndex)>,
+    /// Parts that wait for a record, in rising order.
+    announced: VecDeque<(RecordNumber, Tag)>,
+    durability: Durability<State>,
+    health: Health,
+    /// Whether the clean lines have left a flash that has failed.
+    flash_left: bool,
+    /// Lines that are to leave.
+    to_evict: VecDeque<u32>,
+    /// Parts of the cache's own that are under way.
+    evicting: u32,
+    cleaning: u32,
+    /// Whether the cleaner is on its way from the high mark to the low one.
+    must_clean: bool,
+    clean_next: u32,
+    /// Clean lines that have not been recorded since the last flush of the cache's own.
+    unrecorded: u32,
+    /// Whether a flush of the cache's own is under way.
+    syncing: bool,
+    effects: Vec<Effect>,
+    counts: FlashCacheCounts,
+    /// A fault for tests.
+    #[cfg(test)]
+    fault: Option<Fault>,
+}
+
+/// Ways in which a cache can be made faulty, so that the properties have to find it.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// A slot is used again before the record that its line has left is durable.
+    HurriesSlots,
+    /// A flush is answered before its records are durable.
+    AnswersEarly,
+    /// A line stays when a write goes around.
+    KeepsStale,
+    /// A dirty line leaves before its data are durable on the backing device.
+    ForgetsDirty,
+    /// A recorded clean line is changed before the record of that is durable.
+    ChangesUnannounced,
+    /// A clean line is recorded although the backing device may still lose its data.
+    TrustsBacking,
+    /// A clean line is recorded as it was before its last change.
+    OverlooksChanges,
+}
+
+impl FlashCacheEngine {
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// If the settings contradict each other.
+    pub fn new(settings: &FlashCacheSettings) -> Result<Self, FlashCacheError> {
+        Self::empty(settings, RecordNumber(0))
+    }
+
+    fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
+        let (lines, slots) = settings.sizes()?;
+        Ok(Self {
+            line: settings.line.0,
+            role: settings.role,
+            write: settings.write,
+            dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
+            dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
+            policy: settings.build_policy(slots - settings::reserve(slots), lines)?,
+            slots: Slots::new(lines, slots),
+            locks: Locks::default(),
+            parts: TagSlab::default(),
+            hosts: Hosts::default(),
+            progress: TagMap::default(),
+            group: None,
+            buffers: Buffers::default(),
+            ios: TagSlab::default(),
+            outgoing: Vec::new(),
+            ready: VecDeque::new(),
+            refused: VecDeque::new(),
+            announced: VecDeque::new(),
+            durability: Durability::new(2, through),
+            health: Health::new(2),
+            flash_left: false,
+            to_evict: VecDeque::new(),
+            evicting: 0,
+            cleaning: 0,
+            must_clean: false,
+            clean_next: 0,
+            unrecorded: 0,
+            syncing: false,
+            effects: Vec::new(),
+            counts: FlashCacheCounts::default(),
+            #[cfg(test)]
+            fault: None,
+        })
+    }
+
+    /// Whether the flash takes nothing more.
+    fn flash_failed(&self) -> bool {
+        self.health.has_failed(FLASH)
+    }
+
+    fn part(&mut self, tag: Tag) -> &mut Part {
+        self.parts.get_mut(tag)
+    }
+
+    /// Begins a part that holds its lock. Before the backing device is changed, it has to be durable that the line has
+    /// left a slot: else a restart could find older data there and take them for clean.
+    fn start(&mut self, tag: Tag) {
+        let part = *self.part(tag);
+        if part.task != Task::Read
+            && let Some(record) = self.slots.leaves_with(part.line)
+        {
+            if self.health.journal_failed() {
+                return self.end_part(tag, Err(DeviceError::Failed));
+            }
+            self.announced.push_back((self.durability.issued().max(record), tag));
+            return self.durability.harden(&mut self.effects);
+        }
+        self.start_task(tag);
+    }
+
+    fn start_task(&mut self, tag: Tag) {
+        match self.part(tag).task {
+            Task::Read => self.start_read(tag),
+            Task::Write(_) => self.start_write(tag),
+            Task::Evict => self.start_eviction(tag),
+            Task::Clean => self.start_cleaning(tag),
+        }
+    }
+
+    /// A step of a part has ended, with the errors that the part has noted.
+    fn step_ended(&mut self, tag: Tag) {
+        let part = self.part(tag);
+        let errors = std::mem::take(&mut part.errors);
+        match part.step {
+            Step::ReadFlash => self.read_from_flash(tag, errors[0]),
+            Step::ReadBacking => self.end_part(tag, errors[1].map_or(Ok(()), Err)),
+            Step::Fetch => self.fetched(tag, errors[1]),
+            Step::Fill => self.filled(tag, errors),
+            Step::Change => self.changed(tag, errors),
+            Step::Around => self.went_around(tag, errors[1]),
+            Step::CopyOut => self.copied_out(tag, errors[0]),
+            Step::CopyBack => self.copied_back(tag, errors[1]),
+            Step::Lock | Step::Announce | Step::Leave => unreachable!("these wait for no device"),
+        }
+    }
+
+    /// Ends a part: gives back its lock, its buffer and its slot.
+    fn end_part(&mut self, tag: Tag, result: Result<(), DeviceError>) {
+        self.answer(tag, result);
+        let part = self.parts.remove(tag);
+        assert!(part.open == 0, "it still waits for a device");
+        if let Some((buffer, _)) = part.buffer {
+            self.buffers.release(buffer);
+        }
+        if let Some(slot) = part.slot {
+            self.slots.put_back(slot);
+            self.policy.remove(ObjectId(part.line));
+        }
+        match part.task {
+            Task::Evict => self.evicting -= 1,
+            Task::Clean => self.cleaning -= 1,
+            Task::Read | Task::Write(_) => {}
+        }
+        if self.flash_failed() && !part.shared && self.slots.of(part.line).is_some() && !self.slots.is_dirty(part.line)
+        {
+            self.drop_line(part.line);
+        }
+        self.locks.leave(part.line, part.shared, &mut self.ready);
+    }
+
+    /// Tells the policy of an access to a line that is held. One that was about to leave stays.
+    fn touch(&mut self, part: &Part) {
+        let access = Self::access(part);
+        if !self.policy.hit(&access) && !self.slots.is_beyond(part.line) && !self.flash_failed() {
+            self.counts.revived += 1;
+            let left = self.policy.insert(&access);
+            self.to_evict.extend(left.map(|object| object.0));
+        }
+    }
+
+    /// Asks the policy for room for a line that is not held. Returns whether it has a slot now.
+    fn admit(&mut self, tag: Tag) -> bool {
+        let part = *self.part(tag);
+        if part.shared || self.flash_failed() || self.health.journal_failed() {
+            return false;
+        }
+        let access = Self::access(&part);
+        let is_held = self.policy.hit(&access);
+        assert!(!is_held, "the policy holds what has no slot");
+        if self.slots.free() == 0 {
+            self.counts.without_slot += 1;
+            return false;
+        }
+        let left = self.policy.insert(&access).map(|object| object.0);
+        if left == Some(part.line) {
+            return false;
+        }
+        self.to_evict.extend(left);
+        self.part(tag).slot = self.slots.take();
+        true
+    }
+
+    fn access(part: &Part) -> Access {
+        let kind = if part.task == Task::Read { AccessKind::Read } else { AccessKind::Write };
+        Access { object: ObjectId(part.line), bytes: part.length as u32, kind, next_use: NEVER }
+    }
+
+    /// Whether reads bring lines into the cache.
+    fn fills_reads(&self) -> bool {
+        self.role != CacheRole::Write
+    }
+
+    /// Does what inputs have made possible, until there is nothing more; then sends the requests to devices.
+    fn settle(&mut self) {
+        loop {
+            if let Some(tag) = self.ready.pop_front() {
+                self.start(tag);
+            } else if let Some((tag, device)) = self.refused.pop_front() {
+                self.part_io_ended(tag, device, Err(DeviceError::Failed));
+            } else if !self.begin_background() {
+                break;
+            }
+        }
+        self.end_group();
+        self.send_outgoing();
+    }
+}
+
+impl Engine for FlashCacheEngine {
+    fn capacity(&self) -> Bytes {
+        Bytes(u64::from(self.slots.lines()) * self.line)
+    }
+
+    fn on(&mut self, _: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.effects = std::mem::take(effects);
+        match input {
+            Input::Host { tag, request } => self.begin_host(tag, request),
+            Input::Done { io, at: _, result } => self.io_ended(io, result),
+            Input::Durable { through } => self.records_durable(through),
+            Input::JournalFailed => self.journal_failed(),
+            Input::Device { device, telemetry } => {
+                self.health.learn(device, telemetry.state);
+                self.leave_failed_flash();
+            }
+            // The cache sets no timer.
+            Input::Timer => {}
+        }
+        self.settle();
+        *effects = std::mem::take(&mut self.effects);
+    }
+
+    fn device_state(&self, device: DeviceIndex) -> DeviceState {
+        self.health.device(device)
+    }
+
+    fn state(&self) -> DeviceState {
+        self.health.worst()
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        self.recorded_lines()
+    }
+
+    fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
+        let Reshape::Shrink { device: FLASH, capacity } = reshape else { return Err(ReshapeError::Unsupported) };
+        self.effects = std::mem::take(effects);
+        let result = self.shrink(capacity);
+        self.settle();
+        *effects = std::mem::take(&mut self.effects);
+        result
+    }
+
+    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
+        let held = self.slots.held().count() as u64;
+        let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
+        Some(FlashCacheCounts { held, dirty, ..self.counts })
+    }
+
+    fn check(&self) {
+        self.check_all();
+    }
+}
+
+impl FlashCacheEngine {
+    fn issue(&mut self, record: MapRecord) -> RecordNumber {
+        let number = self.durability.issue();
+        self.effects.push(Effect::Record { number, record });
+        number
+    }
+
+    fn check_all(&self) {
+        self.slots.check();
+        self.durability.check();
+        let at_rest = self.parts.is_empty();
+        assert!(!at_rest || (self.locks.is_empty() && self.buffers.is_empty()), "an idle cache works on a line");
+        assert!(self.announced.iter().is_sorted_by_key(|(record, _)| *record));
+        if at_rest {
+            let held = self.slots.held().filter(|(line, ..)| self.policy.holds(ObjectId(*line))).count();
+            assert_eq!(held, self.policy.len() as usize, "the policy holds what has no slot");
+        }
+    }
+}

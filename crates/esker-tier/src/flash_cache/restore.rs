@@ -1,0 +1,86 @@
+//! Checkpoints, and the cache that is restored from its records.
+
+use esker_cache::{Access, AccessKind, NEVER, ObjectId};
+
+use super::slots::Recorded;
+use super::{FlashCacheEngine, FlashCacheError, FlashCacheSettings};
+use crate::engine::{CachedLine, Checkpoint, MapRecord};
+use crate::extent::{LogicalExtent, PhysicalExtent};
+
+impl FlashCacheEngine {
+    /// The cache as its records have it. It serves what it served, in another order of use: that is not recorded.
+    ///
+    /// # Errors
+    /// If the settings contradict each other, or the records contradict the settings or each other.
+    pub fn restore(
+        settings: &FlashCacheSettings,
+        checkpoint: &Checkpoint,
+        records: &mut dyn Iterator<Item = MapRecord>,
+    ) -> Result<Self, FlashCacheError> {
+        if !checkpoint.extents.is_empty() {
+            return Err(FlashCacheError::Placement);
+        }
+        let mut engine = Self::empty(settings, checkpoint.through)?;
+        let mut through = checkpoint.through;
+        for &CachedLine { line, slot, dirty } in &checkpoint.cached {
+            engine.apply(MapRecord::Cached { line, slot, dirty })?;
+        }
+        for record in records {
+            engine.apply(record)?;
+            through.0 += 1;
+        }
+        engine.slots.restored();
+        engine.durability = crate::engine::Durability::new(2, through);
+        let mut held: Vec<u32> = engine.slots.held().map(|(line, ..)| line).collect();
+        held.sort_unstable();
+        for line in held {
+            let bytes = engine.line as u32;
+            let access = Access { object: ObjectId(line), bytes, kind: AccessKind::Read, next_use: NEVER };
+            engine.policy.hit(&access);
+            let left = engine.policy.insert(&access);
+            engine.to_evict.extend(left.map(|object| object.0));
+        }
+        Ok(engine)
+    }
+
+    fn apply(&mut self, record: MapRecord) -> Result<(), FlashCacheError> {
+        let LogicalExtent(line) = record.extent();
+        if line >= self.slots.lines() {
+            return Err(FlashCacheError::NoLine(line));
+        }
+        match record {
+            MapRecord::Cached { slot: PhysicalExtent(slot), dirty, .. } => {
+                if slot >= self.slots.limit() {
+                    return Err(FlashCacheError::NoSlot(slot));
+                }
+                if self.slots.of(line) == Some(slot) {
+                    self.slots.set_dirty(line, dirty);
+                    self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
+                } else if !self.slots.restore(line, slot, dirty) {
+                    return Err(FlashCacheError::Twice { line, slot });
+                }
+            }
+            MapRecord::Uncached { .. } => {
+                if self.slots.of(line).is_some() {
+                    self.slots.unmap(line, None);
+                }
+            }
+            _ => return Err(FlashCacheError::Placement),
+        }
+        Ok(())
+    }
+
+    /// The lines as far as their records have been issued, in one piece.
+    pub(super) fn recorded_lines(&self) -> Checkpoint {
+        let recorded = self.slots.held().filter(|(_, _, recorded, _)| *recorded != Recorded::No);
+        let mut cached: Vec<CachedLine> = recorded
+            .map(|(line, slot, recorded, _)| CachedLine {
+                line: LogicalExtent(line),
+                slot: PhysicalExtent(slot),
+                dirty: recorded == Recorded::Dirty,
+            })
+            .collect();
+        cached.sort_unstable_by_key(|cached| cached.line);
+        Checkpoint { through: self.durability.issued(), cached, ..Checkpoint::default() }
+    }
+}

@@ -1,0 +1,234 @@
+//! Settings of a flash cache.
+
+use esker_cache::{BuildError, REPLACEMENTS, Replacement, ReplacementCapability, Shape};
+use esker_core::registry::{self, Choice};
+use esker_core::{Bytes, Hint, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Which requests bring a line into the cache. Lines that are there serve reads in every role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheRole {
+    /// Reads alone.
+    Read,
+    /// Writes alone.
+    Write,
+    /// Reads and writes.
+    #[default]
+    Unified,
+}
+
+/// What happens to a write of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteHandling {
+    /// It goes to the flash and to the backing device, and has ended when both have ended.
+    #[default]
+    WriteThrough,
+    /// It goes to the flash. The line is dirty until it is copied back.
+    WriteBack,
+    /// It goes to the backing device, and the line leaves the cache.
+    WriteAround,
+}
+
+/// The settings of a flash cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlashCacheSettings {
+    /// Bytes of a line, which is cached as a whole: whole sectors.
+    pub line: Bytes,
+    /// Capacity of the flash (device 0).
+    pub flash: Bytes,
+    /// Capacity of the backing device (device 1). The volume has its whole lines.
+    pub backing: Bytes,
+    /// The replacement policy.
+    pub policy: Choice,
+    /// Which requests bring a line into the cache.
+    pub role: CacheRole,
+    /// What happens to writes.
+    pub write: WriteHandling,
+    /// The cleaner works until no larger share of the slots is dirty, while no request of the host is under way.
+    pub dirty_low: Ratio,
+    /// From this share of dirty slots on, the cleaner works whatever the host does.
+    pub dirty_high: Ratio,
+    /// Seed of what the policy draws at random.
+    pub seed: u64,
+}
+
+impl FlashCacheSettings {
+    /// The defaults, which are assumed: lines of 4 KiB, LRU, unified, write-through; cleaning from 60% to 40%.
+    pub fn new(flash: Bytes, backing: Bytes) -> Self {
+        Self {
+            line: Bytes::kib(4),
+            flash,
+            backing,
+            policy: Choice::named("lru"),
+            role: CacheRole::default(),
+            write: WriteHandling::default(),
+            dirty_low: Ratio::percent(40),
+            dirty_high: Ratio::percent(60),
+            seed: 0,
+        }
+    }
+
+    /// Number of lines of the volume, and of slots of the flash.
+    pub(super) fn sizes(&self) -> Result<(u32, u32), FlashCacheError> {
+        let line = self.line;
+        if line == Bytes::ZERO || !line.0.is_multiple_of(Bytes::SECTOR.0) || line > LINE_MAX {
+            return Err(FlashCacheError::Line(line));
+        }
+        let (lines, slots) = (self.backing.0 / line.0, self.flash.0 / line.0);
+        if lines == 0 {
+            return Err(FlashCacheError::Backing { line, backing: self.backing });
+        }
+        if slots < 2 {
+            return Err(FlashCacheError::Flash { line, flash: self.flash });
+        }
+        if lines.max(slots) > LINES_MAX {
+            return Err(FlashCacheError::Lines(lines.max(slots)));
+        }
+        let fits = match self.write {
+            WriteHandling::WriteAround => self.role == CacheRole::Read,
+            WriteHandling::WriteBack => self.role != CacheRole::Read,
+            WriteHandling::WriteThrough => true,
+        };
+        if !fits {
+            return Err(FlashCacheError::Combination { role: self.role, write: self.write });
+        }
+        if self.dirty_low > self.dirty_high || self.dirty_high > Ratio::ONE {
+            return Err(FlashCacheError::Marks { low: self.dirty_low, high: self.dirty_high });
+        }
+        Ok((lines as u32, slots as u32))
+    }
+
+    /// The policy, for `capacity` of `lines` lines.
+    pub(super) fn build_policy(&self, capacity: u32, lines: u32) -> Result<Box<dyn Replacement>, FlashCacheError> {
+        if let Ok(entry) = registry::find(REPLACEMENTS, "cache policy", &self.policy.kind)
+            && entry.capabilities.contains(&ReplacementCapability::Future)
+        {
+            return Err(FlashCacheError::Future(entry.name));
+        }
+        let shape = Shape { capacity, objects: lines, seed: self.seed };
+        Ok(esker_cache::build(&self.policy, &shape)?)
+    }
+}
+
+/// The largest line.
+const LINE_MAX: Bytes = Bytes::mib(1);
+
+/// The largest number of lines: they are numbered with 32 bits, and one number means none.
+const LINES_MAX: u64 = u32::MAX as u64;
+
+/// Slots beyond what the policy may hold, so that a line can enter while others leave: a thirty-second of them, one at
+/// least and 256 at most. Assumed.
+pub(super) fn reserve(slots: u32) -> u32 {
+    (slots / 32).clamp(1, 256)
+}
+
+/// Why a flash cache cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FlashCacheError {
+    /// The line is empty, too long, or not whole sectors.
+    #[error("`line` is {0}; it has to be whole sectors of 512B, {LINE_MAX} at most")]
+    Line(Bytes),
+    /// The backing device has no room for one line.
+    #[error("`line` is {line}, more than the {backing} of the backing device")]
+    Backing {
+        /// The line.
+        line: Bytes,
+        /// Capacity of the backing device.
+        backing: Bytes,
+    },
+    /// The flash has no room for two lines.
+    #[error("`flash` has {flash}, less than two lines of {line}")]
+    Flash {
+        /// The line.
+        line: Bytes,
+        /// Capacity of the flash.
+        flash: Bytes,
+    },
+    /// There are too many lines.
+    #[error("there would be {0} lines; a cache numbers {LINES_MAX} at most")]
+    Lines(u64),
+    /// The policy does not exist, or does not accept a parameter.
+    #[error(transparent)]
+    Policy(#[from] BuildError),
+    /// The policy needs to know the future.
+    #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
+    Future(&'static str),
+    /// Role and handling of writes contradict each other.
+    #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
+    Combination {
+        /// Which requests bring a line into the cache.
+        role: CacheRole,
+        /// What happens to writes.
+        write: WriteHandling,
+    },
+    /// The marks of the cleaner contradict each other.
+    #[error("`dirty_low` is {low} and `dirty_high` {high}; the first one must not be larger, and none more than 100%")]
+    Marks {
+        /// Where the cleaner ends.
+        low: Ratio,
+        /// From where on it works whatever the host does.
+        high: Ratio,
+    },
+    /// The map names a line past the end of the volume.
+    #[error("the map names line {0}, past the end of the volume")]
+    NoLine(u32),
+    /// The map names a slot past the end of the flash.
+    #[error("the map names slot {0}, past the end of the flash")]
+    NoSlot(u32),
+    /// The map gives one slot to two lines, or one line two slots.
+    #[error("the map gives slot {slot} to line {line}, but one of them is in use")]
+    Twice {
+        /// The line.
+        line: u32,
+        /// The slot.
+        slot: u32,
+    },
+    /// The map is that of another engine.
+    #[error("the map is one of extents, not that of a flash cache")]
+    Placement,
+}
+
+/// A choice as it is written in configurations.
+fn words(choice: &impl Serialize) -> String {
+    let value = serde_json::to_value(choice).ok();
+    value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
+}
+
+impl FlashCacheError {
+    /// The keys that it is about, as configurations call them.
+    pub fn keys(&self) -> &'static [&'static str] {
+        match self {
+            Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],
+            Self::Flash { .. } => &["flash"],
+            Self::Policy(_) | Self::Future(_) => &["policy"],
+            Self::Combination { .. } => &["write", "role"],
+            Self::Marks { .. } => &["dirty_low", "dirty_high"],
+            Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
+        }
+    }
+}
+
+impl Hint for FlashCacheError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Policy(error) => error.hint(),
+            Self::Future(_) => {
+                let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
+                let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));
+                Some(format!("choose one of {}", entries.map(|entry| entry.name).collect::<Vec<_>>().join(", ")))
+            }
+            Self::Combination { write: WriteHandling::WriteAround, .. } => {
+                Some("writes that go around are for `role = \"read\"`".to_string())
+            }
+            Self::Combination { .. } => {
+                Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
+            }
+            Self::Lines(_) => Some("make `line` larger".to_string()),
+            _ => None,
+        }
+    }
+}

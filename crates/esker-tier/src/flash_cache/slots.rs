@@ -1,0 +1,265 @@
+//! Which line is in which slot of the flash.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::engine::RecordNumber;
+
+/// What the journal has been told of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recorded {
+    No,
+    Clean,
+    Dirty,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// A slot of the flash.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// The line whose data it holds; [`NONE`] if it holds none.
+    line: u32,
+    pub(super) recorded: Recorded,
+    /// Whether the backing device may hold older data.
+    dirty: bool,
+    /// When it got its line, on the clock of changes.
+    mapped_at: u64,
+    /// When its data changed last.
+    changed_at: u64,
+}
+
+/// A state of a slot's data: what is durable of them was like this, or is newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) line: u32,
+    pub(super) at: u64,
+}
+
+/// All slots. Takes 4 bytes for a line of the volume, and 28 for a slot.
+#[derive(Debug)]
+pub(super) struct Slots {
+    lines: Vec<u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Records that a line has left, with the line and its slot, which is free once the record is durable.
+    leaving: VecDeque<(RecordNumber, u32, u32)>,
+    /// The last of those records, for each line.
+    left: BTreeMap<u32, RecordNumber>,
+    /// Slots from this one on are not used any more.
+    limit: u32,
+    /// Counts changes.
+    clock: u64,
+    /// Dirty lines, without those that cannot be read any more.
+    dirty: BTreeSet<u32>,
+    /// Dirty lines that cannot be read any more.
+    lost: BTreeSet<u32>,
+}
+
+impl Slots {
+    pub(super) fn new(lines: u32, slots: u32) -> Self {
+        let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
+        Self {
+            lines: vec![NONE; lines as usize],
+            slots: vec![empty; slots as usize],
+            free: (0..slots).rev().collect(),
+            leaving: VecDeque::new(),
+            left: BTreeMap::new(),
+            limit: slots,
+            clock: 0,
+            dirty: BTreeSet::new(),
+            lost: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn lines(&self) -> u32 {
+        self.lines.len() as u32
+    }
+
+    /// Number of slots in use.
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// The slot of `line`.
+    pub(super) fn of(&self, line: u32) -> Option<u32> {
+        Some(self.lines[line as usize]).filter(|&slot| slot != NONE)
+    }
+
+    pub(super) fn is_dirty(&self, line: u32) -> bool {
+        self.of(line).is_some_and(|slot| self.slots[slot as usize].dirty)
+    }
+
+    /// What the journal has been told of `line`.
+    pub(super) fn recorded(&self, line: u32) -> Recorded {
+        self.of(line).map_or(Recorded::No, |slot| self.slots[slot as usize].recorded)
+    }
+
+    pub(super) fn set_recorded(&mut self, line: u32, recorded: Recorded) {
+        let slot = self.lines[line as usize] as usize;
+        self.slots[slot].recorded = recorded;
+    }
+
+    /// Takes a free slot.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    /// Number of free slots.
+    pub(super) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Gives back a slot that was taken, or that a line has left.
+    pub(super) fn put_back(&mut self, slot: u32) {
+        if slot < self.limit {
+            self.free.push(slot);
+        }
+    }
+
+    /// `line` has its data in `slot`, which was taken.
+    pub(super) fn map(&mut self, line: u32, slot: u32, dirty: bool) {
+        self.clock += 1;
+        self.lines[line as usize] = slot;
+        self.slots[slot as usize] =
+            Slot { line, recorded: Recorded::No, dirty: false, mapped_at: self.clock, changed_at: self.clock };
+        self.set_dirty(line, dirty);
+    }
+
+    /// `line` has no slot any more. Its slot is free at once, or once `record` is durable.
+    pub(super) fn unmap(&mut self, line: u32, record: Option<RecordNumber>) {
+        let slot = std::mem::replace(&mut self.lines[line as usize], NONE);
+        self.slots[slot as usize].line = NONE;
+        self.dirty.remove(&line);
+        self.lost.remove(&line);
+        match record {
+            Some(record) => {
+                self.leaving.push_back((record, line, slot));
+                self.left.insert(line, record);
+            }
+            None => self.put_back(slot),
+        }
+    }
+
+    /// Records up to `through` are durable: slots become free.
+    pub(super) fn durable(&mut self, through: RecordNumber) {
+        while let Some((record, line, slot)) = self.leaving.pop_front_if(|(record, ..)| *record <= through) {
+            self.put_back(slot);
+            if self.left.get(&line) == Some(&record) {
+                self.left.remove(&line);
+            }
+        }
+    }
+
+    /// The record that `line` has left a slot, if it is not durable yet.
+    pub(super) fn leaves_with(&self, line: u32) -> Option<RecordNumber> {
+        self.left.get(&line).copied()
+    }
+
+    /// Whether slots wait for a record.
+    pub(super) fn are_leaving(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    pub(super) fn set_dirty(&mut self, line: u32, dirty: bool) {
+        let slot = self.lines[line as usize] as usize;
+        self.slots[slot].dirty = dirty;
+        if dirty {
+            self.dirty.insert(line);
+        } else {
+            self.dirty.remove(&line);
+        }
+        self.lost.remove(&line);
+    }
+
+    /// The dirty `line` cannot be read: the cleaner leaves it alone.
+    pub(super) fn lose(&mut self, line: u32) {
+        self.dirty.remove(&line);
+        self.lost.insert(line);
+    }
+
+    /// The data of `line` change.
+    pub(super) fn change(&mut self, line: u32) {
+        self.clock += 1;
+        let slot = self.lines[line as usize] as usize;
+        self.slots[slot].changed_at = self.clock;
+    }
+
+    /// The state of the data of `line` now.
+    pub(super) fn state(&self, line: u32) -> State {
+        State { line, at: self.slots[self.lines[line as usize] as usize].changed_at }
+    }
+
+    /// Whether `state` is one of the present data of its line, in the slot where they are. They may have changed.
+    pub(super) fn is_here(&self, state: State) -> bool {
+        self.of(state.line).is_some_and(|slot| self.slots[slot as usize].mapped_at <= state.at)
+    }
+
+    /// Whether the data of a line are still as they were in `state`.
+    pub(super) fn is_unchanged(&self, state: State) -> bool {
+        self.is_here(state) && self.state(state.line) == state
+    }
+
+    /// Number of dirty lines that can be copied back.
+    pub(super) fn dirty(&self) -> u32 {
+        self.dirty.len() as u32
+    }
+
+    /// Whether any line is dirty, lost ones included.
+    pub(super) fn any_dirty(&self) -> bool {
+        !self.dirty.is_empty() || !self.lost.is_empty()
+    }
+
+    /// The next dirty line from `line` on, in rounds.
+    pub(super) fn next_dirty(&self, line: u32) -> Option<u32> {
+        self.dirty.range(line..).next().or_else(|| self.dirty.first()).copied()
+    }
+
+    /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
+    pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
+        self.limit = limit;
+        self.free.retain(|&slot| slot < limit);
+        self.slots[limit as usize..].iter().map(|slot| slot.line).filter(|&line| line != NONE).collect()
+    }
+
+    /// Whether the slot of `line` is not to be used any more.
+    pub(super) fn is_beyond(&self, line: u32) -> bool {
+        self.of(line).is_some_and(|slot| slot >= self.limit)
+    }
+
+    /// The lines that are held, in no order: line, slot, what is recorded, whether it is dirty.
+    pub(super) fn held(&self) -> impl Iterator<Item = (u32, u32, Recorded, bool)> {
+        let slots = (0..).zip(&self.slots).filter(|(_, slot)| slot.line != NONE);
+        slots.map(|(number, slot)| (slot.line, number, slot.recorded, slot.dirty))
+    }
+
+    /// Takes `slot` for `line`, as a record says.
+    pub(super) fn restore(&mut self, line: u32, slot: u32, dirty: bool) -> bool {
+        let is_free = self.slots[slot as usize].line == NONE && self.of(line).is_none();
+        if is_free {
+            self.map(line, slot, dirty);
+            self.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
+        }
+        is_free
+    }
+
+    /// Finds the free slots after records have been applied.
+    pub(super) fn restored(&mut self) {
+        let free = |slot: &u32| self.slots[*slot as usize].line == NONE;
+        self.free = (0..self.limit).rev().filter(free).collect();
+    }
+
+    pub(super) fn check(&self) {
+        for (line, slot, _, dirty) in self.held() {
+            assert_eq!(self.of(line), Some(slot));
+            assert_eq!(dirty, self.dirty.contains(&line) || self.lost.contains(&line));
+        }
+        let unused = self.free.iter().chain(self.leaving.iter().map(|(.., slot)| slot));
+        let mut unused: Vec<u32> = unused.copied().collect();
+        let all = unused.len();
+        unused.sort_unstable();
+        unused.dedup();
+        assert_eq!(unused.len(), all, "a slot is free twice");
+        assert!(unused.iter().all(|&slot| self.slots[slot as usize].line == NONE), "a free slot holds a line");
+        assert!(self.lines.iter().filter(|&&slot| slot != NONE).count() == self.held().count());
+    }
+}

@@ -1,0 +1,50 @@
+//! The cache against an array of sectors, with effects performed in random order and with crashes; and single cases.
+
+mod cases;
+mod properties;
+mod restarts;
+mod world;
+
+use esker_core::registry::Choice;
+use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
+
+use super::*;
+
+/// Sectors of a line.
+const LINE: u64 = 4;
+
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+/// A cache of `slots` lines before a volume of `lines` lines.
+fn settings(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
+    let line = Bytes(LINE * 512);
+    FlashCacheSettings {
+        line,
+        role,
+        write,
+        dirty_low: Ratio::percent(30),
+        dirty_high: Ratio::percent(60),
+        ..FlashCacheSettings::new(Bytes(slots * line.0), Bytes(lines * line.0))
+    }
+}
+
+/// All roles and handlings that go together.
+const MODES: [(CacheRole, WriteHandling); 6] = [
+    (CacheRole::Unified, WriteHandling::WriteBack),
+    (CacheRole::Write, WriteHandling::WriteBack),
+    (CacheRole::Unified, WriteHandling::WriteThrough),
+    (CacheRole::Write, WriteHandling::WriteThrough),
+    (CacheRole::Read, WriteHandling::WriteThrough),
+    (CacheRole::Read, WriteHandling::WriteAround),
+];
+
+/// Settings of one of [`MODES`] with one of the policies that need not know the future.
+fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
+    let can_run = |entry: &&esker_cache::ReplacementEntry| {
+        !entry.capabilities.contains(&esker_cache::ReplacementCapability::Future)
+    };
+    let policies: Vec<_> = esker_cache::REPLACEMENTS.iter().filter(can_run).collect();
+    let (role, write) = MODES[mode % MODES.len()];
+    let policy = Choice::named(policies[policy % policies.len()].name);
+    FlashCacheSettings { policy, ..settings(slots, 16, role, write) }
+}

@@ -1,0 +1,171 @@
+//! Properties under random requests, failures and crashes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use esker_core::Rng;
+use proptest::prelude::*;
+
+use super::world::{Failures, World};
+use super::*;
+
+/// (kind, start, sectors, fua, effects to perform afterwards)
+type Operation = (u8, u64, u64, bool, u8);
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let start = prop_oneof![0u64..64, (0u64..16).prop_map(|line| line * LINE)];
+    let sectors = prop_oneof![1u64..12, (1u64..4).prop_map(|lines| lines * LINE)];
+    prop::collection::vec((0u8..16, start, sectors, any::<bool>(), 0u8..8), 1..80)
+}
+
+/// A request of the host, or now and then the flash shrinks.
+fn submit(world: &mut World, operation: Operation) {
+    let (kind, start, _, often, effects) = operation;
+    if kind == 15 && often && start < 8 {
+        world.shrink(3 + start);
+    } else {
+        world.submit(request(operation, world.history.len() as u64));
+    }
+    for _ in 0..effects {
+        world.perform_one();
+    }
+}
+
+fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request {
+    let start = start % capacity;
+    let length = Bytes(sectors.min(capacity - start) * 512);
+    let kind = match kind {
+        0..6 => RequestKind::Write { fua: fua && kind == 0 },
+        6..11 => RequestKind::Read,
+        11 => RequestKind::Trim,
+        12 => RequestKind::WriteZeroes { fua },
+        _ => return FLUSH,
+    };
+    Request::new(kind, Lba(start), length)
+}
+
+fn odds() -> impl Strategy<Value = u64> {
+    prop_oneof![2 => Just(0u64), 1 => 2u64..30]
+}
+
+fn failures() -> impl Strategy<Value = Failures> {
+    (odds(), odds(), odds()).prop_map(|(durable, flash_flushes, writes)| Failures {
+        durable,
+        flash_flushes,
+        writes,
+        flash_reads: 0,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn reads_return_the_last_write_in_whatever_order_effects_are_performed(
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        operations in operations(),
+        seed: u64,
+    ) {
+        let mut world = World::new(drawn(slots, mode, policy), seed);
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
+        world.read_everything();
+        world.empty_out();
+        prop_assert_eq!(world.failed_requests, 0);
+    }
+
+    /// Power is lost at any moment: what was flushed or written with FUA is there, every sector holds that value or one
+    /// that was written later, and keeps it when the cache is emptied.
+    #[test]
+    fn what_was_promised_survives_crashes(
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (first, second) in (operations(), operations()),
+        seed: u64,
+    ) {
+        live_and_crash(World::new(drawn(slots, mode, policy), seed), [&first, &second]).unwrap();
+    }
+
+    #[test]
+    fn what_was_promised_survives_failures_and_crashes(
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (first, second) in (operations(), operations()),
+        seed: u64,
+        failures in failures(),
+    ) {
+        let mut world = World::new(drawn(slots, mode, policy), seed);
+        world.failures = failures;
+        live_and_crash(world, [&first, &second]).unwrap();
+    }
+
+    /// The flash begins to fail, and then is gone. Every request is answered, what is read is right, and where nothing
+    /// is dirty no request fails at all.
+    #[test]
+    fn a_lost_flash_loses_only_what_was_dirty(
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (first, second) in (operations(), operations()),
+        seed: u64,
+        (flash_flushes, flash_reads) in (odds(), odds()),
+    ) {
+        let mut world = World::new(drawn(slots, mode, policy), seed);
+        world.failures = Failures { flash_flushes, flash_reads, ..Failures::default() };
+        first.iter().for_each(|&operation| submit(&mut world, operation));
+        world.flash_gone = true;
+        second.iter().for_each(|&operation| submit(&mut world, operation));
+        world.read_everything();
+        if world.settings.write != WriteHandling::WriteBack {
+            prop_assert_eq!(world.failed_requests, 0);
+        }
+    }
+}
+
+/// Requests, the loss of power, and what a host sees then: twice, as the cache goes on from what it was restored to.
+/// The error names a sector that is wrong.
+fn live_and_crash(world: World, lives: [&[Operation]; 2]) -> Result<(), String> {
+    let mut world = world;
+    for operations in lives {
+        let failures = world.failures;
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
+        world = world.crash();
+        world.failures = Failures::default();
+        world.check_survivors()?;
+        world.failures = failures;
+    }
+    world.failures = Failures::default();
+    world.empty_out();
+    world = world.crash();
+    world.check_survivors()
+}
+
+/// In how many of `runs` runs a cache with this fault breaks a promise.
+fn losses(runs: u64, fault: Option<Fault>) -> usize {
+    let loses = |seed: &u64| {
+        let mut rng = Rng::new(*seed);
+        let mut next = |below| rng.below(below);
+        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(64) as usize), *seed);
+        world.engine.fault = fault;
+        let mut operation = |_| {
+            let aligned = next(2) * 3 + 1;
+            let (start, sectors) = (next(64 / aligned) * aligned, (1 + next(12 / aligned)) * aligned);
+            (next(15) as u8, start, sectors, next(2) == 0, next(8) as u8)
+        };
+        let lives: [Vec<Operation>; 2] = std::array::from_fn(|_| (0..80).map(&mut operation).collect());
+        let run = AssertUnwindSafe(|| live_and_crash(world, [&lives[0], &lives[1]]));
+        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
+    };
+    (0..runs).filter(loses).count()
+}
+
+/// Faulty caches lose what they promised, or show old data. The properties above would find each of them.
+#[test]
+fn wrong_caches_are_found_out() {
+    assert_eq!(losses(1500, None), 0);
+    let faults = [
+        (300, Fault::HurriesSlots),
+        (300, Fault::AnswersEarly),
+        (100, Fault::KeepsStale),
+        (100, Fault::ForgetsDirty),
+        (1500, Fault::ChangesUnannounced),
+        (100, Fault::TrustsBacking),
+        (200, Fault::OverlooksChanges),
+    ];
+    let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
+    assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
+}

@@ -1,0 +1,56 @@
+//! The loss of power, and what a restarted cache shows.
+
+use super::world::World;
+use super::*;
+
+impl World {
+    /// Loses power, and restores the cache from what survived.
+    pub(super) fn crash(mut self) -> Self {
+        let mut through = self.hardened;
+        while self.journal.contains_key(&RecordNumber(through.0 + 1)) && self.rng.chance(1, 2) {
+            through.0 += 1;
+        }
+        let records: Vec<MapRecord> =
+            (self.base.through.0 + 1..=through.0).map(|number| self.journal[&RecordNumber(number)]).collect();
+        // Half of the records are applied through a checkpoint.
+        let (first, second) = records.split_at(records.len() / 2);
+        let restore = |base: &Checkpoint, records: &[MapRecord]| {
+            FlashCacheEngine::restore(&self.settings, base, &mut records.iter().copied()).unwrap()
+        };
+        let checkpoint = restore(&self.base, first).checkpoint();
+        let engine = restore(&checkpoint, second);
+        assert_eq!(engine.checkpoint(), restore(&self.base, &records).checkpoint());
+        engine.check();
+        let mut rng = self.rng.clone();
+        let mut stores = std::mem::take(&mut self.stores);
+        for store in &mut stores {
+            store.lose_power(&mut rng);
+            (store.failed, store.dirty) = (false, vec![false; store.live.len()]);
+        }
+        let base = engine.checkpoint();
+        let mut next = self.into_next(rng);
+        (next.engine, next.stores, next.base, next.hardened) = (engine, stores, base, through);
+        next
+    }
+
+    /// Reads everything after a crash: each sector has a value that it may have. From now on it has to keep it.
+    pub(super) fn check_survivors(&mut self) -> Result<(), String> {
+        let history = self.history.clone();
+        self.forget_history();
+        for (sector, value) in self.read_everything().into_iter().enumerate() {
+            let value = value.expect("reads go on");
+            if history[sector].iter().all(|written| written.value != value) {
+                return Err(format!("sector {sector}: {value}, not in {:?}", history[sector]));
+            }
+            self.is_now(sector, value);
+        }
+        Ok(())
+    }
+
+    /// Has everything leave the cache that can. What is read stays what it was.
+    pub(super) fn empty_out(&mut self) {
+        self.shrink(2);
+        self.drain();
+        self.read_everything();
+    }
+}

@@ -1,0 +1,399 @@
+//! A host, a cache, devices that lose unflushed data, and a journal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use esker_core::Rng;
+
+use super::*;
+use crate::engine::{CacheStep, DataRef};
+use crate::testing::{Store, Written};
+
+struct Pending {
+    request: Request,
+    issued: u64,
+    buffer: Vec<u64>,
+}
+
+/// Which faults of devices and journal there are: one in so many operations fails, none if 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Failures {
+    /// Flushes, durable writes and hardenings of the journal.
+    pub(super) durable: u64,
+    /// Flushes of the flash alone.
+    pub(super) flash_flushes: u64,
+    /// Other writes.
+    pub(super) writes: u64,
+    /// Reads of the flash.
+    pub(super) flash_reads: u64,
+}
+
+/// A host, its volume, and what the host may rely on.
+pub(super) struct World {
+    pub(super) settings: FlashCacheSettings,
+    pub(super) engine: FlashCacheEngine,
+    pub(super) stores: Vec<Store>,
+    /// Where the journal began: the map there, from which it goes on.
+    pub(super) base: Checkpoint,
+    pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
+    pub(super) issued: Vec<MapRecord>,
+    pub(super) hardened: RecordNumber,
+    effects: Vec<Effect>,
+    /// For each sector: all values that the host has given it.
+    values: Vec<BTreeSet<u64>>,
+    /// For each sector: the values from the oldest one that may survive to the latest.
+    pub(super) history: Vec<Vec<Written>>,
+    /// The first sector of the last read that succeeded.
+    last_read: Option<u64>,
+    pending: BTreeMap<Tag, Pending>,
+    tags: TagSlab<()>,
+    busy: Vec<bool>,
+    buffers: BTreeMap<u32, Vec<u64>>,
+    pub(super) failures: Failures,
+    /// The flash answers nothing but errors.
+    pub(super) flash_gone: bool,
+    /// A write has failed, or may have failed.
+    pub(super) write_failed: bool,
+    pub(super) journal_failed: bool,
+    pub(super) failed_requests: u64,
+    step: u64,
+    next_value: u64,
+    pub(super) rng: Rng,
+}
+
+impl World {
+    pub(super) fn new(settings: FlashCacheSettings, seed: u64) -> Self {
+        let engine = FlashCacheEngine::new(&settings).unwrap();
+        let mut stores = vec![Store::new(settings.flash.0 / 512), Store::new(settings.backing.0 / 512)];
+        (0..stores[1].live.len()).for_each(|sector| stores[1].write(sector, 0, true));
+        let sectors = (engine.capacity().0 / 512) as usize;
+        Self {
+            engine,
+            stores,
+            settings,
+            base: Checkpoint::default(),
+            journal: BTreeMap::new(),
+            issued: Vec::new(),
+            hardened: RecordNumber(0),
+            effects: Vec::new(),
+            values: vec![BTreeSet::from([0]); sectors],
+            last_read: None,
+            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            pending: BTreeMap::new(),
+            tags: TagSlab::default(),
+            busy: vec![false; sectors],
+            buffers: BTreeMap::new(),
+            failures: Failures::default(),
+            flash_gone: false,
+            write_failed: false,
+            journal_failed: false,
+            failed_requests: 0,
+            step: 0,
+            next_value: 1,
+            rng: Rng::new(seed),
+        }
+    }
+
+    fn tell(&mut self, input: Input) {
+        let mut effects = Vec::new();
+        self.engine.on(Nanos(self.step), input, &mut effects);
+        self.take(effects);
+    }
+
+    /// Takes effects. Checks that every record is of data that are durable, and that no failed device is written to.
+    pub(super) fn take(&mut self, effects: Vec<Effect>) {
+        for effect in &effects {
+            match *effect {
+                Effect::Io { device, request, .. } if request.kind != RequestKind::Read => {
+                    let failed = self.journal_failed || self.stores[device.0 as usize].failed;
+                    assert!(!failed, "sent to a failed device: {effect:?}");
+                }
+                Effect::Record { number, record } => {
+                    self.issued.push(record);
+                    assert_eq!(number.0 as usize, self.base.through.0 as usize + self.issued.len());
+                    self.check_record(record);
+                }
+                Effect::Cache(step) => self.step_cache(step),
+                _ => {}
+            }
+        }
+        self.effects.extend(effects.into_iter().filter(|effect| !matches!(effect, Effect::Cache(_))));
+    }
+
+    /// Whatever survives a crash now, the record is true.
+    fn check_record(&self, record: MapRecord) {
+        let MapRecord::Cached { line, slot, dirty } = record else { return };
+        for sector in 0..LINE as usize {
+            let (there, here) = (line.0 as usize * LINE as usize + sector, slot.0 as usize * LINE as usize + sector);
+            let (flash, backing) = (&self.stores[0].survivors[here], &self.stores[1].survivors[there]);
+            assert!(flash.iter().all(|value| self.values[there].contains(value)), "data that may be lost: {record:?}");
+            let same = flash.iter().chain(backing).all(|value| *value == flash[0]);
+            assert!(dirty || same, "not clean: {record:?}: {flash:?} and {backing:?}");
+        }
+    }
+
+    fn step_cache(&mut self, step: CacheStep) {
+        let sectors = |bytes: Bytes| (bytes.0 / 512) as usize;
+        match step {
+            CacheStep::Clear { slot, length } => drop(self.buffers.insert(slot, vec![0; sectors(length)])),
+            CacheStep::Keep { slot, at, tag, offset, length } => {
+                let data = &self.pending[&tag].buffer[sectors(offset)..][..sectors(length)];
+                self.buffers.get_mut(&slot).unwrap()[sectors(at)..][..sectors(length)].copy_from_slice(data);
+            }
+            CacheStep::Serve { slot, at, tag, offset, length } => {
+                let data = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..][..sectors(length)];
+                data.copy_from_slice(&self.buffers[&slot][sectors(at)..][..sectors(length)]);
+            }
+        }
+    }
+
+    fn range(request: &Request) -> std::ops::Range<usize> {
+        request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
+    }
+
+    /// Hands a request to the engine unless its range is in use.
+    pub(super) fn submit(&mut self, request: Request) {
+        let range = Self::range(&request);
+        if self.busy[range.clone()].iter().any(|&busy| busy) {
+            return;
+        }
+        self.busy[range.clone()].fill(true);
+        let mut buffer = vec![0; range.len()];
+        for (sector, slot) in range.zip(&mut buffer) {
+            let value = match request.kind {
+                RequestKind::Write { .. } => {
+                    self.next_value += 1;
+                    self.next_value
+                }
+                RequestKind::WriteZeroes { .. } | RequestKind::Trim => 0,
+                RequestKind::Read | RequestKind::Flush => continue,
+            };
+            *slot = value;
+            self.values[sector].insert(value);
+            self.history[sector].push(Written { value, acknowledged: None });
+        }
+        let tag = self.tags.insert(());
+        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.tell(Input::Host { tag, request });
+        self.take_replies();
+    }
+
+    /// Performs one effect, chosen at random. Returns false if there was none.
+    pub(super) fn perform_one(&mut self) -> bool {
+        self.step += 1;
+        if self.effects.is_empty() {
+            return false;
+        }
+        let index = self.rng.below(self.effects.len() as u64) as usize;
+        match self.effects[index].clone() {
+            Effect::Io { io, device, request, data, .. } => {
+                self.effects.swap_remove(index);
+                let result = self.perform_io_or_fail(device.0 as usize, request, data);
+                self.tell(Input::Done { io, at: Nanos::ZERO, result });
+            }
+            Effect::Record { number, record } => {
+                self.effects.swap_remove(index);
+                assert!(self.journal.insert(number, record).is_none(), "a number was given twice");
+            }
+            Effect::Harden { .. } if self.journal_failed || self.fails(self.failures.durable) => {
+                self.effects.swap_remove(index);
+                if !std::mem::replace(&mut self.journal_failed, true) {
+                    self.tell(Input::JournalFailed);
+                }
+            }
+            // The journal waits for records that are still on their way.
+            Effect::Harden { through } if self.has_all(through) => {
+                self.effects.swap_remove(index);
+                self.hardened = self.hardened.max(through);
+                self.tell(Input::Durable { through });
+            }
+            Effect::Harden { .. } => {}
+            effect => panic!("unexpected: {effect:?}"),
+        }
+        self.engine.check();
+        self.take_replies();
+        true
+    }
+
+    fn has_all(&self, through: RecordNumber) -> bool {
+        (self.base.through.0 + 1..=through.0).all(|number| self.journal.contains_key(&RecordNumber(number)))
+    }
+
+    fn fails(&mut self, odds: u64) -> bool {
+        odds > 0 && self.rng.chance(1, odds)
+    }
+
+    /// A failed write may or may not have reached the device's cache.
+    fn perform_io_or_fail(&mut self, device: usize, request: Request, data: DataRef) -> Result<(), DeviceError> {
+        let (kind, failures) = (request.kind, self.failures);
+        let durable = kind == RequestKind::Flush || kind.is_fua();
+        let fails = match kind {
+            _ if self.flash_gone && device == 0 => true,
+            RequestKind::Read => device == 0 && self.fails(failures.flash_reads),
+            _ if durable => self.fails(failures.durable) || (device == 0 && self.fails(failures.flash_flushes)),
+            _ => self.fails(failures.writes),
+        };
+        if !fails {
+            self.perform_io(device, request, data);
+            return Ok(());
+        }
+        let kind = match kind {
+            RequestKind::Read => return Err(DeviceError::Medium),
+            RequestKind::Write { .. } => RequestKind::Write { fua: false },
+            RequestKind::WriteZeroes { .. } => RequestKind::WriteZeroes { fua: false },
+            kind => kind,
+        };
+        self.write_failed = true;
+        if kind != RequestKind::Flush && self.rng.chance(1, 2) {
+            self.perform_io(device, Request { kind, ..request }, data);
+        }
+        if durable {
+            self.stores[device].fail_to_flush(&mut self.rng);
+        }
+        Err(DeviceError::Medium)
+    }
+
+    fn perform_io(&mut self, device: usize, request: Request, data: DataRef) {
+        let store = &mut self.stores[device];
+        let range = Self::range(&request);
+        let sectors = |offset: Bytes| offset.0 as usize / 512;
+        match (request.kind, data) {
+            (RequestKind::Flush, DataRef::None) => store.flush(),
+            (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
+            (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
+            (kind, DataRef::Host { tag, offset }) => {
+                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..];
+                Self::transfer(store, kind, range, buffer);
+            }
+            (kind, DataRef::Cached { slot, at }) => {
+                let buffer = &mut self.buffers.get_mut(&slot).unwrap()[sectors(at)..];
+                Self::transfer(store, kind, range, buffer);
+            }
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+
+    fn transfer(store: &mut Store, kind: RequestKind, range: std::ops::Range<usize>, buffer: &mut [u64]) {
+        assert!(buffer.len() >= range.len(), "the buffer is too short");
+        for (sector, slot) in range.zip(buffer) {
+            match kind {
+                RequestKind::Read => *slot = store.live[sector],
+                RequestKind::Write { fua } => store.write(sector, *slot, fua),
+                kind => panic!("{kind:?} has no data"),
+            }
+        }
+    }
+
+    fn is_allowed_to_fail(&self, request: &Request) -> bool {
+        let flash_reads = self.flash_gone || self.failures.flash_reads > 0;
+        let write_back = self.settings.write == WriteHandling::WriteBack;
+        match request.kind {
+            // Only what the flash alone had may be lost.
+            RequestKind::Read => flash_reads && write_back,
+            _ => self.journal_failed || self.stores[1].failed || self.write_failed || (flash_reads && write_back),
+        }
+    }
+
+    /// Checks replies at once: they need not be performed.
+    fn take_replies(&mut self) {
+        let (replies, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
+        self.effects = rest;
+        for reply in replies {
+            let Effect::Reply { tag, result } = reply else { unreachable!() };
+            self.tags.remove(tag);
+            let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+            let range = Self::range(&request);
+            self.busy[range.clone()].fill(false);
+            if result.is_err() {
+                assert!(self.is_allowed_to_fail(&request), "{request:?}: {result:?}");
+                self.failed_requests += 1;
+                continue;
+            }
+            match request.kind {
+                RequestKind::Read => {
+                    self.last_read = buffer.first().copied();
+                    self.check_read(range, &buffer);
+                }
+                RequestKind::Flush => self.flushed(issued),
+                kind => self.wrote(range, kind.is_fua()),
+            }
+        }
+    }
+
+    fn check_read(&self, range: std::ops::Range<usize>, buffer: &[u64]) {
+        for (sector, &value) in range.zip(buffer) {
+            let history = &self.history[sector];
+            let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap_or(0);
+            let allowed = &history[known..];
+            assert!(allowed.iter().any(|written| written.value == value), "sector {sector}: {value} in {allowed:?}");
+        }
+    }
+
+    fn wrote(&mut self, range: std::ops::Range<usize>, fua: bool) {
+        for history in &mut self.history[range] {
+            history.last_mut().unwrap().acknowledged = Some(self.step);
+            if fua {
+                history.drain(..history.len() - 1);
+            }
+        }
+    }
+
+    fn flushed(&mut self, issued: u64) {
+        for history in &mut self.history {
+            let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
+            history.drain(..history.iter().rposition(covered).unwrap_or(0));
+        }
+    }
+
+    pub(super) fn drain(&mut self) {
+        while self.perform_one() {}
+        assert!(self.pending.is_empty(), "requests without an answer");
+    }
+
+    /// Uses only the first slots of the flash.
+    pub(super) fn shrink(&mut self, slots: u64) {
+        let capacity = Bytes(slots * self.settings.line.0);
+        let mut effects = Vec::new();
+        let shrink = Reshape::Shrink { device: FLASH, capacity };
+        if self.engine.reshape(Nanos(self.step), shrink, &mut effects).is_ok() {
+            self.take(effects);
+            self.take_replies();
+        }
+    }
+
+    /// Reads every sector, once everything has ended. `None` for one that cannot be read.
+    pub(super) fn read_everything(&mut self) -> Vec<Option<u64>> {
+        self.drain();
+        let sectors = 0..self.history.len();
+        let read = |sector: usize| {
+            self.last_read = None;
+            self.submit(Request::read(Lba(sector as u64), Bytes(512)));
+            self.drain();
+            self.last_read
+        };
+        sectors.map(read).collect()
+    }
+}
+
+impl World {
+    /// The world after a loss of power, but for its engine and stores: what was under way is gone.
+    pub(super) fn into_next(self, rng: Rng) -> Self {
+        let mut next = Self::new(self.settings.clone(), 0);
+        (next.values, next.history) = (self.values, self.history);
+        (next.next_value, next.step, next.failures) = (self.next_value, self.step, self.failures);
+        next.rng = rng;
+        next
+    }
+
+    /// Any value is right, for now.
+    pub(super) fn forget_history(&mut self) {
+        for (history, values) in self.history.iter_mut().zip(&self.values) {
+            *history = values.iter().map(|&value| Written { value, acknowledged: None }).collect();
+        }
+    }
+
+    /// `sector` holds `value`, durably.
+    pub(super) fn is_now(&mut self, sector: usize, value: u64) {
+        self.history[sector] = vec![Written { value, acknowledged: Some(0) }];
+    }
+}
