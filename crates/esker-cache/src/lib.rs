@@ -18,14 +18,21 @@
 //! ```
 
 mod access;
+mod by_distance;
 mod counts;
+mod owned;
 mod policy;
 #[cfg(test)]
 mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use by_distance::ByDistance;
 pub use counts::Counts;
+pub use owned::{
+    BuildFlashPolicy, FLASH_POLICIES, FlashPolicy, FlashPolicyEntry, FlashShape, Found, Left, build_flash_policy,
+    suspects_max,
+};
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };

@@ -26,7 +26,7 @@ mod published;
 mod settings;
 mod ssd;
 
-pub use error::SsdError;
+pub use error::{FlashCacheError, SsdError};
 pub use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
@@ -42,4 +42,4 @@ pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
     BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
-pub use ssd::Ssd;
+pub use ssd::{CacheCleaning, FlashCache, Ssd};

@@ -289,10 +289,11 @@ fn suspects_count_as_invalid_for_the_victim() {
         let mut pair = Pair::new(&one_pool(), Fault::None, 0).expect("there is room");
         let host = pair.space.host_pages;
         (0..host).for_each(|page| pair.step(Step::Write(page)).unwrap());
-        (0..host / 2).filter(|_| suspect).for_each(|page| pair.step(Step::Suspect(page)).unwrap());
-        (0..host / 2).filter(|_| revive).for_each(|page| pair.step(Step::Revive(page)).unwrap());
+        let even = || (0..host).step_by(2);
+        even().filter(|_| suspect).for_each(|page| pair.step(Step::Suspect(page)).unwrap());
+        even().filter(|_| revive).for_each(|page| pair.step(Step::Revive(page)).unwrap());
         let mut rng = Rng::new(5);
-        (0..host).for_each(|_| pair.step(Step::Write(host / 2 + rng.below(u64::from(host / 2)) as u32)).unwrap());
+        (0..5 * host).for_each(|_| pair.step(Step::Write(1 | rng.below(u64::from(host)) as u32)).unwrap());
         pair.flash.counts().programs().cleaning
     };
     assert!(copies(true, false) < copies(false, false), "{} {}", copies(true, false), copies(false, false));

@@ -4,6 +4,7 @@ mod array;
 mod cloud_volume;
 mod disk;
 mod flash;
+mod flash_cache;
 mod placement;
 mod recovery;
 mod timeline;
@@ -19,6 +20,7 @@ pub use array::*;
 pub use cloud_volume::*;
 pub use disk::*;
 pub use flash::*;
+pub use flash_cache::*;
 pub use placement::*;
 pub use recovery::*;
 pub use timeline::*;
@@ -89,6 +91,9 @@ pub struct DeviceReport {
     /// For hybrids with cached extents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_cache: Option<MemoryCacheReport>,
+    /// For caches that own their flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flash_cache: Option<FlashCacheReport>,
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,
