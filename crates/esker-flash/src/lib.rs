@@ -31,6 +31,7 @@ pub use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
 };
+pub use esker_nand::array::{Ended, Waiter};
 pub use esker_nand::{
     ArrayLevel, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode, EccSettings,
     EnergySettings, ErrorCount, FlashArraySettings, Gang, GangControl, GangData, Geometry, GeometrySettings,

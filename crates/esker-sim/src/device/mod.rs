@@ -16,6 +16,7 @@ mod array;
 mod cloud_volume;
 mod constant;
 mod engine;
+mod flash_cache;
 mod hdd;
 mod hybrid;
 mod slowed;
@@ -39,6 +40,7 @@ use crate::node::Node;
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
+pub use flash_cache::{CacheReply, FlashCacheSettings};
 pub use hybrid::{Allocate, HybridSettings};
 pub(crate) use slowed::Slowed;
 
@@ -48,6 +50,7 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     hdd::KIND,
     cloud_volume::KIND,
     hybrid::KIND,
+    flash_cache::KIND,
     array::KIND,
     constant::KIND,
     #[cfg(test)]
