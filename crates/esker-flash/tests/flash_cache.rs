@@ -123,13 +123,13 @@ fn web_search(count: usize, seed: u64) -> Vec<u32> {
 const EXTENTS: u64 = 34_139;
 const REQUESTS: usize = 4_578_819 / 32;
 
-/// 3 GB at a 32nd on eight dies, as table 2 has it.
-fn xia(over_provisioning: u64) -> SsdSettings {
-    flash(8, 48, 64, over_provisioning, 5)
+/// `gigabytes` (3 to 6) at a 32nd on eight dies, as table 2 has it.
+fn xia(gigabytes: u32, over_provisioning: u64) -> SsdSettings {
+    flash(8, 16 * gigabytes, 64, over_provisioning, 5)
 }
 
-fn run(requests: &[u32], over_provisioning: u64, policy: &str, cleaning: CacheCleaning) -> FlashCacheReport {
-    let mut cache = cache(&xia(over_provisioning), policy, cleaning, EXTENTS * 4);
+fn run(requests: &[u32], flash: &SsdSettings, policy: &str, cleaning: CacheCleaning) -> FlashCacheReport {
+    let mut cache = cache(flash, policy, cleaning, EXTENTS * 4);
     for first in requests {
         (*first..first + 4).for_each(|page| _ = read(&mut cache, page));
     }
@@ -137,27 +137,41 @@ fn run(requests: &[u32], over_provisioning: u64, policy: &str, cleaning: CacheCl
     cache.report()
 }
 
-/// Issue: "Flash caches", show 2, without time. What holds is asserted; docs/flash-cache.md has the whole table.
+/// What is asked of FLRU and of zero-migration cleaning, without time. With 35 % over-provisioning erases fall by far
+/// less than the 60 % that were hoped for: LRU copies little there, and misses fall by 28 %.
 #[test]
-fn a_web_search_stand_in() {
+fn flash_aware_caches_hit_more_and_erase_less_on_a_web_search_stand_in() {
     let requests = web_search(REQUESTS, 1);
-    let print = std::env::var_os("ESKER_PRINT").is_some();
-    for over_provisioning in [15, 25, 35] {
-        for policy in ["lru", "flru", "arc", "farc"] {
-            for cleaning in CLEANINGS {
-                let report = run(&requests, over_provisioning, policy, cleaning);
-                if print {
-                    println!(
-                        "{over_provisioning} % {policy} {cleaning:?}: hits {:.2} %, revived {:.2} %, erases {}, copies {}, \
-                         dropped {}, amplification {:.2}",
-                        100.0 * report.hit_ratio,
-                        100.0 * report.revived as f64 / (report.hits + report.revived + report.misses) as f64,
-                        report.erases,
-                        report.copied_pages,
-                        report.dropped_pages,
-                        report.write_amplification.unwrap_or(0.0),
-                    );
+    let mut lost = 0.0;
+    for (over_provisioning, gain, fewer_erases) in [(15, 0.05, 0.10), (25, 0.10, 0.05), (35, 0.15, 0.15)] {
+        let run = |policy, cleaning| run(&requests, &xia(3, over_provisioning), policy, cleaning);
+        let (lru, flru) = (run("lru", CacheCleaning::Migrate), run("flru", CacheCleaning::Migrate));
+        let zero_migration = run("flru", CacheCleaning::ZeroMigration);
+        let gained = flru.hit_ratio - lru.hit_ratio;
+        assert!(gained >= gain, "{over_provisioning} %: {gained:.4}");
+        let fewer = |report: FlashCacheReport| 1.0 - report.erases as f64 / lru.erases as f64;
+        assert!(fewer(flru) >= fewer_erases, "{over_provisioning} %: {:.4}", fewer(flru));
+        assert!(fewer(zero_migration) >= 0.40, "{over_provisioning} %: {:.4}", fewer(zero_migration));
+        lost += (flru.hit_ratio - zero_migration.hit_ratio) / 3.0;
+    }
+    assert!(lost <= 0.027, "zero migration loses {lost:.4}");
+}
+
+/// Prints the table of docs/flash-cache.md.
+#[test]
+#[ignore = "for the documentation: 144 runs"]
+fn the_table_of_the_documentation() {
+    let requests = web_search(REQUESTS, 1);
+    for gigabytes in 3..=6 {
+        for over_provisioning in [15, 25, 35] {
+            for policy in ["lru", "flru", "arc", "farc"] {
+                let reports = CLEANINGS.map(|cleaning| run(&requests, &xia(gigabytes, over_provisioning), policy, cleaning));
+                print!("| {gigabytes} GB | {over_provisioning} % | {policy} |");
+                for report in reports {
+                    let amplification = report.write_amplification.unwrap_or(1.0);
+                    print!(" {:.2} % | {} | {amplification:.2} |", 100.0 * report.hit_ratio, report.erases);
                 }
+                println!();
             }
         }
     }

@@ -41,12 +41,12 @@ fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, r
             device.advance(device.next_event(), &mut done);
         }
         arrivals[slot as usize] = now;
-        device.submit(Nanos(now), Tag { slot, generation: 0 }, Request::read(Lba(first * 8), Bytes::kib(16)));
+        device.submit(Nanos(now), Tag::new(slot, 0), Request::read(Lba(first * 8), Bytes::kib(16)));
     }
     while device.next_event() != Nanos::NEVER {
         device.advance(device.next_event(), &mut done);
     }
-    let times: Vec<f64> = done.iter().map(|done| (done.at.0 - arrivals[done.tag.slot as usize]) as f64 / 1e6).collect();
+    let times: Vec<f64> = done.iter().map(|done| (done.at.0 - arrivals[done.tag.slot() as usize]) as f64 / 1e6).collect();
     let mean_ms = times.iter().sum::<f64>() / times.len() as f64;
     let variance = times.iter().map(|time| (time - mean_ms).powi(2)).sum::<f64>() / times.len() as f64;
     let cache = Report::of(&*device).devices["c"].flash_cache.expect("it is a cache");

@@ -25,13 +25,13 @@ fn times(device: &mut dyn Reporting, requests: &[(u64, Request)]) -> Vec<u64> {
         while device.next_event() <= Nanos(*at) {
             device.advance(device.next_event(), &mut done);
         }
-        device.submit(Nanos(*at), Tag { slot, generation: 0 }, *request);
+        device.submit(Nanos(*at), Tag::new(slot, 0), *request);
     }
     while device.next_event() != Nanos::NEVER {
         device.advance(device.next_event(), &mut done);
     }
     assert_eq!(done.len(), requests.len());
-    done.sort_by_key(|completion| completion.tag.slot);
+    done.sort_by_key(|completion| completion.tag.slot());
     done.iter().zip(requests).map(|(completion, (at, _))| completion.at.0 - at).collect()
 }
 
