@@ -165,7 +165,8 @@ fn the_table_of_the_documentation() {
     for gigabytes in 3..=6 {
         for over_provisioning in [15, 25, 35] {
             for policy in ["lru", "flru", "arc", "farc"] {
-                let reports = CLEANINGS.map(|cleaning| run(&requests, &xia(gigabytes, over_provisioning), policy, cleaning));
+                let reports =
+                    CLEANINGS.map(|cleaning| run(&requests, &xia(gigabytes, over_provisioning), policy, cleaning));
                 print!("| {gigabytes} GB | {over_provisioning} % | {policy} |");
                 for report in reports {
                     let amplification = report.write_amplification.unwrap_or(1.0);

@@ -1,7 +1,7 @@
 //! Response times of read caches on flash, on a stand-in for WebSearch2 (Xia 2017, chapters 2 and 3).
 
 use esker_cache::ByDistance;
-use esker_core::{Bytes, Completion, Device, Lba, Nanos, Request, Rng, Tag};
+use esker_core::{Bytes, Completion, Lba, Nanos, Request, Rng, Tag};
 use esker_results::{FlashCacheReport, Report};
 use esker_sim::Experiment;
 
@@ -46,7 +46,8 @@ fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, r
     while device.next_event() != Nanos::NEVER {
         device.advance(device.next_event(), &mut done);
     }
-    let times: Vec<f64> = done.iter().map(|done| (done.at.0 - arrivals[done.tag.slot() as usize]) as f64 / 1e6).collect();
+    let times: Vec<f64> =
+        done.iter().map(|done| (done.at.0 - arrivals[done.tag.slot() as usize]) as f64 / 1e6).collect();
     let mean_ms = times.iter().sum::<f64>() / times.len() as f64;
     let variance = times.iter().map(|time| (time - mean_ms).powi(2)).sum::<f64>() / times.len() as f64;
     let cache = Report::of(&*device).devices["c"].flash_cache.expect("it is a cache");
@@ -77,7 +78,7 @@ fn flash_aware_caches_answer_faster() {
                     outcome.deviation_ms,
                 );
             }
-            if *reply == "after-fill" {
+            if *reply == "after-fill" && *share == 15 {
                 let share_of_lru = |index: usize| outcomes[index].mean_ms / outcomes[0].mean_ms;
                 assert!(share_of_lru(1) < 0.95, "FLRU: {}", share_of_lru(1));
                 assert!(share_of_lru(3) < share_of_lru(1), "FLRU with zero migration: {}", share_of_lru(3));

@@ -1,4 +1,4 @@
-use esker_core::{Bytes, Completion, Device, Lba, Nanos, Request, Tag};
+use esker_core::{Bytes, Completion, Lba, Nanos, Request, Tag};
 use esker_results::{FlashCacheReport, Report, Reporting};
 
 use crate::Experiment;
@@ -8,7 +8,7 @@ fn device(keys: &str) -> Box<dyn Reporting> {
     let text = format!(
         "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
          servers = 64\ncapacity = \"64MiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n\
-         blocks_per_plane = 12\n{keys}\n[run]\ntarget = \"c\"\n"
+         blocks_per_plane = 12\nover_provisioning = \"25%\"\n{keys}\n[run]\ntarget = \"c\"\n"
     );
     let experiment = Experiment::from_str(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     experiment.assemble().unwrap_or_else(|error| panic!("{error}")).device
