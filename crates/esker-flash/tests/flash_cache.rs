@@ -13,7 +13,8 @@ fn flash(dies: u32, blocks: u32, pages: u32, over_provisioning: u64, threshold: 
          cleaning = {{ victim = \"greedy\", threshold = \"{threshold}%\" }}\n\
          geometry = {{ channels = {dies}, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, \
          blocks_per_plane = {blocks}, pages_per_block = {pages}, page_size = \"4KiB\", spare_size = \"0B\" }}\n\
-         timing = {{ page_read = \"25us\", page_program = \"200us\", block_erase = \"1.5ms\", bus_rate = \"40MB/s\" }}\n"
+         timing = {{ page_read = \"25us\", page_program = \"200us\", block_erase = \"1.5ms\", \
+         bus_rate = \"40MB/s\" }}\n"
     );
     toml::from_str(&toml).unwrap()
 }
@@ -58,8 +59,8 @@ const CLEANINGS: [CacheCleaning; 3] =
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Over flash that is cleaned, with writes in between: FLRU hits all that LRU hits, as long as cleaning drops nothing.
-    /// Whatever it drops, policy and flash agree on what is there.
+    /// Over flash that is cleaned, with writes in between: FLRU hits all that LRU hits, as long as cleaning drops
+    /// nothing. Whatever it drops, policy and flash agree on what is there.
     #[test]
     fn flru_over_real_flash_is_never_below_lru(
         seed: u64,
@@ -104,10 +105,10 @@ proptest! {
     }
 }
 
-/// WebSearch2 of Xia 2017, table 3, at a 32nd, with 3 GB of cache at a 32nd: 4,578,819 requests of 15.07 KB, here of four
-/// pages. Its LRU curve was fixed before FLRU was measured. At 2.55 GB (3 GB less 15 %) LRU hits 41.87 % (section 2.5.2).
-/// The other points are assumed: 25.9 % at 2 GB, and 1,693,344 distinct pages, so that 90.2 % of reads are not the first.
-/// Through these points goes one curve of the form of [`ByDistance`].
+/// WebSearch2 of Xia 2017, table 3, at a 32nd, with 3 GB of cache at a 32nd: 4,578,819 requests of 15.07 KB, here of
+/// four pages. Its LRU curve was fixed before FLRU was measured. At 2.55 GB (3 GB less 15 %) LRU hits 41.87 % (section
+/// 2.5.2). The other points are assumed: 25.9 % at 2 GB, and 1,693,344 distinct pages, so that 90.2 % of reads are not
+/// the first. Through these points goes one curve of the form of [`ByDistance`].
 fn web_search(count: usize, seed: u64) -> Vec<u32> {
     let objects_per_gb = 262_144.0 / 32.0 / 4.0;
     let curve =

@@ -27,8 +27,8 @@ const B2: u8 = 6;
 /// Without suspects it is plain ARC (Megiddo and Modha 2003, figure 4). What the paper leaves open is done like this:
 ///
 /// - Case V, A asks for |T1| < c as ARC does; "|T1| <= c", as printed, is always true.
-/// - An entry for which the suspected queues have no room goes where it would go when erased, to B1 or B2. It is the tail
-///   of the longer queue; of equal ones, of SQ1.
+/// - An entry for which the suspected queues have no room goes where it would go when erased, to B1 or B2. It is the
+///   tail of the longer queue; of equal ones, of SQ1.
 /// - B1 and B2 are cut to ARC's bounds (|T1| + |B1| <= c, all four <= 2c) whenever erases make them longer.
 /// - Objects leave only if c of them are held: zero-migration cleaning may have dropped some.
 #[derive(Debug)]

@@ -101,7 +101,8 @@ fn settings_that_do_not_suit_a_cache_are_refused_by_name() {
     let error = |keys: &str| {
         let text = format!(
             "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
-             capacity = \"64MiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n{keys}\n[run]\ntarget = \"c\"\n"
+             capacity = \"64MiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n{keys}\n\
+             [run]\ntarget = \"c\"\n"
         );
         let experiment = Experiment::from_str(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
         experiment.assemble().err().expect("it is refused").to_string()
