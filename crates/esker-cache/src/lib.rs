@@ -1,6 +1,6 @@
 //! Which objects a cache keeps. Replacement policies choose the object that leaves, admission policies whether one may
-//! enter; [`simulate`] counts what they miss on a sequence of accesses. No data, no devices and no clock: time is the
-//! number of an access.
+//! enter; [`simulate`] and [`simulate_admitting`] count what they miss on a sequence of accesses. No data, no devices
+//! and no clock: time is the number of an access, and for admission, which may keep a budget, an argument.
 //!
 //! ```
 //! use esker_cache::{Access, AccessKind, NEVER, ObjectId, Shape, build, simulate};
@@ -18,8 +18,10 @@
 //! ```
 
 mod access;
+mod admission;
 mod by_distance;
 mod counts;
+mod heap;
 mod owned;
 mod policy;
 #[cfg(test)]
@@ -27,6 +29,7 @@ mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
 pub use by_distance::ByDistance;
 pub use counts::Counts;
 pub use owned::{
@@ -36,4 +39,4 @@ pub use owned::{
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };
-pub use simulate::simulate;
+pub use simulate::{simulate, simulate_admitting};
