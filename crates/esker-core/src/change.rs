@@ -1,6 +1,8 @@
 //! Changes of devices in the middle of a run.
 
-use crate::{Nanos, Ratio};
+use thiserror::Error;
+
+use crate::{Hint, Nanos, Ratio};
 
 /// What changes at a device. Made by [`crate::Device::change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,4 +29,31 @@ pub struct ScheduledChange {
     pub device: String,
     /// What changes.
     pub change: Change,
+}
+
+/// Why a device does not make a change.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ChangeError {
+    message: String,
+    hint: Option<String>,
+}
+
+impl ChangeError {
+    /// For this reason.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    /// Sets what would work instead.
+    #[must_use]
+    pub fn with_hint(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+}
+
+impl Hint for ChangeError {
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
 }

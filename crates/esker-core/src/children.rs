@@ -2,8 +2,8 @@
 //! slot, and their telemetry added up.
 
 use crate::{
-    BusyTime, Change, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable, Unsupported,
-    WaitingLine,
+    BusyTime, Change, ChangeError, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable,
+    Unsupported, WaitingLine,
 };
 
 /// The children of a composite device. `K` is the parent's key for a child request: it comes back with the completion.
@@ -108,7 +108,7 @@ impl<D: Device, K: Copy> Children<D, K> {
 
     /// Passes a change of `device` on to all children; returns false if it was for none of them.
     #[cold]
-    pub fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    pub fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         let mut made = false;
         for (index, state) in self.list.iter_mut().enumerate() {
             made |= state.device.change(now, device, change)?;

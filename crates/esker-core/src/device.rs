@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Bytes, Change, Completion, Nanos, Ratio, Request, Tag};
+use crate::{Bytes, Change, ChangeError, Completion, Nanos, Ratio, Request, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
@@ -43,7 +43,7 @@ pub trait Device: Send {
     /// `now <= next_event()`, like a request, and requests may be under way. Returns false if it is nothing to this
     /// device and those below it. Composite devices make the changes that they understand, of themselves or of a child,
     /// and pass all others on to their children.
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         let _ = (now, device, change);
         Ok(false)
     }
@@ -92,7 +92,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
         (**self).control(now, command)
     }
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         (**self).change(now, device, change)
     }
     fn telemetry(&self) -> Telemetry {
@@ -231,6 +231,25 @@ pub struct PlacementTelemetry {
     pub abandoned_moves: u64,
     /// Extents freed by trims of the host.
     pub freed_extents: u64,
+    /// New extents that went to another child than the policy chose, because that one had no room or took no writes.
+    pub displaced_extents: u64,
+    /// Tokens of its policy; `None` if the policy has none.
+    pub tokens: Option<TokenCounts>,
+}
+
+/// What became of a policy's tokens so far. Each lets one extent go to a device where the policy wants more of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenCounts {
+    /// Tokens that there were.
+    pub granted: u64,
+    /// Spent on the places of new extents.
+    pub new_extents: u64,
+    /// Spent on moves, those that could not begin or were given up included.
+    pub moves: u64,
+    /// Spent on writes of the host that replace an extent.
+    pub redirects: u64,
+    /// Taken back at the end of their period.
+    pub lapsed: u64,
 }
 
 /// What a child of such a device holds.

@@ -29,11 +29,11 @@ mod slab;
 mod units;
 pub mod words;
 
-pub use change::{Change, ScheduledChange};
+pub use change::{Change, ChangeError, ScheduledChange};
 pub use children::Children;
 pub use device::{
     BusyTime, ChildExtents, ChildResponses, Control, Device, DeviceState, PlacementTelemetry, Precondition,
-    ResourceKind, Stretch, Telemetry, Unsupported,
+    ResourceKind, Stretch, Telemetry, TokenCounts, Unsupported,
 };
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;

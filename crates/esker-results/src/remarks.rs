@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use esker_core::words;
 
-use crate::{DeviceReport, FlashReport};
+use crate::{ChildState, DeviceReport, FlashReport};
 
 /// A remark is made if more than this share of the pages that were read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;
@@ -28,12 +28,34 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
             words::percent(share)
         ))
     });
-    unwritten.collect()
+    let displaced = devices.iter().filter_map(|(name, device)| {
+        let displaced = device.placement.filter(|placement| placement.displaced_extents > 0)?.displaced_extents;
+        Some(format!(
+            "{name}: {} new extents went to another device than the policy chose, because that one was full, drained, \
+             or took no writes.",
+            words::count(displaced)
+        ))
+    });
+    unwritten.chain(displaced).chain(devices.values().flat_map(states)).collect()
+}
+
+/// Which children of a device do not serve all requests any more.
+fn states(device: &DeviceReport) -> impl Iterator<Item = String> {
+    device.children.iter().filter_map(|(name, child)| {
+        let left = match child.state? {
+            ChildState::ReadOnly => "takes no more writes",
+            ChildState::Failed => {
+                "has failed: data that it had acknowledged may be lost, writes to what it holds fail, and so do flushes"
+            }
+        };
+        Some(format!("{name} {left}."))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ChildReport, PlacementReport};
 
     #[test]
     fn reads_without_data_are_remarked_above_one_percent() {
@@ -47,5 +69,22 @@ mod tests {
         let [remark] = told(1000, 11).try_into().unwrap();
         assert!(remark.starts_with("ssd: 1.1 % of the pages that were read had no data"), "{remark}");
         assert!(remarks(&BTreeMap::from([("disk".to_string(), DeviceReport::default())])).is_empty());
+    }
+
+    #[test]
+    fn children_that_failed_and_extents_without_room_are_remarked() {
+        let child = |state| ChildReport { state, ..ChildReport::default() };
+        let mut volume = DeviceReport::default();
+        volume.children.insert("disk".to_string(), child(None));
+        volume.placement = Some(PlacementReport::default());
+        let told = |volume: &DeviceReport| remarks(&BTreeMap::from([("volume".to_string(), volume.clone())]));
+        assert_eq!(told(&volume), Vec::<String>::new());
+        volume.children.insert("flash".to_string(), child(Some(ChildState::ReadOnly)));
+        volume.children.insert("other".to_string(), child(Some(ChildState::Failed)));
+        volume.placement.as_mut().unwrap().displaced_extents = 3;
+        let [displaced, worn, failed] = told(&volume).try_into().unwrap();
+        assert!(displaced.starts_with("volume: 3 new extents went to another device"), "{displaced}");
+        assert_eq!(worn, "flash takes no more writes.");
+        assert!(failed.starts_with("other has failed: "), "{failed}");
     }
 }

@@ -106,6 +106,10 @@ impl Builder<'_> {
                 format!("`{}` joins later, but children come after it that are there from the start", child.name);
             return Err(fault(DeviceFault::new(message).at(["children"])));
         }
+        if joining > 0 && joining == children.len() {
+            let fault_of = DeviceFault::new("all of its children join later; it needs one from the start");
+            return Err(fault(fault_of.at(["children"])));
+        }
         let instance = Instance { name: name.clone(), seed, children, joining };
         let mut device = description.settings.build(instance).map_err(fault)?;
         if let Some(condition) = condition(description, seed) {

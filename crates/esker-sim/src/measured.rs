@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use esker_core::{
     Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, PlacementTelemetry,
-    Replay, Request, RequestKind, ResourceKind, Verdict,
+    Replay, Request, RequestKind, ResourceKind, TokenCounts, Verdict,
 };
 use esker_results::{
     PlacementMap, PlacementReport, RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput,
-    WorkloadResults,
+    TokenReport, WorkloadResults,
 };
 
 use crate::map_frames::MapFrames;
@@ -340,7 +340,7 @@ impl Series {
 }
 
 /// What a device moved between two moments.
-fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> PlacementReport {
+pub(crate) fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> PlacementReport {
     PlacementReport {
         moved_extents: now.moved_extents - before.moved_extents,
         moved_bytes: now.moved_bytes - before.moved_bytes,
@@ -348,6 +348,18 @@ fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> PlacementRepo
         redirected_writes: now.redirected_writes - before.redirected_writes,
         abandoned_moves: now.abandoned_moves - before.abandoned_moves,
         freed_extents: now.freed_extents - before.freed_extents,
+        displaced_extents: now.displaced_extents - before.displaced_extents,
+        tokens: now.tokens.map(|now| tokens(&before.tokens.unwrap_or_default(), &now)),
+    }
+}
+
+fn tokens(before: &TokenCounts, now: &TokenCounts) -> TokenReport {
+    TokenReport {
+        granted: now.granted - before.granted,
+        new_extents: now.new_extents - before.new_extents,
+        moves: now.moves - before.moves,
+        redirects: now.redirects - before.redirects,
+        lapsed: now.lapsed - before.lapsed,
     }
 }
 

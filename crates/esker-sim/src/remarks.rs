@@ -6,6 +6,21 @@ use esker_results::RunResults;
 use crate::config::{Experiment, RunEvent, RunSettings};
 use crate::workload::Workload;
 
+/// Returns a remark for each device that was to be drained and was not empty at the end; the first `made` events of
+/// the run were made, in order of time.
+pub(crate) fn undrained(run: &RunSettings, made: usize, results: &RunResults) -> Vec<String> {
+    let mut events: Vec<&RunEvent> = run.events.iter().collect();
+    events.sort_by_key(|event| event.at);
+    let holds_data = |event: &&&RunEvent| {
+        let reports = results.devices.values().filter_map(|device| device.children.get(&event.device));
+        event.drain && reports.into_iter().any(|child| child.drained_at_s.is_none())
+    };
+    let remark = |event: &&RunEvent| {
+        format!("`{}` was to be drained from {} on, and still held data at the end.", event.device, event.at)
+    };
+    events.iter().take(made).filter(holds_data).map(remark).collect()
+}
+
 /// Returns remarks on a run, in sentences.
 pub(crate) fn remarks(experiment: &Experiment, workload: &Workload, results: &RunResults) -> Vec<String> {
     let settings = &experiment.workload;

@@ -13,11 +13,11 @@ use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults
 use crate::assembly::Assembly;
 use crate::config::{ConfigError, Experiment, Schedule, SettleSettings, WorkloadSettings};
 use crate::measured::{RunMeasurements, SERIES_POINTS_MAX, Watch};
-use crate::remarks::{remarks, unmade_events};
+use crate::remarks::{remarks, undrained, unmade_events};
 use crate::requests::Requests;
 use crate::run_error::RunError;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
-use esker_core::Problem;
+use esker_core::{Hint, Problem};
 
 /// Options for observing and stopping a run.
 #[derive(Clone, Copy, Default)]
@@ -68,9 +68,13 @@ fn located(experiment: &Experiment, error: ReplayError) -> RunError {
     let settings = &experiment.workload;
     let (key, hint) = match error {
         ReplayError::Livelock(_) => return error.into(),
-        ReplayError::Change { index, .. } => {
+        ReplayError::Change { index, error: ref reason, .. } => {
             let key = Schedule::new(&experiment.run.events, Nanos::ZERO).key(index);
-            return experiment.located(ConfigError::new(key, Problem::new(error.to_string()))).into();
+            let problem = match reason.hint() {
+                Some(hint) => Problem::with_hint(error.to_string(), hint),
+                None => Problem::new(error.to_string()),
+            };
+            return experiment.located(ConfigError::new(key, problem)).into();
         }
         ReplayError::ArrivesTooLate { .. } if settings.time_scale.is_some() => {
             ("workload.time_scale".to_string(), "take a smaller factor")
@@ -146,6 +150,8 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let mut results = finish_results(experiment, &mut measured, &end, &*device, cost);
     results.workload.left_out = left_out.get();
     results.remarks = unmade_events(run, end.changes);
+    let undrained = undrained(run, end.changes, &results);
+    results.remarks.extend(undrained);
     if let (Some(settle), None) = (&run.settle, &results.saturated) {
         results.settled = Some(settled(experiment, workload, &mut device, end.last_event, settle, options)?);
     }

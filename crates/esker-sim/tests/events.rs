@@ -136,7 +136,7 @@ fn the_resolved_configuration_has_the_events_and_repeats_the_run() {
     assert_eq!(first.remarks, ["The event of `station` at 200s never happened: the run ended before it."]);
     let again = results(&Experiment::from_resolved(&first.config, "again").unwrap());
     assert_eq!(serde_json::to_string(&first).unwrap(), serde_json::to_string(&again).unwrap());
-    // The same, made by a program.
+    // An experiment made by a program, with these events, gives the same results.
     let mut made = experiment(POISSON, 20_000, "", "target = \"station\"");
     made.run.events.push(RunEvent::slow(Nanos::from_secs(200), "station", Ratio::percent(1000)));
     made.run.events.push(RunEvent::slow(Nanos::from_secs(1), "station", Ratio::percent(50)));

@@ -53,6 +53,42 @@ fn migration_moves_what_is_used_to_the_faster_device() {
     assert!(rates[1] > 2.0 * rates[0], "{rates:?}");
 }
 
+/// One token an interval: the first moves what is found, the later ones find nothing.
+#[test]
+fn tokens_are_counted_for_policies_that_have_them() {
+    let migrating = results(r#"{ kind = "migration", interval = "1ms" }"#, 100_000);
+    let placement = migrating.devices["volume"].placement.unwrap();
+    let tokens = placement.tokens.unwrap();
+    assert_eq!(tokens.granted, tokens.moves + tokens.lapsed);
+    assert_eq!((tokens.new_extents, tokens.redirects), (0, 0));
+    assert!(tokens.moves >= placement.moved_extents && tokens.lapsed > 0, "{placement:?}");
+    let intervals = migrating.workload.duration_s * 1e3;
+    assert!((0.9..=1.0).contains(&(tokens.granted as f64 / intervals)), "{tokens:?} in {intervals} intervals");
+
+    let writes = "requests = 100_000, footprint = \"32MiB\", read_fraction = \"50%\"";
+    let published = r#"{ kind = "wardrop-published", period = "10ms" }"#;
+    let placement = volume(published, writes, "allocate = \"on-write\"").devices["volume"].placement.unwrap();
+    let tokens = placement.tokens.unwrap();
+    assert!(tokens.new_extents > 0 && tokens.moves > 0 && tokens.lapsed > 0, "{tokens:?}");
+    assert!(
+        tokens.moves >= placement.moved_extents + placement.abandoned_moves && tokens.moves < 1000,
+        "{placement:?}"
+    );
+    let gone = tokens.new_extents + tokens.moves + tokens.redirects + tokens.lapsed;
+    assert!(
+        (gone..=gone + 200).contains(&tokens.granted),
+        "a period has at most a hundred for each device: {tokens:?}"
+    );
+    // Whole extents are replaced.
+    let rewrites = "requests = 100_000, footprint = \"32MiB\", read_fraction = \"0%\", size = \"64KiB\"";
+    let placement = volume(published, rewrites, "").devices["volume"].placement.unwrap();
+    let redirects = placement.tokens.unwrap().redirects;
+    assert!(redirects > 0 && redirects >= placement.redirected_writes, "{placement:?}");
+
+    let others = results(r#"{ kind = "wardrop" }"#, 5_000);
+    assert_eq!(others.devices["volume"].placement.unwrap().tokens, None);
+}
+
 /// The advantage has to be larger than `delta`, and large requests may stay on their stripes.
 #[test]
 fn migration_moves_nothing_that_gains_too_little() {
@@ -98,4 +134,87 @@ fn cached_extents_answer_reads_and_move_with_writes() {
     let (cache, placement) =
         (moving.devices["volume"].memory_cache.unwrap(), moving.devices["volume"].placement.unwrap());
     assert!(cache.widened_writes > 20 && placement.redirected_writes == cache.widened_writes, "{cache:?}");
+}
+
+/// A third of 96 MiB is on the fast device, and fills it. Then the first 16 MiB are used, fifty times a second: each
+/// device has nothing to do most of the time. The share of the fast device in the second half of the requests, and what
+/// was moved.
+fn hot_on_the_fast_device(policy: &str) -> (f64, u64) {
+    let text = format!(
+        "[workload]\n\
+         synthetic = {{ requests = 20_000, footprint = \"16MiB\", \
+         arrivals = {{ kind = \"poisson\", rate = \"50/s\" }} }}\n\
+         [device.fast]\n\
+         kind = \"constant\"\n\
+         service_time = \"100us\"\n\
+         capacity = \"32MiB\"\n\
+         [device.slow]\n\
+         kind = \"constant\"\n\
+         service_time = \"2ms\"\n\
+         capacity = \"128MiB\"\n\
+         [device.volume]\n\
+         kind = \"hybrid\"\n\
+         children = [\"fast\", \"slow\"]\n\
+         extent = \"64KiB\"\n\
+         capacity = \"96MiB\"\n\
+         policy = {policy}\n\
+         [run]\n\
+         target = \"volume\"\n\
+         warm_up_requests = 10_000\n"
+    );
+    let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    (share(&results, "fast"), results.devices["volume"].placement.unwrap().moved_extents)
+}
+
+/// When a device is full of cold data, what is hot now finds no room there, unless cold extents leave it in idle time.
+#[test]
+fn cold_extents_make_room_for_hot_ones() {
+    let migration = |more: &str| hot_on_the_fast_device(&format!("{{ kind = \"migration\", weights = [1, 2]{more} }}"));
+    let (without, moved) = migration("");
+    assert!((without - 1.0 / 3.0).abs() < 0.02 && moved == 0, "{without}, {moved} moved");
+    let (with, moved) = migration(", make_room = {}");
+    assert!(with > 0.99, "{with}");
+    // All was moved in the first half, and stays.
+    assert!(moved < 10, "{moved}");
+    // Half of the other device is free: it would have to make room itself.
+    let (full, moved) = migration(", make_room = { below = \"60%\", until = \"60%\" }");
+    assert!((full - without).abs() < 0.02 && moved == 0, "{full}, {moved} moved");
+    // A host that leaves no time to devices gets no room.
+    let (busy, _) = migration(", make_room = { idle = \"10s\" }");
+    assert!((busy - without).abs() < 0.02, "{busy}");
+}
+
+/// New data go to the first device again when it has been full.
+#[test]
+fn fast_first_goes_on_with_the_first_device_when_cold_extents_have_left_it() {
+    let written = |room: &str| {
+        let text = format!(
+            "[workload]\n\
+             synthetic = {{ requests = 1_000, read_fraction = \"0%\", size = \"64KiB\", address = \"sequential\", \
+             arrivals = {{ kind = \"fixed\", rate = \"20/s\" }} }}\n\
+             [device.fast]\n\
+             kind = \"constant\"\n\
+             service_time = \"100us\"\n\
+             capacity = \"16MiB\"\n\
+             [device.slow]\n\
+             kind = \"constant\"\n\
+             service_time = \"2ms\"\n\
+             capacity = \"128MiB\"\n\
+             [device.volume]\n\
+             kind = \"hybrid\"\n\
+             children = [\"fast\", \"slow\"]\n\
+             extent = \"64KiB\"\n\
+             allocate = \"on-write\"\n\
+             policy = {{ kind = \"fast-first\"{room} }}\n\
+             [run]\n\
+             target = \"volume\"\n"
+        );
+        let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+        (share(&results, "fast"), results.devices["volume"].placement.unwrap().moved_extents)
+    };
+    // 256 of a thousand extents fit there.
+    assert_eq!(written(""), (0.256, 0));
+    let (share, moved) = written(", make_room = {}");
+    assert_eq!(share, 1.0);
+    assert!((1000 - 256..1000 - 256 + 26).contains(&moved), "{moved}");
 }

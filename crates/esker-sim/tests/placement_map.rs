@@ -8,7 +8,7 @@ fn results(policy: &str, run: &str) -> RunResults {
     results_of(r#"["fast", "slow"]"#, policy, run)
 }
 
-/// The same with these children.
+/// Results of a hybrid of these children, constant devices of 32 MiB, in extents of 64 KiB.
 fn results_of(children: &str, policy: &str, run: &str) -> RunResults {
     let experiment = format!(
         r#"

@@ -17,7 +17,8 @@ fn per_s_of_pair(depth: u32, policy: &str, requests: u64) -> f64 {
     results.throughput.requests_per_s
 }
 
-/// The same on devices whose times depend on what they did before: flash with a buffer and a disk.
+/// The policy keeps up with fixed splits on devices whose times depend on what they did before, too: flash with a
+/// buffer, and a disk.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
 fn it_comes_near_the_best_fixed_split_of_a_drive_and_a_disk() {

@@ -94,6 +94,7 @@ fn main() {
     for (name, policy) in [
         ("static split", r#"{"kind":"static-split"}"#),
         ("migration, with its counters and lists", r#"{"kind":"migration"}"#),
+        ("fast-first, with extents by last use", r#"{"kind":"fast-first","make_room":{}}"#),
         ("wardrop", r#"{"kind":"wardrop"}"#),
     ] {
         let (mut made, mut host) = (None, Host::new());

@@ -1,6 +1,7 @@
 //! `esker sim`: one experiment.
 
 mod cloud_volume;
+mod placement;
 mod recovery;
 
 use std::process::ExitCode;
@@ -114,7 +115,10 @@ fn render(results: &RunResults) -> String {
         }
         for (child, share) in &device.children {
             text += &format!("\n  {child}: {} of its requests", percent(share.share));
+            let drained = share.drained_at_s.map(|at| format!(", empty after {}", words::duration(at)));
+            text += &drained.unwrap_or_default();
         }
+        text += &device.placement.as_ref().map_or_else(String::new, placement::describe);
         text.push('\n');
     }
     if let Some(settled) = &results.settled {

@@ -57,6 +57,30 @@ fn a_sweep_of_nothing() {
     refused(&folder, "esker sweep empty.toml", "or an empty one", "esker sim");
 }
 
+/// Before the run and in the middle of it: one error with its place and a hint, and status 2. All others are rows of a
+/// table in docs/hybrids.md, which esker-sim tests.
+#[test]
+fn hybrids_that_cannot_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let hybrid = |children: &str| {
+        let drain = "[[run.events]]\nat = \"1ms\"\ndevice = \"station\"\ndrain = true\n";
+        let volume =
+            format!("[device.volume]\nkind = \"hybrid\"\nchildren = {children}\npolicy.kind = \"fast-first\"\n");
+        STATION.replace("target = \"station\"", &format!("target = \"volume\"\n{drain}{volume}"))
+    };
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("none.toml", hybrid("[]"));
+    refused(
+        &folder,
+        "esker sim none.toml",
+        "none.toml:18:12: device.volume.children: a hybrid has at",
+        "name the devices",
+    );
+    write("only.toml", hybrid("[\"station\"]"));
+    let message = "only.toml:12:1: run.events[0]: at 1ms: the devices that stay hold 0B; 1GiB are needed";
+    refused(&folder, "esker sim only.toml", message, "add a device first");
+}
+
 #[test]
 fn one_trace_given_twice() {
     let folder = folder_with_trace(20);

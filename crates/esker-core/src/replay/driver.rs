@@ -3,7 +3,7 @@
 use super::feed::Feed;
 use super::little::Little;
 use super::{Arrival, Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict};
-use crate::{Completion, Device, Nanos, Request, ScheduledChange, TagSlab, Unsupported, WaitingLine};
+use crate::{ChangeError, Completion, Device, Nanos, Request, ScheduledChange, TagSlab, WaitingLine};
 
 pub(super) struct Driver<'a, D, F: Feed, O> {
     device: &'a mut D,
@@ -130,10 +130,10 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
         let (first, rest) = self.changes.split_first().expect("a change is due");
         let made = match self.device.change(now, &first.device, first.change) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Unsupported("this change")),
-            Err(unsupported) => Err(unsupported),
+            Ok(false) => Err(ChangeError::new("this device does not support this change")),
+            Err(error) => Err(error),
         };
-        made.map_err(|unsupported| ReplayError::Change { index: self.summary.changes, at: now, unsupported })?;
+        made.map_err(|error| ReplayError::Change { index: self.summary.changes, at: now, error })?;
         self.summary.changes += 1;
         self.changes = rest;
         self.next_change = rest.first().map_or(Nanos::NEVER, |change| change.at);

@@ -8,7 +8,7 @@ mod tests;
 
 use thiserror::Error;
 
-use crate::{Completion, Device, Nanos, Request, ScheduledChange, Unsupported};
+use crate::{ChangeError, Completion, Device, Nanos, Request, ScheduledChange};
 use driver::Driver;
 
 pub use feed::{Feed, Processes, Stream};
@@ -118,7 +118,7 @@ pub struct Replay {
 }
 
 /// Why a replay cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
     /// The device never gets past this instant.
     #[error("the device had more than {ROUNDS_MAX} events at {0} without time going on")]
@@ -130,14 +130,14 @@ pub enum ReplayError {
         request: u64,
     },
     /// A device cannot make a change.
-    #[error("at {at}: {unsupported}")]
+    #[error("at {at}: {error}")]
     Change {
         /// Its place among the changes, from zero.
         index: usize,
         /// Its time.
         at: Nanos,
         /// The device's answer.
-        unsupported: Unsupported,
+        error: ChangeError,
     },
     /// A request ends later than simulated time can represent.
     #[error(

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::{Bytes, Change, Control, Lba, Ratio, Tag, Telemetry};
+use crate::{Bytes, Change, Control, Lba, Ratio, Tag, Telemetry, Unsupported};
 
 /// What happened, in order.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -51,9 +51,9 @@ impl Device for Server {
     fn control(&mut self, _: Nanos, _: Control) -> Result<(), Unsupported> {
         Ok(())
     }
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         if device == "broken" {
-            return Err(Unsupported("changes"));
+            return Err(ChangeError::new("it is broken"));
         }
         let Change::Slow { factor } = change else { return Ok(false) };
         self.tell(now, &format!("service {factor}"));

@@ -72,17 +72,8 @@ fn children_together(points: &[SeriesPoint], last: &SeriesPoint) -> BTreeMap<Str
 }
 
 fn moved_together(points: &[SeriesPoint]) -> PlacementReport {
-    let of = |count: fn(&PlacementReport) -> u64| -> u64 {
-        points.iter().filter_map(|point| point.placement.as_ref()).map(count).sum()
-    };
-    PlacementReport {
-        moved_extents: of(|moved| moved.moved_extents),
-        moved_bytes: of(|moved| moved.moved_bytes),
-        copied_bytes: of(|moved| moved.copied_bytes),
-        redirected_writes: of(|moved| moved.redirected_writes),
-        abandoned_moves: of(|moved| moved.abandoned_moves),
-        freed_extents: of(|moved| moved.freed_extents),
-    }
+    let moved = points.iter().filter_map(|point| point.placement.as_ref());
+    moved.fold(PlacementReport::default(), |sum, moved| sum.and(moved))
 }
 
 #[cfg(test)]

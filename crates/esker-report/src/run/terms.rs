@@ -63,6 +63,18 @@ pub(super) static TERMS: &[Term] = &[
         "Copies that were begun and then given up: the host kept writing there, or a \
          device failed.",
     ),
+    term(
+        "displaced",
+        "displaced",
+        "New extents that went to another child than the policy chose, because that one was full, drained, or took no \
+         writes.",
+    ),
+    term(
+        "tokens",
+        "tokens",
+        "Each lets one extent go to a child where the policy wants more of them. Those not spent by the end of their \
+         period lapse. Other policies limit moves without tokens.",
+    ),
     term("freed", "freed", "Extents that the host trimmed, whose places were freed."),
     term("range", "range", "One of at most 256 equal parts of the address space; a column of the map."),
     term("heat", "heat", "Requests of the host per second that begin in a range."),

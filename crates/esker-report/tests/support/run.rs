@@ -32,8 +32,11 @@ pub(crate) fn run_json() -> Value {
     let class =
         |count: u32| json!({ "count": count, "response_time": times, "device_time": times, "queue_time": times });
     let child = |share: f64| json!({ "share": share, "requests": 210, "response_time": times });
-    let moved =
-        json!({ "moved_extents": 20, "moved_bytes": 20 << 20, "copied_bytes": 18 << 20, "redirected_writes": 7 });
+    let tokens = json!({ "granted": 40, "new_extents": 5, "moves": 20, "redirects": 7, "lapsed": 8 });
+    let moved = json!({
+        "moved_extents": 20, "moved_bytes": 20 << 20, "copied_bytes": 18 << 20, "redirected_writes": 7,
+        "tokens": tokens,
+    });
     json!({
         "schema": 2, "version": "0.1.0", "seed": 1,
         "config": {

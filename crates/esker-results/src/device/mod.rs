@@ -99,6 +99,17 @@ pub struct DeviceReport {
     pub children: BTreeMap<String, ChildReport>,
 }
 
+/// What became of a child that does not serve all requests any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChildState {
+    /// It takes no more writes.
+    ReadOnly,
+    /// Data that it had acknowledged may be lost: it takes no more writes, its flushes fail, and nothing is copied from
+    /// it or to it. Reads are still sent to it.
+    Failed,
+}
+
 /// One child of a composite device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -110,6 +121,9 @@ pub struct ChildReport {
     /// Time from sending a request of the host to this child until its end. Since schema 2.
     #[serde(default)]
     pub response_time: LatencySummary,
+    /// If it does not serve all requests at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ChildState>,
     /// When the last of its data had moved to the others, if it was to be drained: time since the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drained_at_s: Option<f64>,

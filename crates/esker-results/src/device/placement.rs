@@ -19,6 +19,60 @@ pub struct PlacementReport {
     pub abandoned_moves: u64,
     /// Extents that the host trimmed, whose places were freed.
     pub freed_extents: u64,
+    /// New extents that went to another device than the policy chose: that one was full, drained, or took no writes.
+    pub displaced_extents: u64,
+    /// For policies that limit moves by tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenReport>,
+}
+
+impl PlacementReport {
+    /// The counts of both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            moved_extents: self.moved_extents + other.moved_extents,
+            moved_bytes: self.moved_bytes + other.moved_bytes,
+            copied_bytes: self.copied_bytes + other.copied_bytes,
+            redirected_writes: self.redirected_writes + other.redirected_writes,
+            abandoned_moves: self.abandoned_moves + other.abandoned_moves,
+            freed_extents: self.freed_extents + other.freed_extents,
+            displaced_extents: self.displaced_extents + other.displaced_extents,
+            tokens: match (&self.tokens, &other.tokens) {
+                (Some(one), Some(other)) => Some(one.and(other)),
+                (one, other) => one.or(*other),
+            },
+        }
+    }
+}
+
+/// What became of a policy's tokens. Each lets one extent go to a device where the policy wants more of them. Tokens
+/// that are left from before the measured time, or after it, make the difference between those granted and all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenReport {
+    /// Tokens that there were.
+    pub granted: u64,
+    /// Spent on the places of new extents.
+    pub new_extents: u64,
+    /// Spent on moves, those that could not begin or were given up included.
+    pub moves: u64,
+    /// Spent on writes of the host that replaced an extent and went to another device.
+    pub redirects: u64,
+    /// Taken back at the end of their period.
+    pub lapsed: u64,
+}
+
+impl TokenReport {
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            granted: self.granted + other.granted,
+            new_extents: self.new_extents + other.new_extents,
+            moves: self.moves + other.moves,
+            redirects: self.redirects + other.redirects,
+            lapsed: self.lapsed + other.lapsed,
+        }
+    }
 }
 
 /// What a cache of extents in memory did.

@@ -85,6 +85,18 @@ pub(super) fn check(events: &[RunEvent], system: &System) -> Result<(), ConfigEr
                 let message = format!("`{}` is not a child of a hybrid; only those join and are drained", event.device);
                 return error("device", Problem::new(message));
             }
+            Ok(Change::Join)
+                if events[..index].iter().any(|earlier| earlier.join && earlier.device == event.device) =>
+            {
+                let hint = "leave out all but the first; what has joined stays, even if it is drained";
+                return error("join", Problem::with_hint(format!("`{}` joins twice", event.device), hint));
+            }
+            Ok(Change::Drain)
+                if events.iter().any(|one| one.join && one.device == event.device && one.at > event.at) =>
+            {
+                let message = format!("`{}` is drained before it joins", event.device);
+                return error("drain", Problem::with_hint(message, "give it a later time, or leave it out"));
+            }
             Ok(_) => {}
         }
     }

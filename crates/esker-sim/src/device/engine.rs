@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, LatencyHistogram,
-    Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
+    Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError,
+    DeviceState, Hint, LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry,
+    Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, LatencySummary, MemoryCacheReport, PlacementReport, Report, Reporting};
-use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, Movements, RecordNumber, Reshape};
+use esker_results::{ChildReport, ChildState, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
+use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, Input, IoId, RecordNumber, Reshape};
 
 use super::Instance;
+use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
@@ -42,7 +44,7 @@ pub struct EngineDevice<E> {
     last_event: Nanos,
     requests: u64,
     /// Movements before measuring started.
-    moved_before: Movements,
+    moved_before: PlacementTelemetry,
     /// Counts of a memory cache before measuring started.
     cached_before: CacheCounts,
     log: Option<EffectLog>,
@@ -90,7 +92,7 @@ impl<E: Engine> EngineDevice<E> {
             drained_at: Vec::new(),
             last_event: Nanos::ZERO,
             requests: 0,
-            moved_before: Movements::default(),
+            moved_before: PlacementTelemetry::default(),
             cached_before: CacheCounts::default(),
             log: None,
         }
@@ -236,7 +238,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         match command {
             Control::StartMeasuring => {
                 self.requests = 0;
-                self.moved_before = self.engine.movements().unwrap_or_default();
+                self.moved_before = self.placement().unwrap_or_default();
                 self.cached_before = self.engine.cache_counts().unwrap_or_default();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
@@ -250,7 +252,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         self.children.control(now, command)
     }
 
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         let Some(child) = self.names.iter().position(|name| name == device) else {
             return self.children.change(now, device, change);
         };
@@ -259,13 +261,16 @@ impl<E: Engine> Device for EngineDevice<E> {
             Change::Join if child + self.joining.len() == self.names.len() => {
                 Reshape::Join { capacity: self.joining.pop_front().expect("one is left") }
             }
-            Change::Join => return Err(Unsupported("children that join twice, or in another order than their list")),
+            Change::Join => {
+                let left = self.names.len() - self.joining.len();
+                let next = self.names.get(left).map(|next| format!("`{next}` has to join before it"));
+                return Err(ChangeError::new("children join in the order of `children`").with_hint(next));
+            }
             Change::Drain => Reshape::Drain { device: index },
             Change::Slow { .. } => return self.children.change(now, device, change),
         };
-        if self.engine.reshape(now, reshape, &mut self.effects).is_err() {
-            return Err(Unsupported("this change: the devices that stay have no room for the data"));
-        }
+        let made = self.engine.reshape(now, reshape, &mut self.effects);
+        made.map_err(|error| ChangeError::new(error.to_string()).with_hint(error.hint()))?;
         self.perform(now);
         self.settle(now);
         if !self.immediate.is_empty() {
@@ -298,6 +303,8 @@ impl<E: Engine> Device for EngineDevice<E> {
             redirected_writes: moved.redirected,
             abandoned_moves: moved.abandoned,
             freed_extents: moved.freed,
+            displaced_extents: moved.displaced,
+            tokens: moved.tokens,
         })
     }
 
@@ -314,7 +321,10 @@ impl<E: Engine> Reporting for EngineDevice<E> {
             let responses = &self.responses[index];
             let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
             let drained_at_s = self.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
-            (self.names[index].clone(), ChildReport { share, requests, response_time, drained_at_s })
+            // Those that have not joined are not known to the engine.
+            let has_joined = index + self.joining.len() < self.names.len();
+            let state = has_joined.then(|| self.engine.device_state(DeviceIndex(index as u16))).and_then(child_state);
+            (self.names[index].clone(), ChildReport { share, requests, response_time, state, drained_at_s })
         });
         into.add(
             &self.name,
@@ -322,7 +332,7 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 kind: self.kind.to_string(),
                 capacity_bytes: self.capacity().0,
                 requests: self.requests,
-                placement: self.engine.movements().map(|now| since(&self.moved_before, &now)),
+                placement: self.placement().map(|now| moved(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
@@ -331,14 +341,11 @@ impl<E: Engine> Reporting for EngineDevice<E> {
     }
 }
 
-fn since(before: &Movements, now: &Movements) -> PlacementReport {
-    PlacementReport {
-        moved_extents: now.moved - before.moved,
-        moved_bytes: now.moved_bytes - before.moved_bytes,
-        copied_bytes: now.copied_bytes - before.copied_bytes,
-        redirected_writes: now.redirected - before.redirected,
-        abandoned_moves: now.abandoned - before.abandoned,
-        freed_extents: now.freed - before.freed,
+const fn child_state(state: DeviceState) -> Option<ChildState> {
+    match state {
+        DeviceState::Online => None,
+        DeviceState::ReadOnly => Some(ChildState::ReadOnly),
+        DeviceState::Failed => Some(ChildState::Failed),
     }
 }
 

@@ -4,7 +4,8 @@
 mod tests;
 
 use esker_core::{
-    BusyTime, Bytes, Change, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry,
+    Unsupported,
 };
 use esker_results::{Report, Reporting};
 
@@ -144,7 +145,7 @@ impl Device for Slowed {
         Ok(())
     }
 
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         match change {
             Change::Slow { factor } if self.follows.iter().any(|name| name == device) => {
                 self.set_factor(now, factor);

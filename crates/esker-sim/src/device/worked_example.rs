@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Change, Children, Completion, Control, Device, Nanos, Request, Tag, Telemetry, Unsupported};
+use esker_core::{
+    Bytes, Change, ChangeError, Children, Completion, Control, Device, Nanos, Request, Tag, Telemetry, Unsupported,
+};
 use esker_results::{DeviceReport, Report, Reporting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +118,7 @@ impl Device for Wire {
         self.children.control(now, command)
     }
 
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         self.children.change(now, device, change)
     }
 

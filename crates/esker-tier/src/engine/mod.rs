@@ -10,7 +10,7 @@ mod reshape;
 
 use std::fmt::Debug;
 
-use esker_core::{Bytes, DeviceState, Nanos, Ratio};
+use esker_core::{Bytes, DeviceState, Nanos, Ratio, TokenCounts};
 
 pub use checkpoint::Checkpoint;
 pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
@@ -151,6 +151,10 @@ pub struct Movements {
     pub redirected: u64,
     /// Bytes that copies have read, those that were given up included.
     pub copied_bytes: u64,
+    /// New extents that went to another device than the policy chose, because that one had no room or took no writes.
+    pub displaced: u64,
+    /// Tokens of the policy; `None` if it has none.
+    pub tokens: Option<TokenCounts>,
 }
 
 impl<E: Engine + ?Sized> Engine for Box<E> {

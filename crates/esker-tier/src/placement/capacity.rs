@@ -39,7 +39,7 @@ impl PlacementEngine {
     /// share fits, and for policies without fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
         let sizes: Vec<u32> = self.map.sizes().collect();
-        let shares = |extents: u32| self.policy.shares(extents, sizes.len());
+        let shares = |extents: u32| self.policy.shares(extents, Bytes(self.extent), sizes.len());
         let too_small = |shares: &[u32]| shares.iter().zip(&sizes).position(|(share, size)| share > size);
         let wanted = shares(self.map.len())?;
         let device = too_small(&wanted)?;

@@ -31,6 +31,7 @@ impl PlacementEngine {
         self.forget_unrecorded(extent);
         let record = self.record_freed(extent, effects);
         let (place, under_way) = self.map.unmap(extent);
+        self.tell_place(extent);
         let waits_for = match record {
             Some(record) if !is_elsewhere => WaitsFor::Record(record),
             _ => WaitsFor::Nothing,
@@ -54,6 +55,7 @@ impl PlacementEngine {
         let hosts = self.forget_unrecorded(extent);
         let recorded = self.map.recorded(extent);
         let (from, under_way) = self.map.relocate(extent, to);
+        self.tell_place(extent);
         let waits_for = match recorded {
             Recorded::Here => {
                 self.map.set_recorded(extent, Recorded::Elsewhere);

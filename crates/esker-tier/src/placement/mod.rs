@@ -156,7 +156,7 @@ impl PlacementEngine {
         let extent = settings.extent.0;
         let mapped = checkpoint.records((extent / BLOCK) as u32);
         let map = ExtentMap::restore(&sizes, extent, mapped.chain(records.inspect(|_| through.0 += 1)))?;
-        Ok(Self {
+        let mut engine = Self {
             extent,
             free_on_trim: settings.free_on_trim,
             policy,
@@ -181,12 +181,25 @@ impl PlacementEngine {
             movements: Movements::default(),
             #[cfg(test)]
             fault: None,
-        })
+        };
+        engine.tell_places();
+        Ok(engine)
+    }
+
+    /// Tells the policy where all extents are.
+    fn tell_places(&mut self) {
+        let mapped = (0..self.map.len()).map(LogicalExtent);
+        for extent in mapped {
+            if self.map.place(extent).is_some() {
+                self.tell_place(extent);
+            }
+        }
     }
 
     /// Replaces the policy, before any input.
     pub fn with_policy(mut self, policy: Box<dyn Placement>) -> Self {
         self.policy = policy;
+        self.tell_places();
         self
     }
 
@@ -276,21 +289,26 @@ impl Engine for PlacementEngine {
 
     fn fill(&mut self, share: Ratio) {
         assert!(self.ios.is_empty() && self.hosts.is_empty(), "requests are under way");
+        let end = share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32;
         let mut next = vec![0; self.health.devices().len()];
-        for extent in 0..share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32 {
-            let extent = LogicalExtent(extent);
-            if self.map.place(extent).is_none() {
-                let device = self.choose(extent, None).expect("there are as many physical as logical extents");
-                let place = self.map.map_at(extent, device, next[device]);
-                next[device] = place.extent.0 + 1;
-                self.map.set_recorded(extent, Recorded::Here);
+        // Others have to leave room for extents that belong to one device.
+        for pinned in [true, false] {
+            for extent in (0..end).map(LogicalExtent) {
+                let is_pinned = self.policy.is_pinned(Bytes(u64::from(extent.0) * self.extent));
+                if is_pinned == pinned && self.map.place(extent).is_none() {
+                    let device = self.choose(extent, None).expect("there are as many physical as logical extents");
+                    let place = self.map.map_at(extent, device, next[device]);
+                    next[device] = place.extent.0 + 1;
+                    self.map.set_recorded(extent, Recorded::Here);
+                    self.tell_place(extent);
+                }
             }
-            self.map.blocks.record(self.map.blocks_of(extent));
         }
+        (0..end).map(LogicalExtent).for_each(|extent| self.map.blocks.record(self.map.blocks_of(extent)));
     }
 
     fn movements(&self) -> Option<Movements> {
-        Some(self.movements)
+        Some(Movements { tokens: self.policy.tokens(), ..self.movements })
     }
 
     fn layout(&self) -> Option<Layout> {

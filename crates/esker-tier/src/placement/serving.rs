@@ -213,7 +213,11 @@ impl PlacementEngine {
                 },
                 Some(place) => Some(own(place)),
                 None if is_write => match self.choose(extent, Some(request)) {
-                    Some(device) => Some(own(self.map.map(extent, device))),
+                    Some(device) => {
+                        let place = self.map.map(extent, device);
+                        self.tell_place(extent);
+                        Some(own(place))
+                    }
                     None => {
                         let offset = (number * self.extent).max(host.range.start) - request.start.byte_offset();
                         self.hosts.note(tag, offset, DeviceError::NoSpace);
@@ -296,22 +300,34 @@ impl PlacementEngine {
         }
     }
 
-    /// The policy's device for a new extent, or the next one that has room and takes writes.
+    /// Tells the policy where `extent` is.
+    #[inline]
+    pub(super) fn tell_place(&mut self, extent: LogicalExtent) {
+        let device = self.map.place(extent).map(|place| place.device);
+        self.policy.placed(extent, Bytes(u64::from(extent.0) * self.extent), device);
+    }
+
+    /// The policy's device for an extent, or the next one that has room and takes writes.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views();
         let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };
         let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();
         assert!(wanted < count, "the policy named a device that is not there");
-        (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room())
+        let chosen =
+            (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room());
+        if chosen.is_some_and(|chosen| chosen != wanted) && self.map.place(extent).is_none() {
+            self.movements.displaced += 1;
+        }
+        chosen
     }
 
     pub(super) fn update_views(&mut self) {
         self.views.clear();
-        for (device, &state) in self.health.devices().iter().enumerate() {
+        for ((device, &state), extents) in self.health.devices().iter().enumerate().zip(self.map.sizes()) {
             let drained = self.is_drained(DeviceIndex(device as u16));
             let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
-            self.views.push(DeviceView { free_extents, state, drained, under_way });
+            self.views.push(DeviceView { extents, free_extents, state, drained, under_way });
         }
     }
 }

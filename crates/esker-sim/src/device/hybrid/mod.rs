@@ -1,7 +1,7 @@
 //! Hybrids: devices of different kinds combined by a placement engine.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Hint, Ratio, ReadError};
+use esker_core::{Bytes, Hint, Problem, Ratio, ReadError};
 use esker_results::Reporting;
 use esker_tier::{Engine, MemoryCache, PlacementEngine, PlacementSettings, PolicySettings, SettingsError, UnmetShare};
 use schemars::JsonSchema;
@@ -85,6 +85,10 @@ const fn default_extent() -> Bytes {
 /// The keys of `policy` belong to the chosen policy, which alone can check them.
 fn read(table: &Node) -> Result<Box<dyn DeviceSettings>, ReadError> {
     let settings: HybridSettings = esker_core::read(table)?;
+    if settings.children.is_empty() {
+        let problem = Problem::with_hint("a hybrid has at least one child", "name the devices it is made of");
+        return Err(ReadError::new(problem).below("children"));
+    }
     settings.policy.build(settings.children.len()).map_err(|error| error.below("policy"))?;
     Ok(Box::new(settings))
 }
@@ -143,8 +147,36 @@ impl DeviceSettings for HybridSettings {
     }
 }
 
-fn fault_of(error: &SettingsError) -> DeviceFault {
-    DeviceFault::new(error.to_string()).at(error.key()).with_hint(error.hint())
+fn fault_of(error: &SettingsError, children: &[Child]) -> DeviceFault {
+    let message = match error {
+        SettingsError::Small { device, capacity, extent } => {
+            format!("`{}` holds {capacity}, less than one `extent` of {extent}", children[*device].name)
+        }
+        error => error.to_string(),
+    };
+    DeviceFault::new(message).at(error.key()).with_hint(error.hint())
+}
+
+/// Keys of policies that have a weight for each child, within the policy's table.
+const WEIGHTS: [&str; 2] = ["weights", "rest.weights"];
+
+/// The value of the dotted `key` of a policy, or nothing.
+fn option<'a>(policy: &'a PolicySettings, key: &str) -> Option<&'a serde_json::Value> {
+    let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+    let value = policy.options.get(first)?;
+    if rest.is_empty() { Some(value) } else { value.get(rest) }
+}
+
+/// Leaves the first `children` weights: devices that join have no weight of their own.
+fn truncate_weights(policy: &mut PolicySettings, children: usize) {
+    for key in WEIGHTS {
+        let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+        let value = policy.options.get_mut(first);
+        let value = if rest.is_empty() { value } else { value.and_then(|value| value.get_mut(rest)) };
+        if let Some(serde_json::Value::Array(weights)) = value {
+            weights.truncate(children);
+        }
+    }
 }
 
 impl HybridSettings {
@@ -165,23 +197,34 @@ impl HybridSettings {
             let fault = DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%");
             return Err(fault.at(["reserve"]));
         }
-        let devices = children.iter().map(|child| self.part(child.device.capacity())).collect();
-        let mut policy = self.policy.clone();
-        // Devices that join have no weight of their own.
-        if let Some(serde_json::Value::Array(weights)) = policy.options.get_mut("weights") {
-            weights.truncate(children.len());
+        let devices: Vec<Bytes> = children.iter().map(|child| self.part(child.device.capacity())).collect();
+        let is_small =
+            |(child, part): &(&Child, &Bytes)| **part < self.extent && child.device.capacity() >= self.extent;
+        if let Some((child, _)) = children.iter().zip(&devices).find(is_small) {
+            let (capacity, reserve) = (child.device.capacity(), self.used().complement());
+            let message = format!("`reserve` leaves less than one `extent` of {} of `{}`", self.extent, child.name);
+            let hint = format!("it has {capacity}, of which {reserve} are kept free: take a smaller part");
+            return Err(DeviceFault::new(message).at(["reserve"]).with_hint(Some(hint)));
         }
+        let mut policy = self.policy.clone();
+        truncate_weights(&mut policy, children.len());
         let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
-        let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error))?;
+        let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
         if let Some(capacity) = self.capacity {
-            engine.offer(capacity).map_err(|error| fault_of(&error))?;
+            engine.offer(capacity).map_err(|error| fault_of(&error, children))?;
         }
         Ok(engine)
     }
 
     /// The error for shares that do not fit the devices.
     fn unmet(&self, unmet: &UnmetShare, capacities: &[Bytes], offered: Bytes) -> DeviceFault {
-        let weights = self.policy.options.get("weights").map_or_else(String::new, ToString::to_string);
+        let given = |key: &&str| option(&self.policy, key).is_some_and(|value| *value != serde_json::json!([]));
+        let keys: Vec<&str> = ["ranges"].into_iter().chain(WEIGHTS).filter(given).collect();
+        let quoted = |key: &&str| match option(&self.policy, key) {
+            Some(value) if *key != "ranges" => format!("`policy.{key}` {value}"),
+            _ => format!("`policy.{key}`"),
+        };
+        let asked: Vec<String> = keys.iter().map(quoted).collect();
         let device = &self.children[unmet.device.0 as usize];
         let holds = |(name, capacity): (&String, &Bytes)| format!("`{name}` {capacity}");
         let holds: Vec<String> = self.children.iter().zip(capacities).map(holds).collect();
@@ -191,8 +234,9 @@ impl HybridSettings {
         };
         let bytes = |extents: u32| Bytes(u64::from(extents) * self.extent.0);
         let message = format!(
-            "`policy.weights` {weights} cannot be met: of {offered} they put {} on `{device}`, which has room for {} \
-             (the devices hold: {}{reserved})",
+            "{} cannot be met: of {offered} they put {} on `{device}`, which has room for {} (the devices hold: \
+             {}{reserved})",
+            asked.join(" and "),
             bytes(unmet.wanted),
             bytes(unmet.holds),
             holds.join(", "),
@@ -201,8 +245,12 @@ impl HybridSettings {
             Bytes::ZERO => String::new(),
             fitting => format!("`capacity = \"{fitting}\"` or less would do, "),
         };
-        let hint = format!("{fitting}or `weights` in proportion to what the devices hold");
-        DeviceFault::new(message).at(["policy.weights"]).with_hint(Some(hint))
+        let instead = match keys.last() {
+            Some(&"ranges") => "shorter `ranges`",
+            _ => "`weights` in proportion to what the devices hold",
+        };
+        let keys = keys.iter().rev().map(|key| format!("policy.{key}"));
+        DeviceFault::new(message).at(keys).with_hint(Some(format!("{fitting}or {instead}")))
     }
 }
 

@@ -220,6 +220,43 @@ fn a_child_that_failed_a_flush_stays_failed() {
     assert_eq!(hybrid.telemetry().state, DeviceState::Failed);
 }
 
+/// A policy that would move everything to the faster device moves nothing from a failed child, nor to one. Reads go on,
+/// and the report says which child has failed.
+#[test]
+fn nothing_moves_from_a_failed_child_or_to_it() {
+    // The second child answers faster, once it is measured.
+    for (failing, moves) in [(None, true), (Some(0), false), (Some(1), false)] {
+        let child = |index: u16| -> Box<dyn Reporting> {
+            let service_time = Nanos::from_micros(if index == 0 { 900 } else { 100 });
+            let (servers, capacity, queue_depth) = (1, Bytes::kib(64), Some(2));
+            let settings =
+                ConstantSettings { service_time, service: Default::default(), servers, capacity, queue_depth };
+            let device = Constant::new(&format!("c{index}"), &settings);
+            let times = usize::from(failing == Some(index));
+            let kind = |kind: RequestKind| kind == RequestKind::Flush;
+            let (error, state) = (DeviceError::Medium, DeviceState::Online);
+            Box::new(Faulty { device, kind, times, error, state, doomed: Vec::new() })
+        };
+        let policy = r#"{"kind":"migration","accesses_min":5,"interval":"1ms","delta":"50%"}"#;
+        let policy = serde_json::from_str(policy).unwrap();
+        let hybrid =
+            HybridSettings { policy, ..settings(2, Allocate::OnWrite) }.build(instance(vec![child(0), child(1)]));
+        let extent = |number: u64| Request::write(Lba(number * 8), Bytes(4096));
+        let mut requests = vec![(0, extent(0)), (10, extent(1)), (20, FLUSH)];
+        let reads = (0..100).map(|index| (30 + 10 * index, Request::read(Lba(index % 2 * 8), Bytes(4096))));
+        requests.extend(reads);
+        let (log, report) = run(hybrid.unwrap(), &at_millis(&requests));
+        let volume = &report.devices["parent"];
+        let placement = volume.placement.unwrap();
+        assert_eq!((placement.moved_extents > 0, placement.abandoned_moves), (moves, 0), "{failing:?}: {placement:?}");
+        assert!(log.0[3..].iter().all(|(.., result)| result.is_ok()), "reads go on");
+        for (index, name) in [(0, "c0"), (1, "c1")] {
+            let expected = (failing == Some(index)).then_some(esker_results::ChildState::Failed);
+            assert_eq!(volume.children[name].state, expected);
+        }
+    }
+}
+
 #[test]
 fn a_range_past_the_end_fails_at_once() {
     let device: Box<dyn Reporting> = Box::new(constant("c0", Bytes::kib(10)));
@@ -267,6 +304,36 @@ fn weights_that_do_not_go_into_the_devices_are_refused() {
     assert!(with("404KiB") && !with("408KiB"), "the hint is exact");
     // If extents are placed on their first write, there may be few of them.
     assert!(split("policy = { kind = \"static-split\", weights = [99, 1] }\nallocate = \"on-write\"").is_ok());
+}
+
+/// What is pinned gets its places first, whatever its addresses; and has to fit, together with the weights of the rest.
+#[test]
+fn pinned_ranges_have_to_fit_and_do_not_depend_on_their_addresses() {
+    let pinned = |ranges: &str, rest: &str| {
+        split(&format!("policy = {{ kind = \"pinned\", ranges = [{ranges}], rest = {{ kind = {rest} }} }}"))
+    };
+    // The last half of the addresses. In turns alone, the first half would have filled a half of each device.
+    let hybrid = pinned("{ start = \"400KiB\", length = \"1GiB\", device = 0 }", "\"static-split\"").unwrap();
+    let reads: Vec<(u64, Request)> =
+        (0..200).map(|extent| (extent * 10, Request::read(Lba(extent * 8), EXTENT))).collect();
+    let (_, report) = run(hybrid, &at_millis(&reads[100..]));
+    assert_eq!(report.devices["parent"].children["c0"].requests, 100);
+    let message = |ranges: &str, rest: &str| {
+        let fault = pinned(ranges, rest).err().unwrap();
+        (fault.message, fault.hint.unwrap(), fault.keys)
+    };
+    let (text, hint, keys) = message("{ length = \"404KiB\", device = 1 }", "\"fast-first\"");
+    assert!(text.starts_with("`policy.ranges` cannot be met: of 800KiB they put 404KiB on `c1`, which has"), "{text}");
+    assert_eq!(
+        (&*hint, &keys[..]),
+        ("`capacity = \"400KiB\"` or less would do, or shorter `ranges`", &["policy.ranges".to_string()][..])
+    );
+    // Thirty extents are pinned, in two ranges that overlap; of the other 170, in turns of four, the device gets 127.
+    let ranges = "{ start = \"40KiB\", length = \"80KiB\", device = 0 }, { length = \"100KiB\", device = 0 }";
+    let (text, _, keys) = message(ranges, "\"static-split\", weights = [3, 1]");
+    let expected = "`policy.ranges` and `policy.rest.weights` [3,1] cannot be met: of 800KiB they put 628KiB on `c0`";
+    assert!(text.starts_with(expected), "{text}");
+    assert_eq!(keys, ["policy.rest.weights", "policy.ranges"]);
 }
 
 #[test]

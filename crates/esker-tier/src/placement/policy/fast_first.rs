@@ -1,35 +1,43 @@
 //! Fills one device after the other.
 
 use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::room::{Room, RoomSettings};
 use super::{
-    DeviceView, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, check_device, schema_of,
+    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Wishes, check_device,
+    schema_of,
 };
-use crate::extent::DeviceIndex;
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "fast-first",
-    summary: "Fills one device after the other: all on flash while it fits, or all on the disk; nothing ever moves",
-    source: "Wu 2011, section II.B: allocation policies (a) and (b)",
+    summary: "Fills one device after the other: all on flash while it fits, or all on the disk",
+    source: "Wu 2011, section II.B: allocation policies (a) and (b); section III.B: cold data make room",
     parameters: ParameterSource::Schema(schema_of::<FastFirstSettings>),
     capabilities: &[],
     build,
 };
 
 /// Settings of the policy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FastFirstSettings {
     /// Devices in the order in which they are filled, by their places in `children`, from 0. Those that are left out
     /// come last. (If empty: in the order of `children`.)
     order: Vec<u16>,
+    /// Whether and when the coldest extents of a device that fills up move to later ones in idle moments (`{}`: as the
+    /// defaults say). If left out, nothing ever moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    make_room: Option<RoomSettings>,
 }
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let FastFirstSettings { mut order } = settings.options()?;
+    let FastFirstSettings { mut order, make_room } = settings.options()?;
+    make_room.as_ref().map_or(Ok(()), |room| room.check("make_room"))?;
     for (position, &device) in order.iter().enumerate() {
         check_device("order", device, devices)?;
         if order[..position].contains(&device) {
@@ -38,13 +46,15 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
     let rest = (0..devices as u16).filter(|device| !order.contains(device));
     order.extend(rest.collect::<Vec<_>>());
-    Ok(Box::new(FastFirst { order: order.into_iter().map(DeviceIndex).collect() }))
+    let room = make_room.map(|settings| Room::new(settings, devices));
+    Ok(Box::new(FastFirst { order: order.into_iter().map(DeviceIndex).collect(), room }))
 }
 
 /// The first device in this order that has room.
 #[derive(Debug)]
 struct FastFirst {
     order: Vec<DeviceIndex>,
+    room: Option<Room>,
 }
 
 impl Placement for FastFirst {
@@ -53,7 +63,25 @@ impl Placement for FastFirst {
         *self.order.iter().find(has_room).unwrap_or(&self.order[0])
     }
 
+    fn placed(&mut self, extent: LogicalExtent, _: Bytes, device: Option<DeviceIndex>) {
+        if let Some(room) = &mut self.room {
+            room.placed(extent, device);
+        }
+    }
+
+    fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        if let Some(room) = &mut self.room {
+            let place = |device: usize| self.order.iter().position(|other| usize::from(other.0) == device);
+            room.observe(now, event, devices, |from, to| place(from) < place(to), wishes);
+        }
+    }
+
+    fn observes(&self) -> bool {
+        self.room.is_some()
+    }
+
     fn devices_joined(&mut self, devices: usize) {
+        self.room.iter_mut().for_each(|room| room.devices_joined(devices));
         self.order.extend((self.order.len()..devices).map(|device| DeviceIndex(device as u16)));
     }
 }

@@ -232,7 +232,13 @@ mod tests {
         homes.give_least(0.001);
         let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
         let expected: Vec<u32> = (0..10_000).step_by(2).filter(differs).collect();
-        let room = DeviceView { free_extents: 9, state: esker_core::DeviceState::Online, drained: false, under_way: 0 };
+        let room = DeviceView {
+            extents: 9,
+            free_extents: 9,
+            state: esker_core::DeviceState::Online,
+            drained: false,
+            under_way: 0,
+        };
         let mut moved = Vec::new();
         for millis in 0..4_000u64 {
             let mut wishes = Wishes::default();

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::room::{Room, RoomSettings};
 use super::{
     Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
     WishedMove, Wishes, schema_of,
@@ -47,6 +48,10 @@ struct MigrationSettings {
     /// (Migration-2). If left out, all may move.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_max: Option<Bytes>,
+    /// Whether and when the coldest extents of a device that fills up move to one with more extents in idle moments
+    /// (`{}`: as the defaults say). They take no turn of `interval`. If left out, they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    make_room: Option<RoomSettings>,
 }
 
 impl Default for MigrationSettings {
@@ -58,6 +63,7 @@ impl Default for MigrationSettings {
             interval: Nanos::from_millis(10),
             recent: 100,
             request_max: None,
+            make_room: None,
         }
     }
 }
@@ -74,9 +80,9 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     if settings.recent == 0 || settings.recent > RECENT_MAX {
         return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
     }
+    settings.make_room.as_ref().map_or(Ok(()), |room| room.check("make_room"))?;
     let stripes = StaticSplit::of_weights(&settings.weights, devices)?;
-    let times = vec![ResponseTimes::default(); devices];
-    Ok(Box::new(Migration { settings, stripes, times, extents: Vec::new(), recent: VecDeque::new(), timer: None }))
+    Ok(Box::new(Migration::new(settings, stripes, devices)))
 }
 
 /// Average response times of a device, in nanoseconds; `None` before the first request.
@@ -107,11 +113,28 @@ struct Migration {
     extents: Vec<Accesses>,
     /// The extents used last, the newest first.
     recent: VecDeque<LogicalExtent>,
-    /// When the next extent may move; `None` while nothing happens.
+    /// When there is the next token, which lets an extent move; `None` while nothing happens.
     timer: Option<Nanos>,
+    /// What became of all tokens so far.
+    tokens: TokenCounts,
+    room: Option<Room>,
 }
 
 impl Migration {
+    fn new(settings: MigrationSettings, stripes: StaticSplit, devices: usize) -> Self {
+        let room = settings.make_room.clone().map(|settings| Room::new(settings, devices));
+        Self {
+            room,
+            settings,
+            stripes,
+            times: vec![ResponseTimes::default(); devices],
+            extents: Vec::new(),
+            recent: VecDeque::new(),
+            timer: None,
+            tokens: TokenCounts::default(),
+        }
+    }
+
     fn extent(&mut self, extent: LogicalExtent) -> &mut Accesses {
         let index = extent.0 as usize;
         if self.extents.len() <= index {
@@ -169,10 +192,15 @@ impl Migration {
         (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)
     }
 
-    /// Moves the extent used last that gains enough.
+    /// Moves the extent used last that gains enough, for a token that lapses if there is none.
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
+        self.tokens.granted += 1;
         let gains = |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices)?));
-        let Some((extent, device)) = self.recent.iter().find_map(gains) else { return };
+        let Some((extent, device)) = self.recent.iter().find_map(gains) else {
+            self.tokens.lapsed += 1;
+            return;
+        };
+        self.tokens.moves += 1;
         wishes.moves.push(WishedMove::among_requests(extent, device));
         *self.extent(extent) = Accesses::default();
         self.recent.retain(|&recent| recent != extent);
@@ -184,11 +212,20 @@ impl Placement for Migration {
         self.stripes.place(new, devices)
     }
 
-    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
-        self.stripes.shares(extents, devices)
+    fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
+        self.stripes.shares(extents, extent, devices)
+    }
+
+    fn placed(&mut self, extent: LogicalExtent, _: Bytes, device: Option<DeviceIndex>) {
+        if let Some(room) = &mut self.room {
+            room.placed(extent, device);
+        }
     }
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
+        if let Some(room) = &mut self.room {
+            room.observe(now, event, devices, |from, to| devices[to].extents > devices[from].extents, wishes);
+        }
         match *event {
             Event::Request { request, first, extents } if request.kind.has_data() => {
                 (first.0..first.0 + extents).for_each(|extent| self.count(request, LogicalExtent(extent)));
@@ -196,12 +233,12 @@ impl Placement for Migration {
                 if self.timer.is_none() {
                     let at = now + self.settings.interval;
                     self.timer = Some(at);
-                    wishes.wake_at = Some(at);
+                    wishes.wake(at);
                 }
             }
             Event::Completed(done) if done.for_host && done.ok && done.kind.has_data() => self.measure(&done),
             Event::Timer => match self.timer {
-                Some(at) if at > now => wishes.wake_at = Some(at),
+                Some(at) if at > now => wishes.wake(at),
                 Some(_) => {
                     self.timer = None;
                     self.move_one(devices, wishes);
@@ -216,8 +253,13 @@ impl Placement for Migration {
         true
     }
 
+    fn tokens(&self) -> Option<TokenCounts> {
+        Some(self.tokens)
+    }
+
     fn devices_joined(&mut self, devices: usize) {
         self.stripes.devices_joined(devices);
         self.times.resize(devices, ResponseTimes::default());
+        self.room.iter_mut().for_each(|room| room.devices_joined(devices));
     }
 }

@@ -8,6 +8,7 @@ mod measured_windows;
 mod migration;
 mod pinned;
 mod rates;
+mod room;
 mod size_threshold;
 mod static_split;
 #[cfg(test)]
@@ -19,7 +20,9 @@ mod wardrop_published;
 use std::fmt::Debug;
 
 use esker_core::registry::{self, Entry};
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry};
+use esker_core::{
+    Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry, TokenCounts,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -53,17 +56,35 @@ pub trait Placement: Debug + Send {
     /// has room and takes writes.
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents each of the `devices` devices should hold; `None` if the policy
-    /// has no fixed shares.
-    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
-        let _ = (extents, devices);
+    /// How many of the first `extents` logical extents, of so many bytes each, each of the `devices` devices has to
+    /// hold; `None` if the policy has no fixed shares. Extents that may lie anywhere are left out.
+    fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
+        let _ = (extents, extent, devices);
         None
+    }
+
+    /// Whether the extent that begins at `start` has its device by its address, so that it should get a place there
+    /// before others do, where all extents get one at a time.
+    fn is_pinned(&self, start: Bytes) -> bool {
+        let _ = start;
+        false
     }
 
     /// The share that each device should have, in their order; they add up to one. Of the host's requests for a policy
     /// that balances them, else of the extents. `None` if the policy has no such shares.
     fn targets(&self) -> Option<Vec<f64>> {
         None
+    }
+
+    /// What became of its tokens; `None` if it has none.
+    fn tokens(&self) -> Option<TokenCounts> {
+        None
+    }
+
+    /// Learns where an extent, which begins at `start`, is from now on; `None` if it has no place any more. Told of all
+    /// extents of a volume that is opened, and of each change, whoever caused it.
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        let _ = (extent, start, device);
     }
 
     /// Learns of an event, and may add wishes. A policy that never moves anything can ignore this.
@@ -184,6 +205,13 @@ pub struct Wishes {
     pub wake_at: Option<Nanos>,
 }
 
+impl Wishes {
+    /// Asks for [`Event::Timer`] at this time, or earlier.
+    pub fn wake(&mut self, at: Nanos) {
+        self.wake_at = Some(self.wake_at.map_or(at, |other| other.min(at)));
+    }
+}
+
 /// An extent that a policy wants on another device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WishedMove {
@@ -226,6 +254,8 @@ pub enum MoveOutcome {
 /// What a policy may know about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceView {
+    /// Number of extents, free or not.
+    pub extents: u32,
     /// Number of free extents.
     pub free_extents: u32,
     /// Whether the device serves requests.
@@ -261,7 +291,12 @@ pub struct PlacementError(#[from] ReadError);
 impl PlacementError {
     /// What is wrong with the policy's own key `key`.
     fn new(key: &str, message: impl Into<String>) -> Self {
-        Self(ReadError::new(Problem::new(message)).below(key))
+        Self::of(key, Problem::new(message))
+    }
+
+    /// A problem with the policy's own key `key`.
+    fn of(key: &str, problem: Problem) -> Self {
+        Self(ReadError::new(problem).below(key))
     }
 
     /// This error as one of the settings that have the policy's table at `key`.
@@ -277,10 +312,13 @@ impl Hint for PlacementError {
 }
 
 impl PolicySettings {
-    /// Makes the policy for `devices` devices.
+    /// Makes the policy for `devices` devices, at least one.
     pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
         let entry = registry::find(PLACEMENTS, "policy", &self.kind)
             .map_err(|name| ReadError::new(name.into()).below("kind"))?;
+        if devices == 0 {
+            return Err(PlacementError::new("kind", "a policy places extents on at least one device"));
+        }
         (entry.build)(self, devices)
     }
 

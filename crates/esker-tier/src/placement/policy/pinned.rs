@@ -1,7 +1,7 @@
 //! Keeps ranges of addresses on devices of their own.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos};
+use esker_core::{Bytes, Nanos, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,7 @@ struct PinnedSettings {
     /// The ranges. An extent that begins in one of them belongs to the first such range.
     #[serde(default)]
     ranges: Vec<PinnedRange>,
-    /// The policy for all other extents, as a table of its own. Whether its weights fit the devices is not checked:
-    /// full devices are passed over. (Default: static-split, in turns.)
+    /// The policy for all other extents, as a table of its own. (Default: static-split, in turns.)
     #[serde(default = "in_turns")]
     rest: PolicySettings,
 }
@@ -43,7 +42,8 @@ struct PinnedRange {
     start: Bytes,
     /// Bytes.
     length: Bytes,
-    /// The device, by its place in `children`, from 0. When it is full, the next one with room is taken.
+    /// The device, by its place in `children`, from 0. Where extents are placed on their first write, and it is full by
+    /// then, the next one with room is taken.
     device: u16,
 }
 
@@ -75,17 +75,61 @@ struct Pinned {
     pinned: Vec<bool>,
 }
 
-impl Placement for Pinned {
-    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
-        let holds =
-            |range: &&PinnedRange| new.start.0.checked_sub(range.start.0).is_some_and(|offset| offset < range.length.0);
-        let Some(range) = self.ranges.iter().find(holds) else { return self.rest.place(new, devices) };
-        let extent = new.extent.0 as usize;
+impl Pinned {
+    /// The range to which the extent that begins at `start` belongs.
+    fn range(&self, start: Bytes) -> Option<&PinnedRange> {
+        let holds = |range: &&PinnedRange| start.0.checked_sub(range.start.0).is_some_and(|to| to < range.length.0);
+        self.ranges.iter().find(holds)
+    }
+
+    fn pin(&mut self, extent: LogicalExtent) {
+        let extent = extent.0 as usize;
         if self.pinned.len() <= extent {
             self.pinned.resize(extent + 1, false);
         }
         self.pinned[extent] = true;
-        DeviceIndex(range.device)
+    }
+}
+
+impl Placement for Pinned {
+    fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
+        let Some(range) = self.range(new.start) else { return self.rest.place(new, devices) };
+        let device = DeviceIndex(range.device);
+        self.pin(new.extent);
+        device
+    }
+
+    fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
+        match self.is_pinned(start) {
+            true => self.pin(extent),
+            false => self.rest.placed(extent, start, device),
+        }
+    }
+
+    /// What is pinned, and the shares of the other policy without those extents.
+    fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
+        // The first extent that begins at this byte or later.
+        let at = |byte: u64| byte.div_ceil(extent.0).min(u64::from(extents)) as u32;
+        let ends = |range: &PinnedRange| [at(range.start.0), at(range.start.0.saturating_add(range.length.0))];
+        let mut bounds: Vec<u32> = self.ranges.iter().flat_map(ends).chain([0, extents]).collect();
+        bounds.sort_unstable();
+        let rest = |end: u32| self.rest.shares(end, extent, devices);
+        let mut shares = vec![0; devices];
+        // Between two bounds all extents are in the same range, or in none.
+        for (&first, &end) in bounds.iter().zip(&bounds[1..]).filter(|(first, end)| first < end) {
+            match self.range(Bytes(u64::from(first) * extent.0)) {
+                Some(range) => shares[usize::from(range.device)] += end - first,
+                None => {
+                    let between = rest(end).into_iter().flatten().zip(rest(first).into_iter().flatten());
+                    shares.iter_mut().zip(between).for_each(|(share, (end, first))| *share += end - first);
+                }
+            }
+        }
+        Some(shares)
+    }
+
+    fn is_pinned(&self, start: Bytes) -> bool {
+        self.range(start).is_some()
     }
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
@@ -105,6 +149,10 @@ impl Placement for Pinned {
 
     fn redirects(&self) -> bool {
         self.rest.redirects()
+    }
+
+    fn tokens(&self) -> Option<TokenCounts> {
+        self.rest.tokens()
     }
 
     fn devices_joined(&mut self, devices: usize) {

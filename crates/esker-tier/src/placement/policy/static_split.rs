@@ -1,6 +1,7 @@
 //! Places a fixed share of the extents on each device.
 
 use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,16 +37,20 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
 
 /// The key `weights` for `devices` devices: all are equal if it is empty.
 pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32>, PlacementError> {
-    let error = |message: String| Err(PlacementError::new("weights", message));
+    let error = |message: String, hint: &str| Err(PlacementError::of("weights", Problem::with_hint(message, hint)));
     if weights.is_empty() {
         return Ok(vec![1; devices]);
     }
     if weights.len() != devices {
-        return error(format!("`weights` has {} entries for {devices} devices", weights.len()));
+        let message = format!("`weights` has {} entries for {devices} devices", weights.len());
+        return error(message, "give each device one, or leave `weights` out for equal ones");
     }
     match weights.iter().map(|&weight| u64::from(weight)).sum() {
-        0 => error("`weights` are all zero".to_string()),
-        sum if sum > WEIGHT_SUM_MAX => error(format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}")),
+        0 => error("`weights` are all zero".to_string(), "give one device more, or leave `weights` out for equal ones"),
+        sum if sum > WEIGHT_SUM_MAX => error(
+            format!("`weights` add up to {sum}, more than {WEIGHT_SUM_MAX}"),
+            "divide all of them by the same number",
+        ),
         _ => Ok(weights.to_vec()),
     }
 }
@@ -89,7 +94,7 @@ impl Placement for StaticSplit {
         self.turns[new.extent.0 as usize % self.turns.len()]
     }
 
-    fn shares(&self, extents: u32, devices: usize) -> Option<Vec<u32>> {
+    fn shares(&self, extents: u32, _: Bytes, devices: usize) -> Option<Vec<u32>> {
         let round = self.turns.len() as u32;
         let mut shares = vec![0u32; devices];
         for (turn, device) in (0..).zip(&self.turns) {
@@ -117,7 +122,6 @@ impl Placement for StaticSplit {
 mod tests {
     use super::*;
     use crate::extent::LogicalExtent;
-    use esker_core::Bytes;
 
     fn turns(weights: &[u32], count: u32) -> Vec<u16> {
         let mut policy = StaticSplit::new(weights);

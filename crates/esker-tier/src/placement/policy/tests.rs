@@ -22,8 +22,13 @@ fn mistakes_are_named() {
 fn chosen(table: &str, room: &[u32], sizes: &[u64]) -> Vec<u16> {
     let settings: PolicySettings = serde_json::from_str(table).unwrap();
     let mut policy = settings.build(room.len()).unwrap();
-    let online =
-        |&free_extents: &u32| DeviceView { free_extents, state: DeviceState::Online, drained: false, under_way: 0 };
+    let online = |&free_extents: &u32| DeviceView {
+        extents: 9,
+        free_extents,
+        state: DeviceState::Online,
+        drained: false,
+        under_way: 0,
+    };
     let mut views: Vec<DeviceView> = room.iter().map(online).collect();
     let mut place = |(number, &size): (u32, &u64)| {
         let write = Request::write(Lba(0), Bytes(size));
@@ -79,4 +84,32 @@ fn devices_that_are_not_there_are_named() {
     assert_eq!(error(ranges), "ranges[0].device: there is no device 3; 2 devices count from 0");
     let rest = r#"{"kind":"pinned","rest":{"kind":"static-split","weights":[0,0]}}"#;
     assert_eq!(error(rest), "rest.weights: `weights` are all zero");
+}
+
+/// A volume that is opened anew tells the policy where its extents are: what is pinned stays, whatever the rest wants.
+#[test]
+fn extents_stay_pinned_when_a_volume_is_opened() {
+    let table =
+        r#"{"kind":"pinned","ranges":[{"length":"1MiB","device":0}],"rest":{"kind":"wardrop","weights":[0,1]}}"#;
+    let mut policy = serde_json::from_str::<PolicySettings>(table).unwrap().build(2).unwrap();
+    (0..2).for_each(|extent| {
+        policy.placed(LogicalExtent(extent), Bytes::mib(extent.into()), Some(DeviceIndex(0)));
+    });
+    let view = DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+    let mut wishes = Wishes::default();
+    for extent in 0..2 {
+        let done = Completed {
+            device: DeviceIndex(0),
+            first: LogicalExtent(extent),
+            extents: 1,
+            kind: RequestKind::Read,
+            length: Bytes(512),
+            sent: Nanos::ZERO,
+            at: Nanos::from_secs(u64::from(extent)),
+            for_host: true,
+            ok: true,
+        };
+        policy.observe(done.at, &Event::Completed(done), &[view; 2], &mut wishes);
+    }
+    assert_eq!(wishes.moves, [WishedMove::among_requests(LogicalExtent(1), DeviceIndex(1))]);
 }

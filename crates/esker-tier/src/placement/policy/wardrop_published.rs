@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Nanos, Ratio};
+use esker_core::{Nanos, Ratio, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +120,8 @@ struct WardropPublished {
     allocated: u32,
     /// Tokens that moves may still spend in this period.
     for_moves: u32,
+    /// What became of all tokens so far.
+    tokens: TokenCounts,
     /// The extents used last with their devices, the newest first.
     recent: VecDeque<(LogicalExtent, DeviceIndex)>,
     /// The extent that moves: one at a time.
@@ -147,7 +149,16 @@ impl WardropPublished {
         let found: Vec<_> = weights.iter().map(|&weight| (f64::from(weight) / total, 0.0)).collect();
         let shares = shares(&found, 0.0, settings.least.as_f64());
         let loads = shares.into_iter().map(|share| Load { share, ..Load::default() }).collect();
-        Self { settings, loads, allocated: 0, for_moves: 0, recent: VecDeque::new(), moving: None, timer: None }
+        Self {
+            settings,
+            loads,
+            allocated: 0,
+            for_moves: 0,
+            tokens: TokenCounts::default(),
+            recent: VecDeque::new(),
+            moving: None,
+            timer: None,
+        }
     }
 
     fn measure(&mut self, done: &Completed) {
@@ -176,6 +187,8 @@ impl WardropPublished {
             for (load, (wanted, (had, _))) in self.loads.iter_mut().zip(wanted.into_iter().zip(found)) {
                 let change = wanted - had;
                 let tokens = (change.max(0.0) * self.settings.beta).round() as u32;
+                self.tokens.lapsed += u64::from(load.tokens);
+                self.tokens.granted += u64::from(tokens);
                 *load = Load { share: wanted, change, tokens, requests: 0, ..*load };
             }
         }
@@ -204,6 +217,7 @@ impl WardropPublished {
         let (extent, _) = self.recent.remove(position).expect("it was found there");
         self.for_moves -= 1;
         self.loads[to].tokens -= 1;
+        self.tokens.moves += 1;
         self.moving = Some(extent);
         let to = DeviceIndex(to as u16);
         wishes.moves.push(match self.settings.background {
@@ -231,6 +245,7 @@ impl Placement for WardropPublished {
         let device = match lightest {
             Some(device) => {
                 self.loads[device].tokens -= 1;
+                self.tokens.new_extents += 1;
                 device
             }
             None => self.by_shares(devices),
@@ -280,11 +295,16 @@ impl Placement for WardropPublished {
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let to = self.lightest(devices).filter(|_| self.is_heavy(write.from))?;
         self.loads[to].tokens -= 1;
+        self.tokens.redirects += 1;
         Some(DeviceIndex(to as u16))
     }
 
     fn redirects(&self) -> bool {
         true
+    }
+
+    fn tokens(&self) -> Option<TokenCounts> {
+        Some(self.tokens)
     }
 
     /// A new device begins with the least share.

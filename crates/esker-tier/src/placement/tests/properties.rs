@@ -20,7 +20,7 @@ fn redirecting(seed: u64) -> World {
     world
 }
 
-/// The same with `extents` extents in memory.
+/// A world on two devices, whose policy redirects writes, with `extents` extents in memory.
 fn cached(extents: u32, seed: u64) -> World {
     let mut world = redirecting(seed);
     let UnderTest::Plain(engine) = world.engine else { panic!("it has no cache") };
@@ -125,11 +125,11 @@ proptest! {
 
     #[test]
     fn what_was_promised_survives_a_crash_under_every_policy(
-        policy in 0..PLACEMENTS.len(),
+        policy in 0..policies().len(),
         operations in operations(),
         seed: u64,
     ) {
-        let policy = PolicySettings { kind: PLACEMENTS[policy].name.to_string(), options: serde_json::Map::new() };
+        let policy = policies().swap_remove(policy);
         let settings = PlacementSettings { policy, ..settings(&[64, 96], "[1, 1]") };
         until_a_crash(World::new(settings, seed), operations).unwrap();
     }
@@ -142,6 +142,14 @@ proptest! {
         }
         world.drain();
     }
+}
+
+/// Every policy, and those that make room also with a device that is always too full.
+fn policies() -> Vec<PolicySettings> {
+    let plain = PLACEMENTS.iter().map(|entry| format!(r#"{{"kind":"{}"}}"#, entry.name));
+    let room = r#""make_room":{"below":"90%","until":"95%","idle":"0s"}"#;
+    let makes_room = ["fast-first", "migration"].map(|kind| format!(r#"{{"kind":"{kind}",{room}}}"#));
+    plain.chain(makes_room).map(|table| serde_json::from_str(&table).unwrap()).collect()
 }
 
 fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), String> {

@@ -2,7 +2,8 @@ use esker_core::{Bytes, DeviceState, Lba, Request, RequestKind};
 
 use super::*;
 
-const ROOM: DeviceView = DeviceView { free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+const ROOM: DeviceView =
+    DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
 
 fn policy(table: &str, weights: &[u32]) -> WardropPublished {
     WardropPublished::new(serde_json::from_str(table).unwrap(), weights)
@@ -107,6 +108,7 @@ fn moves_spend_what_new_extents_leave_one_at_a_time() {
     // Those used last on the slower device.
     assert_eq!(moved, [29, 28]);
     assert_eq!(policy.loads[0].tokens, 3);
+    assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 2, ..TokenCounts::default() });
 }
 
 #[test]
@@ -121,6 +123,26 @@ fn a_write_that_replaces_an_extent_spends_a_token_too() {
     assert_eq!(redirect(0), None);
     // One token went to the move.
     assert_eq!([(); 5].map(|()| redirect(1)), [Some(0), Some(0), Some(0), Some(0), None]);
+    assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 1, redirects: 4, ..TokenCounts::default() });
+}
+
+/// A period without requests grants none, and takes none back.
+#[test]
+fn tokens_that_are_left_lapse_when_there_are_new_ones() {
+    let mut policy = with_five_tokens();
+    let end = |policy: &mut WardropPublished| {
+        // So many new extents before: moves leave them all the tokens.
+        policy.allocated = 5;
+        policy.timer = Some(Nanos::ZERO);
+        assert_eq!(at_the_end(policy).moves, []);
+    };
+    end(&mut policy);
+    assert_eq!([(); 2].map(|()| place(&mut policy, 2)), [0; 2]);
+    end(&mut policy);
+    assert_eq!(policy.tokens, TokenCounts { granted: 5, new_extents: 2, ..TokenCounts::default() });
+    (0..4).for_each(|_| drop((read(&mut policy, 7, 0, 490), read(&mut policy, 8, 1, 510))));
+    end(&mut policy);
+    assert_eq!(policy.tokens, TokenCounts { granted: 10, new_extents: 2, lapsed: 3, ..TokenCounts::default() });
 }
 
 #[test]

@@ -1,0 +1,338 @@
+//! Makes room on devices that fill up: their coldest extents go to other devices in idle moments.
+
+use esker_core::{DeviceState, Linked, Links, List, Nanos, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceView, Event, MoveOutcome, PlacementError, WishedMove, Wishes};
+use crate::extent::{DeviceIndex, LogicalExtent};
+
+/// Settings of [`Room`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RoomSettings {
+    /// With less than this part of its extents free, a device fills up.
+    below: Ratio,
+    /// Its coldest extents move until this part is free.
+    until: Ratio,
+    /// An extent moves when both devices have had nothing to do for the host for this time.
+    idle: Nanos,
+}
+
+impl Default for RoomSettings {
+    fn default() -> Self {
+        Self { below: Ratio::percent(5), until: Ratio::percent(10), idle: Nanos::from_millis(10) }
+    }
+}
+
+impl RoomSettings {
+    /// Checks the table, which is the key `key` of a policy.
+    pub(super) fn check(&self, key: &str) -> Result<(), PlacementError> {
+        let Self { below, until, .. } = self;
+        if *below > *until || *until >= Ratio::ONE {
+            let message =
+                format!("from `below` {below} to `until` {until}: the second is not less, and less than 100%");
+            return Err(PlacementError::new(&format!("{key}.until"), message));
+        }
+        Ok(())
+    }
+}
+
+/// Where an extent is, and its place among those by their last use.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    links: Links,
+    device: u16,
+}
+
+/// The device of an extent without a place.
+const NOWHERE: u16 = u16::MAX;
+
+impl Linked for Extent {
+    fn links(&self) -> &Links {
+        &self.links
+    }
+    fn links_mut(&mut self) -> &mut Links {
+        &mut self.links
+    }
+}
+
+/// Keeps the extents of each device in the order of their last use (twelve bytes for each). When few places of a device
+/// are free, those not used for longest move, one at a time, whenever the host leaves both devices alone: new and hot
+/// extents find room then.
+#[derive(Debug)]
+pub(super) struct Room {
+    settings: RoomSettings,
+    /// By number of the extent.
+    extents: Vec<Extent>,
+    /// The extents of each device, the coldest first.
+    lists: Vec<List>,
+    /// When the last request of the host to each device ended.
+    used_at: Vec<Nanos>,
+    /// Whether each device makes room now.
+    filling: Vec<bool>,
+    /// The extent that moves.
+    moving: Option<LogicalExtent>,
+    /// When devices may have been idle for long enough.
+    timer: Option<Nanos>,
+}
+
+impl Room {
+    pub(super) fn new(settings: RoomSettings, devices: usize) -> Self {
+        let (extents, moving, timer) = (Vec::new(), None, None);
+        let mut room =
+            Self { settings, extents, lists: Vec::new(), used_at: Vec::new(), filling: Vec::new(), moving, timer };
+        room.devices_joined(devices);
+        room
+    }
+
+    pub(super) fn devices_joined(&mut self, devices: usize) {
+        self.lists.resize(devices, List::EMPTY);
+        self.used_at.resize(devices, Nanos::ZERO);
+        self.filling.resize(devices, false);
+    }
+
+    /// Notes where `extent` is now.
+    pub(super) fn placed(&mut self, LogicalExtent(extent): LogicalExtent, device: Option<DeviceIndex>) {
+        if self.extents.len() <= extent as usize {
+            self.extents.resize(extent as usize + 1, Extent { links: Links::NONE, device: NOWHERE });
+        }
+        let before = std::mem::replace(&mut self.extents[extent as usize].device, NOWHERE);
+        if before != NOWHERE {
+            self.lists[usize::from(before)].remove(&mut self.extents, extent);
+        }
+        if let Some(DeviceIndex(device)) = device {
+            self.lists[usize::from(device)].push_back(&mut self.extents, extent);
+            self.extents[extent as usize].device = device;
+        }
+    }
+
+    /// Notes that `extent` is used: it is the hottest of its device.
+    fn touch(&mut self, LogicalExtent(extent): LogicalExtent) {
+        let Some(&Extent { device, .. }) = self.extents.get(extent as usize) else { return };
+        if device != NOWHERE {
+            let list = &mut self.lists[usize::from(device)];
+            list.remove(&mut self.extents, extent);
+            list.push_back(&mut self.extents, extent);
+        }
+    }
+
+    /// Takes an event, and asks for a move where one is due. `may_go` tells whether cold extents of the first device
+    /// may go to the second one.
+    pub(super) fn observe(
+        &mut self,
+        now: Nanos,
+        event: &Event<'_>,
+        devices: &[DeviceView],
+        may_go: impl Fn(usize, usize) -> bool,
+        wishes: &mut Wishes,
+    ) {
+        match *event {
+            Event::Request { first, extents, .. } => {
+                (first.0..first.0 + extents).for_each(|extent| self.touch(LogicalExtent(extent)));
+            }
+            // Nothing is moved for a host that does nothing: only the end of a request sets the timer anew.
+            Event::Completed(done) if done.for_host => {
+                self.used_at[usize::from(done.device.0)] = now;
+                if self.timer.is_none() && self.moving.is_none() && self.any_fills(devices) {
+                    self.wake(now + self.settings.idle, wishes);
+                }
+            }
+            Event::Moved { extent, outcome } if self.moving == Some(extent) => {
+                self.moving = None;
+                match outcome {
+                    MoveOutcome::Done => self.move_one(now, devices, may_go, wishes),
+                    // Another one may do.
+                    MoveOutcome::NothingToDo | MoveOutcome::WrittenMeanwhile => {
+                        self.touch(extent);
+                        self.move_one(now, devices, may_go, wishes);
+                    }
+                    MoveOutcome::NoRoom | MoveOutcome::Failed => {}
+                }
+            }
+            Event::Timer => match self.timer {
+                Some(at) if at > now => wishes.wake(at),
+                Some(_) => {
+                    self.timer = None;
+                    self.move_one(now, devices, may_go, wishes);
+                }
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn wake(&mut self, at: Nanos, wishes: &mut Wishes) {
+        self.timer = Some(at);
+        wishes.wake(at);
+    }
+
+    /// Notes which devices fill up, and returns whether any does.
+    fn any_fills(&mut self, devices: &[DeviceView]) -> bool {
+        let RoomSettings { below, until, .. } = self.settings;
+        for (fills, device) in self.filling.iter_mut().zip(devices) {
+            let mark = if *fills { until } else { below };
+            *fills = u64::from(device.free_extents) < mark.of(u64::from(device.extents));
+        }
+        self.filling.contains(&true)
+    }
+
+    /// Moves the coldest extent of a device that fills up, or waits until devices have been idle for long enough.
+    fn move_one(
+        &mut self,
+        now: Nanos,
+        devices: &[DeviceView],
+        may_go: impl Fn(usize, usize) -> bool,
+        wishes: &mut Wishes,
+    ) {
+        if self.moving.is_some() || !self.any_fills(devices) {
+            return;
+        }
+        let mut next = None;
+        for from in (0..devices.len()).filter(|&from| self.filling[from]) {
+            // A failed device gives nothing away. Of those that have room, the one with most.
+            let takes = |&to: &usize| to != from && may_go(from, to) && devices[to].has_room() && !self.filling[to];
+            let to = (0..devices.len()).filter(takes).max_by_key(|&to| devices[to].free_extents);
+            let Some(to) = to.filter(|_| devices[from].state != DeviceState::Failed) else { continue };
+            let Some(coldest) = self.lists[from].first() else { continue };
+            // The end of a request sets the timer.
+            if devices[from].under_way > 0 || devices[to].under_way > 0 {
+                continue;
+            }
+            let at = self.used_at[from].max(self.used_at[to]) + self.settings.idle;
+            if at <= now {
+                let extent = LogicalExtent(coldest);
+                self.moving = Some(extent);
+                wishes.moves.push(WishedMove::in_background(extent, DeviceIndex(to as u16)));
+                return;
+            }
+            next = Some(next.map_or(at, |next: Nanos| next.min(at)));
+        }
+        if let Some(at) = next {
+            self.wake(at, wishes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::{Bytes, Lba, Request, RequestKind};
+
+    use super::super::Completed;
+    use super::*;
+
+    /// Two devices of ten and of a hundred extents, with a room that wants two to four extents of the first one free.
+    struct World {
+        room: Room,
+        devices: [DeviceView; 2],
+        wishes: Wishes,
+    }
+
+    impl World {
+        fn new(extents: u32) -> Self {
+            let settings = r#"{"below":"20%","until":"40%","idle":"10ms"}"#;
+            let mut room = Room::new(serde_json::from_str(settings).unwrap(), 2);
+            (0..extents).for_each(|extent| room.placed(LogicalExtent(extent), Some(DeviceIndex(0))));
+            let view = |extents, free_extents| DeviceView {
+                extents,
+                free_extents,
+                state: DeviceState::Online,
+                drained: false,
+                under_way: 0,
+            };
+            Self { room, devices: [view(10, 10 - extents), view(100, 100)], wishes: Wishes::default() }
+        }
+
+        fn tell(&mut self, millis: u64, event: Event<'_>) {
+            let now = Nanos::from_millis(millis);
+            self.room.observe(now, &event, &self.devices, |from, to| from < to, &mut self.wishes);
+        }
+
+        /// A read of `extent`, which ends at this time.
+        fn read(&mut self, millis: u64, extent: u32) {
+            let (request, first) = (Request::read(Lba(0), Bytes(512)), LogicalExtent(extent));
+            self.tell(millis, Event::Request { request: &request, first, extents: 1 });
+            let at = Nanos::from_millis(millis);
+            let (device, kind, length) = (DeviceIndex(0), RequestKind::Read, Bytes(512));
+            let (extents, for_host, ok) = (1, true, true);
+            self.tell(
+                millis,
+                Event::Completed(Completed { device, first, extents, kind, length, sent: at, at, for_host, ok }),
+            );
+        }
+
+        /// The extent that is to move, and then has moved.
+        fn moved(&mut self, millis: u64) -> Option<u32> {
+            let WishedMove { extent, to, priority } = self.wishes.moves.pop()?;
+            assert_eq!((to, priority), (DeviceIndex(1), esker_core::Priority::BACKGROUND));
+            self.room.placed(extent, Some(to));
+            self.devices[0].free_extents += 1;
+            self.tell(millis, Event::Moved { extent, outcome: MoveOutcome::Done });
+            Some(extent.0)
+        }
+    }
+
+    #[test]
+    fn the_coldest_extents_move_between_the_marks_when_nothing_else_is_to_do() {
+        let mut world = World::new(9);
+        world.read(0, 0);
+        world.read(3, 2);
+        assert_eq!(world.wishes.wake_at.take(), Some(Nanos::from_millis(10)));
+        // Until 13 ms the device is not idle for long enough.
+        world.tell(10, Event::Timer);
+        assert_eq!((world.wishes.moves.len(), world.wishes.wake_at.take()), (0, Some(Nanos::from_millis(13))));
+        world.tell(13, Event::Timer);
+        // Four are free then.
+        assert_eq!([(); 4].map(|()| world.moved(14)), [Some(1), Some(3), Some(4), None]);
+        // Three free ones are no reason to begin anew, and one is.
+        world.devices[0].free_extents = 3;
+        world.read(20, 5);
+        assert_eq!(world.wishes.wake_at.take(), None);
+        world.devices[0].free_extents = 1;
+        world.read(30, 5);
+        assert_eq!(world.wishes.wake_at.take(), Some(Nanos::from_millis(40)));
+    }
+
+    #[test]
+    fn requests_of_the_host_hold_moves_up() {
+        let mut world = World::new(9);
+        world.read(0, 0);
+        world.devices[1].under_way = 1;
+        world.tell(10, Event::Timer);
+        assert!(world.wishes.moves.is_empty());
+        world.devices[1].under_way = 0;
+        world.read(50, 0);
+        world.tell(60, Event::Timer);
+        world.devices[0].under_way = 1;
+        assert_eq!((world.moved(61), world.moved(61)), (Some(1), None));
+    }
+
+    #[test]
+    fn what_cannot_move_is_passed_over_and_what_was_freed_forgotten() {
+        let mut world = World::new(9);
+        world.room.placed(LogicalExtent(0), None);
+        world.read(0, 8);
+        world.tell(10, Event::Timer);
+        let first = world.wishes.moves.pop().unwrap().extent;
+        world.tell(10, Event::Moved { extent: first, outcome: MoveOutcome::NothingToDo });
+        assert_eq!((first.0, world.moved(10)), (1, Some(2)));
+        world.wishes.moves.clear();
+        world.tell(10, Event::Moved { extent: LogicalExtent(3), outcome: MoveOutcome::Failed });
+        assert!(world.wishes.moves.is_empty());
+        world.devices[0].state = DeviceState::Failed;
+        world.read(20, 8);
+        world.tell(30, Event::Timer);
+        assert!(world.wishes.moves.is_empty());
+    }
+
+    #[test]
+    fn marks_are_checked() {
+        let check = |text: &str| serde_json::from_str::<RoomSettings>(text).unwrap().check("make_room");
+        assert!(check("{}").is_ok() && check(r#"{"below":"10%"}"#).is_ok());
+        let message = check(r#"{"below":"30%"}"#).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "make_room.until: from `below` 30% to `until` 10%: the second is not less, and less than 100%"
+        );
+    }
+}
