@@ -47,7 +47,7 @@ pub enum SsdError {
 /// Settings that make no working flash cache.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum FlashCacheError {
+pub enum HostManagedCacheError {
     /// The flash cannot be built.
     #[error(transparent)]
     Flash(#[from] SsdError),
@@ -72,7 +72,7 @@ pub enum FlashCacheError {
     },
 }
 
-impl FlashCacheError {
+impl HostManagedCacheError {
     /// Returns the dotted keys that the error is about, within the settings of a cache whose flash is at `flash` and
     /// whose policy is at `policy`.
     pub fn keys(&self) -> Vec<String> {
@@ -85,7 +85,7 @@ impl FlashCacheError {
     }
 }
 
-impl Hint for FlashCacheError {
+impl Hint for HostManagedCacheError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Flash(error) => error.hint(),

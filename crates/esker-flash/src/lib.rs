@@ -26,7 +26,7 @@ mod published;
 mod settings;
 mod ssd;
 
-pub use error::{FlashCacheError, SsdError};
+pub use error::{HostManagedCacheError, SsdError};
 pub use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
@@ -43,4 +43,4 @@ pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
     BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
-pub use ssd::{CacheCleaning, FlashCache, Ssd};
+pub use ssd::{CacheCleaning, HostManagedCache, Ssd};

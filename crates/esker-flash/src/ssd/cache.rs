@@ -8,12 +8,12 @@ use esker_ftl::{FtlCounters, LayerCapability, PageOwner};
 use esker_nand::array::{Ended, Waiter};
 use esker_nand::state::OperationCounts;
 use esker_nand::{PoolScope, ValueError};
-use esker_results::FlashCacheReport;
+use esker_results::HostManagedCacheReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::back::Back;
-use crate::{Choice, FlashCacheError, SsdError, SsdSettings};
+use crate::{Choice, HostManagedCacheError, SsdError, SsdSettings};
 
 /// What cleaning does with the valid pages of a victim. All of them have a copy on the backing device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub enum CacheCleaning {
 /// A read cache on flash of its own, page by page. It holds no data and knows no backing device: who uses it fetches
 /// what misses, and fills it in.
 #[derive(Debug)]
-pub struct FlashCache {
+pub struct HostManagedCache {
     back: Back,
     contents: Contents,
     suspects_max: u32,
@@ -75,7 +75,7 @@ impl PageOwner for Contents {
     }
 }
 
-impl FlashCache {
+impl HostManagedCache {
     /// An empty cache for a volume of `volume` bytes on flash as `flash` has it. C_user is what a drive with these
     /// settings would offer its host.
     pub fn new(
@@ -84,11 +84,11 @@ impl FlashCache {
         cleaning: CacheCleaning,
         volume: Bytes,
         seed: u64,
-    ) -> Result<Self, FlashCacheError> {
+    ) -> Result<Self, HostManagedCacheError> {
         check(flash)?;
         let page_size = flash.geometry.page_size.0;
         let pages = u32::try_from(volume.0.div_ceil(page_size.max(1)))
-            .map_err(|_| FlashCacheError::VolumeTooLarge { volume, page_size: flash.geometry.page_size })?;
+            .map_err(|_| HostManagedCacheError::VolumeTooLarge { volume, page_size: flash.geometry.page_size })?;
         let back = Back::addressing(flash, pages, seed)?;
         let space = &back.space;
         let user = space.host_pages;
@@ -214,14 +214,14 @@ impl FlashCache {
     }
 
     /// Returns what was counted since [`Self::start_measuring`].
-    pub fn report(&self) -> FlashCacheReport {
+    pub fn report(&self) -> HostManagedCacheReport {
         let (before, operations, layer) = &self.before;
         let (now, operations) = (&self.counts, self.back.flash.counts().since(operations));
         let layer = self.back.layer_counters().since(layer);
         let [hits, revived, misses] =
             [now.hits - before.hits, now.revived - before.revived, now.misses - before.misses];
         let (policy, programs) = (&self.contents.policy, operations.programs());
-        FlashCacheReport {
+        HostManagedCacheReport {
             hits,
             revived,
             misses,
@@ -250,15 +250,15 @@ impl FlashCache {
 }
 
 /// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
-fn check(flash: &SsdSettings) -> Result<(), FlashCacheError> {
+fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
     if flash.pool != PoolScope::Device {
         let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \
                        could be asked to hold them all";
-        return Err(FlashCacheError::Unfit { key: "pool", message });
+        return Err(HostManagedCacheError::Unfit { key: "pool", message });
     }
     if !esker_ftl::entry(&flash.layer()).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
         let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
-        return Err(FlashCacheError::Unfit { key: "ftl", message });
+        return Err(HostManagedCacheError::Unfit { key: "ftl", message });
     }
     let alone = "a cache over its own flash does not have this; leave it out";
     for (key, given) in [
@@ -269,7 +269,7 @@ fn check(flash: &SsdSettings) -> Result<(), FlashCacheError> {
         ("cleaning.background", flash.cleaning.background.is_some()),
     ] {
         if given {
-            return Err(FlashCacheError::Unfit { key, message: alone });
+            return Err(HostManagedCacheError::Unfit { key, message: alone });
         }
     }
     if flash.geometry.page_size.0 == 0 {

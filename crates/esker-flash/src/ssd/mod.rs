@@ -24,7 +24,7 @@ use esker_results::{PreconditionReport, Report, Reporting};
 use crate::{SsdError, SsdSettings};
 use back::Back;
 use background::Background;
-pub use cache::{CacheCleaning, FlashCache};
+pub use cache::{CacheCleaning, HostManagedCache};
 use front::Front;
 use power::PowerFailure;
 use timeline::Timeline;

@@ -4,7 +4,7 @@ mod array;
 mod cloud_volume;
 mod disk;
 mod flash;
-mod flash_cache;
+mod host_managed_cache;
 mod placement;
 mod recovery;
 mod timeline;
@@ -20,7 +20,7 @@ pub use array::*;
 pub use cloud_volume::*;
 pub use disk::*;
 pub use flash::*;
-pub use flash_cache::*;
+pub use host_managed_cache::*;
 pub use placement::*;
 pub use recovery::*;
 pub use timeline::*;
@@ -93,7 +93,7 @@ pub struct DeviceReport {
     pub memory_cache: Option<MemoryCacheReport>,
     /// For caches that own their flash.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flash_cache: Option<FlashCacheReport>,
+    pub host_managed_cache: Option<HostManagedCacheReport>,
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,

@@ -16,8 +16,8 @@ mod array;
 mod cloud_volume;
 mod constant;
 mod engine;
-mod flash_cache;
 mod hdd;
+mod host_managed_cache;
 mod hybrid;
 mod slowed;
 mod ssd;
@@ -40,7 +40,7 @@ use crate::node::Node;
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
-pub use flash_cache::{CacheReply, FlashCacheSettings};
+pub use host_managed_cache::{CacheReply, HostManagedCacheSettings};
 pub use hybrid::{Allocate, HybridSettings};
 pub(crate) use slowed::Slowed;
 
@@ -50,7 +50,7 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     hdd::KIND,
     cloud_volume::KIND,
     hybrid::KIND,
-    flash_cache::KIND,
+    host_managed_cache::KIND,
     array::KIND,
     constant::KIND,
     #[cfg(test)]

@@ -1,5 +1,5 @@
 use esker_core::{Bytes, Completion, Lba, Nanos, Request, Tag};
-use esker_results::{FlashCacheReport, Report, Reporting};
+use esker_results::{HostManagedCacheReport, Report, Reporting};
 
 use crate::Experiment;
 
@@ -7,15 +7,15 @@ use crate::Experiment;
 fn device(keys: &str) -> Box<dyn Reporting> {
     let text = format!(
         "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
-         servers = 64\ncapacity = \"64MiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n\
+         servers = 64\ncapacity = \"64MiB\"\n[device.c]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\n\
          blocks_per_plane = 12\nover_provisioning = \"25%\"\n{keys}\n[run]\ntarget = \"c\"\n"
     );
     let experiment = Experiment::from_str(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     experiment.assemble().unwrap_or_else(|error| panic!("{error}")).device
 }
 
-fn report(device: &dyn Reporting) -> FlashCacheReport {
-    Report::of(device).devices["c"].flash_cache.expect("it is a cache")
+fn report(device: &dyn Reporting) -> HostManagedCacheReport {
+    Report::of(device).devices["c"].host_managed_cache.expect("it is a cache")
 }
 
 /// Submits requests at their times. Returns how long each took, in order of submission.
@@ -101,7 +101,7 @@ fn settings_that_do_not_suit_a_cache_are_refused_by_name() {
     let error = |keys: &str| {
         let text = format!(
             "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
-             capacity = \"64MiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n{keys}\n\
+             capacity = \"64MiB\"\n[device.c]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\n{keys}\n\
              [run]\ntarget = \"c\"\n"
         );
         let experiment = Experiment::from_str(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));

@@ -2,8 +2,8 @@
 
 use esker_cache::{ByDistance, Found};
 use esker_core::{Bytes, LogicalPage, Rng};
-use esker_flash::{CacheCleaning, Choice, FlashCache, SsdSettings};
-use esker_results::FlashCacheReport;
+use esker_flash::{CacheCleaning, Choice, HostManagedCache, SsdSettings};
+use esker_results::HostManagedCacheReport;
 use proptest::prelude::*;
 
 /// One pool of `blocks` blocks with `pages` pages each on `dies` dies.
@@ -19,12 +19,12 @@ fn flash(dies: u32, blocks: u32, pages: u32, over_provisioning: u64, threshold: 
     toml::from_str(&toml).unwrap()
 }
 
-fn cache(flash: &SsdSettings, policy: &str, cleaning: CacheCleaning, pages: u64) -> FlashCache {
-    FlashCache::new(flash, &Choice::named(policy), cleaning, Bytes::kib(4 * pages), 1).unwrap()
+fn cache(flash: &SsdSettings, policy: &str, cleaning: CacheCleaning, pages: u64) -> HostManagedCache {
+    HostManagedCache::new(flash, &Choice::named(policy), cleaning, Bytes::kib(4 * pages), 1).unwrap()
 }
 
 /// Reads `page`, and fills it in if it is not there.
-fn read(cache: &mut FlashCache, page: u32) -> Found {
+fn read(cache: &mut HostManagedCache, page: u32) -> Found {
     let found = cache.access(LogicalPage(page));
     match found {
         Found::Miss => cache.fill_untimed(LogicalPage(page)),
@@ -129,7 +129,7 @@ fn xia(gigabytes: u32, over_provisioning: u64) -> SsdSettings {
     flash(8, 16 * gigabytes, 64, over_provisioning, 5)
 }
 
-fn run(requests: &[u32], flash: &SsdSettings, policy: &str, cleaning: CacheCleaning) -> FlashCacheReport {
+fn run(requests: &[u32], flash: &SsdSettings, policy: &str, cleaning: CacheCleaning) -> HostManagedCacheReport {
     let mut cache = cache(flash, policy, cleaning, EXTENTS * 4);
     for first in requests {
         (*first..first + 4).for_each(|page| _ = read(&mut cache, page));
@@ -150,7 +150,7 @@ fn flash_aware_caches_hit_more_and_erase_less_on_a_web_search_stand_in() {
         let zero_migration = run("flru", CacheCleaning::ZeroMigration);
         let gained = flru.hit_ratio - lru.hit_ratio;
         assert!(gained >= gain, "{over_provisioning} %: {gained:.4}");
-        let fewer = |report: FlashCacheReport| 1.0 - report.erases as f64 / lru.erases as f64;
+        let fewer = |report: HostManagedCacheReport| 1.0 - report.erases as f64 / lru.erases as f64;
         assert!(fewer(flru) >= fewer_erases, "{over_provisioning} %: {:.4}", fewer(flru));
         assert!(fewer(zero_migration) >= 0.40, "{over_provisioning} %: {:.4}", fewer(zero_migration));
         lost += (flru.hit_ratio - zero_migration.hit_ratio) / 3.0;
@@ -158,7 +158,7 @@ fn flash_aware_caches_hit_more_and_erase_less_on_a_web_search_stand_in() {
     assert!(lost <= 0.027, "zero migration loses {lost:.4}");
 }
 
-/// Prints the table of docs/flash-cache.md.
+/// Prints the table of docs/host-managed-cache.md.
 #[test]
 #[ignore = "for the documentation: 144 runs"]
 fn the_table_of_the_documentation() {

@@ -2,13 +2,13 @@
 
 use esker_cache::ByDistance;
 use esker_core::{Bytes, Completion, Lba, Nanos, Request, Rng, Tag};
-use esker_results::{FlashCacheReport, Report};
+use esker_results::{HostManagedCacheReport, Report};
 use esker_sim::Experiment;
 
 /// Extents of four pages in 16.67 GB at a 32nd.
 const EXTENTS: u64 = 34_139;
 
-/// Requests of 16 KiB by their first page, as in `esker-flash/tests/flash_cache.rs`, which says where its figures are
+/// Requests of 16 KiB by their first page, as in `esker-flash/tests/host_managed_cache.rs`, which says where its figures are
 /// from.
 fn web_search(count: usize) -> Vec<u64> {
     let objects_per_gb = 262_144.0 / 32.0 / 4.0;
@@ -18,7 +18,7 @@ fn web_search(count: usize) -> Vec<u64> {
 }
 
 struct Outcome {
-    cache: FlashCacheReport,
+    cache: HostManagedCacheReport,
     mean_ms: f64,
     deviation_ms: f64,
 }
@@ -29,7 +29,7 @@ fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, r
     let capacity = EXTENTS * 16;
     let text = format!(
         "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
-         servers = 1024\ncapacity = \"{capacity}KiB\"\n[device.c]\nkind = \"flash-cache\"\nbacking = \"disk\"\n\
+         servers = 1024\ncapacity = \"{capacity}KiB\"\n[device.c]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\n\
          blocks_per_plane = 48\nover_provisioning = \"{over_provisioning}%\"\npolicy = \"{policy}\"\n\
          cleaning = \"{cleaning}\"\nreply = \"{reply}\"\n[run]\ntarget = \"c\"\n"
     );
@@ -51,11 +51,11 @@ fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, r
         done.iter().map(|done| (done.at.0 - arrivals[done.tag.slot() as usize]) as f64 / 1e6).collect();
     let mean_ms = times.iter().sum::<f64>() / times.len() as f64;
     let variance = times.iter().map(|time| (time - mean_ms).powi(2)).sum::<f64>() / times.len() as f64;
-    let cache = Report::of(&*device).devices["c"].flash_cache.expect("it is a cache");
+    let cache = Report::of(&*device).devices["c"].host_managed_cache.expect("it is a cache");
     Outcome { cache, mean_ms, deviation_ms: variance.sqrt() }
 }
 
-/// With `ESKER_PRINT` set, prints the table of docs/flash-cache.md.
+/// With `ESKER_PRINT` set, prints the table of docs/host-managed-cache.md.
 #[test]
 fn flash_aware_caches_answer_faster() {
     let print = std::env::var_os("ESKER_PRINT").is_some();

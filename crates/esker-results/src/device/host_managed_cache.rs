@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Results of a read cache that owns its flash. Everything is counted in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct FlashCacheReport {
+pub struct HostManagedCacheReport {
     /// Reads of pages that the cache held, or that were already being fetched for it.
     pub hits: u64,
     /// Reads of pages that the cache had evicted, and whose data still lay in the flash.

@@ -7,15 +7,15 @@ use esker_core::{
     Bytes, Change, Children, Completion, Control, Device, DeviceError, Lba, LogicalPage, Nanos, Request, RequestKind,
     Tag, Telemetry, Unsupported,
 };
-use esker_flash::{Ended, FlashCache, Waiter};
+use esker_flash::{Ended, HostManagedCache, Waiter};
 use esker_results::{DeviceReport, Report, Reporting};
 
 use super::{CacheReply, KIND};
 
 /// A read cache in front of one device.
-pub(super) struct FlashCacheDevice {
+pub(super) struct HostManagedCacheDevice {
     name: String,
-    cache: FlashCache,
+    cache: HostManagedCache,
     reply: CacheReply,
     page: u64,
     children: Children<Box<dyn Reporting>, ChildIo>,
@@ -67,10 +67,10 @@ struct Host {
     result: Result<(), DeviceError>,
 }
 
-impl FlashCacheDevice {
+impl HostManagedCacheDevice {
     pub(super) fn new(
         name: String,
-        cache: FlashCache,
+        cache: HostManagedCache,
         backing: Box<dyn Reporting>,
         reply: CacheReply,
         queue_depth: u32,
@@ -218,7 +218,7 @@ impl FlashCacheDevice {
     }
 }
 
-impl Device for FlashCacheDevice {
+impl Device for HostManagedCacheDevice {
     fn capacity(&self) -> Bytes {
         self.children.device(0).capacity()
     }
@@ -295,7 +295,7 @@ impl Device for FlashCacheDevice {
     }
 }
 
-impl Reporting for FlashCacheDevice {
+impl Reporting for HostManagedCacheDevice {
     fn report(&self, into: &mut Report) {
         #[cfg(debug_assertions)]
         self.cache.check();
@@ -309,7 +309,7 @@ impl Reporting for FlashCacheDevice {
                 capacity_bytes: self.capacity().0,
                 requests: self.requests,
                 utilisation: utilisation.map(|(name, share)| (name.to_string(), share)).into(),
-                flash_cache: Some(self.cache.report()),
+                host_managed_cache: Some(self.cache.report()),
                 ..DeviceReport::default()
             },
         );

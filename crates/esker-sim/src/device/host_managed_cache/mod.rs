@@ -6,26 +6,26 @@ mod tests;
 
 use esker_core::registry::{self, ParameterSource};
 use esker_core::{Hint, Preset, Ratio};
-use esker_flash::{CacheCleaning, Choice, FlashCache, FlashCacheError, SsdSettings};
+use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings};
 use esker_results::Reporting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
-use device::FlashCacheDevice;
+use device::HostManagedCacheDevice;
 
-/// The `flash-cache` kind.
+/// The `host-managed-cache` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
-    name: "flash-cache",
+    name: "host-managed-cache",
     summary: "A read cache on flash that the host manages, page by page, in front of another device",
-    source: "Xia 2017, chapters 2 and 3; docs/flash-cache.md",
-    parameters: ParameterSource::Schema(schema_of::<FlashCacheSettings>),
+    source: "Xia 2017, chapters 2 and 3; docs/host-managed-cache.md",
+    parameters: ParameterSource::Schema(schema_of::<HostManagedCacheSettings>),
     capabilities: &[],
     build: DeviceReader {
         presets: || &[],
-        read: |table| read_settings::<FlashCacheSettings>(table),
+        read: |table| read_settings::<HostManagedCacheSettings>(table),
         example: "[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\nservers = 64\ncapacity = \"64MiB\"\n\n\
-                  [device.example]\nkind = \"flash-cache\"\nbacking = \"disk\"\npolicy = \"flru\"\n\
+                  [device.example]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\npolicy = \"flru\"\n\
                   cleaning = \"zero-migration\"\nblocks_per_plane = 12\nover_provisioning = \"25%\"\n",
     },
 };
@@ -35,7 +35,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 /// translation layer share one map, in the host's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FlashCacheSettings {
+pub struct HostManagedCacheSettings {
     /// The device behind it, with a table of its own: the volume whose reads are cached.
     pub backing: String,
     /// The drive, a preset of the kind `ssd`, whose flash the cache has: shape, times, threshold of cleaning, victims.
@@ -81,7 +81,7 @@ fn flru() -> Choice {
     Choice::named("flru")
 }
 
-impl FlashCacheSettings {
+impl HostManagedCacheSettings {
     /// Returns the settings of the flash, with the changes that this table makes to them.
     pub fn flash_settings(&self) -> Result<SsdSettings, DeviceFault> {
         let mut flash = match &self.flash {
@@ -98,7 +98,7 @@ impl FlashCacheSettings {
     }
 
     /// The fault with the keys of this table that it is about.
-    fn fault(&self, error: &FlashCacheError) -> DeviceFault {
+    fn fault(&self, error: &HostManagedCacheError) -> DeviceFault {
         let key = |key: String| match key.as_str() {
             "flash.over_provisioning" if self.over_provisioning.is_some() => "over_provisioning".to_string(),
             "flash.geometry.blocks_per_plane" if self.blocks_per_plane.is_some() => "blocks_per_plane".to_string(),
@@ -119,7 +119,7 @@ fn of_preset(name: &str) -> Result<SsdSettings, DeviceFault> {
     Ok(toml::from_str(preset.toml).unwrap_or_else(|error| panic!("the preset {name} is broken: {error}")))
 }
 
-impl DeviceSettings for FlashCacheSettings {
+impl DeviceSettings for HostManagedCacheSettings {
     fn kind(&self) -> &'static DeviceKind {
         &KIND
     }
@@ -139,8 +139,8 @@ impl DeviceSettings for FlashCacheSettings {
             return Err(fault.at(["flash.queue_depth"]));
         }
         let backing = instance.children.into_iter().next().expect("it has a backing device").device;
-        let cache = FlashCache::new(&flash, &self.policy, self.cleaning, backing.capacity(), instance.seed)
+        let cache = HostManagedCache::new(&flash, &self.policy, self.cleaning, backing.capacity(), instance.seed)
             .map_err(|error| self.fault(&error))?;
-        Ok(Box::new(FlashCacheDevice::new(instance.name, cache, backing, self.reply, flash.queue_depth)))
+        Ok(Box::new(HostManagedCacheDevice::new(instance.name, cache, backing, self.reply, flash.queue_depth)))
     }
 }
