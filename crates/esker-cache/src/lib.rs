@@ -19,8 +19,10 @@
 
 mod access;
 mod admission;
+mod by_distance;
 mod counts;
 mod heap;
+mod owned;
 mod policy;
 #[cfg(test)]
 mod reference;
@@ -28,7 +30,12 @@ mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
 pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
+pub use by_distance::ByDistance;
 pub use counts::Counts;
+pub use owned::{
+    BuildFlashPolicy, FLASH_POLICIES, FlashPolicy, FlashPolicyEntry, FlashShape, Found, Left, build_flash_policy,
+    suspects_max,
+};
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };

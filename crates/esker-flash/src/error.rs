@@ -44,6 +44,57 @@ pub enum SsdError {
     },
 }
 
+/// Settings that make no working flash cache.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum HostManagedCacheError {
+    /// The flash cannot be built.
+    #[error(transparent)]
+    Flash(#[from] SsdError),
+    /// The policy cannot be built.
+    #[error(transparent)]
+    Policy(#[from] esker_cache::BuildError),
+    /// A setting of drives that does not suit a cache.
+    #[error("{message}")]
+    Unfit {
+        /// The key of the flash.
+        key: &'static str,
+        /// What is wrong with it.
+        message: &'static str,
+    },
+    /// The cached volume has more pages than a map can lead to.
+    #[error("a volume of {volume} has more than 2^32 pages of {page_size}")]
+    VolumeTooLarge {
+        /// Bytes of the volume.
+        volume: Bytes,
+        /// Size of a page.
+        page_size: Bytes,
+    },
+}
+
+impl HostManagedCacheError {
+    /// Returns the dotted keys that the error is about, within the settings of a cache whose flash is at `flash` and
+    /// whose policy is at `policy`.
+    pub fn keys(&self) -> Vec<String> {
+        match self {
+            Self::Flash(error) => error.keys().into_iter().map(|key| format!("flash.{key}")).collect(),
+            Self::Policy(_) => vec!["policy".to_string()],
+            Self::Unfit { key, .. } => vec![format!("flash.{key}")],
+            Self::VolumeTooLarge { .. } => vec!["flash.geometry.page_size".to_string()],
+        }
+    }
+}
+
+impl Hint for HostManagedCacheError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Flash(error) => error.hint(),
+            Self::Policy(error) => error.hint(),
+            Self::Unfit { .. } | Self::VolumeTooLarge { .. } => None,
+        }
+    }
+}
+
 impl From<ValueError> for SsdError {
     fn from(error: ValueError) -> Self {
         Self::Value(error)

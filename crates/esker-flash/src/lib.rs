@@ -26,11 +26,12 @@ mod published;
 mod settings;
 mod ssd;
 
-pub use error::SsdError;
+pub use error::{HostManagedCacheError, SsdError};
 pub use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
     WearSettings, WriteFrontiers,
 };
+pub use esker_nand::array::{Ended, Waiter};
 pub use esker_nand::{
     ArrayLevel, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode, EccSettings,
     EnergySettings, ErrorCount, FlashArraySettings, Gang, GangControl, GangData, Geometry, GeometrySettings,
@@ -42,4 +43,4 @@ pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
     BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
-pub use ssd::Ssd;
+pub use ssd::{CacheCleaning, HostManagedCache, Ssd};

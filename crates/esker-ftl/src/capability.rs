@@ -26,6 +26,9 @@ pub enum LayerCapability {
     RecoverByMap,
     /// Asks the owner of a page before cleaning copies it.
     AsksOwner,
+    /// Keeps pages readable that count as invalid, until their blocks are erased ([`crate::Ftl::suspect`]), and can
+    /// address more pages than it holds at a time ([`crate::Space::addressing`]).
+    Suspects,
 }
 
 impl Capability for LayerCapability {
@@ -39,6 +42,7 @@ impl Capability for LayerCapability {
         Self::Recover,
         Self::RecoverByMap,
         Self::AsksOwner,
+        Self::Suspects,
     ];
 
     fn name(self) -> &'static str {
@@ -52,6 +56,7 @@ impl Capability for LayerCapability {
             Self::Recover => "recover",
             Self::RecoverByMap => "recover-by-map",
             Self::AsksOwner => "asks-owner",
+            Self::Suspects => "suspects",
         }
     }
 
@@ -69,6 +74,10 @@ impl Capability for LayerCapability {
             Self::RecoverByMap => "recovers most of its map from map pages on flash",
             Self::AsksOwner => {
                 "asks the owner of a page before cleaning copies it; a drive by itself needs all of its pages"
+            }
+            Self::Suspects => {
+                "keeps pages readable that count as invalid until their blocks are erased, so that a cache over its \
+                 own flash can revive what it evicted"
             }
         }
     }
@@ -230,6 +239,11 @@ mod tests {
             world.ftl.refresh(page, read, &mut Cells::new(&mut world.flash, &mut world.ops)).unwrap();
             let moved = world.ftl.find(page) != before;
             assert_eq!(moved, layer.can(LayerCapability::Refresh), "{}: refreshing", layer.name);
+
+            let mut world = World::new(layer, |_| {});
+            world.write(1);
+            let suspected = world.ftl.suspect(page, &mut Cells::new(&mut world.flash, &mut world.ops));
+            assert_eq!(suspected, layer.can(LayerCapability::Suspects), "{}: suspecting", layer.name);
         }
     }
 

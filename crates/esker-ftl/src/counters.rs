@@ -16,6 +16,10 @@ pub struct FtlCounters {
     pub dead_log_blocks: u64,
     /// Pages that cleaning did not copy, since their owner no longer needed them.
     pub dropped_pages: u64,
+    /// Suspected pages that were revived.
+    pub revived_pages: u64,
+    /// Suspected pages that were erased with their blocks.
+    pub erased_suspects: u64,
     /// Counts of the map on flash, for layers that keep one.
     pub mapping: Option<MappingCounts>,
 }
@@ -55,6 +59,8 @@ impl FtlCounters {
         }
         self.dead_log_blocks += other.dead_log_blocks;
         self.dropped_pages += other.dropped_pages;
+        self.revived_pages += other.revived_pages;
+        self.erased_suspects += other.erased_suspects;
         if let Some(more) = other.mapping {
             self.mapping = Some(self.mapping.unwrap_or_default().plus(&more));
         }
@@ -78,6 +84,8 @@ impl FtlCounters {
             full_merge_data_blocks,
             dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
             dropped_pages: self.dropped_pages - earlier.dropped_pages,
+            revived_pages: self.revived_pages - earlier.revived_pages,
+            erased_suspects: self.erased_suspects - earlier.erased_suspects,
             mapping: self.mapping.map(|now| now.since(&earlier.mapping.unwrap_or_default())),
         }
     }

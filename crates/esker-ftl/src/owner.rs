@@ -14,4 +14,10 @@ use esker_core::LogicalPage;
 pub trait PageOwner: fmt::Debug {
     /// Returns true if the data of `page` are still needed.
     fn keep(&mut self, page: LogicalPage) -> bool;
+
+    /// The block with the data of `page`, which was [suspected](crate::Ftl::suspect), is being erased: it can no longer
+    /// be revived.
+    fn erased(&mut self, page: LogicalPage) {
+        let _ = page;
+    }
 }

@@ -9,6 +9,7 @@ use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 
 use crate::pools::{Contents, OwnerRun, PageMap, Striping};
 use crate::recovery::scan_block;
+use crate::suspects::Suspects;
 use crate::{
     BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools,
     WearCounts, WriteExtent, write_with_prefetch,
@@ -28,6 +29,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         LayerCapability::KnownSteady,
         LayerCapability::Recover,
         LayerCapability::AsksOwner,
+        LayerCapability::Suspects,
     ],
     build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
 };
@@ -50,7 +52,9 @@ struct PageFtl {
     striping: Striping,
     /// [`entry`] per slot of a logical page.
     map: Vec<u32>,
-    host_pages: u64,
+    /// The slots whose entries lead to pages that are superseded, but can be revived.
+    suspects: Suspects,
+    logical_pages: u64,
     pools: Pools,
     /// Number of streams that are kept apart. The next field is the stream that writes now.
     streams: u32,
@@ -58,31 +62,55 @@ struct PageFtl {
 }
 
 /// The map as the pools see it. The owner of a page is its slot.
-struct Map<'a>(&'a mut [u32], &'a Striping);
+struct Map<'a> {
+    entries: &'a mut [u32],
+    suspects: &'a mut Suspects,
+    striping: &'a Striping,
+}
 
 impl PageMap for Map<'_> {
     #[inline(always)]
     fn prefetch(&self, owner: u32) {
-        prefetch(self.0, owner as usize);
+        prefetch(self.entries, owner as usize);
     }
     #[inline(always)]
     fn moved(&mut self, owner: u32, to: PhysicalPage, _: &FlashState) {
-        self.0[owner as usize] = entry(to);
+        self.entries[owner as usize] = entry(to);
     }
     fn droppable(&self, owner: u32, _: &FlashState) -> Option<LogicalPage> {
-        Some(self.1.page_at(owner))
+        Some(self.striping.page_at(owner))
     }
     fn dropped(&mut self, owner: u32, _: &FlashState) {
-        self.0[owner as usize] = 0;
+        self.entries[owner as usize] = 0;
+    }
+    #[inline(always)]
+    fn has_suspects(&self) -> bool {
+        self.suspects.count() > 0
+    }
+    fn lost(&mut self, owner: u32, page: PhysicalPage) -> Option<LogicalPage> {
+        // An older version of a page that was written anew has the same owner.
+        if self.entries[owner as usize] != entry(page) || !self.suspects.remove(owner) {
+            return None;
+        }
+        self.entries[owner as usize] = 0;
+        self.suspects.erased += 1;
+        Some(self.striping.page_at(owner))
     }
 }
 
 impl PageFtl {
     fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
         let striping = Striping::new(context);
-        let host_pages = u64::from(context.space.host_pages);
+        let logical_pages = u64::from(context.space.logical_pages);
         let (pools, streams) = (Pools::new(context)?, context.settings.streams);
-        Ok(Self { map: zeroed(striping.slots()), striping, host_pages, pools, streams, stream: 0 })
+        let (map, suspects) = (zeroed(striping.slots()), Suspects::default());
+        Ok(Self { map, suspects, striping, logical_pages, pools, streams, stream: 0 })
+    }
+
+    /// Returns the flash page with valid data of the page at `slot`.
+    #[inline]
+    fn valid_at(&self, slot: u32) -> Option<PhysicalPage> {
+        page_of(self.map[slot as usize]).filter(|_| !self.suspects.has(slot))
     }
 
     #[inline]
@@ -92,16 +120,16 @@ impl PageFtl {
         extent: WriteExtent,
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
-        let Self { striping, map, pools, stream, .. } = self;
+        let Self { striping, map: entries, suspects, pools, stream, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         // Make space first: cleaning may move the very page that is about to be superseded.
-        let block = pools.place(pool, slot, *stream, cells, &mut Map(map, striping))?;
-        let old = page_of(map[slot as usize]);
+        let block = pools.place(pool, slot, *stream, cells, &mut Map { entries, suspects, striping })?;
+        let old = page_of(entries[slot as usize]).filter(|_| !suspects.remove(slot));
         let read = match (extent, old) {
             (WriteExtent::Partial, Some(old)) => Some(cells.read(old, Cause::Host)),
             _ => None,
         };
-        map[slot as usize] = entry(cells.program(block, slot, Cause::Host, read));
+        entries[slot as usize] = entry(cells.program(block, slot, Cause::Host, read));
         if let Some(old) = old {
             let (block, valid) = cells.flash.supersede(old);
             pools.superseded(block, valid);
@@ -113,7 +141,7 @@ impl PageFtl {
 impl Ftl for PageFtl {
     #[inline]
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
-        page_of(self.map[self.striping.locate(page.0).1 as usize])
+        self.valid_at(self.striping.locate(page.0).1)
     }
 
     #[inline]
@@ -152,16 +180,21 @@ impl Ftl for PageFtl {
     }
 
     fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let Self { striping, map, pools, .. } = self;
+        let Self { striping, map: entries, suspects, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
-        let at = page_of(map[slot as usize]).expect("its data were read");
-        let block =
-            pools.place_copy(pool, slot, cells.flash.geometry().block_of(at), cells, &mut Map(map, striping))?;
+        let at = page_of(entries[slot as usize]).expect("its data were read");
+        let block = pools.place_copy(
+            pool,
+            slot,
+            cells.flash.geometry().block_of(at),
+            cells,
+            &mut Map { entries, suspects, striping },
+        )?;
         let new = cells.program(block, slot, Cause::Refresh, Some(read));
         // Cleaning may have moved or dropped the page.
-        let old = page_of(map[slot as usize]);
+        let old = page_of(entries[slot as usize]);
         if old.is_some() {
-            map[slot as usize] = entry(new);
+            entries[slot as usize] = entry(new);
         }
         let (block, valid) = cells.flash.supersede(old.unwrap_or(new));
         pools.superseded(block, valid);
@@ -169,16 +202,39 @@ impl Ftl for PageFtl {
     }
 
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
-        let slot = self.striping.locate(page.0).1 as usize;
-        if let Some(old) = page_of(std::mem::take(&mut self.map[slot])) {
+        let slot = self.striping.locate(page.0).1;
+        let old = page_of(std::mem::take(&mut self.map[slot as usize]));
+        if let Some(old) = old.filter(|_| !self.suspects.remove(slot)) {
             let (block, valid) = cells.flash.supersede(old);
             self.pools.superseded(block, valid);
         }
     }
 
+    fn suspect(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) -> bool {
+        let slot = self.striping.locate(page.0).1;
+        let Some(at) = self.valid_at(slot) else { return false };
+        self.suspects.add(slot, self.map.len());
+        let (block, valid) = cells.flash.supersede(at);
+        self.pools.superseded(block, valid);
+        true
+    }
+
+    fn revive(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) -> bool {
+        let slot = self.striping.locate(page.0).1;
+        if !self.suspects.remove(slot) {
+            return false;
+        }
+        let at = page_of(self.map[slot as usize]).expect("a suspect has a place");
+        cells.flash.set_valid(at);
+        let block = cells.flash.geometry().block_of(at);
+        self.pools.revived(block, cells.flash.valid_in(block));
+        self.suspects.revived += 1;
+        true
+    }
+
     fn collect(&mut self, cells: &mut Cells<'_, OpList>) -> Result<bool, FtlError> {
-        let Self { striping, map, pools, .. } = self;
-        pools.clean_ahead(cells, &mut Map(map, striping))
+        let Self { striping, map: entries, suspects, pools, .. } = self;
+        pools.clean_ahead(cells, &mut Map { entries, suspects, striping })
     }
 
     fn write_untimed(&mut self, pages: &[LogicalPage], flash: &mut FlashState) -> Result<(), FtlError> {
@@ -186,7 +242,7 @@ impl Ftl for PageFtl {
     }
 
     fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
-        let Self { striping, map, pools, .. } = self;
+        let Self { striping, map: entries, suspects, pools, .. } = self;
         if pages < striping.pools() {
             return None;
         }
@@ -194,14 +250,14 @@ impl Ftl for PageFtl {
         let slots = striping.first_slots(pages);
         let contents: Vec<Contents> =
             slots.map(|(first, count)| Contents { data: OwnerRun::new(first, count, &mut rng), map: None }).collect();
-        pools.start_steady(&contents, seed, flash, &mut Map(map, striping))
+        pools.start_steady(&contents, seed, flash, &mut Map { entries, suspects, striping })
     }
 
     /// Reads the spare areas of all pages; with `block_summary`, the summaries of full blocks and the spare areas of
     /// the others. The newest version of each page counts.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let Self { striping, map, pools, .. } = self;
-        let mut newest = vec![0; map.len()];
+        let Self { striping, map: entries, suspects, pools, .. } = self;
+        let mut newest = vec![0; entries.len()];
         let blocks = cells.flash.geometry().blocks();
         let found: Vec<FoundBlock> = (0..blocks)
             .map(|block| {
@@ -209,14 +265,14 @@ impl Ftl for PageFtl {
                     let owner = found.owner as usize;
                     if found.sequence > newest[owner] {
                         newest[owner] = found.sequence;
-                        map[owner] = entry(found.page);
+                        entries[owner] = entry(found.page);
                     }
                 })
             })
             .collect();
-        map.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
+        entries.iter().filter_map(|entry| page_of(*entry)).for_each(|page| cells.flash.set_valid(page));
         pools.adopt_blocks(&found, cells.flash);
-        pools.restore(cells, &mut Map(map, striping))
+        pools.restore(cells, &mut Map { entries, suspects, striping })
     }
 
     fn writable_pages(&self) -> u64 {
@@ -224,15 +280,20 @@ impl Ftl for PageFtl {
     }
 
     fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.map) + self.pools.memory_bytes()
+        size_of_val(&*self.map) + self.suspects.memory_bytes() + self.pools.memory_bytes()
     }
 
     fn map_bytes(&self) -> u64 {
-        4 * self.host_pages
+        4 * self.logical_pages
     }
 
     fn counters(&self) -> FtlCounters {
-        FtlCounters { dropped_pages: self.pools.dropped_pages(), ..FtlCounters::default() }
+        FtlCounters {
+            dropped_pages: self.pools.dropped_pages(),
+            revived_pages: self.suspects.revived,
+            erased_suspects: self.suspects.erased,
+            ..FtlCounters::default()
+        }
     }
 
     fn wear(&self) -> Option<WearCounts> {
@@ -240,13 +301,20 @@ impl Ftl for PageFtl {
     }
 
     fn check(&self, flash: &FlashState) {
-        let mut mapped = 0;
+        let (mut mapped, mut suspected) = (0, 0);
         for (slot, &entry) in self.map.iter().enumerate() {
             let Some(at) = page_of(entry) else { continue };
+            if self.suspects.has(slot as u32) {
+                assert!(!flash.is_valid(at), "slot {slot} is suspected at {at}, which holds valid data");
+                assert_eq!(flash.owner(at) as usize, slot, "slot {slot} is suspected in data of another");
+                suspected += 1;
+                continue;
+            }
             assert!(flash.is_valid(at), "slot {slot} maps to {at}, which holds no valid data");
             assert_eq!(flash.owner(at) as usize, slot, "slot {slot} maps to data of another");
             mapped += 1;
         }
+        assert_eq!(suspected, self.suspects.count(), "suspects without data");
         assert_eq!(mapped, flash.valid_pages(), "valid pages that nothing maps to");
         self.pools.check(flash);
     }

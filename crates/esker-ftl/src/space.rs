@@ -29,6 +29,8 @@ pub struct Space {
     pub data_pages_per_block: u32,
     /// Pages that the host can address, over all pools.
     pub host_pages: u32,
+    /// Logical pages that the map knows: `host_pages`, or more if an owner keeps only some of its pages here.
+    pub logical_pages: u32,
     raw_pages: u32,
 }
 
@@ -98,6 +100,7 @@ impl Space {
             bad_blocks_per_pool: blocks(bad),
             data_pages_per_block: geometry.data_pages_per_block(),
             host_pages: 0,
+            logical_pages: 0,
             raw_pages: geometry.pages(),
         };
         let needed = reserve.saturating_add(open);
@@ -109,8 +112,16 @@ impl Space {
             return Err(ValueError::NotAShare { key, found: spare }.into());
         }
         space.host_pages = share_left(spare, whole);
+        space.logical_pages = space.host_pages;
         space.check(key, whole, threshold)?;
         Ok(space)
+    }
+
+    /// The space of a layer whose owner has `pages` logical pages, of which at most `host_pages` have data here at any
+    /// time. `None` if they are fewer than that, or if there are several pools: which pages have data is up to the
+    /// owner, and one pool could be asked to hold them all.
+    pub fn addressing(self, pages: u32) -> Option<Self> {
+        (pages >= self.host_pages && self.pools == 1).then_some(Self { logical_pages: pages, ..self })
     }
 
     /// Returns the key that states the spare space, its value, and the number of pages of which it is a share.
@@ -197,6 +208,10 @@ impl Space {
     /// The most host pages that a pool can hold.
     pub fn host_pages_per_pool(&self) -> u32 {
         self.host_pages.div_ceil(self.pools)
+    }
+    /// The most logical pages of a pool.
+    pub(crate) fn logical_pages_per_pool(&self) -> u32 {
+        self.logical_pages.div_ceil(self.pools)
     }
     /// Pages of the array that can hold data.
     pub fn data_pages(&self) -> u32 {

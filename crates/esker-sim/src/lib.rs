@@ -23,9 +23,9 @@ pub use config::{
     VolumeSettings, WorkloadSettings,
 };
 pub use device::{
-    Allocate, ArraySettings, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS, DeviceFault,
-    DeviceKind, DeviceReader, DeviceSettings, EffectLog, EngineDevice, HybridSettings, Instance, ServiceTimes,
-    device_kind, preset,
+    Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
+    DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EffectLog, EngineDevice, HostManagedCacheSettings,
+    HybridSettings, Instance, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};

@@ -1,6 +1,8 @@
 //! The flash side of the drive: the translation layer, the contents of the cells, the array with its timing, the
 //! decoder. It deals with pages and with who waits for them; of a request it knows only the slot.
 
+mod owned;
+
 use std::cell::RefCell;
 
 use esker_core::{Bytes, LogicalPage, Nanos, Precondition, RequestKind, StreamId};
@@ -64,6 +66,12 @@ pub(super) struct Issued {
 impl Back {
     /// Builds the back of a new drive. `seed` is for victim policies that choose at random.
     pub(super) fn new(settings: &SsdSettings, seed: u64) -> Result<Self, SsdError> {
+        Self::addressing(settings, 0, seed)
+    }
+
+    /// Builds a back that knows `pages` logical pages if that is more than it has room for. Then they have an owner, who
+    /// keeps some of them here, and the settings ask for a single pool.
+    pub(super) fn addressing(settings: &SsdSettings, pages: u32, seed: u64) -> Result<Self, SsdError> {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;
         settings.check_array()?;
@@ -74,6 +82,7 @@ impl Back {
         let geometry = Geometry::new(&wiring.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
         let layer = settings.layer();
         let space = Space::new(&layer, &geometry)?;
+        let space = space.addressing(pages).unwrap_or(space);
         if settings.endurance_cycles == 0 {
             return Err(ValueError::Zero { key: "endurance_cycles" }.into());
         }

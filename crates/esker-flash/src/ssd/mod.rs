@@ -3,6 +3,7 @@
 
 mod back;
 mod background;
+mod cache;
 mod front;
 mod power;
 mod probes;
@@ -23,6 +24,7 @@ use esker_results::{PreconditionReport, Report, Reporting};
 use crate::{SsdError, SsdSettings};
 use back::Back;
 use background::Background;
+pub use cache::{CacheCleaning, HostManagedCache};
 use front::Front;
 use power::PowerFailure;
 use timeline::Timeline;

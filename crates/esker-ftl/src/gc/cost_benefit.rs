@@ -73,6 +73,10 @@ impl VictimPolicy for CostBenefit {
         self.change(block, valid);
     }
 
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.blocks[block.index()].valid = valid;
+    }
+
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();

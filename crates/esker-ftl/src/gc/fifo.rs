@@ -26,6 +26,7 @@ impl VictimPolicy for Fifo {
         self.closed.push_back(block);
     }
     fn superseded(&mut self, _block: PoolBlock, _valid: u32) {}
+    fn revived(&mut self, _block: PoolBlock, _valid: u32) {}
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         for index in 0..self.closed.len() {
             match judge(self.closed[index]) {

@@ -83,6 +83,11 @@ impl VictimPolicy for Greedy {
         self.lower(block, valid);
     }
 
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.remove(block);
+        self.lower(block, valid);
+    }
+
     fn take(&mut self) -> Option<PoolBlock> {
         let (block, _) = self.first()?;
         self.remove(block);

@@ -56,6 +56,10 @@ impl VictimPolicy for SearchFraction {
         self.valid[block.index()] = valid;
     }
 
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
+    }
+
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // Spared blocks are moved behind these.
         for count in (1..=self.closed.len()).rev() {

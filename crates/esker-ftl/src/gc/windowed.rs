@@ -44,6 +44,9 @@ impl VictimPolicy for Windowed {
     fn superseded(&mut self, block: PoolBlock, valid: u32) {
         self.valid[block.index()] = valid;
     }
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
+    }
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         // By index in the list; allocated when the first block is spared.
         let mut spared: Vec<bool> = Vec::new();

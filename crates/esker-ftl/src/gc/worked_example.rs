@@ -35,6 +35,10 @@ impl VictimPolicy for EmptiestNewest {
         self.closed.iter_mut().filter(|closed| closed.block == block).for_each(|closed| closed.valid = valid);
     }
 
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.superseded(block, valid);
+    }
+
     /// Offers the best block first, then the next best. This searches the whole list each time; `greedy` is faster.
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         let mut newest_first: Vec<usize> = (0..self.closed.len()).rev().collect();

@@ -61,6 +61,18 @@ pub trait PageMap {
         unreachable!("the page of {owner} cannot be dropped");
     }
 
+    /// Returns true if any page is suspected: superseded, but to be revived unless its block is erased first.
+    #[inline(always)]
+    fn has_suspects(&self) -> bool {
+        false
+    }
+    /// The block that holds `page`, a page of `owner` that is not valid, is about to be erased. Returns the logical page
+    /// if it was suspected there, and forgets it.
+    fn lost(&mut self, owner: u32, page: PhysicalPage) -> Option<LogicalPage> {
+        let _ = (owner, page);
+        None
+    }
+
     /// Returns true if pages of the map must be written before the victim of `pool` is erased, since its pages moved.
     #[inline(always)]
     fn has_updates(&self, pool: u32) -> bool {
@@ -159,6 +171,12 @@ impl Pools {
     pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].superseded(PoolBlock(local), valid);
+    }
+
+    /// A superseded page of `block` is valid again; now it has `valid` valid pages.
+    pub fn revived(&mut self, block: BlockIndex, valid: u32) {
+        let (pool, local) = self.blocks_per_pool.divide(block.0);
+        self.pools[pool as usize].revived(PoolBlock(local), valid);
     }
 
     /// Returns the counts of wear-levelling and of worn-out blocks.

@@ -27,7 +27,7 @@ impl Striping {
         let turns = geometry.turns(0, pools, pools);
         let mut turn_of = vec![0; turns.len()];
         turns.iter().zip(0..).for_each(|(pool, turn)| turn_of[*pool as usize] = turn);
-        let slots_per_pool = context.space.host_pages_per_pool().next_multiple_of(unit);
+        let slots_per_pool = context.space.logical_pages_per_pool().next_multiple_of(unit);
         Self { pools: Divisor::new(pools), slots_per_pool: Divisor::new(slots_per_pool), turns, turn_of }
     }
 

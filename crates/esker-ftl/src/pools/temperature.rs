@@ -28,7 +28,7 @@ impl Temperature {
         if settings.cleaning.separate != Separation::HotCold {
             return None;
         }
-        let pages = space.host_pages_per_pool().next_power_of_two();
+        let pages = space.logical_pages_per_pool().next_power_of_two();
         let window = settings.cleaning.hot_window.of(u64::from(space.host_pages_per_pool())).max(1) as u32;
         let words = pages.div_ceil(64) as usize;
         Some(Self { current: zeroed(words), former: zeroed(words), mask: pages - 1, window, left: window })

@@ -5,6 +5,7 @@ mod cloud_volume;
 mod disk;
 mod flash;
 mod flash_cache;
+mod host_managed_cache;
 mod placement;
 mod recovery;
 mod timeline;
@@ -21,6 +22,7 @@ pub use cloud_volume::*;
 pub use disk::*;
 pub use flash::*;
 pub use flash_cache::*;
+pub use host_managed_cache::*;
 pub use placement::*;
 pub use recovery::*;
 pub use timeline::*;
@@ -94,6 +96,9 @@ pub struct DeviceReport {
     /// For flash caches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash_cache: Option<FlashCacheReport>,
+    /// For caches that own their flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_managed_cache: Option<HostManagedCacheReport>,
     /// For composite devices: the children and their requests, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, ChildReport>,

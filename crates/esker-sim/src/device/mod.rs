@@ -18,6 +18,7 @@ mod constant;
 mod engine;
 mod flash_cache;
 mod hdd;
+mod host_managed_cache;
 mod hybrid;
 mod slowed;
 mod ssd;
@@ -41,6 +42,7 @@ pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
 pub use flash_cache::CacheSettings;
+pub use host_managed_cache::{CacheReply, HostManagedCacheSettings};
 pub use hybrid::{Allocate, HybridSettings};
 pub(crate) use slowed::Slowed;
 
@@ -50,6 +52,7 @@ pub static DEVICE_KINDS: &[DeviceKind] = &[
     hdd::KIND,
     cloud_volume::KIND,
     hybrid::KIND,
+    host_managed_cache::KIND,
     array::KIND,
     flash_cache::KIND,
     constant::KIND,

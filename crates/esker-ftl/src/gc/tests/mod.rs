@@ -18,6 +18,9 @@ enum Step {
     Supersede {
         index: usize,
     },
+    Revive {
+        index: usize,
+    },
     Remove {
         index: usize,
     },
@@ -33,6 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..SHAPE.blocks, 0u32..=8).prop_map(|(block, valid)| Step::Close { block: PoolBlock(block), valid }),
         4 => any::<usize>().prop_map(|index| Step::Supersede { index }),
+        2 => any::<usize>().prop_map(|index| Step::Revive { index }),
         1 => any::<usize>().prop_map(|index| Step::Remove { index }),
         2 => Just(Step::Take),
         3 => (any::<u32>(), 1usize..30).prop_map(|(spared, patience)| Step::TakeWhere { spared, patience }),
@@ -83,6 +87,7 @@ impl Trial<'_> {
         match step {
             Step::Close { block, valid } => self.close(block, valid),
             Step::Supersede { index } => self.supersede(index),
+            Step::Revive { index } => self.revive(index),
             Step::Remove { index } => {
                 if let Some(last) = self.model.closed.len().checked_sub(1) {
                     self.policy.remove(self.model.closed.remove(index % (last + 1)).block);
@@ -109,6 +114,16 @@ impl Trial<'_> {
             closed.valid -= 1;
             self.model.events.push(Event::Superseded(closed.block));
             self.policy.superseded(closed.block, closed.valid);
+        }
+    }
+
+    fn revive(&mut self, index: usize) {
+        let full = SHAPE.data_pages_per_block;
+        let with_room: Vec<&mut Closed> = self.model.closed.iter_mut().filter(|closed| closed.valid < full).collect();
+        let count = with_room.len().max(1);
+        if let Some(closed) = with_room.into_iter().nth(index % count) {
+            closed.valid += 1;
+            self.policy.revived(closed.block, closed.valid);
         }
     }
 
@@ -206,6 +221,10 @@ impl VictimPolicy for GivesBack {
     fn superseded(&mut self, block: PoolBlock, valid: u32) {
         self.valid[block.index()] = valid;
         self.inner.superseded(block, valid);
+    }
+    fn revived(&mut self, block: PoolBlock, valid: u32) {
+        self.valid[block.index()] = valid;
+        self.inner.revived(block, valid);
     }
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
         let (mut spared, mut taken) = (Vec::new(), None);

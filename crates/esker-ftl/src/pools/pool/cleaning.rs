@@ -167,6 +167,9 @@ impl Pool {
         if !map {
             self.update_map(self.map_frontier_for(victim), cells, page_map)?;
         }
+        if page_map.has_suspects() {
+            report_lost(block, cells, page_map);
+        }
         cells.erase(block, cause);
         page_map.erased(if map { Content::Map } else { Content::Data });
         if let (true, Some(map)) = (map, &mut self.map) {
@@ -295,6 +298,9 @@ impl Pool {
             self.close(cold, cells.flash.valid_in(from));
             return Err(error);
         }
+        if page_map.has_suspects() {
+            report_lost(from, cells, page_map);
+        }
         cells.erase(from, Cause::WearLevelling);
         page_map.erased(Content::Data);
         let wear = self.wear.as_mut().expect("wear is counted");
@@ -339,6 +345,19 @@ impl Pool {
         let chosen = closed.min_by_key(rank).filter(|block| !gainful || gains(*block))?;
         self.policy_for(chosen).remove(chosen);
         Some(chosen)
+    }
+}
+
+/// Tells the owner which suspected pages go with `block`, which is about to be erased.
+#[cold]
+fn report_lost<S: OpSink>(block: BlockIndex, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) {
+    let geometry = *cells.flash.geometry();
+    let first_page = geometry.first_page(block).0;
+    for page in first_page..first_page + cells.flash.written_in(block).min(geometry.data_pages_per_block()) {
+        let lost = page_map.lost(cells.flash.owner(PhysicalPage(page)), PhysicalPage(page));
+        if let (Some(page), Some(owner)) = (lost, &mut cells.owner) {
+            owner.erased(page);
+        }
     }
 }
 

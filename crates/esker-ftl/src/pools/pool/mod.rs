@@ -226,6 +226,12 @@ impl Pool {
         }
     }
 
+    pub(super) fn revived(&mut self, local: PoolBlock, valid: u32) {
+        if bits::is_set(&self.closed, local.index()) {
+            self.policy_for(local).revived(local, valid);
+        }
+    }
+
     pub(super) fn dropped_pages(&self) -> u64 {
         self.dropped_pages
     }

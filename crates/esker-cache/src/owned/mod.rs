@@ -1,0 +1,113 @@
+//! Policies of caches that own their flash. What such a cache evicts still lies in the flash until its block is erased;
+//! policies that know this keep it in mind as *suspected*, and revive it if it is read again: no read of the backing
+//! device, no write of the flash (Xia 2017, chapter 2).
+//!
+//! # How to add a policy
+//!
+//! Add one file, such as `owned/flru.rs`, and two lines here: `mod flru;`, and `flru::ENTRY` in [`FLASH_POLICIES`]. The
+//! tests that walk the registry then cover it, and `policy = "flru"` of a flash cache selects it.
+
+mod arc;
+mod farc;
+mod flru;
+mod lru;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+
+use esker_core::registry::{self, Choice, Entry, Parameters};
+
+use crate::{BuildError, ObjectId};
+
+/// Every policy, in the order in which lists show them.
+pub static FLASH_POLICIES: &[FlashPolicyEntry] = &[lru::ENTRY, flru::ENTRY, arc::ENTRY, farc::ENTRY];
+
+/// Chooses the objects that a cache over its own flash holds. All objects take one page.
+pub trait FlashPolicy: Debug + Send {
+    /// A read of `object`, which the cache holds afterwards. Appends to `left` what becomes of the objects that have to
+    /// leave for it, in order; they have left before `object` comes in.
+    fn access(&mut self, object: ObjectId, left: &mut Vec<Left>) -> Found;
+
+    /// Whether the cache holds `object`. A suspected object is not held.
+    fn holds(&self, object: ObjectId) -> bool;
+
+    /// Whether `object` is held in the head half of its queue: conditional cleaning copies such pages.
+    fn is_hot(&self, object: ObjectId) -> bool;
+
+    /// Forgets `object`, held or suspected: it was written to, or cleaning has dropped it.
+    fn remove(&mut self, object: ObjectId);
+
+    /// The data of `object`, if it is suspected, have been erased.
+    fn erased(&mut self, object: ObjectId);
+
+    /// How many objects the cache holds.
+    fn held(&self) -> u32;
+
+    /// How many objects are suspected.
+    fn suspected(&self) -> u32;
+
+    /// Bytes of memory in use.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// What an access finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The cache holds the object.
+    Hit,
+    /// The object was suspected, and is held again: its data still lie in the flash.
+    Revived,
+    /// The data have to be fetched.
+    Miss,
+}
+
+/// What becomes of the data of an object that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// They count as invalid, and may be revived until they are erased.
+    Suspected(ObjectId),
+    /// Nobody will ask for them again; the object was held or suspected before.
+    Gone(ObjectId),
+}
+
+/// What a policy is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashShape {
+    /// How many objects the cache may hold: C_user, in pages.
+    pub capacity: u32,
+    /// How many objects may be suspected ([`suspects_max`]).
+    pub suspects: u32,
+    /// How many objects there are: their ids are below this.
+    pub objects: u32,
+}
+
+/// The most suspected pages of a cache, N_SQ = (OP - GC_th) x C_total (Xia 2017, equation 2.2), where OP = (C_total -
+/// C_user) / C_total (equation 2.1; equation 4.1, which has C_cache / C_total for it, is inverted): all pages but those
+/// that are held and those that cleaning keeps free. `total` and `user` are C_total and C_user, `kept_free` is GC_th x
+/// C_total, all in pages.
+///
+/// ```
+/// // A cache of 100 pages with 15 % over-provisioning, of which cleaning keeps 5 % free.
+/// assert_eq!(esker_cache::suspects_max(100, 85, 5), 10);
+/// ```
+pub fn suspects_max(total: u32, user: u32, kept_free: u32) -> u32 {
+    total.saturating_sub(user).saturating_sub(kept_free)
+}
+
+/// Builds a policy with its parameters.
+pub type BuildFlashPolicy = fn(&FlashShape, Parameters<'_>) -> Box<dyn FlashPolicy>;
+
+/// A policy in the registry.
+pub type FlashPolicyEntry = Entry<BuildFlashPolicy>;
+
+/// Builds the policy that `choice` names.
+pub fn build_flash_policy(choice: &Choice, shape: &FlashShape) -> Result<Box<dyn FlashPolicy>, BuildError> {
+    let entry = registry::find(FLASH_POLICIES, "policy of flash caches", &choice.kind)?;
+    let parameters = Parameters::new(choice, &entry.parameters)?;
+    if shape.capacity == 0 {
+        return Err(BuildError::NoCapacity);
+    }
+    Ok((entry.build)(shape, parameters))
+}

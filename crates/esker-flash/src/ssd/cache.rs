@@ -1,0 +1,279 @@
+//! A read cache that owns its flash: policy and translation layer share one map (Xia 2017, section 2.3.5, the second way).
+//! The map leads from pages of the cached volume straight to flash pages, and what the policy evicts stays readable
+//! until its block is erased.
+
+use esker_cache::{FlashPolicy, FlashShape, Found, Left, ObjectId, build_flash_policy, suspects_max};
+use esker_core::{Bytes, LogicalPage, Nanos};
+use esker_ftl::{FtlCounters, LayerCapability, PageOwner};
+use esker_nand::array::{Ended, Waiter};
+use esker_nand::state::OperationCounts;
+use esker_nand::{PoolScope, ValueError};
+use esker_results::HostManagedCacheReport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::back::Back;
+use crate::{Choice, HostManagedCacheError, SsdError, SsdSettings};
+
+/// What cleaning does with the valid pages of a victim. All of them have a copy on the backing device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheCleaning {
+    /// They are copied, as in a drive.
+    #[default]
+    Migrate,
+    /// They are dropped from the cache, so that cleaning copies nothing (Xia 2017, chapter 3).
+    ZeroMigration,
+    /// Those in the head half of their queue are copied, the others dropped (Xia 2017, section 3.3).
+    Conditional,
+}
+
+/// A read cache on flash of its own, page by page. It holds no data and knows no backing device: who uses it fetches
+/// what misses, and fills it in.
+#[derive(Debug)]
+pub struct HostManagedCache {
+    back: Back,
+    contents: Contents,
+    suspects_max: u32,
+    /// What left during the last access; kept to reuse the allocation.
+    left: Vec<Left>,
+    counts: Counts,
+    before: (Counts, OperationCounts, FtlCounters),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    hits: u64,
+    revived: u64,
+    misses: u64,
+    invalidated: u64,
+    refused: u64,
+}
+
+/// The policy, as cleaning asks it.
+#[derive(Debug)]
+struct Contents {
+    policy: Box<dyn FlashPolicy>,
+    cleaning: CacheCleaning,
+}
+
+impl PageOwner for Contents {
+    fn keep(&mut self, page: LogicalPage) -> bool {
+        let keep = match self.cleaning {
+            CacheCleaning::Migrate => true,
+            CacheCleaning::ZeroMigration => false,
+            CacheCleaning::Conditional => self.policy.is_hot(ObjectId(page.0)),
+        };
+        if !keep {
+            self.policy.remove(ObjectId(page.0));
+        }
+        keep
+    }
+
+    fn erased(&mut self, page: LogicalPage) {
+        self.policy.erased(ObjectId(page.0));
+    }
+}
+
+impl HostManagedCache {
+    /// An empty cache for a volume of `volume` bytes on flash as `flash` has it. C_user is what a drive with these
+    /// settings would offer its host.
+    pub fn new(
+        flash: &SsdSettings,
+        policy: &Choice,
+        cleaning: CacheCleaning,
+        volume: Bytes,
+        seed: u64,
+    ) -> Result<Self, HostManagedCacheError> {
+        check(flash)?;
+        let page_size = flash.geometry.page_size.0;
+        let pages = u32::try_from(volume.0.div_ceil(page_size.max(1)))
+            .map_err(|_| HostManagedCacheError::VolumeTooLarge { volume, page_size: flash.geometry.page_size })?;
+        let back = Back::addressing(flash, pages, seed)?;
+        let space = &back.space;
+        let user = space.host_pages;
+        let suspects_max = suspects_max(back.geometry.pages(), user, space.reserve_pages());
+        let shape = FlashShape { capacity: user, suspects: suspects_max, objects: space.logical_pages };
+        let policy = build_flash_policy(policy, &shape)?;
+        Ok(Self {
+            back,
+            contents: Contents { policy, cleaning },
+            suspects_max,
+            left: Vec::new(),
+            counts: Counts::default(),
+            before: Default::default(),
+        })
+    }
+
+    /// Returns the bytes of a page.
+    pub fn page_size(&self) -> Bytes {
+        self.back.geometry.page_size()
+    }
+
+    /// Looks `page` up for a read, and makes room for it if it misses. Afterwards the policy holds it, but its data are
+    /// there only once it was [filled](Self::fill).
+    pub fn access(&mut self, page: LogicalPage) -> Found {
+        let Self { back, contents: Contents { policy, .. }, left, .. } = self;
+        left.clear();
+        let mut found = policy.access(ObjectId(page.0), left);
+        for left in left.drain(..) {
+            match left {
+                Left::Suspected(object) => {
+                    // It may have been evicted before its data came.
+                    if !back.suspect(LogicalPage(object.0)) {
+                        policy.erased(object);
+                    }
+                }
+                Left::Gone(object) => back.forget(Nanos::ZERO, LogicalPage(object.0)),
+            }
+        }
+        if found == Found::Revived && !back.revive(page) {
+            debug_assert!(false, "{page:?} is suspected by the policy alone");
+            found = Found::Miss;
+        }
+        match found {
+            Found::Hit => self.counts.hits += 1,
+            Found::Revived => self.counts.revived += 1,
+            Found::Miss => self.counts.misses += 1,
+        }
+        found
+    }
+
+    /// Returns true if the data of `page` are in the flash.
+    pub fn has_data(&self, page: LogicalPage) -> bool {
+        self.back.has_data(page)
+    }
+
+    /// Reads `page`, which has data. Returns how many operations `waiter` waits for.
+    pub fn read(&mut self, now: Nanos, waiter: Waiter, page: LogicalPage) -> u32 {
+        self.back.read_page(now, waiter, page).awaited
+    }
+
+    /// Writes the data of `page`, which was fetched, unless it has left meanwhile. Returns how many operations `waiter`
+    /// waits for.
+    pub fn fill(&mut self, now: Nanos, waiter: Waiter, page: LogicalPage) -> u32 {
+        self.fill_at(Some((now, waiter)), page)
+    }
+
+    /// Like [`Self::fill`], in no time: for what a cache hits and how its flash wears.
+    pub fn fill_untimed(&mut self, page: LogicalPage) {
+        self.fill_at(None, page);
+    }
+
+    fn fill_at(&mut self, at: Option<(Nanos, Waiter)>, page: LogicalPage) -> u32 {
+        if !self.contents.policy.holds(ObjectId(page.0)) || self.back.has_data(page) {
+            return 0;
+        }
+        let (issued, written) = self.back.write_page(at, page, &mut self.contents);
+        if written.is_err() {
+            self.counts.refused += 1;
+            self.contents.policy.remove(ObjectId(page.0));
+        }
+        issued.awaited
+    }
+
+    /// Forgets `page`: the volume has other data for it now.
+    pub fn invalidate(&mut self, page: LogicalPage) {
+        self.counts.invalidated += u64::from(self.contents.policy.holds(ObjectId(page.0)));
+        self.contents.policy.remove(ObjectId(page.0));
+        self.back.forget(Nanos::ZERO, page);
+    }
+
+    /// Returns a time before which no operation ends that somebody waits for.
+    pub fn next_event(&self) -> Nanos {
+        self.back.array.borrow().next_event()
+    }
+
+    /// Processes what is due at `now`, which is [`Self::next_event`], and appends the operations that ended.
+    pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        self.back.array.get_mut().advance(now, ended);
+    }
+
+    /// Counts from now on.
+    pub fn start_measuring(&mut self, now: Nanos) {
+        let array = self.back.array.get_mut();
+        array.settle(now);
+        array.reset_busy();
+        self.before = (self.counts, *self.back.flash.counts(), self.back.layer_counters());
+    }
+
+    /// Returns the mean share of `measured` that dies and buses were busy up to `now`.
+    pub fn utilisation(&self, now: Nanos, measured: Nanos) -> [(&'static str, f64); 2] {
+        let mut array = self.back.array.borrow_mut();
+        array.settle(now);
+        let share = |busy: Vec<Nanos>| {
+            let sum: u64 = busy.iter().map(|busy| busy.0).sum();
+            sum as f64 / (measured.0.max(1) as f64 * busy.len() as f64)
+        };
+        [("bus", share(array.bus_busy())), ("die", share(array.die_busy()))]
+    }
+
+    /// Returns the erases since the flash was new.
+    pub fn erases(&self) -> u64 {
+        self.back.flash.counts().erases
+    }
+
+    /// Returns what was counted since [`Self::start_measuring`].
+    pub fn report(&self) -> HostManagedCacheReport {
+        let (before, operations, layer) = &self.before;
+        let (now, operations) = (&self.counts, self.back.flash.counts().since(operations));
+        let layer = self.back.layer_counters().since(layer);
+        let [hits, revived, misses] =
+            [now.hits - before.hits, now.revived - before.revived, now.misses - before.misses];
+        let (policy, programs) = (&self.contents.policy, operations.programs());
+        HostManagedCacheReport {
+            hits,
+            revived,
+            misses,
+            hit_ratio: (hits + revived) as f64 / (hits + revived + misses).max(1) as f64,
+            filled_pages: programs.host,
+            refused_pages: now.refused - before.refused,
+            invalidated_pages: now.invalidated - before.invalidated,
+            erases: operations.erases,
+            copied_pages: programs.cleaning,
+            dropped_pages: layer.dropped_pages,
+            erased_suspects: layer.erased_suspects,
+            write_amplification: (programs.host > 0).then(|| programs.total() as f64 / programs.host as f64),
+            flash_pages: u64::from(self.back.geometry.pages()),
+            user_pages: u64::from(self.back.space.host_pages),
+            suspects_max: u64::from(self.suspects_max),
+            held_pages: u64::from(policy.held()),
+            suspected_pages: u64::from(policy.suspected()),
+            map_bytes: self.back.ftl.map_bytes(),
+        }
+    }
+
+    /// Asserts what must hold at any time. Slow.
+    pub fn check(&self) {
+        self.back.check();
+    }
+}
+
+/// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
+fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
+    if flash.pool != PoolScope::Device {
+        let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \
+                       could be asked to hold them all";
+        return Err(HostManagedCacheError::Unfit { key: "pool", message });
+    }
+    if !esker_ftl::entry(&flash.layer()).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
+        let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
+        return Err(HostManagedCacheError::Unfit { key: "ftl", message });
+    }
+    let alone = "a cache over its own flash does not have this; leave it out";
+    for (key, given) in [
+        ("link", flash.link.is_some()),
+        ("write_buffer", flash.write_buffer.is_some()),
+        ("power_failure", flash.power_failure.is_some()),
+        ("ecc", flash.ecc.is_some()),
+        ("cleaning.background", flash.cleaning.background.is_some()),
+    ] {
+        if given {
+            return Err(HostManagedCacheError::Unfit { key, message: alone });
+        }
+    }
+    if flash.geometry.page_size.0 == 0 {
+        return Err(SsdError::from(ValueError::Zero { key: "geometry.page_size" }).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Read caches on flash that the host manages, in front of any other device.
+
+mod device;
+#[cfg(test)]
+mod tests;
+
+use esker_core::registry::{self, ParameterSource};
+use esker_core::{Hint, Preset, Ratio};
+use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings};
+use esker_results::Reporting;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
+use device::HostManagedCacheDevice;
+
+/// The `host-managed-cache` kind.
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "host-managed-cache",
+    summary: "A read cache on flash that the host manages, page by page, in front of another device",
+    source: "Xia 2017, chapters 2 and 3; docs/host-managed-cache.md",
+    parameters: ParameterSource::Schema(schema_of::<HostManagedCacheSettings>),
+    capabilities: &[],
+    build: DeviceReader {
+        presets: || &[],
+        read: |table| read_settings::<HostManagedCacheSettings>(table),
+        example: "[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\nservers = 64\ncapacity = \"64MiB\"\n\n\
+                  [device.example]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\npolicy = \"flru\"\n\
+                  cleaning = \"zero-migration\"\nblocks_per_plane = 12\nover_provisioning = \"25%\"\n",
+    },
+};
+
+/// A read cache on flash. Reads are cached page by page. What misses is fetched, in one request for neighbouring pages,
+/// and written to the flash. Writes go to the backing device, and the pages that they touch leave the cache. Cache and
+/// translation layer share one map, in the host's memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostManagedCacheSettings {
+    /// The device behind it, with a table of its own: the volume whose reads are cached.
+    pub backing: String,
+    /// The drive, a preset of the kind `ssd`, whose flash the cache has: shape, times, threshold of cleaning, victims.
+    #[serde(default = "xia")]
+    pub flash_preset: String,
+    /// The flash in full, as in a table of the kind `ssd`, instead of `flash_preset`. One pool (`pool` = "device"),
+    /// layer `page`; without link, write buffer, power failures, bit errors and background cleaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash: Option<SsdSettings>,
+    /// Share of the flash that the cache does not count on: OP = (C_total - C_user) / C_total (default: as the flash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<Ratio>,
+    /// Another number of blocks in each plane: the size of the cache (default: as the flash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_per_plane: Option<u32>,
+    /// Which pages leave: one of [`esker_cache::FLASH_POLICIES`].
+    #[serde(default = "flru")]
+    pub policy: Choice,
+    /// What cleaning does with valid pages, all of which have a copy on the backing device.
+    #[serde(default)]
+    pub cleaning: CacheCleaning,
+    /// When a read that missed is complete.
+    #[serde(default)]
+    pub reply: CacheReply,
+}
+
+/// When a read that missed is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheReply {
+    /// Once its pages were fetched. They are written to the flash meanwhile.
+    #[default]
+    AfterFetch,
+    /// Once its pages have been written to the flash, too, as algorithms 1 and 2 of Xia 2017 have it.
+    AfterFill,
+}
+
+fn xia() -> String {
+    "xia-cache-3g".to_string()
+}
+
+fn flru() -> Choice {
+    Choice::named("flru")
+}
+
+impl HostManagedCacheSettings {
+    /// Returns the settings of the flash, with the changes that this table makes to them.
+    pub fn flash_settings(&self) -> Result<SsdSettings, DeviceFault> {
+        let mut flash = match &self.flash {
+            Some(flash) => flash.clone(),
+            None => of_preset(&self.flash_preset)?,
+        };
+        if let Some(share) = self.over_provisioning {
+            (flash.over_provisioning, flash.spare_factor, flash.factory_over_provisioning) = (Some(share), None, None);
+        }
+        if let Some(blocks) = self.blocks_per_plane {
+            flash.geometry.blocks_per_plane = blocks;
+        }
+        Ok(flash)
+    }
+
+    /// The fault with the keys of this table that it is about.
+    fn fault(&self, error: &HostManagedCacheError) -> DeviceFault {
+        let key = |key: String| match key.as_str() {
+            "flash.over_provisioning" if self.over_provisioning.is_some() => "over_provisioning".to_string(),
+            "flash.geometry.blocks_per_plane" if self.blocks_per_plane.is_some() => "blocks_per_plane".to_string(),
+            _ if key.starts_with("flash.") && self.flash.is_none() => "flash_preset".to_string(),
+            _ => key,
+        };
+        DeviceFault::new(error.to_string()).at(error.keys().into_iter().map(key)).with_hint(error.hint())
+    }
+}
+
+/// Returns the drive called `name`.
+fn of_preset(name: &str) -> Result<SsdSettings, DeviceFault> {
+    let known: &[Preset] = esker_flash::PRESETS;
+    let Some(preset) = known.iter().find(|preset| preset.name == name) else {
+        let error = registry::NotFound::new("preset of drives", name, known.iter().map(|preset| preset.name));
+        return Err(DeviceFault::new(error.to_string()).at(["flash_preset"]).with_hint(error.hint()));
+    };
+    Ok(toml::from_str(preset.toml).unwrap_or_else(|error| panic!("the preset {name} is broken: {error}")))
+}
+
+impl DeviceSettings for HostManagedCacheSettings {
+    fn kind(&self) -> &'static DeviceKind {
+        &KIND
+    }
+
+    fn children(&self) -> Vec<ChildName> {
+        vec![ChildName { key: "backing".to_string(), device: self.backing.clone(), count: None }]
+    }
+
+    fn resolved(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
+        let flash = self.flash_settings()?;
+        if flash.queue_depth == 0 {
+            let fault = DeviceFault::new("`queue_depth` of the flash is 0; a cache takes at least one request");
+            return Err(fault.at(["flash.queue_depth"]));
+        }
+        let backing = instance.children.into_iter().next().expect("it has a backing device").device;
+        let cache = HostManagedCache::new(&flash, &self.policy, self.cleaning, backing.capacity(), instance.seed)
+            .map_err(|error| self.fault(&error))?;
+        Ok(Box::new(HostManagedCacheDevice::new(instance.name, cache, backing, self.reply, flash.queue_depth)))
+    }
+}
