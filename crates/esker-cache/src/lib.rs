@@ -18,6 +18,7 @@
 //! ```
 
 mod access;
+mod access_log;
 mod counts;
 mod policy;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
 pub use counts::Counts;
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
