@@ -45,6 +45,17 @@ static TERMS: &[Term] = &[
          held.",
     ),
     term(
+        "knee",
+        "knee",
+        "The smallest size here with 90 % of the hits that are possible. The first access to an object cannot hit.",
+    ),
+    term("mean_access", "mean access", "Mean time of an access, by the given times of hits and misses."),
+    term(
+        "saved",
+        "price of a saved ms",
+        "Price of the cache over the milliseconds that it takes off the mean access, compared with no cache.",
+    ),
+    term(
         "spread",
         "lowest and highest",
         "The miss ratio of the sample with the fewest and of that with the most misses; objects are sampled with a \

@@ -49,7 +49,7 @@ fn curves(results: &CacheResults, value: impl Fn(&CacheResult) -> f64) -> Vec<Se
         let (x, y): (Vec<f64>, Vec<f64>) =
             points.map(|result| (result.size_bytes.unwrap_or(result.size) as f64, value(result))).unzip();
         let colour = if policy.is_bound { Colour::Reference } else { Colour::Category(colours.next().unwrap_or(0)) };
-        let series = Series::new(&policy.policy, colour, Shape::Line, x, y)?;
+        let series = Series::new(&policy.policy, colour, Shape::Points, x, y)?;
         Some(if policy.is_bound { series.dashed(|label| format!("{label}, a bound")) } else { series })
     };
     results.policies.iter().filter_map(curve).collect()
