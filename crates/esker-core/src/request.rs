@@ -1,5 +1,7 @@
 //! Requests to a device, and their completions.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::{Bytes, Lba, Nanos};
@@ -107,12 +109,34 @@ impl Request {
 
 /// Names a request while it is under way: a slot of its parent's slab, and the generation of that slot. A completion
 /// that comes twice is detected by its generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tag {
+// One number, because tags are copied all the time: what was stored as two halves is loaded as one only after a wait.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(u64);
+
+impl Tag {
+    /// The tag of `slot`, which had been used `generation` times before.
+    #[inline]
+    pub const fn new(slot: u32, generation: u32) -> Self {
+        Self((slot as u64) << 32 | generation as u64)
+    }
+
     /// Slot in the parent's slab.
-    pub slot: u32,
+    #[inline]
+    pub const fn slot(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// How often the slot had been used before.
-    pub generation: u32,
+    #[inline]
+    pub const fn generation(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag {{ slot: {}, generation: {} }}", self.slot(), self.generation())
+    }
 }
 
 /// The end of a request: as a whole, or with the error at its lowest address.

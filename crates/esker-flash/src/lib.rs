@@ -13,7 +13,7 @@
 //! let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
 //! let page = Bytes::kib(4);
 //! let mut done = Vec::new();
-//! ssd.submit(Nanos::ZERO, Tag { slot: 0, generation: 0 }, Request::write(Lba(0), page));
+//! ssd.submit(Nanos::ZERO, Tag::new(0, 0), Request::write(Lba(0), page));
 //! ssd.advance(ssd.next_event(), &mut done);
 //! // 105.6 us over the bus and 200 us into the cells (Agrawal 2008, table 1).
 //! assert_eq!(done[0].at, Nanos(305_600));

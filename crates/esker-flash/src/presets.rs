@@ -71,7 +71,7 @@ mod tests {
             ssd.advance(ssd.next_event(), &mut done);
         }
         assert!(done.is_empty(), "it has no other request");
-        ssd.submit(now, Tag { slot: 0, generation: 0 }, request);
+        ssd.submit(now, Tag::new(0, 0), request);
         while done.is_empty() {
             ssd.advance(ssd.next_event(), &mut done);
         }

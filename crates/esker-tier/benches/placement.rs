@@ -57,7 +57,7 @@ impl Host {
             let length = Bytes::kib(8);
             let request =
                 if self.rng.chance(1, 2) { Request::read(start, length) } else { Request::write(start, length) };
-            self.tell(engine, Input::Host { tag: Tag { slot, generation: 0 }, request });
+            self.tell(engine, Input::Host { tag: Tag::new(slot, 0), request });
         }
     }
 
@@ -77,7 +77,7 @@ impl Host {
                 Effect::Io { io, device: DeviceIndex(device), .. } => {
                     self.under_way.push((self.now + Nanos::from_micros(100 + 50 * u64::from(device)), io));
                 }
-                Effect::Reply { tag, .. } => self.free.push(tag.slot),
+                Effect::Reply { tag, .. } => self.free.push(tag.slot()),
                 Effect::Harden { through } => hardened = Some(through),
                 Effect::Record { .. } | Effect::Cache(_) | Effect::WakeAt(_) | Effect::Drained(_) => {}
             }

@@ -117,7 +117,7 @@ fn paths(folder: &Path) -> [PathBuf; 2] {
 }
 
 fn serve(driver: &mut Driver, request: Request, data: Vec<u8>) -> Result<Vec<u8>, esker_core::DeviceError> {
-    driver.submit(Tag { slot: 0, generation: 0 }, request, data);
+    driver.submit(Tag::new(0, 0), request, data);
     let reply = (0..100_000).find_map(|_| {
         driver.step();
         driver.next_reply()

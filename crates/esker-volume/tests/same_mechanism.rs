@@ -341,7 +341,7 @@ fn a_failed_journal_fails_everything_but_reads() {
         .map(|child| Store::new(Box::new(Direct::new(MemoryBackend::new(child.device.capacity())))));
     let engine = engine().with_policy(policy().build(3).unwrap());
     let mut driver = RealDriver::new(engine, stores.collect(), Box::new(DirectJournal::new(BrokenJournal)), &clock);
-    let tag = |slot| Tag { slot, generation: 0 };
+    let tag = |slot| Tag::new(slot, 0);
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     driver.submit(tag(0), write, vec![1; 512]);
     driver.submit(tag(1), Request::read(Lba(0), Bytes(512)), Vec::new());
@@ -354,7 +354,7 @@ fn a_failed_journal_fails_everything_but_reads() {
     driver.submit(tag(4), Request::read(Lba(0), Bytes(512)), Vec::new());
     driver.step();
     let results: Vec<_> =
-        std::iter::from_fn(|| driver.next_reply()).map(|reply| (reply.tag.slot, reply.result)).collect();
+        std::iter::from_fn(|| driver.next_reply()).map(|reply| (reply.tag.slot(), reply.result)).collect();
     let failed = Err(DeviceError::Failed);
     assert_eq!(results, [(0, failed), (1, Ok(())), (2, failed), (3, failed), (4, Ok(()))]);
     assert_eq!(driver.next_event(), Nanos::NEVER);

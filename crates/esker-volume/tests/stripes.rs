@@ -37,7 +37,7 @@ fn a_striped_volume_reads_as_a_byte_array() {
             }
             _ => (RequestKind::Read, Vec::new()),
         };
-        driver.submit(Tag { slot: 0, generation: 0 }, Request::new(kind, Lba(start), Bytes(sectors * 512)), data);
+        driver.submit(Tag::new(0, 0), Request::new(kind, Lba(start), Bytes(sectors * 512)), data);
         driver.step();
         let reply = driver.next_reply().expect("stores in memory answer at once");
         assert_eq!(reply.result, Ok(()));

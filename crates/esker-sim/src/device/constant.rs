@@ -196,7 +196,8 @@ impl Constant {
         match &mut self.rng {
             None => {
                 let server = self.turn;
-                self.turn = (self.turn + 1) % self.free_at.len();
+                // A remainder would take longer than all the rest of a request here.
+                self.turn = if server + 1 == self.free_at.len() { 0 } else { server + 1 };
                 (server, self.service_time)
             }
             Some(rng) => {
@@ -243,8 +244,13 @@ impl Device for Constant {
         let start = self.free_at[server].max(now);
         let end = start + time;
         self.free_at[server] = end;
-        let position = self.jobs.iter().rposition(|job| job.end <= end).map_or(0, |before| before + 1);
-        self.jobs.insert(position, Job { tag, start, end, server });
+        // With equal service times, nobody ends before those who came earlier.
+        if self.jobs.back().is_none_or(|last| last.end <= end) {
+            self.jobs.push_back(Job { tag, start, end, server });
+        } else {
+            let position = self.jobs.iter().rposition(|job| job.end <= end).map_or(0, |before| before + 1);
+            self.jobs.insert(position, Job { tag, start, end, server });
+        }
         self.begin_due(now);
     }
 

@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_striped_buffer_is_taken_piece_by_piece() {
-        let tag = Tag { slot: 0, generation: 0 };
+        let tag = Tag::new(0, 0);
         let data = DataRef::Striped { tag, offset: Bytes(2), head: Bytes(3), unit: Bytes(10), round: Bytes(40) };
         let pieces = |length| data.pieces(Bytes(length)).collect::<Vec<_>>();
         assert_eq!(pieces(2), [(2, 2)]);

@@ -24,7 +24,7 @@ fn done(io: IoId, result: Result<(), DeviceError>) -> Input {
 
 /// Performs `request` on `stores`, with its pieces in random order. `buffer` is the host's.
 fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, buffer: &mut [u8], rng: &mut Rng) {
-    let tag = Tag { slot: 0, generation: 0 };
+    let tag = Tag::new(0, 0);
     let mut effects = on(engine, Input::Host { tag, request });
     while !effects.is_empty() {
         match effects.swap_remove(rng.below(effects.len() as u64) as usize) {
@@ -80,8 +80,8 @@ proptest! {
 #[test]
 fn a_device_that_failed_to_flush_promises_nothing_more() {
     let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
-    let host = |slot, request| Input::Host { tag: Tag { slot, generation: 0 }, request };
-    let reply = |slot, result| Effect::Reply { tag: Tag { slot, generation: 0 }, result };
+    let host = |slot, request| Input::Host { tag: Tag::new(slot, 0), request };
+    let reply = |slot, result| Effect::Reply { tag: Tag::new(slot, 0), result };
     let ios = |effects: &[Effect]| -> Vec<IoId> {
         effects
             .iter()

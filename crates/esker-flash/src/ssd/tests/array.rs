@@ -136,7 +136,7 @@ fn timed(settings: &SsdSettings, requests: &[(u64, Request)]) -> Vec<(u32, u64)>
     }
     ssd.check();
     flash_report(&ssd);
-    done.iter().map(|completion| (completion.tag.slot, (completion.at - start).0)).collect()
+    done.iter().map(|completion| (completion.tag.slot(), (completion.at - start).0)).collect()
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn agrawal() -> SsdSettings {
 }
 
 fn tag(slot: u32) -> Tag {
-    Tag { slot, generation: 0 }
+    Tag::new(slot, 0)
 }
 
 /// Submits `request` and runs until it ends. Returns its completion.
@@ -41,7 +41,7 @@ fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
     while ssd.next_event() != Nanos::NEVER {
         ssd.advance(ssd.next_event(), &mut done);
     }
-    done.iter().map(|completion| (completion.tag.slot, completion.at)).collect()
+    done.iter().map(|completion| (completion.tag.slot(), completion.at)).collect()
 }
 
 fn page(number: u64) -> (Lba, Bytes) {

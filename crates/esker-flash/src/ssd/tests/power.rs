@@ -132,7 +132,7 @@ impl Host {
     fn take_completions(&mut self) {
         self.steps += 1;
         for completion in std::mem::take(&mut self.done) {
-            let index = completion.tag.slot;
+            let index = completion.tag.slot();
             let request = self.requests[index as usize];
             match completion.result {
                 Ok(()) => self.ended[index as usize] = Some(self.steps),

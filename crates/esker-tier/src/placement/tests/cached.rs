@@ -54,7 +54,7 @@ fn a_read_fetches_the_whole_extent_and_the_next_one_needs_no_device() {
     let first = ios(&serve(&mut cache, read(3)));
     assert_eq!(first.iter().map(|(.., request)| request.length.0).collect::<Vec<_>>(), [EXTENT * 512]);
     let again = serve(&mut cache, read(9));
-    let tag = Tag { slot: 0, generation: 0 };
+    let tag = Tag::new(0, 0);
     let (slot, at, offset, length) = (0, Bytes(9 * 512), Bytes(0), Bytes(512));
     let serves = Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length });
     assert_eq!(again, [serves, Effect::Reply { tag, result: Ok(()) }]);

@@ -11,7 +11,7 @@ use crate::extent::{BlockRange, PhysicalExtent};
 #[test]
 fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
     let mut engine = engine();
-    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Ok(()) };
     assert_eq!(on(&mut engine, host(0, FLUSH)), [reply(0)], "nothing written, nothing to do");
     for round in 0..2 {
         let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, Request::write(Lba(EXTENT), Bytes(512)))))[..]
@@ -45,7 +45,7 @@ fn the_first_error_by_address_counts_whichever_comes_first() {
         for part in order {
             effects = on(&mut engine, Input::Done { io: parts[part].0, at: Nanos::ZERO, result: results[part] });
         }
-        let tag = Tag { slot: 0, generation: 0 };
+        let tag = Tag::new(0, 0);
         assert_eq!(effects, [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
     }
 }
@@ -59,9 +59,9 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     let [(flush, ..)] = ios(&on(&mut engine, host(1, FLUSH)))[..] else { panic!() };
     assert!(on(&mut engine, host(2, FLUSH)).is_empty(), "the second joins the first");
     let effects = on(&mut engine, Input::Done { io: flush, at: Nanos::ZERO, result: Err(DeviceError::Medium) });
-    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Medium) };
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Medium) };
     assert_eq!(effects, [reply(1), reply(2)]);
-    let failed = |slot| [Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Failed) }];
+    let failed = |slot| [Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Failed) }];
     assert_eq!(on(&mut engine, host(1, FLUSH)), failed(1));
     assert_eq!((engine.device_state(DeviceIndex(0)), engine.state()), (DeviceState::Failed, DeviceState::Failed));
     assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
@@ -71,8 +71,8 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
 #[test]
 fn a_failed_device_serves_reads_only() {
     let mut engine = engine();
-    let failed = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Err(DeviceError::Failed) };
-    let reply = |slot| Effect::Reply { tag: Tag { slot, generation: 0 }, result: Ok(()) };
+    let failed = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Failed) };
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Ok(()) };
     // Extents 0 and 2 lie on device 0, 1 and 3 on device 1.
     let sector = |kind, extent: u64| Request::new(kind, Lba(extent * EXTENT), Bytes(512));
     let write = |fua, extent| sector(RequestKind::Write { fua }, extent);
@@ -92,7 +92,7 @@ fn a_failed_device_serves_reads_only() {
     // The part of the flush on the other device makes durable what it can. The flush fails all the same.
     let effects = on(&mut engine, Input::Done { io: flush_1, at: Nanos::ZERO, result: Ok(()) });
     assert!(matches!(effects[0], Effect::Record { record: MapRecord::Mapped { extent: LogicalExtent(1), .. }, .. }));
-    let tag = Tag { slot: 9, generation: 0 };
+    let tag = Tag::new(9, 0);
     assert_eq!(effects[1..], [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
     for (slot, request) in [
         (4, write(false, 0)),
@@ -130,7 +130,7 @@ fn what_fails_a_device_and_what_does_not() {
         let mut engine = engine();
         engine.fill(Ratio::ONE);
         let [(io, ..)] = ios(&on(&mut engine, host(0, Request::new(kind, Lba(0), Bytes(512)))))[..] else { panic!() };
-        let reply = Effect::Reply { tag: Tag { slot: 0, generation: 0 }, result: Err(error) };
+        let reply = Effect::Reply { tag: Tag::new(0, 0), result: Err(error) };
         assert_eq!(on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Err(error) }), [reply]);
         assert_eq!(engine.state(), state, "{kind:?}: {error}");
     }
@@ -139,7 +139,7 @@ fn what_fails_a_device_and_what_does_not() {
 #[test]
 fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
     let mut engine = engine();
-    let reply = |slot, result| Effect::Reply { tag: Tag { slot, generation: 0 }, result };
+    let reply = |slot, result| Effect::Reply { tag: Tag::new(slot, 0), result };
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     let [(io, ..)] = ios(&on(&mut engine, host(0, write)))[..] else { panic!() };
     on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
@@ -169,7 +169,7 @@ fn fresh_extents_go_where_there_is_room() {
         assert_eq!(ios(&on(&mut engine, host(extent as u32, write(extent))))[0].1, DeviceIndex(1));
     }
     let effects = on(&mut engine, host(9, write(4)));
-    assert_eq!(effects, [Effect::Reply { tag: Tag { slot: 9, generation: 0 }, result: Err(DeviceError::NoSpace) }]);
+    assert_eq!(effects, [Effect::Reply { tag: Tag::new(9, 0), result: Err(DeviceError::NoSpace) }]);
     on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
     assert_eq!(ios(&on(&mut engine, host(9, write(4))))[0].1, DeviceIndex(0));
     engine.check();

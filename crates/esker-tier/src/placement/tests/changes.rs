@@ -85,7 +85,7 @@ impl World {
         self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));
         for sector in 0..self.history.len().min(engine.capacity().0 as usize / 512) {
             let mut effects = Vec::new();
-            let tag = Tag { slot: 0, generation: sector as u32 };
+            let tag = Tag::new(0, sector as u32);
             let request = Request::read(Lba(sector as u64), Bytes(512));
             engine.on(Nanos::ZERO, Input::Host { tag, request }, &mut effects);
             let mut value = 0;

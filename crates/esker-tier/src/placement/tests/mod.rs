@@ -59,7 +59,7 @@ fn on(engine: &mut PlacementEngine, input: Input) -> Vec<Effect> {
 }
 
 fn host(slot: u32, request: Request) -> Input {
-    Input::Host { tag: Tag { slot, generation: 0 }, request }
+    Input::Host { tag: Tag::new(slot, 0), request }
 }
 
 fn ios(effects: &[Effect]) -> Vec<(IoId, DeviceIndex, Request)> {

@@ -72,7 +72,7 @@ fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
         let [(flush, DeviceIndex(0), _)] = ios(&on(&mut engine, host(1, FLUSH)))[..] else { panic!() };
         let [(io, DeviceIndex(1), _)] = ios(&on(&mut engine, host(0, write(16))))[..] else { panic!() };
         let second = ios(&done(&mut engine, io));
-        let reply = Effect::Reply { tag: Tag { slot: 1, generation: 0 }, result: Ok(()) };
+        let reply = Effect::Reply { tag: Tag::new(1, 0), result: Ok(()) };
         if fault.is_some() {
             assert_eq!(done(&mut engine, flush), [reply], "the faulty engine promises what it does not keep");
             continue;
