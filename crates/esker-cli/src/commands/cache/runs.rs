@@ -40,6 +40,10 @@ impl Runs<'_> {
         let log = |index: usize| self.log(transfers, self.first_seed().wrapping_add(index as u64), limit);
         let logs = jobs::collect(self.common.threads(), seeds as usize, log);
         let logs = logs.into_iter().collect::<Result<Vec<_>, _>>()?;
+        if logs[0].accesses() == 0 {
+            return Err(Failure::input("no request reads or writes a single byte: there is nothing to cache")
+                .with_hint("`--object start-block` counts requests whatever their length"));
+        }
         if let (Some(rate), true) = (self.arguments.sample, logs.iter().any(AccessLog::is_empty)) {
             return Err(Failure::input(format!("a sample of {rate} has no objects at all"))
                 .with_hint("sample more, or leave --sample out"));

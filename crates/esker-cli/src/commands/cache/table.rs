@@ -47,7 +47,7 @@ fn knees(results: &CacheResults) -> String {
     let reached: Vec<String> = results
         .policies
         .iter()
-        .filter_map(|policy| Some(format!("{} {}", policy.policy, words::count(policy.knee?))))
+        .filter_map(|policy| Some(format!("{} {}", head(policy), words::count(policy.knee?))))
         .collect();
     if reached.is_empty() {
         text += "No size here has 90 % of the hits that are possible.\n";
@@ -84,11 +84,11 @@ fn table(results: &CacheResults, part: &[&CachePolicy], bounds: &[&CachePolicy],
         heads.push("cache size".into());
     }
     heads.push("of all".into());
-    heads.extend(part.iter().map(|policy| policy.policy.clone()));
+    heads.extend(part.iter().map(|policy| head(policy)));
     if best {
         heads.push("best".into());
     }
-    heads.extend(bounds.iter().map(|policy| format!("{} (bound)", policy.policy)));
+    heads.extend(bounds.iter().map(|policy| head(policy)));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for size in results.sizes() {
         let mut row = vec![words::count(size)];
@@ -99,12 +99,22 @@ fn table(results: &CacheResults, part: &[&CachePolicy], bounds: &[&CachePolicy],
         let of = |policy: &&CachePolicy| results.result(&policy.policy, size).map_or_else(String::new, cell);
         row.extend(part.iter().map(of));
         if best {
-            row.push(results.best(size).iter().map(|result| result.policy.as_str()).collect::<Vec<_>>().join(", "));
+            row.push(best_in_words(results, size));
         }
         row.extend(bounds.iter().map(of));
         table.row(row);
     }
     table.render()
+}
+
+fn head(policy: &CachePolicy) -> String {
+    if policy.is_bound { format!("{} (bound)", policy.policy) } else { policy.policy.clone() }
+}
+
+/// The best policies of a size; those that are many are only counted.
+fn best_in_words(results: &CacheResults, size: u64) -> String {
+    let best: Vec<&str> = results.best(size).into_iter().map(|result| result.policy.as_str()).collect();
+    if best.len() > 3 { format!("{} policies alike", best.len()) } else { best.join(", ") }
 }
 
 fn ratio(result: &CacheResult) -> String {
