@@ -9,6 +9,8 @@ pub struct Counts {
     pub accesses: u64,
     /// Accesses to objects that the cache did not hold.
     pub misses: u64,
+    /// Misses of objects that were not taken in.
+    pub refused: u64,
     /// Bytes of all accesses.
     pub bytes: u64,
     /// Bytes of the accesses that missed.
@@ -31,13 +33,19 @@ impl Counts {
     /// Counts a miss of an object that is then taken in.
     #[inline]
     pub fn miss(&mut self, access: &Access) {
-        self.miss_refused(access);
+        self.miss_any(access);
         self.written_bytes += u64::from(access.bytes);
     }
 
     /// Counts a miss of an object that is not taken in.
     #[inline]
     pub fn miss_refused(&mut self, access: &Access) {
+        self.miss_any(access);
+        self.refused += 1;
+    }
+
+    #[inline]
+    fn miss_any(&mut self, access: &Access) {
         self.accesses += 1;
         self.misses += 1;
         self.bytes += u64::from(access.bytes);

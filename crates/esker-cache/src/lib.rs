@@ -1,6 +1,6 @@
 //! Which objects a cache keeps. Replacement policies choose the object that leaves, admission policies whether one may
-//! enter; [`simulate`] counts what they miss on a sequence of accesses. No data, no devices and no clock: time is the
-//! number of an access.
+//! enter; [`simulate`] and [`simulate_admitting`] count what they miss on a sequence of accesses. No data, no devices
+//! and no clock: time is the number of an access, and for admission, which may keep a budget, an argument.
 //!
 //! ```
 //! use esker_cache::{Access, AccessKind, NEVER, ObjectId, Shape, build, simulate};
@@ -19,7 +19,9 @@
 
 mod access;
 mod access_log;
+mod admission;
 mod counts;
+mod heap;
 mod policy;
 #[cfg(test)]
 mod reference;
@@ -27,8 +29,9 @@ mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
 pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
+pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
 pub use counts::Counts;
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };
-pub use simulate::simulate;
+pub use simulate::{simulate, simulate_admitting};

@@ -1,6 +1,36 @@
 //! Policies written as simply as they can be said, as a reference for the fast ones: a list of objects, searched from
 //! one end. What they do costs time in proportion to the cache.
 
+mod arc;
+mod belady;
+mod cacheus;
+mod clock_pro;
+mod lecar;
+mod lfu;
+mod lhd;
+mod lirs;
+mod lrfu;
+mod s3_fifo;
+mod sieve;
+mod slru;
+mod two_q;
+mod w_tinylfu;
+
+pub(crate) use arc::NaiveArc;
+pub(crate) use belady::NaiveBelady;
+pub(crate) use cacheus::NaiveCacheus;
+pub(crate) use clock_pro::NaiveClockPro;
+pub(crate) use lecar::NaiveLecar;
+pub(crate) use lfu::NaiveLfu;
+pub(crate) use lhd::NaiveLhd;
+pub(crate) use lirs::NaiveLirs;
+pub(crate) use lrfu::NaiveLrfu;
+pub(crate) use s3_fifo::NaiveS3Fifo;
+pub(crate) use sieve::NaiveSieve;
+pub(crate) use slru::NaiveSlru;
+pub(crate) use two_q::NaiveTwoQ;
+pub(crate) use w_tinylfu::NaiveWTinyLfu;
+
 use crate::Access;
 
 /// A cache that is told of one access after the other.
@@ -73,4 +103,10 @@ impl Naive for NaiveClock {
         self.held.push((access.object.0, false));
         false
     }
+}
+
+/// Removes an object from a list; returns whether it was there.
+fn take(list: &mut Vec<u32>, object: u32) -> bool {
+    let found = list.iter().position(|other| *other == object);
+    found.map(|at| list.remove(at)).is_some()
 }

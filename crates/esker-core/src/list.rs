@@ -120,6 +120,22 @@ impl List {
         (before != NOTHING).then_some(before)
     }
 
+    /// Adds the thing at `index`, which is in no list, before the thing at `next`, which is in this list.
+    #[inline]
+    pub fn insert_before<T: Linked>(&mut self, things: &mut [T], next: u32, index: u32) {
+        debug_assert!(index != NOTHING, "the last of all numbers stands for nothing");
+        self.length += 1;
+        let before = std::mem::replace(&mut things[next as usize].links_mut().previous, index);
+        *things[index as usize].links_mut() = Links { previous: before, next };
+        match before {
+            NOTHING => {
+                debug_assert_eq!(self.first, next, "in another list, or in none");
+                self.first = index;
+            }
+            before => things[before as usize].links_mut().next = index,
+        }
+    }
+
     /// Removes the thing at `index`, which is in this list. Returns the one behind it.
     #[inline]
     pub fn remove<T: Linked>(&mut self, things: &mut [T], index: u32) -> Option<u32> {
@@ -194,8 +210,12 @@ mod tests {
                 }
                 None => {
                     let list = rng.below(3) as usize;
-                    assert_eq!(lists[list].push_back(&mut things, index), models[list].last().copied());
-                    models[list].push(index);
+                    let at = rng.below(models[list].len() as u64 + 1) as usize;
+                    match models[list].get(at) {
+                        Some(next) => lists[list].insert_before(&mut things, *next, index),
+                        None => assert_eq!(lists[list].push_back(&mut things, index), models[list].last().copied()),
+                    }
+                    models[list].insert(at, index);
                 }
             }
             for (list, model) in lists.iter().zip(&models) {

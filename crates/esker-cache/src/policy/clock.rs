@@ -1,8 +1,8 @@
 //! CLOCK: first in, first out, with a second chance for what was used meanwhile.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Linked, Links, List};
 
+use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
@@ -15,77 +15,61 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(Clock::new(shape)),
 };
 
-/// One list, in the order in which objects were inserted or went round last.
+/// One queue, in the order in which objects were inserted or went round last. The mark of an object is one if it was
+/// used since.
 #[derive(Debug)]
 struct Clock {
     capacity: u32,
-    objects: Vec<Entry>,
-    by_age: List,
+    queues: Queues<1>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    links: Links,
-    held: bool,
-    /// Used since it was inserted, or since it went round.
-    used: bool,
-}
-
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
-    }
-    #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
-}
+const HELD: u8 = 0;
 
 impl Clock {
     fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, objects: vec![Entry::default(); shape.objects as usize], by_age: List::EMPTY }
+        Self { capacity: shape.capacity, queues: Queues::new(shape.objects) }
     }
 }
 
 impl Replacement for Clock {
     fn holds(&self, object: ObjectId) -> bool {
-        self.objects[object.index()].held
+        self.queues.place(object) != NOWHERE
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        let entry = &mut self.objects[access.object.index()];
-        entry.used = entry.held;
-        entry.held
+        let hit = self.holds(access.object);
+        if hit {
+            self.queues.set_mark(access.object, 1);
+        }
+        hit
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.by_age.len() >= self.capacity { self.evict() } else { None };
-        self.by_age.push_back(&mut self.objects, access.object.0);
-        self.objects[access.object.index()].held = true;
+        let left = if self.len() >= self.capacity { self.evict() } else { None };
+        self.queues.push(HELD, access.object);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        if std::mem::take(&mut self.objects[object.index()].held) {
-            self.by_age.remove(&mut self.objects, object.0);
-            self.objects[object.index()].used = false;
+        if self.holds(object) {
+            self.queues.take(HELD, object);
+            self.queues.set_mark(object, 0);
         }
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let mut first = self.by_age.first()?;
-        while std::mem::take(&mut self.objects[first as usize].used) {
-            self.by_age.remove(&mut self.objects, first);
-            self.by_age.push_back(&mut self.objects, first);
-            first = self.by_age.first()?;
+        loop {
+            let first = self.queues.first(HELD)?;
+            if self.queues.mark(first) == 0 {
+                return self.queues.pop(HELD);
+            }
+            self.queues.set_mark(first, 0);
+            self.queues.shift(HELD, HELD, first);
         }
-        self.remove(ObjectId(first));
-        Some(ObjectId(first))
     }
 
     fn len(&self) -> u32 {
-        self.by_age.len()
+        self.queues.len(HELD)
     }
 
     fn capacity(&self) -> u32 {
@@ -97,6 +81,10 @@ impl Replacement for Clock {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>()
+        self.queues.memory_bytes()
+    }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.queues.warm(accesses);
     }
 }

@@ -1,8 +1,8 @@
 //! First in, first out.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Linked, Links, List};
 
+use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
@@ -15,67 +15,48 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(Fifo::new(shape)),
 };
 
-/// One list, in the order of insertion.
+/// One queue, in the order of insertion.
 #[derive(Debug)]
 struct Fifo {
     capacity: u32,
-    objects: Vec<Entry>,
-    by_age: List,
+    queues: Queues<1>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    links: Links,
-    held: bool,
-}
-
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
-    }
-    #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
-}
+const HELD: u8 = 0;
 
 impl Fifo {
     fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, objects: vec![Entry::default(); shape.objects as usize], by_age: List::EMPTY }
+        Self { capacity: shape.capacity, queues: Queues::new(shape.objects) }
     }
 }
 
 impl Replacement for Fifo {
     fn holds(&self, object: ObjectId) -> bool {
-        self.objects[object.index()].held
+        self.queues.place(object) != NOWHERE
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        self.objects[access.object.index()].held
+        self.holds(access.object)
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.by_age.len() >= self.capacity { self.evict() } else { None };
-        self.by_age.push_back(&mut self.objects, access.object.0);
-        self.objects[access.object.index()].held = true;
+        let left = if self.len() >= self.capacity { self.evict() } else { None };
+        self.queues.push(HELD, access.object);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        if std::mem::take(&mut self.objects[object.index()].held) {
-            self.by_age.remove(&mut self.objects, object.0);
+        if self.holds(object) {
+            self.queues.take(HELD, object);
         }
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let first = ObjectId(self.by_age.first()?);
-        self.remove(first);
-        Some(first)
+        self.queues.pop(HELD)
     }
 
     fn len(&self) -> u32 {
-        self.by_age.len()
+        self.queues.len(HELD)
     }
 
     fn capacity(&self) -> u32 {
@@ -87,6 +68,10 @@ impl Replacement for Fifo {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>()
+        self.queues.memory_bytes()
+    }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.queues.warm(accesses);
     }
 }

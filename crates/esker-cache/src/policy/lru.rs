@@ -1,8 +1,8 @@
 //! Least recently used.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Linked, Links, List};
 
+use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
@@ -15,72 +15,52 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(Lru::new(shape)),
 };
 
-/// One list, in the order of last use.
+/// One queue, in the order of last use.
 #[derive(Debug)]
 struct Lru {
     capacity: u32,
-    objects: Vec<Entry>,
-    by_use: List,
+    queues: Queues<1>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    links: Links,
-    held: bool,
-}
-
-impl Linked for Entry {
-    #[inline]
-    fn links(&self) -> &Links {
-        &self.links
-    }
-    #[inline]
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
-}
+const HELD: u8 = 0;
 
 impl Lru {
     fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, objects: vec![Entry::default(); shape.objects as usize], by_use: List::EMPTY }
+        Self { capacity: shape.capacity, queues: Queues::new(shape.objects) }
     }
 }
 
 impl Replacement for Lru {
     fn holds(&self, object: ObjectId) -> bool {
-        self.objects[object.index()].held
+        self.queues.place(object) != NOWHERE
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        let held = self.objects[access.object.index()].held;
-        if held {
-            self.by_use.remove(&mut self.objects, access.object.0);
-            self.by_use.push_back(&mut self.objects, access.object.0);
+        let hit = self.holds(access.object);
+        if hit {
+            self.queues.shift(HELD, HELD, access.object);
         }
-        held
+        hit
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.by_use.len() >= self.capacity { self.evict() } else { None };
-        self.by_use.push_back(&mut self.objects, access.object.0);
-        self.objects[access.object.index()].held = true;
+        let left = if self.len() >= self.capacity { self.evict() } else { None };
+        self.queues.push(HELD, access.object);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        if std::mem::take(&mut self.objects[object.index()].held) {
-            self.by_use.remove(&mut self.objects, object.0);
+        if self.holds(object) {
+            self.queues.take(HELD, object);
         }
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let first = ObjectId(self.by_use.first()?);
-        self.remove(first);
-        Some(first)
+        self.queues.pop(HELD)
     }
 
     fn len(&self) -> u32 {
-        self.by_use.len()
+        self.queues.len(HELD)
     }
 
     fn capacity(&self) -> u32 {
@@ -92,6 +72,10 @@ impl Replacement for Lru {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<Entry>()
+        self.queues.memory_bytes()
+    }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.queues.warm(accesses);
     }
 }

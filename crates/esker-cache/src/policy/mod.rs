@@ -3,13 +3,31 @@
 //! # How to add a policy
 //!
 //! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
-//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it.
+//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. They ask for the same
+//! policy a second time, written as simply as it can be said: a file in `reference/`, and a line of `naive` in
+//! `policy/tests.rs`. `tests/reference_counts.rs` has what others count on a real trace. `queues.rs` is what most
+//! policies are made of.
 
+mod arc;
+mod belady;
+mod cacheus;
 mod clock;
+mod clock_pro;
 mod fifo;
+mod lecar;
+mod lfu;
+mod lhd;
+mod lirs;
+mod lrfu;
 mod lru;
+mod queues;
+mod s3_fifo;
+mod sieve;
+mod slru;
 #[cfg(test)]
 mod tests;
+mod two_q;
+mod w_tinylfu;
 
 use std::fmt::Debug;
 
@@ -20,7 +38,26 @@ use thiserror::Error;
 use crate::{Access, Counts, ObjectId};
 
 /// Every policy, in the order in which lists show them.
-pub static REPLACEMENTS: &[ReplacementEntry] = &[lru::ENTRY, fifo::ENTRY, clock::ENTRY];
+pub static REPLACEMENTS: &[ReplacementEntry] = &[
+    lru::ENTRY,
+    fifo::ENTRY,
+    clock::ENTRY,
+    lfu::ENTRY,
+    slru::ENTRY,
+    two_q::ENTRY,
+    arc::ENTRY,
+    lirs::ENTRY,
+    clock_pro::ENTRY,
+    lrfu::ENTRY,
+    sieve::ENTRY,
+    s3_fifo::ENTRY,
+    s3_fifo::ONE_BIT,
+    w_tinylfu::ENTRY,
+    lecar::ENTRY,
+    cacheus::ENTRY,
+    lhd::ENTRY,
+    belady::ENTRY,
+];
 
 /// Chooses the objects that a cache holds. All objects take the same room. A policy only knows what it is told.
 pub trait Replacement: Debug + Send {
@@ -59,19 +96,30 @@ pub trait Replacement: Debug + Send {
     /// Bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 
+    /// Loads what these accesses will need into the processor's cache, if that helps. Changes nothing.
+    fn warm(&self, _accesses: &[Access]) {}
+
     /// Performs accesses one after the other, and takes in every object that misses. This is the inner loop of
     /// simulations: one call for many accesses lets the compiler see the policy.
     fn perform(&mut self, accesses: &[Access], counts: &mut Counts) {
-        for access in accesses {
-            if self.hit(access) {
-                counts.hit(access);
-            } else {
-                counts.miss(access);
-                self.insert(access);
+        for (number, batch) in accesses.chunks(BATCH).enumerate() {
+            // While this batch is performed, the next one is on its way.
+            let next = ((number + 1) * BATCH).min(accesses.len());
+            self.warm(&accesses[next..(next + BATCH).min(accesses.len())]);
+            for access in batch {
+                if self.hit(access) {
+                    counts.hit(access);
+                } else {
+                    counts.miss(access);
+                    self.insert(access);
+                }
             }
         }
     }
 }
+
+/// Accesses that are warmed together, so that their cache misses overlap.
+const BATCH: usize = 16;
 
 /// What a policy is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

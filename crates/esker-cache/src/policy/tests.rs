@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use esker_core::Rng;
+use esker_core::registry::ParameterValue;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reference::{Naive, NaiveClock, NaiveFifo, NaiveLru};
+use crate::reference::{
+    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveLecar, NaiveLfu, NaiveLhd,
+    NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
+};
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
@@ -30,17 +34,17 @@ fn accesses(objects: &[u32]) -> Vec<Access> {
 fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
+    let objects = u64::from(objects);
     while drawn.len() < length {
-        match rng.below(4) {
-            0 => {
-                for _ in 0..rng.below(u64::from(objects)) {
-                    drawn.push(scan);
-                    scan = (scan + 1) % objects;
-                }
+        // A run is half as long as there are objects, on average.
+        if rng.below(3 * objects / 2 + 1) == 0 {
+            for _ in 0..rng.below(objects + 1) {
+                drawn.push(scan);
+                scan = (scan + 1) % objects as u32;
             }
-            1 => drawn.push(rng.below(u64::from(objects)) as u32),
-            _ => drawn.push(rng.below(u64::from(objects / 10 + 1)) as u32),
         }
+        let among = if rng.below(3) == 0 { objects } else { objects / 10 + 1 };
+        drawn.push(rng.below(among) as u32);
     }
     drawn.truncate(length);
     drawn
@@ -53,8 +57,64 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "lru" => Box::new(NaiveLru { capacity, held: Vec::new() }),
         "fifo" => Box::new(NaiveFifo { capacity, held: Vec::new() }),
         "clock" => Box::new(NaiveClock { capacity, held: Vec::new() }),
+        "lfu" => Box::new(NaiveLfu::new(capacity)),
+        "slru" => Box::new(NaiveSlru::new(capacity, 2, 80)),
+        "2q" => Box::new(NaiveTwoQ::new(capacity)),
+        "arc" => Box::new(NaiveArc::new(capacity)),
+        "lirs" => Box::new(NaiveLirs::new(capacity, 1, 200)),
+        "clock-pro" => Box::new(NaiveClockPro::new(capacity, 1)),
+        "lrfu" => Box::new(NaiveLrfu::new(capacity, 0.05)),
+        "sieve" => Box::new(NaiveSieve { capacity, held: Vec::new(), hand: 0 }),
+        "s3-fifo" => Box::new(NaiveS3Fifo::new(capacity, false)),
+        "s3-fifo-1bit" => Box::new(NaiveS3Fifo::new(capacity, true)),
+        "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed)),
+        "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
+        "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
+        "lhd" => Box::new(NaiveLhd::new(capacity, shape.seed)),
+        "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })
+}
+
+/// Policies whose parameters make them another policy, or that a second set of parameters tries harder.
+fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
+    let choice = |name: &str, parameters: &[(&str, f64)]| {
+        let share = |value: f64| ParameterValue::Number(value);
+        let parameters = parameters.iter().map(|(name, value)| (name.to_string(), share(*value))).collect();
+        Choice { kind: name.to_string(), parameters }
+    };
+    let mut s4lru = choice("slru", &[("protected", 0.75)]);
+    s4lru.parameters.insert("segments".to_string(), ParameterValue::Integer(4));
+    let lru = || Box::new(NaiveLru { capacity, held: Vec::new() });
+    vec![
+        (choice("slru", &[("protected", 0.0)]), lru()),
+        (s4lru, Box::new(NaiveSlru::new(capacity, 4, 75))),
+        (choice("2q", &[("in", 1.0), ("out", 0.0)]), Box::new(NaiveFifo { capacity, held: Vec::new() })),
+        (choice("lirs", &[("hir", 1.0)]), lru()),
+        (choice("lirs", &[("hir", 0.25), ("stack", 1.5)]), Box::new(NaiveLirs::new(capacity, 25, 150))),
+        (choice("clock-pro", &[("cold", 0.5)]), Box::new(NaiveClockPro::new(capacity, 50))),
+        (choice("lrfu", &[("decay", 0.0)]), Box::new(NaiveLfu::new(capacity))),
+        (choice("lrfu", &[("decay", 3.0)]), Box::new(NaiveLrfu::new(capacity, 3.0))),
+        (choice("lrfu", &[("decay", capacity as f64)]), lru()),
+    ]
+}
+
+/// Compares a policy with its reference, access by access.
+fn compare(
+    choice: &Choice,
+    shape: &Shape,
+    mut naive: Box<dyn Naive>,
+    accesses: &[Access],
+) -> Result<(), TestCaseError> {
+    let mut policy = build(choice, shape).unwrap();
+    for (number, access) in accesses.iter().enumerate() {
+        let hit = policy.hit(access);
+        if !hit {
+            policy.insert(access);
+        }
+        prop_assert_eq!(hit, naive.access(access), "{:?} at access {}", choice, number);
+    }
+    Ok(())
 }
 
 fn built(name: &str, shape: &Shape) -> Box<dyn Replacement> {
@@ -72,15 +132,17 @@ proptest! {
         let shape = Shape { capacity, objects, seed };
         let accesses = accesses(&mixed(seed, objects, 1_500));
         for entry in REPLACEMENTS {
-            let mut naive = naive(entry.name, &shape).expect("every policy has a reference");
-            let mut policy = built(entry.name, &shape);
-            for (number, access) in accesses.iter().enumerate() {
-                let hit = policy.hit(access);
-                if !hit {
-                    policy.insert(access);
-                }
-                prop_assert_eq!(hit, naive.access(access), "{} at access {}", entry.name, number);
-            }
+            let naive = naive(entry.name, &shape).expect("every policy has a reference");
+            compare(&Choice::named(entry.name), &shape, naive, &accesses)?;
+        }
+    }
+
+    #[test]
+    fn parameters_do_what_they_say(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
+        let shape = Shape { capacity, objects, seed };
+        let accesses = accesses(&mixed(seed, objects, 1_500));
+        for (choice, naive) in with_parameters(capacity as usize) {
+            compare(&choice, &shape, naive, &accesses)?;
         }
     }
 
@@ -132,6 +194,36 @@ proptest! {
     }
 }
 
+/// References that differ from the policy by little: the comparison has to notice.
+#[test]
+fn a_wrong_reference_is_noticed() {
+    let shape = Shape { capacity: 200, objects: 600, seed: 1 };
+    let accesses = accesses(&mixed(1, 600, 20_000));
+    let capacity = shape.capacity as usize;
+    let wrong: [(&str, Box<dyn Naive>); 13] = [
+        ("clock", Box::new(NaiveFifo { capacity, held: Vec::new() })),
+        ("slru", Box::new(NaiveSlru::new(capacity, 2, 79))),
+        ("arc", Box::new(NaiveTwoQ::new(capacity))),
+        ("lirs", Box::new(NaiveLirs::new(capacity, 1, 199))),
+        ("clock-pro", Box::new(NaiveClockPro::new(capacity, 2))),
+        ("lrfu", Box::new(NaiveLrfu::new(capacity, 0.1))),
+        ("sieve", Box::new(NaiveClock { capacity, held: Vec::new() })),
+        ("s3-fifo", Box::new(NaiveS3Fifo::new(capacity, true))),
+        ("w-tinylfu", Box::new(NaiveWTinyLfu::new(capacity, 600, 2))),
+        ("lecar", Box::new(NaiveLecar::new(capacity, 2))),
+        ("cacheus", Box::new(NaiveCacheus::new(capacity, 2))),
+        ("lhd", Box::new(NaiveLhd::new(capacity, 2))),
+        ("belady", Box::new(NaiveBelady { capacity: capacity - 1, held: Vec::new() })),
+    ];
+    for (name, naive) in wrong {
+        assert!(compare(&Choice::named(name), &shape, naive, &accesses).is_err(), "{name}");
+    }
+    for entry in REPLACEMENTS {
+        let naive = naive(entry.name, &shape).unwrap();
+        compare(&Choice::named(entry.name), &shape, naive, &accesses).unwrap();
+    }
+}
+
 #[test]
 fn a_cache_for_all_objects_misses_each_once() {
     for entry in REPLACEMENTS {
@@ -142,13 +234,23 @@ fn a_cache_for_all_objects_misses_each_once() {
     }
 }
 
+/// 32 bytes for each object, and a little that does not depend on them.
+#[test]
+fn policies_take_little_memory() {
+    for entry in REPLACEMENTS {
+        let policy = built(entry.name, &Shape { capacity: 10_000, objects: 100_000, seed: 1 });
+        let bytes = policy.memory_bytes();
+        assert!(bytes <= 32 * 100_000 + 4_096, "{} takes {bytes} bytes", entry.name);
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_choice_is_said() {
     let shape = Shape { capacity: 1, objects: 1, seed: 1 };
     let error = build(&Choice::named("lur"), &shape).unwrap_err();
     assert_eq!(error.to_string(), "`lur` is no cache policy; did you mean `lru`?");
     let mut choice = Choice::named("lru");
-    choice.parameters.insert("k".to_string(), esker_core::registry::ParameterValue::Integer(2));
+    choice.parameters.insert("k".to_string(), ParameterValue::Integer(2));
     assert_eq!(build(&choice, &shape).unwrap_err().to_string(), "`lru` has no parameter `k`");
     let none = Shape { capacity: 0, ..shape };
     assert_eq!(build(&Choice::named("lru"), &none).unwrap_err(), BuildError::NoCapacity);

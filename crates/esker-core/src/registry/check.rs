@@ -98,10 +98,11 @@ fn twice<'a>(names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
     names.filter(move |name| !seen.insert(*name))
 }
 
-/// Whether `name` consists of words of small letters and digits, with `between` between them, and begins with a letter.
+/// Whether `name` consists of words of small letters and digits, with `between` between them, and is no number: `2q` is
+/// a name.
 fn is_name(name: &str, between: char) -> bool {
     let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.split(between).all(word)
+    name.contains(|c: char| c.is_ascii_lowercase()) && name.split(between).all(word)
 }
 
 #[cfg(test)]
@@ -125,7 +126,7 @@ mod tests {
             count("open_blocks", 1, 1, 1),
             Parameter { value: Accepted::OneOf(&["lru", "fifo"]), ..count("eviction", 1, 1, 1) },
         ];
-        assert_eq!(check(&[entry("d-choices", LIST), entry("u32", &[])]), Vec::<String>::new());
+        assert_eq!(check(&[entry("d-choices", LIST), entry("2q", &[])]), Vec::<String>::new());
     }
 
     #[test]
@@ -139,6 +140,7 @@ mod tests {
             (vec![sound, sound], "there twice"),
             (vec![entry("A", &[])], "kebab-case"),
             (vec![entry("a_b", &[])], "kebab-case"),
+            (vec![entry("2", &[])], "kebab-case"),
             (vec![entry("a--b", &[])], "kebab-case"),
             (vec![Entry { summary: "", ..sound }], "summary is empty"),
             (vec![Entry { source: "", ..sound }], "source is empty"),

@@ -1,0 +1,31 @@
+//! No admission policy.
+
+use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
+
+use super::{Admission, AdmissionEntry};
+use crate::Access;
+
+pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
+    name: "all",
+    summary: "every object that misses enters the cache",
+    source: "folklore",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: |_, _| Box::new(All),
+};
+
+#[derive(Debug)]
+struct All;
+
+impl Admission for All {
+    fn admits(&mut self, _now: Nanos, _access: &Access) -> bool {
+        true
+    }
+
+    fn set_capacity(&mut self, _capacity: u32) {}
+
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,85 @@
+//! Admission policies: which of the objects that miss enter the cache. Flash wears out by what is written to it, and an
+//! object that is not used again was written in vain. One file per policy.
+//!
+//! # How to add a policy
+//!
+//! Add one file, such as `admission/all.rs`, and two lines here: `mod all;`, and `all::ENTRY` in [`ADMISSIONS`]. The
+//! tests that walk the registry then ask for a naive model of it.
+
+mod all;
+mod bloom;
+mod budget;
+mod flashield;
+mod larc;
+mod recent;
+mod reject_first;
+mod second_hit;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+
+use esker_core::registry::{self, Choice, Entry, Parameters};
+use esker_core::{Nanos, Ratio};
+
+pub use self::budget::daily_budget;
+use crate::{Access, BuildError, Shape};
+
+/// Every policy, in the order in which lists show them.
+pub static ADMISSIONS: &[AdmissionEntry] =
+    &[all::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
+
+/// Decides which objects may enter a cache. It is told of every access, in the order of time.
+pub trait Admission: Debug + Send {
+    /// An access at `now` that missed. Returns true if the object may enter the cache: the caller then
+    /// [`insert`](crate::Replacement::insert)s it.
+    fn admits(&mut self, now: Nanos, access: &Access) -> bool;
+
+    /// An access at `now` that hit.
+    fn hit(&mut self, _now: Nanos, _access: &Access) {}
+
+    /// Sets how many objects the cache may hold, at least one.
+    fn set_capacity(&mut self, capacity: u32);
+
+    /// Bytes of memory in use.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// Builds a policy with its parameters, for a cache of this shape.
+pub type BuildAdmission = fn(&Shape, Parameters<'_>) -> Box<dyn Admission>;
+
+/// A policy in the registry.
+pub type AdmissionEntry = Entry<BuildAdmission>;
+
+/// Builds the admission policy that `choice` names.
+///
+/// ```
+/// use esker_cache::{Access, AccessKind, NEVER, ObjectId, Shape, build, build_admission, simulate_admitting};
+/// use esker_core::{Nanos, registry::Choice};
+///
+/// let accesses = [0, 1, 0, 0].map(|object| Access {
+///     object: ObjectId(object),
+///     bytes: 4096,
+///     kind: AccessKind::Read,
+///     next_use: NEVER,
+/// });
+/// let times = [1, 2, 3, 4].map(Nanos::from_secs);
+/// let shape = Shape { capacity: 2, objects: 2, seed: 1 };
+/// let mut policy = build(&Choice::named("lru"), &shape).unwrap();
+/// let mut admission = build_admission(&Choice::named("second-hit"), &shape).unwrap();
+/// let counts = simulate_admitting(&mut *policy, &mut *admission, &times, &accesses);
+/// assert_eq!((counts.misses, counts.refused, counts.written_bytes), (3, 2, 4096));
+/// ```
+pub fn build_admission(choice: &Choice, shape: &Shape) -> Result<Box<dyn Admission>, BuildError> {
+    let entry = registry::find(ADMISSIONS, "admission policy", &choice.kind)?;
+    let parameters = Parameters::new(choice, &entry.parameters)?;
+    if shape.capacity == 0 {
+        return Err(BuildError::NoCapacity);
+    }
+    Ok((entry.build)(shape, parameters))
+}
+
+/// A share of a cache in objects, at least one.
+fn objects_of(share: Ratio, capacity: u32) -> u32 {
+    share.of(u64::from(capacity)).clamp(1, u64::from(u32::MAX)) as u32
+}
