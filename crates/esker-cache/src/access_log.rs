@@ -271,6 +271,7 @@ impl AccessLog {
         Counts {
             accesses: self.accesses,
             misses: scaled(counts.misses).min(self.accesses),
+            refused: scaled(counts.refused).min(self.accesses),
             bytes: self.bytes,
             missed_bytes: scaled(counts.missed_bytes).min(self.bytes),
             written_bytes: scaled(counts.written_bytes),
