@@ -398,7 +398,8 @@ mod tests {
             })
             .collect();
         errors.sort_by(f64::total_cmp);
-        assert!(errors[4] < 0.01, "{errors:?}");
+        // The bound for samples of 10 % of small traces.
+        assert!(errors[4] < 0.02, "{errors:?}");
         // The size of the whole cache on a sample is what a caller that forgets to scale gets.
         assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
     }
