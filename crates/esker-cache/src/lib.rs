@@ -18,6 +18,7 @@
 //! ```
 
 mod access;
+mod access_log;
 mod admission;
 mod by_distance;
 mod counts;
@@ -29,6 +30,7 @@ mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
+pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
 pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
 pub use by_distance::ByDistance;
 pub use counts::Counts;

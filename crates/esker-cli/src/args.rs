@@ -7,9 +7,11 @@ use esker_core::{Bytes, Nanos, Ratio};
 
 use crate::values;
 
+mod cache;
 mod catalogue;
 mod study;
 
+pub(crate) use cache::CacheArguments;
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Sweep(SweepArguments),
     /// Miss-ratio curve of a trace: how much cache would help
     Mrc(MrcArguments),
+    /// Replacement policies on a trace: what caches of several policies and sizes miss
+    Cache(CacheArguments),
     /// List products one can buy and device presets, and show them with their sources
     Devices(DevicesArguments),
     /// Rerun a table or figure of the papers: published against measured
@@ -315,11 +319,15 @@ pub(crate) struct SweepArguments {
         esker mrc oltp.lis\n  \
         esker mrc oltp.lis --object 512B --at 1000,16MiB\n  \
         esker mrc cdn.oracleGeneral.zst --object start-block\n  \
+        esker mrc oltp.lis --method aet\n  \
         esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json")]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// How to compute the curve [default: exact; with --sample: shards]
+    #[arg(long, value_name = "METHOD", value_enum)]
+    pub(crate) method: Option<CurveMethodName>,
     /// Sample this share of pages (SHARDS) instead of computing the exact curve
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub(crate) sample: Option<Ratio>,
@@ -346,7 +354,18 @@ pub(crate) struct MrcArguments {
     pub(crate) read: ReadArguments,
 }
 
-/// The objects of a cache in `esker mrc`.
+/// The methods of `esker mrc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CurveMethodName {
+    /// From the stack distance of every access
+    Exact,
+    /// From a sample of the objects; its size is that of --sample
+    Shards,
+    /// From the times between accesses to the same object: faster, and near for workloads that stay the same
+    Aet,
+}
+
+/// The objects of a cache in `esker mrc` and `esker cache`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CurveObject {
     /// 512 bytes each, as in the ARC paper
@@ -437,6 +456,8 @@ pub(crate) enum SchemaOf {
     Study,
     /// Results of `esker trace info`
     Trace,
+    /// Results of `esker cache`
+    Cache,
 }
 
 #[cfg(test)]

@@ -268,6 +268,15 @@ pub(crate) fn factor(text: &str) -> Result<f64, BadValue> {
     value.ok_or_else(|| BadValue::with_hint("that is no number", "write 2 for twice as fast, 0.5 for half as fast"))
 }
 
+/// Parses an amount of money: `0.1`.
+pub(crate) fn amount(text: &str) -> Result<f64, BadValue> {
+    match text.trim().parse::<f64>().ok().filter(|value| value.is_finite()) {
+        Some(value) if value > 0.0 => Ok(value),
+        Some(_) => Err(BadValue::new("it has to be more than nothing")),
+        None => Err(BadValue::with_hint("that is no number", "write 0.1, without a currency")),
+    }
+}
+
 /// Parses a price of a product: `micron-7450-pro=0.08USD/GB`.
 pub(crate) fn price(text: &str) -> Result<PriceChange, BadValue> {
     text.parse().map_err(|message: String| BadValue::new(message))
@@ -305,6 +314,15 @@ mod tests {
         assert_eq!(refused(count::<u32>("5G")), "that number is too large; ");
         assert_eq!(refused(count::<u32>("-5")), "it has to be zero or more; ");
         assert_eq!(refused(at_least_one::<u32>("0")), "it has to be at least 1; ");
+    }
+
+    #[test]
+    fn amounts_are_more_than_nothing() {
+        assert_eq!(amount("0.1"), Ok(0.1));
+        for text in ["0", "-1"] {
+            assert_eq!(refused(amount(text)), "it has to be more than nothing; ");
+        }
+        assert_eq!(refused(amount("1 USD")), "that is no number; write 0.1, without a currency");
     }
 
     #[test]

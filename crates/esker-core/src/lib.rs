@@ -13,6 +13,7 @@ mod children;
 mod device;
 mod hint;
 mod histogram;
+mod id_map;
 pub mod jobs;
 mod line;
 mod list;
@@ -37,6 +38,7 @@ pub use device::{
 };
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
+pub use id_map::IdMap;
 pub use line::WaitingLine;
 pub use list::{Linked, Links, List};
 pub use preset::Preset;

@@ -1,4 +1,5 @@
-//! Renders one self-contained HTML file from a study, from a run, or from the results of `esker reproduce`.
+//! Renders one self-contained HTML file from a study, from a run, or from the results of `esker cache` or `esker
+//! reproduce`.
 //!
 //! The file loads nothing: styles, scripts, charts and data are inside, so that it opens without a network from a disk,
 //! a mail or a share. The report is drawn from the types of `esker-results` and nothing else. Values that a study lacks
@@ -27,6 +28,7 @@
 
 mod answer;
 mod bars;
+mod caches;
 mod chart;
 mod columns;
 mod config;
@@ -53,6 +55,7 @@ mod stretch;
 mod study;
 mod tables;
 
+pub use caches::render_cache;
 pub use error::RenderError;
 pub use explain::{design_names, explain};
 pub use reproduction::render_reproduction;

@@ -2,9 +2,12 @@
 
 use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
 
+#[path = "../tests/support/caches.rs"]
+mod caches;
 #[path = "../tests/support/run.rs"]
 mod run;
 
+pub(crate) use caches::caches;
 pub(crate) use run::run;
 
 /// A recorded study of one workload.

@@ -1,7 +1,8 @@
-//! Results of esker as plain data: runs, studies, profiles of traces, reproductions. Each has a versioned JSON schema,
-//! documented field by field; names of fields end in their unit. Reports and the command line are written from these
-//! types.
+//! Results of esker as plain data: runs, studies, profiles of traces, caches, reproductions. Each has a versioned JSON
+//! schema, documented field by field; names of fields end in their unit. Reports and the command line are written from
+//! these types.
 
+pub mod cache;
 mod device;
 mod parse;
 mod placement_map;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod cache;
 mod complete;
 mod devices;
 mod mrc;
@@ -11,6 +12,7 @@ mod study;
 mod study_tables;
 mod sweep;
 mod trace;
+mod transfers;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Sim(arguments) => sim::run(&arguments, &common),
         Command::Sweep(arguments) => sweep::run(&arguments, &common),
         Command::Mrc(arguments) => mrc::run(&arguments, &common),
+        Command::Cache(arguments) => cache::run(&arguments, &common),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments, &common),
         Command::Schema(arguments) => schema::run(&arguments),

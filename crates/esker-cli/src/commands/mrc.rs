@@ -4,37 +4,32 @@ use std::process::ExitCode;
 
 use esker_core::words;
 
-use esker_core::{Bytes, Ratio};
 use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
-use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
 use serde_json::{Value, json};
 
-use super::trace::{check_given_once, no_requests, read_options};
-use crate::args::{Common, CurveObject, MrcArguments};
+use super::transfers::{Transfers, check_sample, objects, parse_cache_size};
+use crate::args::{Common, CurveMethodName, MrcArguments};
 use crate::failure::Failure;
+use crate::output;
 use crate::output::Outputs;
-use crate::progress::Progress;
 use crate::table::Table;
-use crate::{cancel, output};
 
 /// Computes and prints the curve.
 pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    let chosen = chosen_method(arguments)?;
     let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
-    let objects = objects(arguments);
-    let asked = arguments.at.iter().map(|size| parse_cache_size(size, objects)).collect::<Result<Vec<u64>, _>>()?;
-    let (spool, map) = read(arguments, common)?;
+    let objects = if arguments.start_block { CurveObjects::StartBlock } else { objects(arguments.object) };
+    let asked =
+        arguments.at.iter().map(|size| parse_cache_size("--at", size, objects)).collect::<Result<Vec<u64>, _>>()?;
+    let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
     let mut method = String::new();
     for seed in first_seed..first_seed + u64::from(arguments.seeds) {
-        let settings = CurveSettings {
-            method: arguments.sample.map_or(CurveMethod::Exact, |rate| CurveMethod::Shards { rate }),
-            objects,
-            seed,
-        };
+        let settings = CurveSettings { method: chosen, objects, seed };
         method = settings.method.describe();
-        curves.push(curve(&spool, &map, &settings)?);
+        curves.push(curve(&transfers, &settings)?);
     }
     // By default: the sizes where the first curve bends, so that nothing is missed between two points.
     let bends = || curves[0].thinned(arguments.points).points.into_iter().map(|point| point.objects).collect();
@@ -47,88 +42,33 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-fn objects(arguments: &MrcArguments) -> CurveObjects {
-    match arguments.object {
-        _ if arguments.start_block => CurveObjects::StartBlock,
-        CurveObject::Sector => CurveObjects::Sectors,
-        CurveObject::Page => CurveObjects::Pages,
-        CurveObject::StartBlock => CurveObjects::StartBlock,
-    }
-}
-
-/// A size of `--at` in objects.
-fn parse_cache_size(text: &str, objects: CurveObjects) -> Result<u64, Failure> {
-    let text = text.trim();
-    if let Ok(count) = text.replace('_', "").parse() {
-        return Ok(count);
-    }
-    let bytes: Bytes = text.parse().map_err(|error| {
-        Failure::input(format!("--at {text}: {error}")).with_hint("give a number of objects, or bytes such as 64MiB")
-    })?;
-    match objects.bytes() {
-        Some(size) if bytes.0 >= size => Ok(bytes.0 / size),
-        Some(size) => Err(Failure::input(format!("--at {text} has no room for one object of {}", Bytes(size)))),
-        None => Err(Failure::input(format!("--at {text}: start blocks have no size of their own"))
-            .with_hint("give a number of objects, or choose `--object 4KiB`")),
-    }
-}
-
 fn check(arguments: &MrcArguments) -> Result<(), Failure> {
-    match arguments.sample {
-        Some(rate) if rate == Ratio::ZERO || rate > Ratio::ONE => {
-            Err(Failure::input(format!("--sample {rate} makes no sense: it is above 0 % and at most 100 %")))
+    check_sample(arguments.sample, arguments.seeds, "an exact curve")?;
+    if arguments.seeds == 0 || arguments.points < 2 {
+        return Err(Failure::input("there has to be at least one seed and two points"));
+    }
+    Ok(())
+}
+
+fn chosen_method(arguments: &MrcArguments) -> Result<CurveMethod, Failure> {
+    match (arguments.method, arguments.sample) {
+        (None, None) | (Some(CurveMethodName::Exact), None) => Ok(CurveMethod::Exact),
+        (None | Some(CurveMethodName::Shards), Some(rate)) => Ok(CurveMethod::Shards { rate }),
+        (Some(CurveMethodName::Aet), None) => Ok(CurveMethod::Aet),
+        (Some(CurveMethodName::Shards), None) => {
+            Err(Failure::input("--method shards needs the size of its sample").with_hint("add --sample 1%"))
         }
-        None if arguments.seeds > 1 => Err(Failure::input("--seeds goes with --sample: an exact curve has no spread")),
-        _ if arguments.seeds == 0 || arguments.points < 2 => {
-            Err(Failure::input("there has to be at least one seed and two points"))
-        }
-        _ => Ok(()),
+        (Some(_), Some(_)) => Err(Failure::input("--sample is the sample of `--method shards`")
+            .with_hint("leave out --sample or --method: the other methods look at every access")),
     }
 }
 
-/// Reads the traces. Volumes get addresses side by side, so that their pages differ.
-fn read(arguments: &MrcArguments, common: &Common) -> Result<(Spool, DenseMap), Failure> {
-    check_given_once(&arguments.traces)?;
-    let mut reader = TraceReader::open(&arguments.traces, &read_options(&arguments.read))?;
-    let bar = Progress::new(common.quiet, "B");
-    bar.set_message("reading");
-    let mut spool = esker_trace::SpoolWriter::default();
-    let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-    let (mut batch, mut transfers) = (Vec::new(), 0);
-    while reader.next_batch(&mut batch)? {
-        if cancel::requested() {
-            return Err(Failure::cancelled());
-        }
-        characteriser.push_all(&batch);
-        for record in &batch {
-            transfers += u64::from(matches!(record.operation, Operation::Read | Operation::Write));
-            spool.push(record)?;
-        }
-        bar.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
-    }
-    if reader.notes().records == 0 {
-        return Err(no_requests(&arguments.traces[0], reader.notes()));
-    }
-    if transfers == 0 {
-        let name = arguments.traces[0].display();
-        return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
-    }
-    let map = DenseMap::new(characteriser.touched());
-    Ok((spool.finish(reader.volumes().to_vec())?, map))
-}
-
-fn curve(spool: &Spool, map: &DenseMap, settings: &CurveSettings) -> Result<MissRatioCurve, Failure> {
+fn curve(transfers: &Transfers, settings: &CurveSettings) -> Result<MissRatioCurve, Failure> {
     let mut builder = CurveBuilder::new(settings);
-    for (index, record) in spool.records().enumerate() {
-        if matches!(record.operation, Operation::Read | Operation::Write)
-            && let Some(offset) = map.map(record.volume, record.offset)
-        {
-            builder.request(offset, u64::from(record.length));
-        }
-        if index % 65_536 == 0 && cancel::requested() {
-            return Err(Failure::cancelled());
-        }
-    }
+    transfers.for_each(|transfer| {
+        builder.request(transfer.offset, transfer.length);
+        Ok(())
+    })?;
     Ok(builder.finish())
 }
 

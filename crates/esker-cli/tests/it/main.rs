@@ -2,6 +2,7 @@
 
 mod advice;
 mod bad_input;
+mod cache;
 mod convert;
 mod devices;
 mod help;

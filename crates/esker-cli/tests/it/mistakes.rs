@@ -84,7 +84,7 @@ fn hybrids_that_cannot_be() {
 #[test]
 fn one_trace_given_twice() {
     let folder = folder_with_trace(20);
-    for command in ["study", "trace info", "mrc", "trace convert", "trace filter", "study --together"] {
+    for command in ["study", "trace info", "mrc", "cache", "trace convert", "trace filter", "study --together"] {
         refused(&folder, &format!("esker {command} small.csv ./small.csv"), "small.csv is given twice", "once");
     }
 }
@@ -94,7 +94,7 @@ fn traces_without_requests() {
     let completions = "  8,0    3       17     0.009738995     0  C   W 223490 + 16 [0]\n".repeat(3);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("ends.blkparse"), completions).unwrap();
-    for command in ["trace info", "trace convert", "mrc", "trace filter --kind read"] {
+    for command in ["trace info", "trace convert", "mrc", "cache", "trace filter --kind read"] {
         refused(
             &folder,
             &format!("esker {command} ends.blkparse"),

@@ -72,6 +72,24 @@ fn start_blocks_and_hashed_objects_have_the_reference_curve() {
     }
 }
 
+/// AET on the same trace: within the bound of sampled curves at these sizes, on average.
+#[test]
+fn reuse_times_come_near_the_reference_curve() {
+    let Some(path) = reference_data("traces/cloudphysics-2h.vscsi.zst") else { return };
+    let (start_blocks, pages) = (
+        [(489, 0.837958), (2_448, 0.824584), (4_897, 0.804913), (24_487, 0.626976), (48_974, 0.430079)],
+        [(2_692, 0.896869), (26_921, 0.874098), (134_605, 0.473261), (215_368, 0.415731), (269_210, 0.235763)],
+    );
+    for (object, reference) in [("start-block", start_blocks), ("4KiB", pages)] {
+        let at: Vec<String> = reference.iter().map(|(size, _)| size.to_string()).collect();
+        let arguments = [path.to_str().unwrap(), "--object", object, "--method", "aet", "--at", &at.join(",")];
+        let found = points(&arguments);
+        let errors = found.iter().zip(reference).map(|((_, found), (_, exact))| (found - exact).abs());
+        let errors: Vec<f64> = errors.collect();
+        assert!(errors.iter().sum::<f64>() / 5.0 < 0.02, "{object}: {errors:?}");
+    }
+}
+
 #[test]
 fn sizes_are_objects_or_bytes() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,6 +113,9 @@ fn sizes_are_objects_or_bytes() {
         (&["--at", "much"], "--at much"),
         (&["--at", "1", "--points", "5"], "cannot be used with"),
         (&["--start-block", "--object", "4KiB"], "cannot be used with"),
+        (&["--method", "shards"], "--method shards needs the size of its sample"),
+        (&["--method", "aet", "--sample", "1%"], "--sample is the sample of `--method shards`"),
+        (&["--method", "aet", "--seeds", "2"], "--seeds goes with --sample"),
     ] {
         let run = run(arguments);
         assert_eq!(run.code, 2, "{arguments:?}");

@@ -25,6 +25,7 @@ mod check;
 mod choice;
 mod parameter;
 mod schema;
+mod text;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -37,6 +38,7 @@ pub use check::check;
 pub use choice::{Choice, ChoiceError, ParameterValue, Parameters};
 pub use parameter::{Accepted, Fallback, Parameter, ParameterSource};
 pub use schema::{Described, LEAST, MOST, described, plain};
+pub use text::ChoiceTextError;
 
 /// Something that can be chosen by name. `B` holds what its registry needs to build it, usually a function. `C` lists
 /// capabilities that only some entries of the registry have.

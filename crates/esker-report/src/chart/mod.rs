@@ -5,6 +5,7 @@
 
 mod align;
 mod burst_credits;
+mod caches;
 mod description;
 mod load;
 mod miss_ratio;
@@ -21,6 +22,7 @@ mod working_set;
 
 use esker_results::study::{StudyReport, WorkloadStudy};
 
+pub(crate) use caches::of_caches;
 pub(crate) use description::Chart;
 use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;

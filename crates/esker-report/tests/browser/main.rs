@@ -11,6 +11,10 @@ mod support;
 #[path = "../support/numbers.rs"]
 mod numbers;
 
+#[path = "../support/caches.rs"]
+mod cache_samples;
+
+mod caches;
 mod chromium;
 mod run;
 

@@ -1,9 +1,10 @@
 //! Miss-ratio curves: how many accesses a least-recently-used cache of each size would miss, found in one pass.
 //!
-//! Exact ([`ExactCurve`]: the stack distances of Mattson et al. 1970), or from a sample of the objects ([`Shards`],
-//! Waldspurger et al., FAST 2015). The caller chooses what an object is; [`CurveBuilder`] derives objects from
+//! Exact ([`ExactCurve`]: the stack distances of Mattson et al. 1970), from a sample of the objects ([`Shards`],
+//! Waldspurger et al., FAST 2015), or from reuse times ([`Aet`], Hu et al., ATC 2016). The caller chooses what an object is; [`CurveBuilder`] derives objects from
 //! requests.
 
+mod aet;
 mod builder;
 mod curve;
 mod exact;
@@ -11,8 +12,8 @@ mod live_times;
 mod objects;
 mod shards;
 mod stack;
-mod table;
 
+pub use aet::Aet;
 pub use builder::{CurveBuilder, CurveMethod, CurveSettings};
 pub use curve::{CurvePoint, MissRatioCurve};
 pub use exact::ExactCurve;

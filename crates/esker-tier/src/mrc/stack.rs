@@ -1,7 +1,8 @@
 //! LRU stack distances (Mattson, Gecsei, Slutz, Traiger 1970).
 
+use esker_core::IdMap;
+
 use super::live_times::LiveTimes;
-use super::table::LastUse;
 
 /// For each access: how many other objects were used since the last use of this object?
 ///
@@ -9,7 +10,7 @@ use super::table::LastUse;
 /// are renumbered when they run out.
 #[derive(Clone, Debug, Default)]
 pub struct StackDistances {
-    last_use: LastUse,
+    last_use: IdMap,
     times: LiveTimes,
     next: u64,
 }

@@ -52,6 +52,8 @@ const WRITING: &[Writing] = &[
         ending: "txt",
     },
     Writing { arguments: &["mrc", "small.csv", "--json=OUT"], inputs: &["small.csv"], ending: "json" },
+    Writing { arguments: &["cache", "small.csv", "--json=OUT"], inputs: &["small.csv"], ending: "json" },
+    Writing { arguments: &["cache", "small.csv", "-o", "OUT"], inputs: &["small.csv"], ending: "html" },
     Writing {
         arguments: &["sim", "sim.toml", "--no-cost", "--json=OUT"],
         inputs: &["sim.toml", "small.csv"],

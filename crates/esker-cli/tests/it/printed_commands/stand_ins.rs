@@ -70,7 +70,9 @@ pub(super) fn write(folder: &Path) {
     }
     esker_ok(folder, &["sim", "experiment.toml", "--json=run.json"]);
     link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
-    link(&super::collect::root().join("examples"), &folder.join("examples"));
+    for shipped in ["examples", "samples"] {
+        link(&super::collect::root().join(shipped), &folder.join(shipped));
+    }
 }
 
 /// A trace of a cache, which none of our writers makes: seconds, object, bytes and no next access.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use esker_cache::Found;
 use esker_core::{
-    Bytes, Change, Children, Completion, Control, Device, DeviceError, Lba, LogicalPage, Nanos, Request, RequestKind,
-    Tag, Telemetry, Unsupported,
+    Bytes, Change, ChangeError, Children, Completion, Control, Device, DeviceError, Lba, LogicalPage, Nanos, Request,
+    RequestKind, Tag, Telemetry, Unsupported,
 };
 use esker_flash::{Ended, HostManagedCache, Waiter};
 use esker_results::{DeviceReport, Report, Reporting};
@@ -284,7 +284,7 @@ impl Device for HostManagedCacheDevice {
         self.children.control(now, command)
     }
 
-    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, Unsupported> {
+    fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
         self.children.change(now, device, change)
     }
 

@@ -1,0 +1,406 @@
+//! The accesses of a trace, kept compactly for many runs over them.
+
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+
+use esker_core::{Hint, IdMap, mix64};
+use thiserror::Error;
+
+use crate::{Access, AccessKind, Counts, NEVER, ObjectId, Replacement};
+
+/// Turns requests into accesses to objects, which it numbers from zero in the order of their first use.
+///
+/// Takes 8 bytes for each access, 4 more where [`finish`](Self::finish) looks for next uses, and while it is filled 21
+/// to 43 bytes for each object.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use esker_cache::{AccessKind, AccessLogBuilder, Shape, build};
+/// use esker_core::registry::Choice;
+///
+/// let mut builder = AccessLogBuilder::new(std::num::NonZeroU64::new(4096));
+/// builder.request(0, 8192, AccessKind::Read).unwrap();
+/// builder.request(4096, 512, AccessKind::Write).unwrap();
+/// let log = builder.finish(false);
+/// assert_eq!((log.len(), log.objects()), (3, 2));
+/// let mut lru = build(&Choice::named("lru"), &Shape { capacity: 1, objects: 2, seed: 1 }).unwrap();
+/// let counts = log.simulate(&mut *lru, |_| ControlFlow::Continue(())).unwrap();
+/// assert_eq!((counts.misses, counts.missed_bytes, counts.written_bytes), (2, 8192, 8704));
+/// ```
+#[derive(Debug)]
+pub struct AccessLogBuilder {
+    /// Size of an object; `None` if a request is one access to the object that is named by its first byte.
+    piece_bytes: Option<NonZeroU64>,
+    sample: Option<Sampler>,
+    numbers: IdMap,
+    log: AccessLog,
+}
+
+/// The accesses of a trace to numbered objects.
+#[derive(Debug, Default)]
+pub struct AccessLog {
+    /// In blocks, so that a growing log is never copied, and never needs its memory twice.
+    blocks: Vec<Vec<Packed>>,
+    /// For each access the number of the next one to its object; empty unless it was asked for.
+    next_use: Vec<u32>,
+    objects: u32,
+    /// Share of the objects that are kept.
+    rate: Option<f64>,
+    /// Accesses and their bytes, with those that were not sampled.
+    accesses: u64,
+    bytes: u64,
+}
+
+/// An access in 8 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    object: u32,
+    /// Bytes below [`WRITES`]; that bit is set for a write.
+    bytes: u32,
+}
+
+/// The bit of a write.
+const WRITES: u32 = 1 << 31;
+
+/// Accesses of a block.
+const BLOCK: usize = 1 << 16;
+
+/// Accesses that are unpacked at a time: few enough to stay in the processor's cache.
+const CHUNK: usize = 1 << 12;
+
+/// A sample of the objects by their hashes, so that either all accesses to an object are kept or none (Waldspurger et
+/// al., "Cache modeling and optimization using miniature simulations", ATC 2017).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Share of the objects to keep, above 0 and at most 1.
+    pub rate: f64,
+    /// Samples with different seeds are independent.
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sampler {
+    salt: u64,
+    /// Objects with smaller hashes are kept.
+    threshold: u64,
+}
+
+/// Why accesses cannot be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AccessLogError {
+    /// Numbers of accesses have 32 bits.
+    #[error("there are more than {NEVER} accesses to simulate")]
+    TooManyAccesses,
+}
+
+impl Hint for AccessLogError {
+    fn hint(&self) -> Option<String> {
+        Some("simulate a sample of the objects instead".to_string())
+    }
+}
+
+impl AccessLogBuilder {
+    /// A log without accesses. A request accesses each object of `piece_bytes` that it touches; without a size it
+    /// accesses one object, which its first byte names whatever its length.
+    pub fn new(piece_bytes: Option<NonZeroU64>) -> Self {
+        Self { piece_bytes, sample: None, numbers: IdMap::default(), log: AccessLog::default() }
+    }
+
+    /// A log of a sample.
+    ///
+    /// # Panics
+    /// If the rate is not in `0 < rate <= 1`.
+    pub fn sampled(piece_bytes: Option<NonZeroU64>, sample: Sample) -> Self {
+        let Sample { rate, seed } = sample;
+        assert!(rate > 0.0 && rate <= 1.0, "a sampling rate lies above 0 and up to 1, not at {rate}");
+        // The conversion saturates: at a rate of 1 every hash but the largest is below the threshold.
+        let sampler = Sampler { salt: mix64(seed ^ 0x4d49_4e49), threshold: (rate * 2f64.powi(64)) as u64 };
+        let mut builder = Self::new(piece_bytes);
+        builder.sample = (rate < 1.0).then_some(sampler);
+        builder.log.rate = builder.sample.map(|_| rate);
+        builder
+    }
+
+    /// Adds a request to `length` bytes from `offset`. The bytes of an access are those that the request touches of the
+    /// object, or all its bytes where objects have no size; 2 GiB at most.
+    ///
+    /// # Errors
+    /// [`AccessLogError`], with the request kept in part.
+    #[inline]
+    pub fn request(&mut self, offset: u64, length: u64, kind: AccessKind) -> Result<(), AccessLogError> {
+        let Some(piece) = self.piece_bytes.map(NonZeroU64::get) else { return self.access(offset, length, kind) };
+        let end = offset.saturating_add(length);
+        let mut at = offset;
+        while at < end {
+            let number = at / piece;
+            let next = (number + 1).saturating_mul(piece).min(end);
+            self.access(number, next - at, kind)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn access(&mut self, id: u64, bytes: u64, kind: AccessKind) -> Result<(), AccessLogError> {
+        let bytes = bytes.min(u64::from(WRITES - 1)) as u32;
+        self.log.accesses += 1;
+        self.log.bytes += u64::from(bytes);
+        if self.sample.is_some_and(|sample| mix64(id.wrapping_add(sample.salt)) >= sample.threshold) {
+            return Ok(());
+        }
+        if self.log.len() >= u64::from(NEVER) {
+            return Err(AccessLogError::TooManyAccesses);
+        }
+        // There are no more objects than accesses, so their numbers have 32 bits, too.
+        let object = self.numbers.get_or_insert(id, self.numbers.len() as u64) as u32;
+        let packed = Packed { object, bytes: bytes | if kind == AccessKind::Write { WRITES } else { 0 } };
+        match self.log.blocks.last_mut() {
+            Some(block) if block.len() < BLOCK => block.push(packed),
+            _ => {
+                let mut block = Vec::with_capacity(BLOCK);
+                block.push(packed);
+                self.log.blocks.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_bytes(&self) -> u64 {
+        self.numbers.memory_bytes() as u64 + self.log.memory_bytes()
+    }
+
+    /// Returns the log; with `future`, each access with the number of the next one to its object.
+    pub fn finish(self, future: bool) -> AccessLog {
+        let mut log = self.log;
+        log.objects = self.numbers.len() as u32;
+        drop(self.numbers);
+        if future {
+            log.find_next_uses();
+        }
+        log
+    }
+}
+
+impl AccessLog {
+    /// Number of accesses that can be simulated.
+    pub fn len(&self) -> u64 {
+        self.blocks.last().map_or(0, |last| ((self.blocks.len() - 1) * BLOCK + last.len()) as u64)
+    }
+
+    /// Whether there is nothing to simulate.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Number of distinct objects in it.
+    pub fn objects(&self) -> u32 {
+        self.objects
+    }
+
+    /// Number of accesses of the trace, with those that were not sampled.
+    pub fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// Bytes of all those accesses.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Share of the objects in it.
+    pub fn rate(&self) -> f64 {
+        self.rate.unwrap_or(1.0)
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.blocks.len() * BLOCK * size_of::<Packed>() + self.next_use.capacity() * size_of::<u32>()) as u64
+    }
+
+    fn find_next_uses(&mut self) {
+        let mut next = vec![NEVER; self.objects as usize];
+        self.next_use = vec![NEVER; self.len() as usize];
+        for (block, packed) in self.blocks.iter().enumerate().rev() {
+            for (within, access) in packed.iter().enumerate().rev() {
+                let number = block * BLOCK + within;
+                // Below `NEVER`: the builder lets no more accesses in.
+                self.next_use[number] = std::mem::replace(&mut next[access.object as usize], number as u32);
+            }
+        }
+    }
+
+    /// Counts what a cache that takes in every object that misses does on all accesses. `continues` is told of some
+    /// accesses that were done, again and again; on a [`ControlFlow::Break`] there is no result.
+    pub fn simulate(
+        &self,
+        policy: &mut dyn Replacement,
+        mut continues: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Option<Counts> {
+        let mut counts = Counts::default();
+        let mut unpacked = Vec::with_capacity(CHUNK);
+        for (block, packed) in self.blocks.iter().enumerate() {
+            for (chunk, packed) in packed.chunks(CHUNK).enumerate() {
+                let first = block * BLOCK + chunk * CHUNK;
+                let next_use = self.next_use.get(first..).unwrap_or_default();
+                unpacked.clear();
+                if next_use.is_empty() {
+                    unpacked.extend(packed.iter().map(|access| access.unpack(NEVER)));
+                } else {
+                    unpacked.extend(packed.iter().zip(next_use).map(|(access, next)| access.unpack(*next)));
+                }
+                policy.perform(&unpacked, &mut counts);
+            }
+            if continues(packed.len() as u64).is_break() {
+                return None;
+            }
+        }
+        Some(counts)
+    }
+
+    /// What a cache of the whole trace does, if one that is smaller by the [`rate`](Self::rate) does `counts` on the
+    /// sample: each miss stands for 1/rate misses.
+    ///
+    /// The ratio is that to the accesses of the trace, not of the sample. If the sample has more accesses than its rate
+    /// predicts, it has some very popular objects; those hit, and hits that are too many would spoil the ratio
+    /// (SHARDS-adj of Waldspurger et al., FAST 2015, section 3.4, does the same).
+    pub fn of_the_whole(&self, counts: &Counts) -> Counts {
+        let Some(rate) = self.rate else { return *counts };
+        let scaled = |count: u64| (count as f64 / rate).round() as u64;
+        Counts {
+            accesses: self.accesses,
+            misses: scaled(counts.misses).min(self.accesses),
+            refused: scaled(counts.refused).min(self.accesses),
+            bytes: self.bytes,
+            missed_bytes: scaled(counts.missed_bytes).min(self.bytes),
+            written_bytes: scaled(counts.written_bytes),
+        }
+    }
+}
+
+impl Packed {
+    #[inline]
+    fn unpack(self, next_use: u32) -> Access {
+        let kind = if self.bytes & WRITES == 0 { AccessKind::Read } else { AccessKind::Write };
+        Access { object: ObjectId(self.object), bytes: self.bytes & !WRITES, kind, next_use }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Rng;
+    use esker_core::registry::Choice;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Shape, build};
+
+    fn all(log: &AccessLog) -> Vec<Access> {
+        let packed = log.blocks.iter().flatten().enumerate();
+        packed.map(|(number, access)| access.unpack(log.next_use.get(number).copied().unwrap_or(NEVER))).collect()
+    }
+
+    /// The misses of a least-recently-used cache of `size` objects.
+    fn misses(log: &AccessLog, size: u32) -> u64 {
+        let mut policy =
+            build(&Choice::named("lru"), &Shape { capacity: size, objects: log.objects(), seed: 1 }).unwrap();
+        let counts = log.simulate(&mut *policy, |_| ControlFlow::Continue(())).unwrap();
+        log.of_the_whole(&counts).misses
+    }
+
+    proptest! {
+        /// Against the simplest way to number objects and to look for the next use.
+        #[test]
+        fn accesses_are_those_of_the_requests(
+            requests in prop::collection::vec((0u64..60_000, 0u64..20_000, any::<bool>()), 1..60),
+            piece in prop::sample::select(vec![512u64, 4096]),
+        ) {
+            let mut builder = AccessLogBuilder::new(NonZeroU64::new(piece));
+            let mut touched: Vec<(u64, u32, AccessKind)> = Vec::new();
+            for &(offset, length, writes) in &requests {
+                let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+                builder.request(offset, length, kind).unwrap();
+                for number in 0..(offset + length).div_ceil(piece) {
+                    let (from, to) = (offset.max(number * piece), (offset + length).min((number + 1) * piece));
+                    if from < to {
+                        touched.push((number, (to - from) as u32, kind));
+                    }
+                }
+            }
+            let log = builder.finish(true);
+            prop_assert_eq!(log.len(), touched.len() as u64);
+            prop_assert_eq!(log.bytes(), requests.iter().map(|(_, length, _)| length).sum::<u64>());
+            let mut names: Vec<u64> = Vec::new();
+            for (number, access) in all(&log).iter().enumerate() {
+                let (name, bytes, kind) = touched[number];
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+                prop_assert_eq!(names[access.object.index()], name);
+                prop_assert_eq!((access.bytes, access.kind), (bytes, kind));
+                let next = touched.iter().skip(number + 1).position(|(other, ..)| *other == name);
+                prop_assert_eq!(access.next_use, next.map_or(NEVER, |next| (number + 1 + next) as u32));
+            }
+            prop_assert_eq!(log.objects() as usize, names.len());
+        }
+    }
+
+    #[test]
+    fn a_request_without_pieces_is_one_access_whatever_its_length() {
+        let mut builder = AccessLogBuilder::new(None);
+        for (offset, length) in [(512, 0), (512, 1 << 20), (1024, u64::from(u32::MAX))] {
+            builder.request(offset, length, AccessKind::Write).unwrap();
+        }
+        let log = builder.finish(false);
+        assert_eq!((log.len(), log.objects()), (3, 2));
+        assert_eq!(all(&log).iter().map(|access| access.bytes).collect::<Vec<_>>(), [0, 1 << 20, WRITES - 1]);
+        assert!(all(&log).iter().all(|access| access.kind == AccessKind::Write && access.next_use == NEVER));
+    }
+
+    #[test]
+    fn blocks_and_chunks_follow_each_other() {
+        let length = 2 * BLOCK + CHUNK + 17;
+        let mut rng = Rng::new(5);
+        let ids: Vec<u64> = (0..length).map(|_| rng.below(3_000)).collect();
+        let mut builder = AccessLogBuilder::new(None);
+        ids.iter().for_each(|id| builder.request(*id, 1, AccessKind::Read).unwrap());
+        let log = builder.finish(true);
+        assert_eq!(log.len() as usize, length);
+        let accesses = all(&log);
+        let mut policy = build(&Choice::named("lru"), &Shape { capacity: 1_000, objects: 3_000, seed: 1 }).unwrap();
+        assert_eq!(misses(&log, 1_000), crate::simulate(&mut *policy, &accesses).misses);
+        let mut calls = 0;
+        let stopped = log.simulate(&mut *policy, |done| {
+            calls += done;
+            ControlFlow::Break(())
+        });
+        assert_eq!((stopped, calls as usize), (None, BLOCK));
+    }
+
+    #[test]
+    fn a_sample_estimates_the_whole_and_a_sample_of_everything_is_the_whole() {
+        let mut rng = Rng::new(1);
+        let ids: Vec<u64> = (0..300_000).map(|_| (rng.unit().powi(3) * 50_000.0) as u64).collect();
+        let log = |rate, seed| {
+            let mut builder = AccessLogBuilder::sampled(None, Sample { rate, seed });
+            ids.iter().for_each(|id| builder.request(*id, 4096, AccessKind::Read).unwrap());
+            builder.finish(false)
+        };
+        let whole = log(1.0, 1);
+        let exact = misses(&whole, 5_000) as f64 / 300_000.0;
+        assert_eq!((whole.len(), whole.rate()), (300_000, 1.0));
+        let mut errors: Vec<f64> = (0..9)
+            .map(|seed| {
+                let sample = log(0.1, seed);
+                assert!(sample.len() < 60_000 && sample.accesses() == 300_000, "{}", sample.len());
+                (misses(&sample, 500) as f64 / 300_000.0 - exact).abs()
+            })
+            .collect();
+        errors.sort_by(f64::total_cmp);
+        // The bound for samples of 10 % of small traces.
+        assert!(errors[4] < 0.02, "{errors:?}");
+        // The size of the whole cache on a sample is what a caller that forgets to scale gets.
+        assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
+    }
+}

@@ -1,0 +1,57 @@
+//! The arguments of `esker cache`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use esker_core::{Nanos, Ratio};
+
+use super::{CurveObject, JsonArguments, ReadArguments};
+use crate::values;
+
+/// Arguments of `esker cache`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker cache oltp.lis\n  \
+        esker cache oltp.lis --policy lru,clock --size 1000,16MiB,10%\n  \
+        esker cache cdn.oracleGeneral.zst --object start-block -o cache.html\n  \
+        esker cache oltp.lis --hit-cost 100us --miss-cost 5ms --price-per-gib 0.1\n  \
+        esker cache huge.csv.zst --sample 1% --seeds 10 --json=cache.json")]
+pub(crate) struct CacheArguments {
+    /// Traces; `-` reads standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Replacement policies, with parameters in brackets: `NAME(KEY=VALUE,...)` [default: all of them]
+    #[arg(long, value_name = "POLICY,...")]
+    pub(crate) policy: Vec<String>,
+    /// Sizes of the cache: numbers of objects, bytes with their unit, or shares of the distinct objects such as 10%
+    /// [default: 1%,2%,5%,10%,20%,50%]
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',')]
+    pub(crate) size: Vec<String>,
+    /// What the cache holds: pieces of this size, or requests named by their first block, whatever their size
+    #[arg(long, value_name = "OBJECT", value_enum, ignore_case = true, default_value_t = CurveObject::Page)]
+    pub(crate) object: CurveObject,
+    /// Simulate this share of the objects, in caches that are smaller by the same share, instead of all of them
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub(crate) sample: Option<Ratio>,
+    /// With --sample: repeat with this many seeds and show the spread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::at_least_one::<u32>)]
+    pub(crate) seeds: u32,
+    /// How long an access takes that misses: adds the mean time of an access
+    #[arg(long, value_name = "TIME", value_parser = values::time, requires = "hit_cost", help_heading = "Costs")]
+    pub(crate) miss_cost: Option<Nanos>,
+    /// How long an access takes that hits
+    #[arg(long, value_name = "TIME", value_parser = values::time, requires = "miss_cost", help_heading = "Costs")]
+    pub(crate) hit_cost: Option<Nanos>,
+    /// What a GiB of cache costs, in any currency: adds the price of each millisecond that the mean access saves
+    #[arg(long, value_name = "PRICE", value_parser = values::amount, requires = "miss_cost", help_heading = "Costs")]
+    pub(crate) price_per_gib: Option<f64>,
+    /// Write one page with curves to FILE
+    #[arg(long = "html", short = 'o', value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Where to write the result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Options for reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}

@@ -1,0 +1,102 @@
+//! `esker cache`: what caches of several policies and sizes miss.
+
+mod asked;
+mod costs;
+mod runs;
+mod table;
+
+use std::process::ExitCode;
+
+use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResults, CacheSample};
+
+use super::study::quote;
+use super::transfers::{Transfers, check_sample, objects};
+use crate::args::{CacheArguments, Common, CurveObject};
+use crate::failure::Failure;
+use crate::output::{self, Content, Output, Outputs};
+
+/// Simulates and prints.
+pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCode, Failure> {
+    check_sample(arguments.sample, arguments.seeds, "a simulation of all objects")?;
+    let policies = asked::policies(&arguments.policy)?;
+    let objects = objects(arguments.object);
+    let sizes = asked::sizes(&arguments.size, objects)?;
+    let costs = costs::given(arguments, objects)?;
+    let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
+    let html = arguments.html.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
+    let json = outputs.json(&arguments.json)?;
+    let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
+    let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
+    let runs = runs::Runs { arguments, common, objects, policies: &policies };
+    let logs = runs.logs(&transfers)?;
+    drop(transfers);
+    let distinct = runs.distinct_objects(&logs);
+    let sizes = sizes.resolve(distinct, arguments.sample)?;
+    let mut found = runs.simulate(&logs, &sizes)?;
+    if let Some(costs) = &costs {
+        found.iter_mut().for_each(|result| costs::add(costs, result));
+    }
+    let accesses = logs[0].accesses();
+    let results = CacheResults {
+        schema: CACHE_SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        command: command_line(arguments, common),
+        seed: common.seed.unwrap_or(1),
+        objects_are: objects.describe().to_string(),
+        object_bytes: objects.bytes(),
+        accesses,
+        accessed_bytes: logs[0].bytes(),
+        distinct_objects: distinct,
+        sample: arguments.sample.map(|rate| CacheSample { rate: rate.as_f64(), seeds: arguments.seeds }),
+        costs,
+        policies: policies
+            .iter()
+            .map(|policy| CachePolicy {
+                policy: policy.choice.to_string(),
+                summary: policy.entry.summary.to_string(),
+                is_bound: policy.is_bound(),
+                knee: costs::knee(&policy.choice.to_string(), &found, distinct as f64 / accesses as f64),
+            })
+            .collect(),
+        results: found,
+    };
+    if let Some(html) = html {
+        html.write_text(&esker_report::render_cache(&results)?)?;
+    }
+    match json {
+        Some(json) => json.write_json(&results)?,
+        None if page_is_printed => {}
+        None => output::print(&table::render(&results))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The command that repeats the work, without options that only name outputs.
+fn command_line(arguments: &CacheArguments, common: &Common) -> String {
+    let mut words = vec!["esker".to_string(), "cache".to_string()];
+    words.extend(arguments.traces.iter().map(|trace| quote(&trace.display().to_string())));
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.push(name.to_string());
+            words.push(quote(&value));
+        }
+    };
+    option("--format", arguments.read.format.clone());
+    option("--lenient", arguments.read.lenient.map(|count| count.to_string()));
+    let list = |values: &[String]| (!values.is_empty()).then(|| values.join(","));
+    option("--policy", list(&arguments.policy));
+    option("--size", list(&arguments.size));
+    let object = match arguments.object {
+        CurveObject::Sector => Some("512B"),
+        CurveObject::Page => None,
+        CurveObject::StartBlock => Some("start-block"),
+    };
+    option("--object", object.map(str::to_string));
+    option("--sample", arguments.sample.map(|rate| rate.to_string()));
+    option("--seeds", (arguments.seeds > 1).then(|| arguments.seeds.to_string()));
+    option("--hit-cost", arguments.hit_cost.map(|time| time.to_string()));
+    option("--miss-cost", arguments.miss_cost.map(|time| time.to_string()));
+    option("--price-per-gib", arguments.price_per_gib.map(|price| price.to_string()));
+    option("--seed", common.seed.map(|seed| seed.to_string()));
+    words.join(" ")
+}

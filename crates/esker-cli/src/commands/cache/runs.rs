@@ -1,0 +1,167 @@
+//! Simulates all caches, on all threads.
+
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, Counts, Sample, Shape};
+use esker_core::{jobs, words};
+use esker_results::cache::{CacheResult, CacheSpread};
+use esker_tier::mrc::CurveObjects;
+
+use super::asked::{self, Policy};
+use crate::args::{CacheArguments, Common};
+use crate::commands::transfers::{Transfer, Transfers};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{cancel, memory};
+
+/// All runs of the command.
+pub(super) struct Runs<'a> {
+    pub(super) arguments: &'a CacheArguments,
+    pub(super) common: &'a Common,
+    pub(super) objects: CurveObjects,
+    pub(super) policies: &'a [Policy],
+}
+
+/// Requests between two looks at the memory.
+const LOOK: u64 = 1 << 18;
+
+impl Runs<'_> {
+    fn first_seed(&self) -> u64 {
+        self.common.seed.unwrap_or(1)
+    }
+
+    /// The accesses of all objects, or those of each sample.
+    pub(super) fn logs(&self, transfers: &Transfers) -> Result<Vec<AccessLog>, Failure> {
+        let seeds = self.arguments.seeds;
+        // Memory that is free now, for each of the logs.
+        let limit = memory::available_bytes().map(|bytes| bytes / u64::from(seeds));
+        let log = |index: usize| self.log(transfers, self.first_seed().wrapping_add(index as u64), limit);
+        let logs = jobs::collect(self.common.threads(), seeds as usize, log);
+        let logs = logs.into_iter().collect::<Result<Vec<_>, _>>()?;
+        if logs[0].accesses() == 0 {
+            return Err(Failure::input("no request reads or writes a single byte: there is nothing to cache")
+                .with_hint("`--object start-block` counts requests whatever their length"));
+        }
+        if let (Some(rate), true) = (self.arguments.sample, logs.iter().any(AccessLog::is_empty)) {
+            return Err(Failure::input(format!("a sample of {rate} has no objects at all"))
+                .with_hint("sample more, or leave --sample out"));
+        }
+        Ok(logs)
+    }
+
+    fn log(&self, transfers: &Transfers, seed: u64, limit: Option<u64>) -> Result<AccessLog, Failure> {
+        let piece = self.objects.bytes().and_then(NonZeroU64::new);
+        let mut builder = match self.arguments.sample {
+            Some(rate) => AccessLogBuilder::sampled(piece, Sample { rate: rate.as_f64(), seed }),
+            None => AccessLogBuilder::new(piece),
+        };
+        let mut requests = 0u64;
+        transfers.for_each(|Transfer { offset, length, writes }| {
+            builder.request(offset, length, if writes { AccessKind::Write } else { AccessKind::Read })?;
+            requests += 1;
+            match limit {
+                Some(limit) if requests.is_multiple_of(LOOK) && builder.memory_bytes() > limit => Err(too_large(limit)),
+                _ => Ok(()),
+            }
+        })?;
+        Ok(builder.finish(self.policies.iter().any(Policy::is_bound)))
+    }
+
+    /// Number of distinct objects; for samples an estimate.
+    pub(super) fn distinct_objects(&self, logs: &[AccessLog]) -> u64 {
+        let estimates = logs.iter().map(|log| f64::from(log.objects()) / log.rate());
+        (estimates.sum::<f64>() / logs.len() as f64).round() as u64
+    }
+
+    /// The result of each policy at each size.
+    pub(super) fn simulate(&self, logs: &[AccessLog], sizes: &[u64]) -> Result<Vec<CacheResult>, Failure> {
+        let bar = Progress::new(self.common.quiet, "accesses");
+        bar.set_message("simulating");
+        let (policies, seeds) = (self.policies.len(), logs.len());
+        let caches = sizes.len() * policies;
+        let total = logs.iter().map(AccessLog::len).sum::<u64>() * caches as u64;
+        let done = AtomicU64::new(0);
+        let continues = |accesses| {
+            bar.set(done.fetch_add(accesses, Ordering::Relaxed) + accesses, total);
+            if cancel::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let run = |index: usize| -> Result<Option<Counts>, Failure> {
+            let (cache, log) = (index / seeds, &logs[index % seeds]);
+            let (size, policy) = (sizes[cache / policies], &self.policies[cache % policies]);
+            let mut policy = esker_cache::build(&policy.choice, &self.shape(size, log, index % seeds))?;
+            let counts = log.simulate(&mut *policy, continues);
+            Ok(counts.map(|counts| log.of_the_whole(&counts)))
+        };
+        let runs = jobs::collect(self.common.threads(), caches * seeds, run);
+        let counts = runs.into_iter().collect::<Result<Option<Vec<Counts>>, _>>()?.ok_or_else(Failure::cancelled)?;
+        Ok(counts
+            .chunks(seeds)
+            .enumerate()
+            .map(|(cache, counts)| self.result(&self.policies[cache % policies], sizes[cache / policies], counts))
+            .collect())
+    }
+
+    fn shape(&self, size: u64, log: &AccessLog, seed: usize) -> Shape {
+        let size = self.arguments.sample.map_or(size, |rate| asked::scaled(size, rate));
+        // No cache of 16 times the objects lets any go; policies whose tables grow with the cache stay small.
+        let most = (u64::from(log.objects()) * 16).clamp(1, u64::from(u32::MAX));
+        let seed = self.first_seed().wrapping_add(seed as u64);
+        Shape { capacity: size.min(most) as u32, objects: log.objects(), seed }
+    }
+
+    /// The mean over samples.
+    fn result(&self, policy: &Policy, size: u64, counts: &[Counts]) -> CacheResult {
+        let mean = |value: fn(&Counts) -> f64| counts.iter().map(value).sum::<f64>() / counts.len() as f64;
+        CacheResult {
+            policy: policy.choice.to_string(),
+            size,
+            size_bytes: self.objects.bytes().map(|bytes| size.saturating_mul(bytes)),
+            requests: counts[0].accesses,
+            misses: mean(|counts| counts.misses as f64).round() as u64,
+            miss_ratio: mean(Counts::miss_ratio),
+            byte_miss_ratio: mean(Counts::byte_miss_ratio),
+            write_bytes: mean(|counts| counts.written_bytes as f64).round() as u64,
+            mean_access_us: None,
+            price_per_saved_ms: None,
+            spread: spread(&counts.iter().map(Counts::miss_ratio).collect::<Vec<_>>()),
+        }
+    }
+}
+
+fn spread(ratios: &[f64]) -> Option<CacheSpread> {
+    if ratios.len() < 2 {
+        return None;
+    }
+    let number = ratios.len() as f64;
+    let mean = ratios.iter().sum::<f64>() / number;
+    let variance = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (number - 1.0);
+    Some(CacheSpread {
+        miss_ratio_lowest: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        miss_ratio_highest: ratios.iter().copied().fold(0.0, f64::max),
+        miss_ratio_standard_error: (variance / number).sqrt(),
+    })
+}
+
+fn too_large(limit: u64) -> Failure {
+    Failure::work(format!(
+        "the accesses need more memory than the {} that are free: 8 bytes each, and up to 43 for each object",
+        words::bytes(limit as f64)
+    ))
+    .with_hint("`--sample 1%` takes a hundredth of that; larger objects (`--object 4KiB`) are fewer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_that_of_the_textbook() {
+        let spread = spread(&[0.2, 0.4, 0.6]).unwrap();
+        assert_eq!((spread.miss_ratio_lowest, spread.miss_ratio_highest), (0.2, 0.6));
+        // Standard deviation 0.2, over the root of three.
+        assert!((spread.miss_ratio_standard_error - 0.2 / 3f64.sqrt()).abs() < 1e-12);
+        assert_eq!(super::spread(&[0.2]), None);
+    }
+}

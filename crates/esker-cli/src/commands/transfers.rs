@@ -1,0 +1,117 @@
+//! The reads and writes of traces, for `esker mrc` and `esker cache`, and the objects that they access.
+
+use std::path::PathBuf;
+
+use esker_core::{Bytes, Ratio};
+use esker_tier::mrc::CurveObjects;
+use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
+
+use super::trace::{check_given_once, no_requests, read_options};
+use crate::args::{Common, CurveObject, ReadArguments};
+use crate::cancel;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// The requests of traces. Volumes get addresses side by side, so that their pages differ.
+pub(super) struct Transfers {
+    spool: Spool,
+    map: DenseMap,
+}
+
+/// A read or a write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    /// First byte, in the common address space of all volumes.
+    pub(super) offset: u64,
+    /// Length in bytes.
+    pub(super) length: u64,
+    /// Whether it writes.
+    pub(super) writes: bool,
+}
+
+impl Transfers {
+    /// Reads the traces.
+    pub(super) fn read(traces: &[PathBuf], options: &ReadArguments, common: &Common) -> Result<Self, Failure> {
+        check_given_once(traces)?;
+        let mut reader = TraceReader::open(traces, &read_options(options))?;
+        let bar = Progress::new(common.quiet, "B");
+        bar.set_message("reading");
+        let mut spool = esker_trace::SpoolWriter::default();
+        let mut characteriser = Characteriser::new(CharacteriserSettings::default());
+        let (mut batch, mut transfers) = (Vec::new(), 0);
+        while reader.next_batch(&mut batch)? {
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            characteriser.push_all(&batch);
+            for record in &batch {
+                transfers += u64::from(matches!(record.operation, Operation::Read | Operation::Write));
+                spool.push(record)?;
+            }
+            bar.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
+        }
+        if reader.notes().records == 0 {
+            return Err(no_requests(&traces[0], reader.notes()));
+        }
+        if transfers == 0 {
+            let name = traces[0].display();
+            return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
+        }
+        let map = DenseMap::new(characteriser.touched());
+        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map })
+    }
+
+    /// Hands every read and write to `take`, in their order.
+    pub(super) fn for_each(&self, mut take: impl FnMut(Transfer) -> Result<(), Failure>) -> Result<(), Failure> {
+        for (index, record) in self.spool.records().enumerate() {
+            let writes = record.operation == Operation::Write;
+            if (writes || record.operation == Operation::Read)
+                && let Some(offset) = self.map.map(record.volume, record.offset)
+            {
+                take(Transfer { offset, length: u64::from(record.length), writes })?;
+            }
+            if index % 65_536 == 0 && cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The objects of `--object`.
+pub(super) fn objects(chosen: CurveObject) -> CurveObjects {
+    match chosen {
+        CurveObject::Sector => CurveObjects::Sectors,
+        CurveObject::Page => CurveObjects::Pages,
+        CurveObject::StartBlock => CurveObjects::StartBlock,
+    }
+}
+
+/// A size in objects, as `option` has it.
+pub(super) fn parse_cache_size(option: &str, text: &str, objects: CurveObjects) -> Result<u64, Failure> {
+    let text = text.trim();
+    if let Ok(count) = text.replace('_', "").parse() {
+        return Ok(count);
+    }
+    let bytes: Bytes = text.parse().map_err(|error| {
+        Failure::input(format!("{option} {text}: {error}"))
+            .with_hint("give a number of objects, or bytes such as 64MiB")
+    })?;
+    match objects.bytes() {
+        Some(size) if bytes.0 >= size => Ok(bytes.0 / size),
+        Some(size) => Err(Failure::input(format!("{option} {text} has no room for one object of {}", Bytes(size)))),
+        None => Err(Failure::input(format!("{option} {text}: start blocks have no size of their own"))
+            .with_hint("give a number of objects, or choose `--object 4KiB`")),
+    }
+}
+
+/// Checks `--sample` and `--seeds`. `whole` names what has no spread without a sample.
+pub(super) fn check_sample(sample: Option<Ratio>, seeds: u32, whole: &str) -> Result<(), Failure> {
+    match sample {
+        Some(rate) if rate == Ratio::ZERO || rate > Ratio::ONE => {
+            Err(Failure::input(format!("--sample {rate} makes no sense: it is above 0 % and at most 100 %")))
+        }
+        None if seeds > 1 => Err(Failure::input(format!("--seeds goes with --sample: {whole} has no spread"))),
+        _ => Ok(()),
+    }
+}

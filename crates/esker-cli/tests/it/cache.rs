@@ -1,0 +1,201 @@
+//! `esker cache`: counts, the shape of its JSON, and mistakes.
+
+use std::path::Path;
+
+use esker_core::Rng;
+use esker_testkit::reference_data;
+use serde_json::Value;
+
+use crate::support::{Run, esker_in, esker_ok};
+
+/// Writes a trace of these pages and runs `esker cache` on it.
+fn on_pages(folder: &Path, pages: &[u32], arguments: &[&str]) -> Run {
+    std::fs::write(folder.join("pages.u32"), pages.iter().flat_map(|page| page.to_le_bytes()).collect::<Vec<_>>())
+        .unwrap();
+    esker_in(folder, &[&["cache", "pages.u32", "-q"], arguments].concat())
+}
+
+fn json(run: &Run) -> Value {
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+/// 0 to 99, round and round.
+fn rounds(count: u32) -> Vec<u32> {
+    (0..count * 100).map(|number| number % 100).collect()
+}
+
+/// What libCacheSim counts; an object is a start block, whatever the lengths.
+#[test]
+fn misses_are_those_of_the_reference() {
+    let Some(path) = reference_data("traces/cloudphysics-2h.vscsi.zst") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["cache", "-q", "--json", path.to_str().unwrap(), "--object", "start-block"];
+    let sizes = ["--policy", "lru,fifo,clock", "--size", "490,4_897"];
+    let found = json(&esker_in(folder.path(), &[&arguments[..], &sizes].concat()));
+    assert_eq!((found["accesses"].as_u64(), found["distinct_objects"].as_u64()), (Some(113_872), Some(48_974)));
+    let expected = [
+        ("lru", 490, 95_415),
+        ("fifo", 490, 96_515),
+        ("clock", 490, 95_329),
+        ("lru", 4_897, 91_657),
+        ("fifo", 4_897, 91_716),
+        ("clock", 4_897, 91_599),
+    ];
+    let results = found["results"].as_array().unwrap();
+    assert_eq!(results.len(), expected.len());
+    for (result, (policy, size, misses)) in results.iter().zip(expected) {
+        assert_eq!((result["policy"].as_str(), result["size"].as_u64()), (Some(policy), Some(size)));
+        assert_eq!(result["misses"].as_u64(), Some(misses), "{policy} at {size}");
+        assert_eq!(result["requests"].as_u64(), Some(113_872));
+        assert_eq!(result["miss_ratio"].as_f64(), Some(misses as f64 / 113_872.0));
+    }
+    // One and ten per cent are the same sizes.
+    let shares = ["--policy", "lru,fifo,clock", "--size", "10%,1%"];
+    assert_eq!(json(&esker_in(folder.path(), &[&arguments[..], &shares].concat()))["results"], found["results"]);
+    // Pages of the exact curve of `esker mrc`: 2,692 of 269,210.
+    let pages = ["cache", "-q", "--json", path.to_str().unwrap(), "--policy", "lru", "--size", "2692"];
+    let found = json(&esker_in(folder.path(), &pages));
+    assert_eq!(found["accesses"].as_u64(), Some(1_141_869));
+    assert!((found["results"][0]["miss_ratio"].as_f64().unwrap() - 0.896869).abs() < 6e-7);
+}
+
+#[test]
+fn the_json_has_what_others_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = json(&on_pages(folder.path(), &rounds(2), &["--policy", "lru", "--size", "400KiB", "--json"]));
+    assert_eq!(found["objects_are"], "4 KiB pages");
+    let expected = serde_json::json!([{
+        "policy": "lru", "size": 100, "size_bytes": 409_600, "requests": 200, "misses": 100,
+        "miss_ratio": 0.5, "byte_miss_ratio": 0.5, "write_bytes": 409_600,
+    }]);
+    assert_eq!(found["results"], expected);
+    // Start blocks have no size of their own. A cache that is larger than all objects is no mistake.
+    let large = ["--object", "start-block", "--policy", "lru,fifo", "--size", "5000000000", "--json"];
+    let found = json(&on_pages(folder.path(), &rounds(2), &large));
+    for result in found["results"].as_array().unwrap() {
+        assert_eq!((result["size"].as_u64(), result["misses"].as_u64()), (Some(5_000_000_000), Some(100)));
+        assert_eq!(result.get("size_bytes"), None);
+    }
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "cache"]).stdout).unwrap();
+    assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&found));
+}
+
+#[test]
+fn people_get_a_row_for_each_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = on_pages(folder.path(), &rounds(2), &["--policy", "fifo,lru", "--size", "99,100%"]);
+    let expected = "200 accesses to 100 4 KiB pages; share of the accesses that miss\n\n\
+                    4 KiB pages  cache size   of all    fifo     lru  best\n\
+                    -----------  ----------  -------  ------  ------  ---------\n\
+                    99              396 KiB   99.0 %  1.0000  1.0000  fifo, lru\n\
+                    100             400 KiB  100.0 %  0.5000  0.5000  fifo, lru\n\n\
+                    Smallest size here with 90 % of the hits that are possible: fifo 100, lru 100\n";
+    assert_eq!(run.stdout, expected);
+    let all = on_pages(folder.path(), &rounds(2), &[]).stdout;
+    assert!(all.lines().filter(|line| line.contains(" KiB")).count() >= 6, "six sizes by default:\n{all}");
+}
+
+#[test]
+fn results_are_the_same_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let skewed: Vec<u32> = (0..40_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 20) % 3_000).collect();
+    for extra in [&[][..], &["--sample", "20%", "--seeds", "3"]] {
+        let on = |threads: &str| {
+            on_pages(folder.path(), &skewed, &[&["--json", "--threads", threads], extra].concat()).stdout
+        };
+        assert!(on("1").len() > 500 && on("1") == on("2"), "{extra:?}");
+    }
+}
+
+#[test]
+fn a_sample_shows_its_spread_and_comes_near() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(7);
+    let skewed: Vec<u32> = (0..60_000).map(|_| (rng.unit().powi(3) * 20_000.0) as u32).collect();
+    let arguments = ["--policy", "lru,clock", "--size", "10%", "--json"];
+    let exact = json(&on_pages(folder.path(), &skewed, &arguments));
+    let sampled = ["--sample", "10%", "--seeds", "10"];
+    let sampled = json(&on_pages(folder.path(), &skewed, &[&arguments[..], &sampled].concat()));
+    assert_eq!((sampled["sample"]["rate"].as_f64(), sampled["sample"]["seeds"].as_u64()), (Some(0.1), Some(10)));
+    let distinct = sampled["distinct_objects"].as_f64().unwrap() / exact["distinct_objects"].as_f64().unwrap();
+    assert!((distinct - 1.0).abs() < 0.05, "{distinct}");
+    for (exact, sampled) in exact["results"].as_array().unwrap().iter().zip(sampled["results"].as_array().unwrap()) {
+        assert_eq!(sampled["requests"], exact["requests"]);
+        let number = |value: &Value| value.as_f64().unwrap();
+        let (mean, spread) = (number(&sampled["miss_ratio"]), &sampled["spread"]);
+        assert!((mean - number(&exact["miss_ratio"])).abs() < 0.02, "{exact} {sampled}");
+        let (low, high) = (number(&spread["miss_ratio_lowest"]), number(&spread["miss_ratio_highest"]));
+        assert!(low < mean && mean < high && number(&spread["miss_ratio_standard_error"]) < high - low);
+    }
+}
+
+#[test]
+fn costs_add_times_and_prices() {
+    let folder = tempfile::tempdir().unwrap();
+    let costs = ["--hit-cost", "100us", "--miss-cost", "5100us", "--price-per-gib", "0.5"];
+    let arguments = [&["--policy", "lru", "--size", "50,100"][..], &costs].concat();
+    let found = json(&on_pages(folder.path(), &rounds(2), &[&arguments[..], &["--json"]].concat()));
+    let result = |index: usize| &found["results"][index];
+    assert_eq!((result(0)["mean_access_us"].as_f64(), result(0).get("price_per_saved_ms")), (Some(5_100.0), None));
+    assert_eq!(result(1)["mean_access_us"].as_f64(), Some(2_600.0));
+    let price = 409_600.0 / f64::from(1 << 30) * 0.5 / 2.5;
+    assert!((result(1)["price_per_saved_ms"].as_f64().unwrap() - price).abs() < 1e-12);
+    assert_eq!(found["policies"][0]["knee"].as_u64(), Some(100));
+    let text = on_pages(folder.path(), &rounds(2), &arguments).stdout;
+    assert!(text.contains("Mean time of an access\n") && text.contains("2.6 ms"), "{text}");
+    assert!(text.contains("Price of each millisecond"), "{text}");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, message, hint) in [
+        (&["--policy", "lur"][..], "`lur` is no cache policy; did you mean `lru`?", "there is: lru, "),
+        (&["--policy", "lru,fifo,lru"], "--policy has `lru` twice", "give each policy once"),
+        (&["--policy", "lru(k=2)"], "`lru` has no parameter `k`", ""),
+        (&["--policy", "lru(k=2"], "the brackets of `lru(k=2` do not fit together", "write NAME, or NAME(KEY=VALUE"),
+        (&["--policy", "lru,,fifo"], "lacks a name", "write NAME"),
+        (&["--size", "0"], "--size 0: a cache of no objects holds nothing", "at least one object"),
+        (&["--size", "0%"], "holds nothing", ""),
+        (&["--size", "101%"], "--size 101% is more than all objects", "at most 100%"),
+        (&["--size", "1KiB"], "no room for one object of 4KiB", ""),
+        (&["--size", "much"], "--size much", "number of objects"),
+        (&["--size", "1GiB", "--object", "start-block"], "start blocks have no size of their own", "--object 4KiB"),
+        (&["--seeds", "3"], "--seeds goes with --sample", ""),
+        (&["--sample", "0%"], "--sample 0% makes no sense", ""),
+        (&["--sample", "10%", "--size", "50"], "has room for 5 of 50 objects: too few", "100 objects or more"),
+        (&["--miss-cost", "5ms"], "--hit-cost <TIME>", ""),
+        (&["--miss-cost", "5ms", "--hit-cost", "5ms"], "--hit-cost 5ms is not less than --miss-cost 5ms", ""),
+        (&["--price-per-gib", "1"], "--miss-cost <TIME>", ""),
+        (
+            &["--miss-cost", "5ms", "--hit-cost", "1ms", "--price-per-gib", "1", "--object", "start-block"],
+            "--price-per-gib: start blocks have no size",
+            "--object 4KiB",
+        ),
+        (&["--json=pages.u32"], "would replace the input", ""),
+        (&["-o", "pages.u32", "--force"], "would replace the input", ""),
+    ] {
+        let run = on_pages(folder.path(), &rounds(3), arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(hint), "{arguments:?}: {}", run.stderr);
+    }
+    std::fs::write(folder.path().join("notes.html"), "my notes").unwrap();
+    let run = on_pages(folder.path(), &rounds(3), &["-o", "notes.html"]);
+    assert!(run.code == 2 && run.stderr.contains("is there already"), "{}", run.stderr);
+    let empty = on_pages(folder.path(), &[], &[]);
+    assert_eq!(empty.code, 2, "{}", empty.stderr);
+    let twice = esker_in(folder.path(), &["cache", "pages.u32", "./pages.u32"]);
+    assert!(twice.code == 2 && twice.stderr.contains("is given twice"), "{}", twice.stderr);
+}
+
+#[test]
+fn the_page_has_every_policy_and_goes_to_standard_output_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    on_pages(folder.path(), &rounds(3), &["-o", "cache.html"]);
+    let page = std::fs::read_to_string(folder.path().join("cache.html")).unwrap();
+    assert!(page.contains("Which policy misses least?") && page.contains("clock"));
+    let run = on_pages(folder.path(), &rounds(3), &["--html", "-"]);
+    assert!(run.stdout.starts_with("<!DOCTYPE html>") && !run.stdout.contains("best\n---"), "{}", &run.stdout[..200]);
+}

@@ -1,0 +1,177 @@
+//! The page of `esker cache`. The template `caches.html` reads the types of results field by field.
+
+use askama::Template;
+use esker_core::words::{self, page};
+use esker_results::cache::{CachePolicy, CacheResult, CacheResults};
+
+use crate::chart::{self, Chart};
+use crate::columns::Columns;
+use crate::error::RenderError;
+use crate::filters;
+use crate::glossary::{self, Term};
+use crate::page::Frame;
+
+/// The page of caches.
+#[derive(Template)]
+#[template(path = "caches.html", whitespace = "minimize")]
+struct CachesPage<'a> {
+    frame: Frame<'a>,
+    found: &'a CacheResults,
+    headline: String,
+    sizes: Vec<u64>,
+    charts: Vec<Chart>,
+    terms: Vec<Term>,
+}
+
+static TERMS: &[Term] = &[
+    term("policy", "policy", "The rule by which a full cache chooses the object that leaves."),
+    term(
+        "bound",
+        "bound",
+        "A policy that knows which accesses will follow. No device can do that; no policy misses less.",
+    ),
+    term("object", "object", "What the cache holds or does not hold as a whole."),
+    term("accesses", "accesses", "A request is one access to each object that it touches."),
+    term("size", "size", "How much the cache holds. Every cache is empty at the beginning of the trace."),
+    term("of_all", "of all", "The size as a share of all objects that the trace accesses."),
+    term("best", "best", "The policy with the lowest miss ratio of this size, bounds left out."),
+    term("misses", "misses", "Accesses to objects that the cache did not hold."),
+    term("miss_ratio", "miss ratio", "Misses over accesses. The first access to an object always misses."),
+    term("byte_miss_ratio", "byte miss ratio", "Bytes of the accesses that missed, over the bytes of all accesses."),
+    term(
+        "written",
+        "written",
+        "Bytes written to the cache: of the accesses that missed and were taken in, and of writes to objects that it \
+         held.",
+    ),
+    term(
+        "knee",
+        "knee",
+        "The smallest size here with 90 % of the hits that are possible. The first access to an object cannot hit.",
+    ),
+    term("mean_access", "mean access", "Mean time of an access, by the given times of hits and misses."),
+    term(
+        "saved",
+        "price of a saved ms",
+        "Price of the cache over the milliseconds that it takes off the mean access, compared with no cache.",
+    ),
+    term(
+        "spread",
+        "lowest and highest",
+        "The miss ratio of the sample with the fewest and of that with the most misses; objects are sampled with a \
+         seed of its own each time.",
+    ),
+];
+
+const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
+    Term { key, word, meaning }
+}
+
+/// Renders the page of `esker cache`: one HTML file that loads nothing.
+///
+/// # Errors
+/// [`RenderError`], which is a bug.
+pub fn render_cache(found: &CacheResults) -> Result<String, RenderError> {
+    let mut columns = Columns::default();
+    let charts = chart::of_caches(found, &mut columns);
+    let page = CachesPage {
+        frame: Frame::new(&found.version, found.seed, found, &charts.iter().collect::<Vec<_>>(), columns)?,
+        found,
+        headline: headline(found),
+        sizes: found.sizes(),
+        charts,
+        terms: glossary::sorted(TERMS),
+    };
+    Ok(page.render()?)
+}
+
+/// The answer in a sentence: about the size in the middle.
+fn headline(found: &CacheResults) -> String {
+    let sizes = found.sizes();
+    let Some(&size) = sizes.get(sizes.len() / 2) else { return String::new() };
+    let best = found.best(size);
+    let Some(first) = best.first() else { return String::new() };
+    let names: Vec<&str> = best.iter().map(|result| result.policy.as_str()).collect();
+    let mut text = format!(
+        "In a cache of {}, {} {} {:.1} % of the accesses",
+        described(found, size),
+        names.join(", "),
+        if names.len() == 1 { "misses" } else { "miss" },
+        first.miss_ratio * 100.0
+    );
+    let usable = found.policies.iter().filter(|policy| !policy.is_bound).count();
+    if usable > names.len() {
+        text += &format!(", the fewest of {usable} policies");
+    }
+    let bound = found.policies.iter().find(|policy| policy.is_bound);
+    if let Some(bound) = bound.and_then(|policy| found.result(&policy.policy, size)) {
+        text += &format!("; none could miss less than {:.1} %", bound.miss_ratio * 100.0);
+    }
+    text + "."
+}
+
+fn described(found: &CacheResults, size: u64) -> String {
+    match found.object_bytes {
+        Some(bytes) => page::bytes(size.saturating_mul(bytes) as f64).text(),
+        None => format!("{} {}", words::count(size), found.objects_are),
+    }
+}
+
+impl CachesPage<'_> {
+    fn result(&self, policy: &CachePolicy, size: &u64) -> Option<&CacheResult> {
+        self.found.result(&policy.policy, *size)
+    }
+
+    fn miss_ratio(&self, policy: &CachePolicy, size: &u64) -> Option<f64> {
+        Some(self.result(policy, size)?.miss_ratio)
+    }
+
+    fn lowest(&self, result: &CacheResult) -> Option<f64> {
+        Some(result.spread?.miss_ratio_lowest)
+    }
+
+    fn highest(&self, result: &CacheResult) -> Option<f64> {
+        Some(result.spread?.miss_ratio_highest)
+    }
+
+    fn size(&self, size: &u64) -> String {
+        described(self.found, *size)
+    }
+
+    /// Whether a policy is the best of a size.
+    fn is_best(&self, policy: &CachePolicy, size: &u64) -> bool {
+        self.found.policies.len() > 1 && self.found.best(*size).iter().any(|result| result.policy == policy.policy)
+    }
+
+    fn has_spread(&self) -> bool {
+        self.found.results.iter().any(|result| result.spread.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn the_headline_names_the_best_and_the_bound() {
+        let mut found = samples::caches();
+        let expected = "In a cache of 40\u{a0}KiB, lru misses 30.0 % of the accesses, the fewest of 2 policies; none \
+                        could miss less than 10.0 %.";
+        assert_eq!(headline(&found), expected);
+        found.policies.retain(|policy| policy.policy == "lru");
+        found.object_bytes = None;
+        assert_eq!(headline(&found), "In a cache of 10 start blocks, lru misses 30.0 % of the accesses.");
+        found.results.clear();
+        assert_eq!(headline(&found), "");
+    }
+
+    #[test]
+    fn names_in_results_are_no_markup() {
+        let mut found = samples::caches();
+        found.command = "esker cache '<script>alert(1)</script>'".into();
+        let page = render_cache(&found).unwrap();
+        assert!(!page.contains("<script>alert"));
+        assert!(page.contains("best") && page.contains("belady"));
+    }
+}

@@ -1,0 +1,56 @@
+//! What caches of each size miss, a curve for each policy.
+
+use esker_results::cache::{CacheResult, CacheResults};
+
+use super::{Axis, Chart, Colour, Scale, Series, Shape, Unit};
+use crate::columns::Columns;
+
+/// The charts of `esker cache`; none where there is only one size.
+pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Chart> {
+    let x = || match results.object_bytes {
+        Some(_) => Axis::new("cache size", Unit::Bytes, Scale::Log),
+        None => Axis::new(format!("cache size in {}", results.objects_are), Unit::Count, Scale::Log),
+    };
+    let misses = Chart {
+        wide: true,
+        ..Chart::new(
+            "Which policy misses least?",
+            "Share of the accesses to objects that a cache of this size does not hold. Lower is better.",
+            x(),
+            Axis::shares("miss ratio"),
+            curves(results, |result| result.miss_ratio),
+        )
+    };
+    let bytes = Chart::new(
+        "How many of the bytes does it miss?",
+        "Large requests count for more here: these bytes the device behind the cache has to move.",
+        x(),
+        Axis::shares("byte miss ratio"),
+        curves(results, |result| result.byte_miss_ratio),
+    );
+    let written = Chart::new(
+        "How much is written to the cache?",
+        "Objects that are taken in, and writes to those that are held. Flash wears by this.",
+        x(),
+        Axis::new("bytes written", Unit::Bytes, Scale::Linear),
+        curves(results, |result| result.write_bytes as f64),
+    );
+    let charts = [("misses", misses), ("bytes", bytes), ("written", written)].into_iter();
+    charts
+        .filter(|(_, chart)| !chart.choices[0].is_empty())
+        .map(|(name, chart)| Chart { padded: true, ..chart }.stored("cache", name, "", columns))
+        .collect()
+}
+
+fn curves(results: &CacheResults, value: impl Fn(&CacheResult) -> f64) -> Vec<Series> {
+    let mut colours = 0..;
+    let curve = |policy: &esker_results::cache::CachePolicy| {
+        let points = results.results.iter().filter(|result| result.policy == policy.policy);
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            points.map(|result| (result.size_bytes.unwrap_or(result.size) as f64, value(result))).unzip();
+        let colour = if policy.is_bound { Colour::Reference } else { Colour::Category(colours.next().unwrap_or(0)) };
+        let series = Series::new(&policy.policy, colour, Shape::Points, x, y)?;
+        Some(if policy.is_bound { series.dashed(|label| format!("{label}, a bound")) } else { series })
+    };
+    results.policies.iter().filter_map(curve).collect()
+}

@@ -1,0 +1,48 @@
+//! Caches to draw.
+
+use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults};
+
+/// Two policies and a bound, at two sizes.
+pub(crate) fn caches() -> CacheResults {
+    let policy = |policy: &str, is_bound| CachePolicy {
+        policy: policy.to_string(),
+        summary: "an example".to_string(),
+        is_bound,
+        knee: None,
+    };
+    let result = |policy: &str, size: u64, miss_ratio: f64| CacheResult {
+        policy: policy.to_string(),
+        size,
+        size_bytes: Some(size * 4096),
+        requests: 100,
+        misses: (miss_ratio * 100.0) as u64,
+        miss_ratio,
+        byte_miss_ratio: miss_ratio,
+        write_bytes: 4096,
+        mean_access_us: None,
+        price_per_saved_ms: None,
+        spread: None,
+    };
+    CacheResults {
+        schema: CACHE_SCHEMA,
+        version: "0.1.0".into(),
+        command: "esker cache week.spc".into(),
+        seed: 1,
+        objects_are: "start blocks".into(),
+        object_bytes: Some(4096),
+        accesses: 100,
+        accessed_bytes: 409_600,
+        distinct_objects: 20,
+        sample: None,
+        costs: None,
+        policies: vec![policy("lru", false), policy("fifo", false), policy("belady", true)],
+        results: vec![
+            result("lru", 5, 0.5),
+            result("fifo", 5, 0.4),
+            result("belady", 5, 0.3),
+            result("lru", 10, 0.3),
+            result("fifo", 10, 0.35),
+            result("belady", 10, 0.1),
+        ],
+    }
+}
