@@ -1,5 +1,8 @@
 //! The accesses of a trace, kept compactly for many runs over them.
 
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
@@ -284,123 +287,5 @@ impl Packed {
     fn unpack(self, next_use: u32) -> Access {
         let kind = if self.bytes & WRITES == 0 { AccessKind::Read } else { AccessKind::Write };
         Access { object: ObjectId(self.object), bytes: self.bytes & !WRITES, kind, next_use }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use esker_core::Rng;
-    use esker_core::registry::Choice;
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::{Shape, build};
-
-    fn all(log: &AccessLog) -> Vec<Access> {
-        let packed = log.blocks.iter().flatten().enumerate();
-        packed.map(|(number, access)| access.unpack(log.next_use.get(number).copied().unwrap_or(NEVER))).collect()
-    }
-
-    /// The misses of a least-recently-used cache of `size` objects.
-    fn misses(log: &AccessLog, size: u32) -> u64 {
-        let mut policy =
-            build(&Choice::named("lru"), &Shape { capacity: size, objects: log.objects(), seed: 1 }).unwrap();
-        let counts = log.simulate(&mut *policy, |_| ControlFlow::Continue(())).unwrap();
-        log.of_the_whole(&counts).misses
-    }
-
-    proptest! {
-        /// Against the simplest way to number objects and to look for the next use.
-        #[test]
-        fn accesses_are_those_of_the_requests(
-            requests in prop::collection::vec((0u64..60_000, 0u64..20_000, any::<bool>()), 1..60),
-            piece in prop::sample::select(vec![512u64, 4096]),
-        ) {
-            let mut builder = AccessLogBuilder::new(NonZeroU64::new(piece));
-            let mut touched: Vec<(u64, u32, AccessKind)> = Vec::new();
-            for &(offset, length, writes) in &requests {
-                let kind = if writes { AccessKind::Write } else { AccessKind::Read };
-                builder.request(offset, length, kind).unwrap();
-                for number in 0..(offset + length).div_ceil(piece) {
-                    let (from, to) = (offset.max(number * piece), (offset + length).min((number + 1) * piece));
-                    if from < to {
-                        touched.push((number, (to - from) as u32, kind));
-                    }
-                }
-            }
-            let log = builder.finish(true);
-            prop_assert_eq!(log.len(), touched.len() as u64);
-            prop_assert_eq!(log.bytes(), requests.iter().map(|(_, length, _)| length).sum::<u64>());
-            let mut names: Vec<u64> = Vec::new();
-            for (number, access) in all(&log).iter().enumerate() {
-                let (name, bytes, kind) = touched[number];
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-                prop_assert_eq!(names[access.object.index()], name);
-                prop_assert_eq!((access.bytes, access.kind), (bytes, kind));
-                let next = touched.iter().skip(number + 1).position(|(other, ..)| *other == name);
-                prop_assert_eq!(access.next_use, next.map_or(NEVER, |next| (number + 1 + next) as u32));
-            }
-            prop_assert_eq!(log.objects() as usize, names.len());
-        }
-    }
-
-    #[test]
-    fn a_request_without_pieces_is_one_access_whatever_its_length() {
-        let mut builder = AccessLogBuilder::new(None);
-        for (offset, length) in [(512, 0), (512, 1 << 20), (1024, u64::from(u32::MAX))] {
-            builder.request(offset, length, AccessKind::Write).unwrap();
-        }
-        let log = builder.finish(false);
-        assert_eq!((log.len(), log.objects()), (3, 2));
-        assert_eq!(all(&log).iter().map(|access| access.bytes).collect::<Vec<_>>(), [0, 1 << 20, WRITES - 1]);
-        assert!(all(&log).iter().all(|access| access.kind == AccessKind::Write && access.next_use == NEVER));
-    }
-
-    #[test]
-    fn blocks_and_chunks_follow_each_other() {
-        let length = 2 * BLOCK + CHUNK + 17;
-        let mut rng = Rng::new(5);
-        let ids: Vec<u64> = (0..length).map(|_| rng.below(3_000)).collect();
-        let mut builder = AccessLogBuilder::new(None);
-        ids.iter().for_each(|id| builder.request(*id, 1, AccessKind::Read).unwrap());
-        let log = builder.finish(true);
-        assert_eq!(log.len() as usize, length);
-        let accesses = all(&log);
-        let mut policy = build(&Choice::named("lru"), &Shape { capacity: 1_000, objects: 3_000, seed: 1 }).unwrap();
-        assert_eq!(misses(&log, 1_000), crate::simulate(&mut *policy, &accesses).misses);
-        let mut calls = 0;
-        let stopped = log.simulate(&mut *policy, |done| {
-            calls += done;
-            ControlFlow::Break(())
-        });
-        assert_eq!((stopped, calls as usize), (None, BLOCK));
-    }
-
-    #[test]
-    fn a_sample_estimates_the_whole_and_a_sample_of_everything_is_the_whole() {
-        let mut rng = Rng::new(1);
-        let ids: Vec<u64> = (0..300_000).map(|_| (rng.unit().powi(3) * 50_000.0) as u64).collect();
-        let log = |rate, seed| {
-            let mut builder = AccessLogBuilder::sampled(None, Sample { rate, seed });
-            ids.iter().for_each(|id| builder.request(*id, 4096, AccessKind::Read).unwrap());
-            builder.finish(false)
-        };
-        let whole = log(1.0, 1);
-        let exact = misses(&whole, 5_000) as f64 / 300_000.0;
-        assert_eq!((whole.len(), whole.rate()), (300_000, 1.0));
-        let mut errors: Vec<f64> = (0..9)
-            .map(|seed| {
-                let sample = log(0.1, seed);
-                assert!(sample.len() < 60_000 && sample.accesses() == 300_000, "{}", sample.len());
-                (misses(&sample, 500) as f64 / 300_000.0 - exact).abs()
-            })
-            .collect();
-        errors.sort_by(f64::total_cmp);
-        // The bound for samples of 10 % of small traces.
-        assert!(errors[4] < 0.02, "{errors:?}");
-        // The size of the whole cache on a sample is what a caller that forgets to scale gets.
-        assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
     }
 }

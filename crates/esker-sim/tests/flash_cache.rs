@@ -3,8 +3,8 @@
 use esker_results::{FlashCacheReport, RunResults};
 use esker_sim::{Experiment, RunOptions, run};
 
-/// 4 KiB requests, one at a time, on 5 ms a request with 100 µs of flash before it. `requests` and `cache` are more keys
-/// of the requests and of the cache.
+/// 4 KiB requests, one at a time, on a disk of 5 ms a request behind flash of 100 µs. `requests` and `cache` are more
+/// keys of the requests and of the cache.
 fn results(requests: &str, cache: &str) -> RunResults {
     let text = format!(
         "[workload]\n\

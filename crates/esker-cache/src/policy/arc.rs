@@ -8,7 +8,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::queues::Queues;
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -16,7 +16,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "adaptive replacement cache: learns how much room objects used once deserve beside those used again",
     source: "Megiddo, Modha, FAST 2003",
     parameters: ParameterSource::NONE,
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, _| Box::new(Arc::new(shape)),
 };
 

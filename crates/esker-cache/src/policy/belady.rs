@@ -13,7 +13,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "the object whose next use is furthest in the future leaves first: no policy misses less",
     source: "Belady 1966; every object that misses is taken in",
     parameters: ParameterSource::NONE,
-    capabilities: &[ReplacementCapability::Future],
+    capabilities: &[ReplacementCapability::Future, ReplacementCapability::Compared],
     build: |shape, _| Box::new(Belady::new(shape)),
 };
 

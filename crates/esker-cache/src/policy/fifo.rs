@@ -3,7 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "the object that came first leaves first, however often it is used",
     source: "folklore",
     parameters: ParameterSource::NONE,
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, _| Box::new(Fifo::new(shape)),
 };
 

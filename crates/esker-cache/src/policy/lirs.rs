@@ -11,7 +11,7 @@ use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
 use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
             value: Accepted::Share { default: Ratio::percent(200), least: Ratio::ONE, most: Ratio::percent(10_000) },
         },
     ]),
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, parameters| Box::new(Lirs::new(shape, parameters.share("hir"), parameters.share("stack"))),
 };
 

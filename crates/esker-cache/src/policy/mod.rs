@@ -143,20 +143,24 @@ pub type ReplacementEntry = Entry<BuildReplacement, ReplacementCapability>;
 pub enum ReplacementCapability {
     /// It looks at [`Access::next_use`]: it needs the whole trace beforehand, and cannot run in a device.
     Future,
+    /// `esker cache` compares it with others unless the user asks for some.
+    Compared,
 }
 
 impl Capability for ReplacementCapability {
-    const ALL: &'static [Self] = &[Self::Future];
+    const ALL: &'static [Self] = &[Self::Future, Self::Compared];
 
     fn name(self) -> &'static str {
         match self {
             Self::Future => "future",
+            Self::Compared => "compared",
         }
     }
 
     fn meaning(self) -> &'static str {
         match self {
             Self::Future => "knows which accesses will follow: a bound for the others, not something to be used",
+            Self::Compared => "is among those that `esker cache` compares unless others are asked for",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
 
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -21,7 +21,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
             value: Accepted::Count { default: Fallback::Value(2), least: 1, most: 3 },
         },
     ]),
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, parameters| {
         let threshold = parameters.count("threshold") as u8;
         Box::new(S3Fifo::new(shape, parameters, Uses { most: 3, threshold, correlated: Ratio::ZERO }))

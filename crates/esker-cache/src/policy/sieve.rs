@@ -3,7 +3,7 @@
 use esker_core::registry::ParameterSource;
 
 use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "a hand goes from old to new and takes what was not used since it last came by; nothing changes its place",
     source: "Zhang, Yang, Yue, Vigfusson and Rashmi 2024",
     parameters: ParameterSource::NONE,
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, _| Box::new(Sieve::new(shape)),
 };
 

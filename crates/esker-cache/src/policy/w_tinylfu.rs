@@ -7,7 +7,7 @@ use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Param
 
 use self::sketch::Sketch;
 use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -31,7 +31,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
             value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
         },
     ]),
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::Compared],
     build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters)),
 };
 

@@ -20,7 +20,8 @@ pub(crate) struct CacheArguments {
     /// Traces; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Replacement policies, with parameters in brackets: `NAME(KEY=VALUE,...)` [default: all of them]
+    /// Replacement policies, with parameters in brackets: `NAME(KEY=VALUE,...)`; `all` for all there are [default: some
+    /// that are much used, and the bound]
     #[arg(long, value_name = "POLICY,...")]
     pub(crate) policy: Vec<String>,
     /// Sizes of the cache: numbers of objects, bytes with their unit, or shares of the distinct objects such as 10%

@@ -10,7 +10,7 @@ use esker_core::{
 use esker_results::{ChildReport, ChildState, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
 use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, RecordNumber, Reshape};
 
-use super::{Instance, flash_cache};
+use super::{Instance, flash_cache_report};
 use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
@@ -341,7 +341,7 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 flash_cache: self
                     .engine
                     .flash_cache_counts()
-                    .map(|now| flash_cache::report_since(&self.flash_cached_before, &now)),
+                    .map(|now| flash_cache_report::report_since(&self.flash_cached_before, &now)),
                 children: children.collect(),
                 ..DeviceReport::default()
             },

@@ -2,8 +2,8 @@
 
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Ratio};
-use esker_results::{FlashCacheReport, Reporting};
-use esker_tier::{CacheRole, FlashCacheCounts, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
+use esker_results::Reporting;
+use esker_tier::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,32 +113,4 @@ impl DeviceSettings for CacheSettings {
 
 fn fault_of(error: &FlashCacheError) -> DeviceFault {
     DeviceFault::new(error.to_string()).at(error.keys().iter().copied()).with_hint(error.hint())
-}
-
-/// What a cache did since `before`.
-pub(super) fn report_since(before: &FlashCacheCounts, now: &FlashCacheCounts) -> FlashCacheReport {
-    let (read_hits, read_misses) = (now.read_hits - before.read_hits, now.read_misses - before.read_misses);
-    let hits = read_hits + now.write_hits - before.write_hits;
-    let misses = read_misses + now.write_misses - before.write_misses;
-    let ratio = |hits: u64, misses: u64| hits as f64 / (hits + misses).max(1) as f64;
-    FlashCacheReport {
-        hits,
-        misses,
-        hit_ratio: ratio(hits, misses),
-        read_hits,
-        read_misses,
-        read_hit_ratio: ratio(read_hits, read_misses),
-        evictions: now.evictions - before.evictions,
-        dirty_evictions: now.dirty_evictions - before.dirty_evictions,
-        revived: now.revived - before.revived,
-        cleaned: now.cleaned - before.cleaned,
-        without_slot: now.without_slot - before.without_slot,
-        flash_errors: now.flash_errors - before.flash_errors,
-        lost: now.lost - before.lost,
-        filled_bytes: now.filled_bytes - before.filled_bytes,
-        flash_written_bytes: now.flash_written_bytes - before.flash_written_bytes,
-        copied_back_bytes: now.copied_back_bytes - before.copied_back_bytes,
-        held_lines: now.held,
-        dirty_lines: now.dirty,
-    }
 }

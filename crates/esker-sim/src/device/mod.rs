@@ -17,6 +17,7 @@ mod cloud_volume;
 mod constant;
 mod engine;
 mod flash_cache;
+mod flash_cache_report;
 mod hdd;
 mod host_managed_cache;
 mod hybrid;

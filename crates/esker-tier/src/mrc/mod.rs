@@ -1,8 +1,8 @@
 //! Miss-ratio curves: how many accesses a least-recently-used cache of each size would miss, found in one pass.
 //!
 //! Exact ([`ExactCurve`]: the stack distances of Mattson et al. 1970), from a sample of the objects ([`Shards`],
-//! Waldspurger et al., FAST 2015), or from reuse times ([`Aet`], Hu et al., ATC 2016). The caller chooses what an object is; [`CurveBuilder`] derives objects from
-//! requests.
+//! Waldspurger et al., FAST 2015), or from reuse times ([`Aet`], Hu et al., ATC 2016). The caller chooses what an
+//! object is; [`CurveBuilder`] derives objects from requests.
 
 mod aet;
 mod builder;

@@ -21,10 +21,11 @@ impl Policy {
     }
 }
 
-/// The policies of `--policy`; without any, all of the registry.
+/// The policies of `--policy`; `all` of the registry; without any, those that are compared by default.
 pub(super) fn policies(asked: &[String]) -> Result<Vec<Policy>, Failure> {
     let choices = match asked {
-        [] => registry::names(REPLACEMENTS).map(Choice::named).collect(),
+        [] => registry::names_with(REPLACEMENTS, ReplacementCapability::Compared).map(Choice::named).collect(),
+        [all] if all == "all" => registry::names(REPLACEMENTS).map(Choice::named).collect(),
         asked => {
             let mut choices = Vec::new();
             for text in asked {
@@ -175,8 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_is_asked_for_where_none_is() {
-        let names: Vec<String> = policies(&[]).unwrap().iter().map(|policy| policy.choice.to_string()).collect();
-        assert_eq!(names, registry::names(REPLACEMENTS).collect::<Vec<_>>());
+    fn some_policies_are_compared_by_default_and_all_if_asked_for() {
+        let names = |asked: &[String]| -> Vec<String> {
+            policies(asked).unwrap().iter().map(|policy| policy.choice.to_string()).collect()
+        };
+        let compared = registry::names_with(REPLACEMENTS, ReplacementCapability::Compared);
+        assert_eq!(names(&[]), compared.collect::<Vec<_>>());
+        assert_eq!(names(&["all".to_string()]), registry::names(REPLACEMENTS).collect::<Vec<_>>());
     }
 }

@@ -8,8 +8,8 @@ use crate::table::percent;
 /// One line for hits, one for what left.
 pub(super) fn describe(cache: &FlashCacheReport) -> String {
     let mut text = format!(
-        "\n  {} of its requests hit, {} of the reads; {} written to the flash\n  {} lines left, {} of them dirty; {} cleaned, \
-         {} copied back",
+        "\n  {} of its requests hit, {} of the reads; {} written to the flash\n  {} lines left, {} of them dirty; \
+         {} cleaned, {} copied back",
         percent(cache.hit_ratio),
         percent(cache.read_hit_ratio),
         words::bytes(cache.flash_written_bytes as f64),

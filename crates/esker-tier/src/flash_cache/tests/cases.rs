@@ -121,8 +121,8 @@ fn a_dirty_line_is_copied_back_before_it_leaves() {
     assert_eq!(ios(&serve(&mut engine, write(10, 1)))[0], (0, WRITE, 0, LINE), "slot 0 is used again");
 }
 
-/// A write that failed may have got into the backing device's buffer all the same. What is read from there afterwards is
-/// clean only after a flush.
+/// A write that failed may have got into the backing device's buffer all the same. What is read from there afterwards
+/// is clean only after a flush.
 #[test]
 fn a_failed_write_is_not_taken_for_durable() {
     let mut engine = engine(CacheRole::Read, WriteHandling::WriteAround);
