@@ -50,7 +50,7 @@ pub enum SsdError {
 pub enum HostManagedCacheError {
     /// The flash cannot be built.
     #[error(transparent)]
-    Flash(#[from] SsdError),
+    Flash(Box<SsdError>),
     /// The policy cannot be built.
     #[error(transparent)]
     Policy(#[from] esker_cache::BuildError),
@@ -70,6 +70,12 @@ pub enum HostManagedCacheError {
         /// Size of a page.
         page_size: Bytes,
     },
+}
+
+impl From<SsdError> for HostManagedCacheError {
+    fn from(error: SsdError) -> Self {
+        Self::Flash(Box::new(error))
+    }
 }
 
 impl HostManagedCacheError {

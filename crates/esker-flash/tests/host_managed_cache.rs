@@ -161,6 +161,7 @@ fn flash_aware_caches_hit_more_and_erase_less_on_a_web_search_stand_in() {
 /// Prints the table of docs/host-managed-cache.md.
 #[test]
 #[ignore = "for the documentation: 144 runs"]
+#[expect(clippy::print_stdout, reason = "it prints a table")]
 fn the_table_of_the_documentation() {
     let requests = web_search(REQUESTS, 1);
     for gigabytes in 3..=6 {

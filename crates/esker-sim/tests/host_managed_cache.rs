@@ -8,8 +8,8 @@ use esker_sim::Experiment;
 /// Extents of four pages in 16.67 GB at a 32nd.
 const EXTENTS: u64 = 34_139;
 
-/// Requests of 16 KiB by their first page, as in `esker-flash/tests/host_managed_cache.rs`, which says where its figures
-/// are from.
+/// Requests of 16 KiB by their first page. They are those of `esker-flash/tests/host_managed_cache.rs`, where the
+/// sources of the figures are.
 fn web_search(count: usize) -> Vec<u64> {
     let objects_per_gb = 262_144.0 / 32.0 / 4.0;
     let (objects, scale) = (1_693_344 / 32 / 4, 3.076 * objects_per_gb);
@@ -57,6 +57,7 @@ fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, r
 
 /// With `ESKER_PRINT` set, prints the table of docs/host-managed-cache.md.
 #[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn flash_aware_caches_answer_faster() {
     let print = std::env::var_os("ESKER_PRINT").is_some();
     let requests = web_search(4_578_819 / 32);

@@ -75,7 +75,7 @@ impl Queue {
 
     /// The objects from the tail to the head.
     #[cfg(test)]
-    pub(super) fn from_tail(&self, places: &[Place]) -> Vec<u32> {
+    pub(super) fn tail_first(&self, places: &[Place]) -> Vec<u32> {
         self.cold.iter(places).chain(self.hot.iter(places)).collect()
     }
 

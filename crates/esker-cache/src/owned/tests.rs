@@ -234,7 +234,7 @@ proptest! {
                     queue.push_head(&mut places, object);
                 }
             }
-            prop_assert_eq!(queue.from_tail(&places), &*model);
+            prop_assert_eq!(queue.tail_first(&places), &*model);
             let hot = model.iter().rev().take_while(|object| places[**object as usize].hot).count();
             prop_assert!(hot <= model.len().div_ceil(2));
             prop_assert!(model.iter().rev().skip(hot).all(|object| !places[*object as usize].hot));

@@ -49,7 +49,7 @@ fn devices_lists_what_experiments_choose_by_name() {
     for form in ["`ftl = \"NAME\"` or `ftl = {", "`cleaning.victim = \"NAME\"` or ", "`scheduler = \"NAME\"`:\n"] {
         assert!(list.contains(form), "{form} is not in:\n{list}");
     }
-    assert!(list.contains(", `policy = {") && !list.contains("policy = \"NAME\""), "it is read from a table");
+    assert!(list.contains("\nPlacement policies, `policy = {"), "they are read from a table");
     for line in ["\n  dftl: ", "\n  cost-benefit: ", "\n    window = 32: ", "\n  c-look: ", "\n  static-split: "] {
         assert!(list.contains(line), "{line} is not in:\n{list}");
     }

@@ -47,7 +47,7 @@ pub fn choices() -> Vec<Choices> {
         of("Translation layers", "ftl", esker_flash::FTLS),
         of("Which block is cleaned", "cleaning.victim", esker_flash::VICTIM_POLICIES),
         of("Disk schedulers", "scheduler", esker_disk::SCHEDULERS),
-        of("Policies of flash caches", "policy", esker_cache::FLASH_POLICIES),
+        of("Policies of host-managed caches", "policy", esker_cache::FLASH_POLICIES),
         of("Placement policies", "policy", esker_tier::PLACEMENTS),
     ]
 }

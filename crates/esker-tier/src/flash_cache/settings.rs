@@ -96,8 +96,11 @@ impl FlashCacheSettings {
         if !fits {
             return Err(FlashCacheError::Combination { role: self.role, write: self.write });
         }
-        if self.dirty_low > self.dirty_high || self.dirty_high > Ratio::ONE {
-            return Err(FlashCacheError::Marks { low: self.dirty_low, high: self.dirty_high });
+        if self.dirty_high > Ratio::ONE {
+            return Err(FlashCacheError::HighMark(self.dirty_high));
+        }
+        if self.dirty_low > self.dirty_high {
+            return Err(FlashCacheError::LowMark { low: self.dirty_low, high: self.dirty_high });
         }
         Ok((lines as u32, slots as u32))
     }
@@ -165,9 +168,12 @@ pub enum FlashCacheError {
         /// What happens to writes.
         write: WriteHandling,
     },
-    /// The marks of the cleaner contradict each other.
-    #[error("`dirty_low` is {low} and `dirty_high` {high}; the first one must not be larger, and none more than 100%")]
-    Marks {
+    /// The cleaner would begin at more dirty lines than there are.
+    #[error("`dirty_high` is {0}, more than 100%")]
+    HighMark(Ratio),
+    /// The cleaner would end before it begins.
+    #[error("`dirty_low` is {low}, more than the mark where cleaning begins, {high}")]
+    LowMark {
         /// Where the cleaner ends.
         low: Ratio,
         /// From where on it works whatever the host does.
@@ -206,7 +212,8 @@ impl FlashCacheError {
             Self::Flash { .. } => &["flash"],
             Self::Policy(_) | Self::Future(_) => &["policy"],
             Self::Combination { .. } => &["write", "role"],
-            Self::Marks { .. } => &["dirty_low", "dirty_high"],
+            Self::HighMark(_) => &["dirty_high"],
+            Self::LowMark { .. } => &["dirty_low", "dirty_high"],
             Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
         }
     }

@@ -2,10 +2,10 @@
 //! eviction in cache", USENIX ATC 2016).
 //!
 //! The reuse time of an access is the number of accesses since the last one to its object. P(t) is the share of
-//! accesses with a longer reuse time than t; first uses count as infinite. An object that is not used again sinks through the
-//! cache's list: at t accesses after its last use it sinks at the speed P(t), because it is pushed down by each access
-//! to an object below it. So it leaves a cache of c objects at the time T with P(0) + ... + P(T - 1) = c, and the miss
-//! ratio of this cache is P(T).
+//! accesses with a longer reuse time than t; first uses count as infinite. An object that is not used again sinks
+//! through the cache's list: at t accesses after its last use it sinks at the speed P(t), because it is pushed down
+//! by each access to an object below it. So it leaves a cache of c objects at the time T with P(0) + ... + P(T - 1) =
+//! c, and the miss ratio of this cache is P(T).
 //!
 //! This takes one look-up for an access, instead of one and a count of distances. It assumes that the accesses of any
 //! stretch are a fair sample of all: where the workload changes phase, the curve is wrong, and no seed shows that.
