@@ -259,7 +259,7 @@ fn impossible_caches_say_what_is_wrong() {
     let unknown = FlashCacheSettings { policy: Choice::named("lrv"), ..base.clone() };
     assert!(error(unknown).contains("lrv"));
     let marks = FlashCacheSettings { dirty_low: Ratio::percent(70), ..base };
-    assert!(error(marks).starts_with("`dirty_low` is 70% and `dirty_high` 60%"));
+    assert!(error(marks).starts_with("`dirty_low` is 70%, more than the mark"));
 }
 
 /// A map that contradicts itself or the settings is refused.
