@@ -1,5 +1,7 @@
 //! Objects ordered by a key that changes.
 
+use crate::Access;
+
 const NOWHERE: u32 = u32::MAX;
 
 /// Children of a slot. Four keys lie side by side, so that a level costs one look into memory.
@@ -28,6 +30,12 @@ impl<K: Copy + Ord> Heap<K> {
     #[inline]
     pub(crate) fn contains(&self, object: u32) -> bool {
         self.places[object as usize] != NOWHERE
+    }
+
+    /// The key of `object`, if it is there.
+    #[inline]
+    pub(crate) fn key(&self, object: u32) -> Option<K> {
+        self.slots.get(self.places[object as usize] as usize).map(|(key, _)| *key)
     }
 
     /// The object with the smallest key.
@@ -59,6 +67,13 @@ impl<K: Copy + Ord> Heap<K> {
             self.settle(at as usize, last);
         }
         true
+    }
+
+    /// Loads where the objects of these accesses are in the heap into the processor's cache.
+    #[inline]
+    pub(crate) fn warm(&self, accesses: &[Access]) {
+        let sum = accesses.iter().fold(0, |sum, access| sum ^ self.places[access.object.index()]);
+        std::hint::black_box(sum);
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

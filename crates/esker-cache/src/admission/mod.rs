@@ -19,10 +19,11 @@ mod tests;
 
 use std::fmt::Debug;
 
-use esker_core::registry::{self, Choice, Entry, Parameters};
+use esker_core::registry::{Choice, Entry, Parameters};
 use esker_core::{Nanos, Ratio};
 
 pub use self::budget::daily_budget;
+use crate::policy::chosen;
 use crate::{Access, BuildError, Shape};
 
 /// Every policy, in the order in which lists show them.
@@ -71,11 +72,7 @@ pub type AdmissionEntry = Entry<BuildAdmission>;
 /// assert_eq!((counts.misses, counts.refused, counts.written_bytes), (3, 2, 4096));
 /// ```
 pub fn build_admission(choice: &Choice, shape: &Shape) -> Result<Box<dyn Admission>, BuildError> {
-    let entry = registry::find(ADMISSIONS, "admission policy", &choice.kind)?;
-    let parameters = Parameters::new(choice, &entry.parameters)?;
-    if shape.capacity == 0 {
-        return Err(BuildError::NoCapacity);
-    }
+    let (entry, parameters) = chosen(ADMISSIONS, "admission policy", choice, shape.capacity)?;
     Ok((entry.build)(shape, parameters))
 }
 

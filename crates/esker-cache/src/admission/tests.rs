@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::registry::ParameterValue;
+use esker_core::registry::{self, ParameterValue};
 use esker_core::{Bytes, Rng};
 use proptest::prelude::*;
 

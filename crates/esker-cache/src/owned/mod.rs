@@ -5,7 +5,7 @@
 //! # How to add a policy
 //!
 //! Add one file, such as `owned/flru.rs`, and two lines here: `mod flru;`, and `flru::ENTRY` in [`FLASH_POLICIES`]. The
-//! tests that walk the registry then cover it, and `policy = "flru"` of a flash cache selects it.
+//! tests that walk the registry then cover it, and `policy = "flru"` of a host-managed cache selects it.
 
 mod arc;
 mod farc;
@@ -17,8 +17,9 @@ mod tests;
 
 use std::fmt::Debug;
 
-use esker_core::registry::{self, Choice, Entry, Parameters};
+use esker_core::registry::{Choice, Entry, Parameters};
 
+use crate::policy::chosen;
 use crate::{BuildError, ObjectId};
 
 /// Every policy, in the order in which lists show them.
@@ -104,10 +105,6 @@ pub type FlashPolicyEntry = Entry<BuildFlashPolicy>;
 
 /// Builds the policy that `choice` names.
 pub fn build_flash_policy(choice: &Choice, shape: &FlashShape) -> Result<Box<dyn FlashPolicy>, BuildError> {
-    let entry = registry::find(FLASH_POLICIES, "policy of flash caches", &choice.kind)?;
-    let parameters = Parameters::new(choice, &entry.parameters)?;
-    if shape.capacity == 0 {
-        return Err(BuildError::NoCapacity);
-    }
+    let (entry, parameters) = chosen(FLASH_POLICIES, "policy of host-managed caches", choice, shape.capacity)?;
     Ok((entry.build)(shape, parameters))
 }

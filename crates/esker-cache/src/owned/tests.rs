@@ -1,6 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
 
-use esker_core::Rng;
+use esker_core::{Rng, registry};
 use proptest::prelude::*;
 
 use super::queue::{Place, Queue};

@@ -74,4 +74,8 @@ impl Replacement for Belady {
     fn memory_bytes(&self) -> usize {
         self.by_next_use.memory_bytes()
     }
+
+    fn warm(&self, accesses: &[Access]) {
+        self.by_next_use.warm(accesses);
+    }
 }

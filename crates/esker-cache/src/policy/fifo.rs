@@ -2,9 +2,9 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
-use crate::{Access, ObjectId};
+use super::one_queue::{HELD, OneQueue, Queue, Rule};
+use super::{ReplacementCapability, ReplacementEntry};
+use crate::ObjectId;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "fifo",
@@ -12,66 +12,19 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     source: "folklore",
     parameters: ParameterSource::NONE,
     capabilities: &[ReplacementCapability::Compared],
-    build: |shape, _| Box::new(Fifo::new(shape)),
+    build: |shape, _| Box::new(OneQueue::<Fifo>::new(shape)),
 };
 
-/// One queue, in the order of insertion.
-#[derive(Debug)]
-struct Fifo {
-    capacity: u32,
-    queues: Queues<1>,
-}
+/// The queue stays in the order of insertion.
+#[derive(Debug, Default)]
+struct Fifo;
 
-const HELD: u8 = 0;
+impl Rule for Fifo {
+    #[inline]
+    fn used(&mut self, _: &mut Queue, _: ObjectId) {}
 
-impl Fifo {
-    fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, queues: Queues::new(shape.objects) }
-    }
-}
-
-impl Replacement for Fifo {
-    fn holds(&self, object: ObjectId) -> bool {
-        self.queues.place(object) != NOWHERE
-    }
-
-    fn hit(&mut self, access: &Access) -> bool {
-        self.holds(access.object)
-    }
-
-    fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.len() >= self.capacity { self.evict() } else { None };
-        self.queues.push(HELD, access.object);
-        left
-    }
-
-    fn remove(&mut self, object: ObjectId) {
-        if self.holds(object) {
-            self.queues.take(HELD, object);
-        }
-    }
-
-    fn evict(&mut self) -> Option<ObjectId> {
-        self.queues.pop(HELD)
-    }
-
-    fn len(&self) -> u32 {
-        self.queues.len(HELD)
-    }
-
-    fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
-    fn set_capacity(&mut self, capacity: u32) {
-        self.capacity = capacity;
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.queues.memory_bytes()
-    }
-
-    fn warm(&self, accesses: &[Access]) {
-        self.queues.warm(accesses);
+    #[inline]
+    fn victim(&mut self, queue: &mut Queue) -> Option<ObjectId> {
+        queue.first(HELD)
     }
 }

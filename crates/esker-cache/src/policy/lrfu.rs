@@ -8,10 +8,13 @@
 //! The lambda of the paper suits one size of the cache. The parameter here is lambda times that size, so that one value
 //! suits caches of any size; a cache whose capacity changes later keeps its lambda.
 
+use std::cmp::Ordering;
+
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
 use super::{Replacement, ReplacementEntry, Shape};
+use crate::heap::Heap;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -35,137 +38,87 @@ struct Lrfu {
     lambda: f64,
     /// Accesses so far.
     now: u64,
-    /// The object at a place is ordered before those at twice the place plus one and two.
-    heap: Vec<Item>,
-    /// The place of each object in the heap.
-    places: Vec<u32>,
+    objects: Heap<Worth>,
 }
 
-/// The place of an object that is not held.
-const NOWHERE: u32 = u32::MAX;
-
+/// What an object is worth; the one that is worth least is first.
 #[derive(Clone, Copy, Debug)]
-struct Item {
+struct Worth {
     /// Logarithm (base 2) of what the worth at the last use would have been at the first access of all.
     order: f64,
     /// The worth at the last use (the paper's combined recency and frequency). Kept beside its logarithm, so that
     /// counts stay exact if nothing decays.
     worth: f64,
     last_use: u64,
-    object: u32,
 }
 
-impl Item {
-    #[inline]
-    fn is_before(&self, other: &Self) -> bool {
-        self.order < other.order || (self.order == other.order && self.last_use < other.last_use)
+impl Ord for Worth {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // No logarithm is negative, and such numbers are ordered as their bits are.
+        (self.order.to_bits(), self.last_use).cmp(&(other.order.to_bits(), other.last_use))
     }
 }
+
+impl PartialOrd for Worth {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Worth {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Worth {}
 
 impl Lrfu {
     fn new(shape: &Shape, decay: Ratio) -> Self {
         let lambda = decay.as_f64() / f64::from(shape.capacity);
-        let heap = Vec::with_capacity(shape.capacity.min(shape.objects) as usize);
-        let places = vec![NOWHERE; shape.objects as usize];
-        Self { capacity: shape.capacity, lambda, now: 0, heap, places }
+        Self { capacity: shape.capacity, lambda, now: 0, objects: Heap::new(shape.objects, shape.capacity) }
     }
 
-    /// What an object is worth that is used now.
+    /// Uses an object, which is worth this much then.
     #[inline]
-    fn used(&self, object: u32, worth: f64) -> Item {
-        Item { order: worth.log2() + self.lambda * self.now as f64, worth, last_use: self.now, object }
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, item: Item) {
-        self.places[item.object as usize] = place as u32;
-        self.heap[place] = item;
-    }
-
-    /// Puts an item at `place`, whose own item may be lost, or further up.
-    fn sift_up(&mut self, mut place: usize, item: Item) {
-        while place > 0 {
-            let above = self.heap[(place - 1) / 2];
-            if !item.is_before(&above) {
-                break;
-            }
-            self.put(place, above);
-            place = (place - 1) / 2;
-        }
-        self.put(place, item);
-    }
-
-    /// Puts an item at `place`, whose own item may be lost, or further down.
-    fn sift_down(&mut self, mut place: usize, item: Item) {
-        loop {
-            let mut below = 2 * place + 1;
-            if below >= self.heap.len() {
-                break;
-            }
-            if below + 1 < self.heap.len() && self.heap[below + 1].is_before(&self.heap[below]) {
-                below += 1;
-            }
-            if !self.heap[below].is_before(&item) {
-                break;
-            }
-            let next = self.heap[below];
-            self.put(place, next);
-            place = below;
-        }
-        self.put(place, item);
+    fn use_at(&mut self, object: ObjectId, worth: f64) {
+        let order = worth.log2() + self.lambda * self.now as f64;
+        self.objects.set(object.0, Worth { order, worth, last_use: self.now });
     }
 }
 
 impl Replacement for Lrfu {
     fn holds(&self, object: ObjectId) -> bool {
-        self.places[object.index()] != NOWHERE
+        self.objects.contains(object.0)
     }
 
     fn hit(&mut self, access: &Access) -> bool {
-        let place = self.places[access.object.index()];
-        if place == NOWHERE {
-            return false;
-        }
+        let Some(Worth { worth, last_use, .. }) = self.objects.key(access.object.0) else { return false };
         self.now += 1;
-        let Item { worth, last_use, .. } = self.heap[place as usize];
         let decayed = worth * (-self.lambda * (self.now - last_use) as f64).exp2();
-        // It is worth more than before, compared with all others.
-        self.sift_down(place as usize, self.used(access.object.0, 1.0 + decayed));
+        self.use_at(access.object, 1.0 + decayed);
         true
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let left = if self.len() >= self.capacity { self.evict() } else { None };
         self.now += 1;
-        let item = self.used(access.object.0, 1.0);
-        self.heap.push(item);
-        self.sift_up(self.heap.len() - 1, item);
+        self.use_at(access.object, 1.0);
         left
     }
 
     fn remove(&mut self, object: ObjectId) {
-        let place = std::mem::replace(&mut self.places[object.index()], NOWHERE) as usize;
-        // `NOWHERE` lies behind every heap.
-        if place < self.heap.len() {
-            let last = self.heap.pop().expect("it holds the object");
-            if place < self.heap.len() {
-                if last.is_before(&self.heap[place]) {
-                    self.sift_up(place, last);
-                } else {
-                    self.sift_down(place, last);
-                }
-            }
-        }
+        self.objects.remove(object.0);
     }
 
     fn evict(&mut self) -> Option<ObjectId> {
-        let first = ObjectId(self.heap.first()?.object);
-        self.remove(first);
-        Some(first)
+        let first = self.objects.first()?;
+        self.objects.remove(first);
+        Some(ObjectId(first))
     }
 
     fn len(&self) -> u32 {
-        self.heap.len() as u32
+        self.objects.len()
     }
 
     fn capacity(&self) -> u32 {
@@ -177,11 +130,10 @@ impl Replacement for Lrfu {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.heap.capacity() * size_of::<Item>() + self.places.capacity() * size_of::<u32>()
+        self.objects.memory_bytes()
     }
 
     fn warm(&self, accesses: &[Access]) {
-        let sum = accesses.iter().fold(0, |sum, access| sum ^ self.places[access.object.index()]);
-        std::hint::black_box(sum);
+        self.objects.warm(accesses);
     }
 }

@@ -2,9 +2,9 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
-use crate::{Access, ObjectId};
+use super::one_queue::{HELD, OneQueue, Queue, Rule};
+use super::{ReplacementCapability, ReplacementEntry};
+use crate::ObjectId;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "lru",
@@ -12,70 +12,21 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     source: "folklore",
     parameters: ParameterSource::NONE,
     capabilities: &[ReplacementCapability::Compared],
-    build: |shape, _| Box::new(Lru::new(shape)),
+    build: |shape, _| Box::new(OneQueue::<Lru>::new(shape)),
 };
 
-/// One queue, in the order of last use.
-#[derive(Debug)]
-struct Lru {
-    capacity: u32,
-    queues: Queues<1>,
-}
+/// The queue is in the order of last use.
+#[derive(Debug, Default)]
+struct Lru;
 
-const HELD: u8 = 0;
-
-impl Lru {
-    fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, queues: Queues::new(shape.objects) }
-    }
-}
-
-impl Replacement for Lru {
-    fn holds(&self, object: ObjectId) -> bool {
-        self.queues.place(object) != NOWHERE
+impl Rule for Lru {
+    #[inline]
+    fn used(&mut self, queue: &mut Queue, object: ObjectId) {
+        queue.shift(HELD, HELD, object);
     }
 
-    fn hit(&mut self, access: &Access) -> bool {
-        let hit = self.holds(access.object);
-        if hit {
-            self.queues.shift(HELD, HELD, access.object);
-        }
-        hit
-    }
-
-    fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.len() >= self.capacity { self.evict() } else { None };
-        self.queues.push(HELD, access.object);
-        left
-    }
-
-    fn remove(&mut self, object: ObjectId) {
-        if self.holds(object) {
-            self.queues.take(HELD, object);
-        }
-    }
-
-    fn evict(&mut self) -> Option<ObjectId> {
-        self.queues.pop(HELD)
-    }
-
-    fn len(&self) -> u32 {
-        self.queues.len(HELD)
-    }
-
-    fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
-    fn set_capacity(&mut self, capacity: u32) {
-        self.capacity = capacity;
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.queues.memory_bytes()
-    }
-
-    fn warm(&self, accesses: &[Access]) {
-        self.queues.warm(accesses);
+    #[inline]
+    fn victim(&mut self, queue: &mut Queue) -> Option<ObjectId> {
+        queue.first(HELD)
     }
 }

@@ -20,6 +20,7 @@ mod lhd;
 mod lirs;
 mod lrfu;
 mod lru;
+mod one_queue;
 mod queues;
 mod s3_fifo;
 mod sieve;
@@ -191,10 +192,21 @@ impl Hint for BuildError {
 
 /// Builds the policy that `choice` names.
 pub fn build(choice: &Choice, shape: &Shape) -> Result<Box<dyn Replacement>, BuildError> {
-    let entry = registry::find(REPLACEMENTS, "cache policy", &choice.kind)?;
+    let (entry, parameters) = chosen(REPLACEMENTS, "cache policy", choice, shape.capacity)?;
+    Ok((entry.build)(shape, parameters))
+}
+
+/// The entry that `choice` names, with its parameters, for a cache of `capacity` objects.
+pub(crate) fn chosen<'a, B, C>(
+    entries: &'static [Entry<B, C>],
+    what: &'static str,
+    choice: &'a Choice,
+    capacity: u32,
+) -> Result<(&'static Entry<B, C>, Parameters<'a>), BuildError> {
+    let entry = registry::find(entries, what, &choice.kind)?;
     let parameters = Parameters::new(choice, &entry.parameters)?;
-    if shape.capacity == 0 {
+    if capacity == 0 {
         return Err(BuildError::NoCapacity);
     }
-    Ok((entry.build)(shape, parameters))
+    Ok((entry, parameters))
 }

@@ -2,9 +2,9 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::queues::{NOWHERE, Queues};
-use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
-use crate::{Access, ObjectId};
+use super::one_queue::{HELD, OneQueue, Queue, Rule};
+use super::{ReplacementCapability, ReplacementEntry};
+use crate::ObjectId;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "sieve",
@@ -12,84 +12,39 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     source: "Zhang, Yang, Yue, Vigfusson and Rashmi 2024",
     parameters: ParameterSource::NONE,
     capabilities: &[ReplacementCapability::Compared],
-    build: |shape, _| Box::new(Sieve::new(shape)),
+    build: |shape, _| Box::new(OneQueue::<Sieve>::new(shape)),
 };
 
-/// One queue, in the order of insertion. The mark of an object is one if it was used since it was inserted, or since
-/// the hand came by.
-#[derive(Debug)]
+/// The queue stays in the order of insertion. The mark of an object is one if it was used since it was inserted, or
+/// since the hand came by.
+#[derive(Debug, Default)]
 struct Sieve {
-    capacity: u32,
-    queues: Queues<1>,
     /// The object that is looked at next; `None` stands for the oldest one.
     hand: Option<ObjectId>,
 }
 
-const HELD: u8 = 0;
-
-impl Sieve {
-    fn new(shape: &Shape) -> Self {
-        Self { capacity: shape.capacity, queues: Queues::new(shape.objects), hand: None }
-    }
-}
-
-impl Replacement for Sieve {
-    fn holds(&self, object: ObjectId) -> bool {
-        self.queues.place(object) != NOWHERE
+impl Rule for Sieve {
+    #[inline]
+    fn used(&mut self, queue: &mut Queue, object: ObjectId) {
+        queue.set_mark(object, 1);
     }
 
-    fn hit(&mut self, access: &Access) -> bool {
-        let held = self.holds(access.object);
-        if held {
-            self.queues.set_mark(access.object, 1);
-        }
-        held
-    }
-
-    fn insert(&mut self, access: &Access) -> Option<ObjectId> {
-        let left = if self.len() >= self.capacity { self.evict() } else { None };
-        self.queues.push(HELD, access.object);
-        left
-    }
-
-    fn remove(&mut self, object: ObjectId) {
-        if self.holds(object) {
-            if self.hand == Some(object) {
-                self.hand = self.queues.next(object);
-            }
-            self.queues.take(HELD, object);
-            self.queues.set_mark(object, 0);
-        }
-    }
-
-    fn evict(&mut self) -> Option<ObjectId> {
-        let mut hand = self.hand.or(self.queues.first(HELD))?;
-        while self.queues.mark(hand) != 0 {
-            self.queues.set_mark(hand, 0);
-            hand = self.queues.next(hand).or(self.queues.first(HELD))?;
+    #[inline]
+    fn victim(&mut self, queue: &mut Queue) -> Option<ObjectId> {
+        let mut hand = self.hand.or(queue.first(HELD))?;
+        while queue.mark(hand) != 0 {
+            queue.set_mark(hand, 0);
+            hand = queue.next(hand).or(queue.first(HELD))?;
         }
         self.hand = Some(hand);
-        self.remove(hand);
         Some(hand)
     }
 
-    fn len(&self) -> u32 {
-        self.queues.len(HELD)
-    }
-
-    fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
-    fn set_capacity(&mut self, capacity: u32) {
-        self.capacity = capacity;
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.queues.memory_bytes()
-    }
-
-    fn warm(&self, accesses: &[Access]) {
-        self.queues.warm(accesses);
+    #[inline]
+    fn leaves(&mut self, queue: &mut Queue, object: ObjectId) {
+        if self.hand == Some(object) {
+            self.hand = queue.next(object);
+        }
+        queue.set_mark(object, 0);
     }
 }
