@@ -131,6 +131,16 @@ impl Tag {
     pub const fn generation(self) -> u32 {
         self.0 as u32
     }
+
+    /// The tag as a number, for what knows no tags, such as a back end of a store.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The tag of this number, which was one [`to_bits`](Self::to_bits).
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
 }
 
 impl fmt::Debug for Tag {

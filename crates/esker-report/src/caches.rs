@@ -8,7 +8,7 @@ use crate::chart::{self, Chart};
 use crate::columns::Columns;
 use crate::error::RenderError;
 use crate::filters;
-use crate::glossary::{self, Term};
+use crate::glossary::{self, Term, term};
 use crate::page::Frame;
 
 /// The page of caches.
@@ -62,10 +62,6 @@ static TERMS: &[Term] = &[
          seed of its own each time.",
     ),
 ];
-
-const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
-    Term { key, word, meaning }
-}
 
 /// Renders the page of `esker cache`: one HTML file that loads nothing.
 ///

@@ -11,7 +11,8 @@ pub(crate) struct Term {
     pub(crate) meaning: &'static str,
 }
 
-const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
+/// An entry, for the lists of terms.
+pub(crate) const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
     Term { key, word, meaning }
 }
 

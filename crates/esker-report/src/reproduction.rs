@@ -7,7 +7,7 @@ use crate::chart::{self, Chart};
 use crate::columns::Columns;
 use crate::error::RenderError;
 use crate::filters;
-use crate::glossary::{self, Term};
+use crate::glossary::{self, Term, term};
 use crate::page::Frame;
 
 /// The page of a reproduction.
@@ -95,10 +95,6 @@ static TERMS: &[Term] = &[
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),
 ];
-
-const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
-    Term { key, word, meaning }
-}
 
 /// Renders the page of a reproduction: one HTML file that loads nothing.
 ///

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use esker_core::{Children, Completion, Device, DeviceError, Nanos, Request, RequestKind, TagSlab, Telemetry};
+use esker_core::{Children, Completion, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry};
 use esker_tier::{DataRef, IoId};
 
 use crate::backend::{Backend, Ended};
@@ -96,15 +96,14 @@ impl Store {
         let Request { kind, start, length, .. } = io.request;
         let operation = buffers.operation(kind, start.byte_offset(), length, io.data);
         let tag = self.under_way.insert(io);
-        self.backend.submit(u64::from(tag.generation()) << 32 | u64::from(tag.slot()), operation);
+        self.backend.submit(tag.to_bits(), operation);
     }
 
     /// Appends the requests that the back end has ended. `now` gives the time of the end, unless a model has given it.
     pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         self.backend.take_ended(&mut self.from_backend);
         for Ended { id, result, data } in self.from_backend.drain(..) {
-            let tag = esker_core::Tag::new(id as u32, (id >> 32) as u32);
-            let StoreIo { io, request, data: place, at } = self.under_way.remove(tag);
+            let StoreIo { io, request, data: place, at } = self.under_way.remove(Tag::from_bits(id));
             if request.kind == RequestKind::Read && result.is_ok() {
                 buffers.read(data, place);
             }

@@ -1,10 +1,6 @@
 //! The glossary of the page of a run.
 
-use crate::glossary::Term;
-
-const fn term(key: &'static str, word: &'static str, meaning: &'static str) -> Term {
-    Term { key, word, meaning }
-}
+use crate::glossary::{Term, term};
 
 /// All terms.
 pub(super) static TERMS: &[Term] = &[

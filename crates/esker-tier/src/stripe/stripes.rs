@@ -23,16 +23,6 @@ pub(crate) struct Piece {
     pub(crate) offset: u64,
 }
 
-/// Quotient and remainder. A division takes several times as long as a shift, and most stripe units and many numbers of
-/// devices are powers of two.
-#[inline]
-fn divide(value: u64, by: u64) -> (u64, u64) {
-    match by.is_power_of_two() {
-        true => (value >> by.trailing_zeros(), value & (by - 1)),
-        false => (value / by, value % by),
-    }
-}
-
 impl Stripes {
     /// `children` devices, the smallest of which holds `smallest`. Its whole units are used, the rest is not.
     pub(crate) fn new(children: u64, unit: Bytes, smallest: Bytes) -> Result<Self, StripeError> {
@@ -66,11 +56,11 @@ impl Stripes {
     /// The piece of `length` bytes (at least one) from byte `start`, if they lie in one unit, as most requests do.
     #[inline]
     pub(super) fn only_piece(&self, start: u64, length: u64) -> Option<Piece> {
-        let (unit, within) = divide(start, self.unit);
+        let (unit, within) = (start / self.unit, start % self.unit);
         if within + length > self.unit {
             return None;
         }
-        let (round, child) = divide(unit, self.children);
+        let (round, child) = (unit / self.children, unit % self.children);
         let start = Lba::containing(round * self.unit + within);
         Some(Piece { child: child as usize, start, length: Bytes(length), offset: 0 })
     }
