@@ -34,6 +34,8 @@ pub static METRICS: &[Metric] = &[
     Metric { name: "write_amplification", of: write_amplification },
     Metric { name: "erases", of: |results| flash_sum(results, |flash| flash.erases) },
     Metric { name: "projected_lifetime_years", of: projected_lifetime },
+    Metric { name: "drive_writes_per_day", of: drive_writes_per_day },
+    Metric { name: "cache_miss_ratio", of: cache_miss_ratio },
 ];
 
 fn flash(results: &RunResults) -> impl Iterator<Item = &FlashReport> {
@@ -65,6 +67,25 @@ fn write_amplification(results: &RunResults) -> Value {
 fn projected_lifetime(results: &RunResults) -> Value {
     let years = flash(results).filter_map(|flash| flash.projected_lifetime_years).reduce(f64::min);
     years.map_or(Value::Null, |years| json!(years))
+}
+
+/// What the host writes to a drive in a day of such requests, in capacities of the drive; of the drive with the most.
+fn drive_writes_per_day(results: &RunResults) -> Value {
+    let days = results.workload.duration_s / 86_400.0;
+    let capacities = |flash: &FlashReport| flash.host_page_writes as f64 / flash.pages.host.max(1) as f64;
+    match flash(results).map(capacities).reduce(f64::max) {
+        Some(capacities) if days > 0.0 => json!(capacities / days),
+        _ => Value::Null,
+    }
+}
+
+/// Misses of all flash caches of the tree, as a part of all accesses to them.
+fn cache_miss_ratio(results: &RunResults) -> Value {
+    let lines = results.devices.values().filter_map(|device| device.flash_cache).map(|of| (of.hits, of.misses));
+    let pages = results.devices.values().filter_map(|device| device.host_managed_cache.as_ref());
+    let all = lines.chain(pages.map(|of| (of.hits, of.misses)));
+    let (hits, misses) = all.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    if hits + misses == 0 { Value::Null } else { json!(misses as f64 / (hits + misses) as f64) }
 }
 
 /// A row per point: its index, the swept values, its results file, the error if it failed, and the [`METRICS`].

@@ -1,0 +1,94 @@
+//! The page with the ranks.
+
+use std::fmt::Write;
+
+use crate::{Measured, Mix};
+
+pub(crate) const FILE: &str = "docs/cache-ranking.md";
+
+const HEAD: &str = "# Policies of flash caches, ranked
+
+<!-- Made from a run: `ESKER_SOAK=2 ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test cache_ranking`. Changes by hand are lost. -->
+
+Which policy misses least, answers fastest, and writes the flash least? The answer depends on the workload, so measure yours:
+[`esker cache`](caches.md) counts misses of any policy on your trace in seconds, and this sweep, with your trace in the place of
+`[workload.synthetic]`, has response times and wear as well:
+
+```sh
+esker sweep examples/cache-ranking.toml -o ranking
+```
+
+The file has a cache of 128 MiB of SLC flash before a disk of 15,000 rpm, in front of 1 GiB of data. It is write-back, and takes in reads
+and writes alike. Addresses follow Zipf's law (exponent 0.9), and half of the requests go on where the one before ended: 500,000
+requests of 4 KiB, 100 a second, the first 200,000 of which warm the cache up. Three mixes differ in their reads alone.
+
+![Three columns of dots: miss ratio beyond Belady's, 99th percentile, and drive writes per day of each policy](images/cache-ranking.svg)
+
+- **Misses**: reads and writes of lines that the cache does not hold.
+- **Regret**: by how many points it misses more than Belady's policy, which knows the future and can be used by no device.
+- **p99**: 99 of 100 requests took at most this long. Misses wait for the disk, so do writes that find no room.
+- **Drive writes a day**: what the cache writes to the flash, in capacities of the flash. Lines that are filled count, and writes of the host.
+- **Rank**: the mean of a policy's places by misses, p99 and drive writes in the three mixes; 1 would be the first in everything.
+
+Differences of a few tenths of a point are no reason to choose: other seeds change the order.
+";
+
+/// The page, policies in the order of their ranks.
+pub(crate) fn of(mixes: &[Mix]) -> String {
+    let mut page = HEAD.to_string();
+    let ranks = ranks(mixes);
+    page += "\n| policy | rank |";
+    let mut rule = "|---|--:|".to_string();
+    for mix in mixes {
+        write!(page, " {} reads: misses | regret | p99 | drive writes a day |", mix.reads).unwrap();
+        rule += "--:|--:|--:|--:|";
+    }
+    writeln!(page, "\n{rule}").unwrap();
+    for (index, rank) in ranks {
+        write!(page, "| `{}` | {rank:.1} |", mixes[0].policies[index].0).unwrap();
+        for mix in mixes {
+            let Measured { miss_ratio, regret, p99_ms, drive_writes_per_day } = mix.policies[index].1;
+            let (misses, regret) = (100.0 * miss_ratio, 100.0 * regret);
+            write!(page, " {misses:.1} % | {regret:.1} | {p99_ms:.1} ms | {drive_writes_per_day:.1} |").unwrap();
+        }
+        page.push('\n');
+    }
+    page += "| Belady's | |";
+    for mix in mixes {
+        write!(page, " {:.1} % | | | |", 100.0 * mix.least).unwrap();
+    }
+    page + "\n"
+}
+
+/// Each policy's number and mean place, from the first to the last.
+pub(crate) fn ranks(mixes: &[Mix]) -> Vec<(usize, f64)> {
+    let count = mixes[0].policies.len();
+    let mut sums = vec![0.0; count];
+    for mix in mixes {
+        for of in [Measured::misses, Measured::p99, Measured::writes] {
+            for (sum, policy) in sums.iter_mut().zip(&mix.policies) {
+                // Equals share a place.
+                let better = mix.policies.iter().filter(|other| of(&other.1) < of(&policy.1)).count();
+                let equal = mix.policies.iter().filter(|other| of(&other.1) == of(&policy.1)).count();
+                *sum += better as f64 + (equal + 1) as f64 / 2.0;
+            }
+        }
+    }
+    let mut ranks: Vec<(usize, f64)> = sums.into_iter().map(|sum| sum / (3 * mixes.len()) as f64).enumerate().collect();
+    ranks.sort_by(|one, other| one.1.total_cmp(&other.1));
+    ranks
+}
+
+impl Measured {
+    pub(crate) fn misses(&self) -> f64 {
+        self.miss_ratio
+    }
+
+    pub(crate) fn p99(&self) -> f64 {
+        self.p99_ms
+    }
+
+    pub(crate) fn writes(&self) -> f64 {
+        self.drive_writes_per_day
+    }
+}
