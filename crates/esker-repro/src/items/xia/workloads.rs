@@ -2,14 +2,16 @@
 //!
 //! The table has each workload's address space, count of requests and mean size. It does not say how often pages are
 //! read again. The text has two hit ratios of one workload (section 2.5.2: WebSearch2 on 3 GB with 15 %
-//! over-provisioning; LRU 41.87 %, ARC 50.4 %), and [`esker_cache::ByInterval`] has two parameters, which were fitted to
-//! them. The other four workloads are given the same two, and the same share of touched pages: that is assumed.
+//! over-provisioning; LRU 41.87 %, ARC 50.4 %), and [`esker_cache::ByInterval`] has two parameters, which were fitted
+//! to them. The other four workloads are given the same two. Also assumed is which share of the address space is ever
+//! read: 1.7 million pages of the web searches. Of the other two workloads it is all; with the same share, caches of 5
+//! and 6 GB would have held all that is read, and would have erased nothing.
 
 use esker_cache::{ByDistance, ByInterval};
 
 /// What the claims were measured on.
-pub(super) const STAND_IN: &str = "reads of a made-up population of pages, fitted to two hit ratios of WebSearch2, at a \
-                                   16th of the size of the traces";
+pub(super) const STAND_IN: &str = "reads of a made-up population of pages, fitted to two hit ratios of WebSearch2, on \
+                                   a 16th of the sizes, in time on a 32nd";
 
 /// How far a run is scaled down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,22 +39,22 @@ pub(super) struct Workload {
     pub(super) mean_kb: f64,
     /// Pages of 4 KB that a request of the stand-in has: the mean, rounded.
     pub(super) pages: u32,
+    /// Share of the address space that is ever read (assumed).
+    touched: f64,
 }
 
 /// Table 3, in its order. Writes, 0.03 % of the requests at most, are left out, as in section 2.4.
 pub(super) const WORKLOADS: [Workload; 5] = [
-    Workload { name: "WebSearch1", gigabytes: 16.67, requests: 1_055_236.0, mean_kb: 15.15, pages: 4 },
-    Workload { name: "WebSearch2", gigabytes: 16.67, requests: 4_578_819.0, mean_kb: 15.07, pages: 4 },
-    Workload { name: "WebSearch3", gigabytes: 16.67, requests: 4_260_446.0, mean_kb: 15.40, pages: 4 },
-    Workload { name: "DevDivRelease", gigabytes: 9.54, requests: 1_608_449.0, mean_kb: 18.45, pages: 5 },
-    Workload { name: "MSNFS", gigabytes: 9.54, requests: 1_340_894.0, mean_kb: 14.88, pages: 4 },
+    Workload { name: "WebSearch1", gigabytes: 16.67, requests: 1_055_236.0, mean_kb: 15.15, pages: 4, touched: 0.389 },
+    Workload { name: "WebSearch2", gigabytes: 16.67, requests: 4_578_819.0, mean_kb: 15.07, pages: 4, touched: 0.389 },
+    Workload { name: "WebSearch3", gigabytes: 16.67, requests: 4_260_446.0, mean_kb: 15.40, pages: 4, touched: 0.389 },
+    Workload { name: "DevDivRelease", gigabytes: 9.54, requests: 1_608_449.0, mean_kb: 18.45, pages: 5, touched: 1.0 },
+    Workload { name: "MSNFS", gigabytes: 9.54, requests: 1_340_894.0, mean_kb: 14.88, pages: 4, touched: 1.0 },
 ];
 
 /// The workload of [`WORKLOADS`] whose hit ratios are known.
 pub(super) const WEB_SEARCH_2: usize = 1;
 
-/// Share of the address space that is ever read: 1.7 million of WebSearch2's pages (assumed).
-const TOUCHED: f64 = 0.389;
 /// Fitted, see above. The pair was chosen before any flash-aware policy was run on it.
 const SPREAD: f64 = 0.81;
 const REGULARITY: f64 = 2.4;
@@ -82,7 +84,7 @@ impl Workload {
     /// The reads of the stand-in, drawn with `seed`.
     pub(super) fn reads(&self, population: Population, scale: Scale, seed: u64) -> Reads {
         let extents = (self.gigabytes * 262_144.0 / f64::from(self.pages) / f64::from(scale.part)) as u32;
-        let objects = (f64::from(extents) * TOUCHED) as u32;
+        let objects = (f64::from(extents) * self.touched) as u32;
         let accesses = |count| match population {
             Population::ByInterval => {
                 ByInterval { objects, spread: SPREAD, regularity: REGULARITY }.accesses(count, seed)
@@ -121,7 +123,7 @@ mod tests {
             );
             let distinct: BTreeSet<u32> = reads.first.iter().copied().collect();
             let share = distinct.len() as f64 * f64::from(reads.pages) / f64::from(reads.volume_pages);
-            assert!((0.2..TOUCHED).contains(&share), "{}: {share}", workload.name);
+            assert!((0.5 * workload.touched..workload.touched).contains(&share), "{}: {share}", workload.name);
         }
     }
 }
