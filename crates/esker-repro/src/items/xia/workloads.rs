@@ -55,7 +55,7 @@ pub(super) const WORKLOADS: [Workload; 5] = [
 /// The workload of [`WORKLOADS`] whose hit ratios are known.
 pub(super) const WEB_SEARCH_2: usize = 1;
 
-/// Fitted, see above. The pair was chosen before any flash-aware policy was run on it.
+/// Fitted to hit ratios alone, see above. Flash-aware caches had been run on neighbouring pairs before.
 const SPREAD: f64 = 0.81;
 const REGULARITY: f64 = 2.4;
 
