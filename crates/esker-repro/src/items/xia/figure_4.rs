@@ -53,6 +53,11 @@ impl Matrix {
         &self.reports[(workload * SHARES.len() + share) * SIZES.len() + size][policy]
     }
 
+    /// Whether all four caches erase: one whose flash holds all that is read in the run says nothing about erases.
+    pub(super) fn all_erase(&self, workload: usize, share: usize, size: usize) -> bool {
+        (0..POLICIES.len()).all(|policy| self.at(workload, share, size, policy).erases > 0)
+    }
+
     /// Hit ratio in percent.
     pub(super) fn hits(&self, workload: usize, share: usize, size: usize, policy: usize) -> f64 {
         100.0 * self.at(workload, share, size, policy).hit_ratio

@@ -25,23 +25,32 @@ struct Normalised {
 }
 
 impl Normalised {
+    /// The pairs of workload and size whose caches all erase.
+    fn pairs(&self, share: usize) -> impl Iterator<Item = (usize, usize)> {
+        let erase = move |(workload, size): &(usize, usize)| {
+            [&self.migrate, &self.zero_migration].iter().all(|matrix| matrix.all_erase(*workload, share, *size))
+        };
+        pairs().filter(erase)
+    }
+
     /// One pair of workload and size.
     fn at(&self, pair: (usize, usize), share: usize, policy: usize, zero_migration: bool) -> f64 {
         let (workload, size) = pair;
         let matrix = if zero_migration { &self.zero_migration } else { &self.migrate };
         let plain = self.migrate.at(workload, share, size, policy / 2 * 2);
-        matrix.at(workload, share, size, policy).erases as f64 / plain.erases.max(1) as f64
+        matrix.at(workload, share, size, policy).erases as f64 / plain.erases as f64
     }
 
     /// Percent that are saved in the geometric mean.
     fn saved(&self, share: usize, policy: usize, zero_migration: bool) -> f64 {
-        100.0 * (1.0 - geometric_mean(pairs().map(|pair| self.at(pair, share, policy, zero_migration))))
+        100.0 * (1.0 - geometric_mean(self.pairs(share).map(|pair| self.at(pair, share, policy, zero_migration))))
     }
 
     /// Percent that are saved at most, over all caches of `policies`.
     fn most(&self, policies: [usize; 2]) -> f64 {
         let each = policies.into_iter().flat_map(|policy| {
-            (0..SHARES.len()).flat_map(move |share| pairs().map(move |pair| self.at(pair, share, policy, true)))
+            (0..SHARES.len())
+                .flat_map(move |share| self.pairs(share).map(move |pair| self.at(pair, share, policy, true)))
         });
         100.0 * (1.0 - each.fold(f64::INFINITY, f64::min))
     }
