@@ -21,6 +21,7 @@ mod access;
 mod access_log;
 mod admission;
 mod by_distance;
+mod by_interval;
 mod counts;
 mod heap;
 mod owned;
@@ -33,6 +34,7 @@ pub use access::{Access, AccessKind, NEVER, ObjectId};
 pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
 pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
 pub use by_distance::ByDistance;
+pub use by_interval::ByInterval;
 pub use counts::Counts;
 pub use owned::{
     BuildFlashPolicy, FLASH_POLICIES, FlashPolicy, FlashPolicyEntry, FlashShape, Found, Left, build_flash_policy,

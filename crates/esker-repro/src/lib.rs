@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use esker_core::{Hint, ReplayEnd, ReplayError, Unsupported, did_you_mean};
+use esker_flash::HostManagedCacheError;
 use esker_sim::{AssemblyError, ConfigError, RunError};
 use thiserror::Error;
 
@@ -99,6 +100,9 @@ pub enum ItemFault {
     /// Its trace cannot be read, or its replay not go on.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Its cache cannot be built.
+    #[error(transparent)]
+    Cache(#[from] HostManagedCacheError),
     /// The drive refused requests, or lost their data.
     #[error("{0} requests failed")]
     RequestsFailed(u64),

@@ -3,6 +3,7 @@
 mod agrawal;
 mod kim;
 mod wu;
+mod xia;
 
 use crate::Item;
 
@@ -51,4 +52,16 @@ pub static ITEMS: &[Item] = &[
     wu::table_5::ITEM,
     wu::figure_18::ITEM,
     wu::figure_18::FIGURE_19,
+    xia::table_2::ITEM,
+    xia::table_3::ITEM,
+    xia::figure_2::ITEM,
+    xia::section_2_4::ITEM,
+    xia::figure_4::ITEM,
+    xia::figure_5::ITEM,
+    xia::figure_6::ITEM,
+    xia::figure_7::ITEM,
+    xia::figure_8::ITEM,
+    xia::table_4::ITEM,
+    xia::figure_9::ITEM,
+    xia::figure_10::ITEM,
 ];

@@ -24,6 +24,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("kim/figure-3.12", "agrawal/traces", "seconds; each item is tested in its crate"),
     ("kim/table-3.5", "agrawal/traces", "seconds; each item is tested in its crate"),
     ("wu/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
+    ("xia/ch2 xia/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
+    ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("cache huge.csv.zst --sample 1%", "cache huge.csv.zst --sample 100%", "few of the stand-in's objects are too few"),
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),

@@ -1,0 +1,20 @@
+//! Xia, "Towards Design and Analysis For High-Performance and Reliable SSDs", dissertation, Virginia Commonwealth
+//! University, 2017: chapters 2 and 3, flash-aware read caches and cleaning that copies nothing.
+
+mod caches;
+mod example;
+pub(super) mod figure_10;
+pub(super) mod figure_2;
+pub(super) mod figure_4;
+pub(super) mod figure_5;
+pub(super) mod figure_6;
+pub(super) mod figure_7;
+pub(super) mod figure_8;
+pub(super) mod figure_9;
+pub(super) mod section_2_4;
+pub(super) mod table_2;
+pub(super) mod table_3;
+pub(super) mod table_4;
+#[cfg(test)]
+mod tests;
+mod workloads;
