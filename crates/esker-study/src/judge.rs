@@ -48,7 +48,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     judgement
 }
 
-/// Why a hybrid or a cache cannot be judged, if its policy had not settled, or it was not warm, by the end of the trace.
+/// Why a hybrid or a cache cannot be judged: its policy had not settled by the end of the trace, or it was not warm.
 fn unsettled(candidate: &Candidate) -> Option<String> {
     if let Some(cache) = &candidate.cache {
         return cache.warmed.and_then(|warmed| still_cold(&warmed));
@@ -65,14 +65,15 @@ fn unsettled(candidate: &Candidate) -> Option<String> {
 
 /// Why a cache cannot be judged, if it was not warm.
 fn still_cold(warmed: &CacheWarmed) -> Option<String> {
-    let CacheWarmed { late_requests, late_lines, late_lines_max, warm, .. } = *warmed;
-    let [requests, lines, most] = [late_requests, late_lines, late_lines_max].map(words::count);
+    let CacheWarmed { late_requests: requests, late_lines, late_lines_max, warm, .. } = *warmed;
+    let [lines, most] = [late_lines, late_lines_max].map(words::count);
     (!warm).then(|| match late_lines > late_lines_max {
         true => format!(
-            "the cache was still filling: {lines} new lines in the last {requests} requests before the busiest stretch, \
-             {most} may"
+            "the cache was still filling: {lines} new lines in the last {} requests before the busiest \
+             stretch, {most} may",
+            words::count(requests)
         ),
-        false => format!("too few requests before the busiest stretch to warm a cache: {requests} in a quarter of them"),
+        false => format!("too few requests before the busiest stretch to warm a cache: {}", words::count(4 * requests)),
     })
 }
 

@@ -223,6 +223,27 @@ mod tests {
         assert_eq!(unsure.policy, "lru", "{unsure:?}");
     }
 
+    /// A loop that is a little longer than the cache: LRU loses each page just before it is used again.
+    #[test]
+    fn a_loop_takes_a_policy_that_keeps_part_of_it() {
+        let log = |seed: u64| {
+            let mut builder = AccessLogBuilder::sampled(NonZeroU64::new(4096), Sample { rate: 0.125, seed });
+            for page in (0..10).flat_map(|_| 0..8_000_u64) {
+                builder.request(page * 4096, 4096, AccessKind::Read).unwrap();
+            }
+            builder.finish(false)
+        };
+        let (cancel, simulated) = (false.into(), 0.into());
+        let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+        let samples: Vec<AccessLog> = (0..SAMPLES).map(log).collect();
+        let choice = chosen(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, 1, &hooks).unwrap();
+        let lru = &choice.compared[0];
+        assert!(lru.policy == "lru" && lru.miss_ratio > 0.95 && lru.more > lru.noise, "{choice:?}");
+        let taken = choice.compared.iter().find(|one| one.policy == choice.policy).unwrap();
+        // The best that any policy can do: a quarter of the loop does not fit.
+        assert!((0.2..0.5).contains(&taken.miss_ratio), "{choice:?}");
+    }
+
     #[test]
     fn the_simplest_is_first_and_none_knows_the_future() {
         let names: Vec<&str> = names().collect();

@@ -69,33 +69,32 @@ pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> 
     let stretches = Stretches::judged_alone(busy, &*device)?;
     let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
     // The stretch is counted from its own beginning.
-    let in_stretch = Counted::of(&*device);
-    let late_requests = rest - early;
+    let counted = [before, quarter, Counted::of(&*device)];
+    Ok(Some(of_counts(strain, rest, stretches.len(), &counted)))
+}
+
+/// What counts say of a cache: those of the first three quarters of `rest` requests, of all of them, and of the
+/// stretch with its `busy` requests.
+fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Counted; 3]) -> Warm {
+    let late_requests = rest / 4;
     let full = before.cache.evictions > 0;
-    let late_lines = quarter.cache.held_lines.saturating_sub(before.cache.held_lines);
+    let late_lines = all.cache.held_lines.saturating_sub(before.cache.held_lines);
     let late_lines_max = late_requests / LEFT_OUT;
-    let warmed = CacheWarmed {
-        late_requests,
-        late_lines,
-        late_lines_max,
-        full,
-        warm: rest >= REQUESTS_MIN && (full || late_lines <= late_lines_max),
-    };
-    let hits = quarter.cache.hits - before.cache.hits + in_stretch.cache.hits;
-    let misses = quarter.cache.misses - before.cache.misses + in_stretch.cache.misses;
-    let pages = quarter.pages - before.pages + in_stretch.pages;
-    let seen = late_requests + stretches.len();
-    let of_trace = (rest + stretches.len()) as f64 / seen.max(1) as f64;
-    Ok(Some(Warm {
+    let warm = rest >= REQUESTS_MIN && (full || late_lines <= late_lines_max);
+    let hits = all.cache.hits - before.cache.hits + stretch.cache.hits;
+    let misses = all.cache.misses - before.cache.misses + stretch.cache.misses;
+    let pages = all.pages - before.pages + stretch.pages;
+    let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
+    Warm {
         strain,
-        warmed,
+        warmed: CacheWarmed { late_requests, late_lines, late_lines_max, full, warm },
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
         late: Late {
             pages: pages as f64 * of_trace,
             // What fills a cache that has room does so once. Where lines leave, others come in for good.
             once_bytes: if full { 0 } else { before.cache.filled_bytes },
         },
-    }))
+    }
 }
 
 /// The warm cache under the load of the trace, and under the one that has to be carried.

@@ -246,7 +246,7 @@ impl Offer<'_> {
         self.cost_of_parts([busy; 2], running)
     }
 
-    /// Likewise, if of a hybrid or a cache flash and disks are at work for shares of their own. All others have the first.
+    /// Likewise, if flash and disks of a hybrid or a cache are at work for shares of their own. Others have the first.
     pub(crate) fn cost_of_parts(&self, shares: [f64; 2], running: &Running) -> Cost {
         if let Some(disks) = &self.disks {
             return pairs::sum(pairs::cost(self, disks, shares, running));

@@ -1,5 +1,5 @@
-//! Hybrids and caches, which are looked through after the designs of one kind of device: from the cheapest on, as far as
-//! they cost less than the best of those.
+//! Hybrids and caches, which are looked through after the designs of one kind of device: from the cheapest on, as far
+//! as they cost less than the best of those.
 
 use std::collections::{BTreeSet, VecDeque};
 
