@@ -125,7 +125,7 @@ impl Page {
             _ => "write-through: the disks have all that was written, so that a flash drive may fail",
         });
         if let Some(hits) = cache.hit_ratio {
-            self.step(&format!("warm, it hits {} of accesses to lines", words::percent(hits)));
+            self.step(&format!("warm, it misses {} of accesses to lines", words::percent(1.0 - hits)));
         }
         if let Some(warmed) = &cache.warmed {
             let free = if warmed.full { "; it was full" } else { "" };

@@ -304,7 +304,7 @@ fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<
     let mut say = |text: String| findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
     if let Some((best, cache)) = recommended.and_then(|best| Some((best, best.cache.as_ref()?))) {
         let hits = cache.hit_ratio.map_or(String::new(), |hits| {
-            format!("Warm, the cache of {} hits {} of its accesses. ", best.title, words::percent(hits))
+            format!("Warm, the cache of {} misses {} of its accesses. ", best.title, words::percent(1.0 - hits))
         });
         say(format!("{hits}Its policy is {}. {}", cache.policy, cache.because));
     }
