@@ -65,8 +65,8 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
 }
 
-/// A disk that takes so many writes is too busy, so that writing through is no answer. What only the flash has is on two
-/// drives.
+/// A disk that takes so many writes is too busy, so that writing through is no answer. What only the flash has is on
+/// two drives.
 #[test]
 fn where_more_is_written_than_disks_take_it_takes_write_back() {
     let folder = tempfile::tempdir().unwrap();

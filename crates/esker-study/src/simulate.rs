@@ -17,7 +17,7 @@ use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::settling;
 use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, Search, Strain, Stretches, headroom, loads, strain};
+use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
 use crate::task::Task;
 use crate::warming::{self, Warm};
 use crate::{StudyError, StudySettings};
@@ -162,32 +162,6 @@ fn under_load(
     })?;
     candidate.headroom = Some(found);
     Ok(())
-}
-
-/// The busiest stretches alone, on a design as it is before the trace.
-#[derive(Clone)]
-pub(crate) struct Stressed {
-    /// Under the load of the trace.
-    pub(crate) first: Strain,
-    /// Under larger loads.
-    pub(crate) headroom: Headroom,
-}
-
-impl Stressed {
-    /// By how much a budget is missed at most: the logarithm of how many times too much.
-    pub(crate) fn missed(&self, limits: &Limits) -> f64 {
-        let over = |is: f64, limit: f64| (is / limit.max(1e-9)).max(1.0).ln();
-        let Some(busy) = &self.first.busy else { return f64::MAX };
-        let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
-            (true, _) => 0.0,
-            (false, Some(p99)) => over(p99, limits.p99_us),
-            (false, None) => f64::MAX,
-        };
-        over(busy.response_time.p99_us, limits.p99_us)
-            .max(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us))
-            .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
-            .max(carried)
-    }
 }
 
 /// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load

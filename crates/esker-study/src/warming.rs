@@ -18,8 +18,7 @@ use crate::endurance::Late;
 use crate::offers::{CACHE, Design};
 use crate::settling::{LEFT_OUT, pages};
 use crate::setup::{Setup, set_up};
-use crate::simulate::Stressed;
-use crate::strain::{Limits, Search, Strain, Stretches, headroom, loads, strain};
+use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
 use crate::task::Task;
 
 /// With fewer requests than this before the busy stretch, a share of one in a hundred of a quarter of them says

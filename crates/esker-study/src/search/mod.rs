@@ -17,8 +17,8 @@ use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
 use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
-use crate::simulate::{Simulated, Stressed};
-use crate::strain;
+use crate::simulate::Simulated;
+use crate::strain::{self, Stressed};
 use crate::task::Task;
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
@@ -119,11 +119,8 @@ impl<'a> Search<'a> {
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
         // Beside what was found without them, so that they never are instead of it.
-        let (caches, hybrids): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(_, offer)| offer.cache.is_some());
-        for pairs in [hybrids, caches] {
-            let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
-            left = cheapest_first(left.into_iter().chain(pairs).collect());
-        }
+        let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
+        left = cheapest_first(left.into_iter().chain(pairs).collect());
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }

@@ -17,8 +17,21 @@ const LISTED_MAX: usize = 20;
 type Left<'o> = VecDeque<(f64, Offer<'o>)>;
 
 impl Search<'_> {
-    /// Simulates pairs that may be cheaper than the best so far. Returns those that are left.
+    /// Simulates pairs that may be cheaper than the best so far, hybrids first. Returns those that are left.
     pub(super) fn pairs<'o>(
+        &mut self,
+        pairs: Vec<(f64, Offer<'o>)>,
+        tried: &mut Vec<Tried>,
+        ruled: &mut Vec<RuledOut>,
+    ) -> Result<Left<'o>, StudyError> {
+        let (caches, hybrids): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(_, offer)| offer.cache.is_some());
+        let mut left = self.pairs_of_kind(hybrids, tried, ruled)?;
+        left.extend(self.pairs_of_kind(caches, tried, ruled)?);
+        Ok(left)
+    }
+
+    /// Likewise, of hybrids alone or of caches alone.
+    fn pairs_of_kind<'o>(
         &mut self,
         pairs: Vec<(f64, Offer<'o>)>,
         tried: &mut Vec<Tried>,
