@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, HybridPart, HybridResults, Need, StudyReport, WorkloadStudy,
+    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, Need, StudyReport, WorkloadStudy,
 };
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
@@ -33,6 +33,9 @@ fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Opt
     let mut page = Page { text: format!("{} for {}:\n", candidate.title_and_year(), workload.name) };
     if let Some(need) = &workload.need {
         page.capacity(need, candidate);
+    }
+    if let Some(cache) = &candidate.cache {
+        page.cache(cache);
     }
     page.price(candidate, budgets);
     page.response_times(candidate, budgets);
@@ -78,8 +81,8 @@ impl Page {
             words::percent(need.fill_limit),
             bytes(need.capacity_bytes)
         ));
-        if let Some(hybrid) = &candidate.hybrid {
-            let HybridPart { capacity_on_sale_bytes: each, count, .. } = &hybrid.disks;
+        if let Some([flash, disks]) = candidate.parts() {
+            let HybridPart { capacity_on_sale_bytes: each, count, .. } = disks;
             let all = each.saturating_mul(u64::from(*count));
             self.step(&format!(
                 "{count} x {} = {}, or {}, on disks",
@@ -87,15 +90,52 @@ impl Page {
                 words::on_sale(all),
                 bytes(all)
             ));
-            self.step(&format!(
-                "{} x {} of flash on top: as much of all devices stays free, so that extents can move",
-                hybrid.flash.count,
-                words::on_sale(hybrid.flash.capacity_on_sale_bytes),
-            ));
+            let (drives, each) = (flash.count, words::on_sale(flash.capacity_on_sale_bytes));
+            let why = match (&candidate.cache, candidate.hybrid.is_some()) {
+                (_, true) => "as much of all devices stays free, so that extents can move",
+                (Some(cache), _) if cache.mirrored => "a mirrored cache, which adds no capacity",
+                _ => "a cache, which adds no capacity",
+            };
+            self.step(&format!("{drives} x {each} of flash on top: {why}"));
         }
         if let (Some(each), Some(count)) = (candidate.capacity_on_sale_bytes, candidate.count) {
             let all = each.saturating_mul(count.into());
             self.step(&format!("{count} x {} = {}, or {}", words::on_sale(each), words::on_sale(all), bytes(all)));
+        }
+    }
+
+    fn cache(&mut self, cache: &CachedVolume) {
+        self.section("Cache");
+        let bytes = |bytes: u64| words::bytes(bytes as f64);
+        self.step(&format!(
+            "{} of lines of {}; its tables take {} of memory",
+            bytes(cache.cache_bytes),
+            bytes(cache.line_bytes),
+            bytes(cache.memory_bytes)
+        ));
+        self.step(&format!("{} ({})", cache.policy, cache.because.trim_end_matches('.')));
+        for other in &cache.compared {
+            self.step(&format!("  {}: {} of accesses miss", other.policy, words::percent(other.miss_ratio)));
+        }
+        self.step(match (cache.write.as_str(), cache.mirrored) {
+            ("write-back", true) => {
+                "write-back: what was written is on two flash drives until it is copied to the disks"
+            }
+            ("write-back", false) => "write-back: each copy of the data has what was written in a cache of its own",
+            _ => "write-through: the disks have all that was written, so that a flash drive may fail",
+        });
+        if let Some(hits) = cache.hit_ratio {
+            self.step(&format!("warm, it misses {} of accesses to lines", words::percent(1.0 - hits)));
+        }
+        if let Some(warmed) = &cache.warmed {
+            let free = if warmed.full { "; it was full" } else { "" };
+            self.step(&format!(
+                "new lines in the last {} requests before the busiest stretch: {} ({} may{free}): {}",
+                words::count(warmed.late_requests),
+                words::count(warmed.late_lines),
+                words::count(warmed.late_lines_max),
+                if warmed.warm { "warm" } else { "not warm" }
+            ));
         }
     }
 
@@ -105,8 +145,8 @@ impl Page {
         let currency = &cost.currency;
         let years = words::years(budgets.years);
         let count = candidate.count.unwrap_or(1).max(1);
-        if let Some(HybridResults { flash, disks, .. }) = &candidate.hybrid {
-            for HybridPart { product, count, purchase, .. } in [flash, disks] {
+        if let Some(parts) = candidate.parts() {
+            for HybridPart { product, count, purchase, .. } in parts {
                 let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
                 self.step(&format!("{}: {count} x {each} {currency} = {all} {currency} to buy", product.title));
             }
@@ -203,7 +243,7 @@ impl Page {
         self.section("Life of the flash");
         self.step(&endurance.basis);
         if let Some(bytes) = endurance.host_bytes_per_day {
-            let what = if candidate.hybrid.is_some() { "the flash takes" } else { "the trace writes" };
+            let what = if candidate.parts().is_some() { "the flash takes" } else { "the trace writes" };
             self.step(&format!("{what} {} a day at its mean rate", words::bytes(bytes)));
         }
         if let Some(amplification) = endurance.write_amplification {

@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_core::words::page::{self, GROUP_SPACE, UNIT_SPACE};
-use esker_results::study::{Candidate, HybridPart, HybridResults, ON_PREMISES};
+use esker_results::study::{Candidate, HybridPart, ON_PREMISES};
 
 /// The markets by name, each with its word on the page. The order is that of colours and marks.
 const MARKETS: [(&str, &str); 4] =
@@ -35,7 +35,7 @@ pub(crate) fn amount(amount: &f64, currency: &str) -> String {
 
 /// Number and capacity of the devices as they are sold: "4 × 3.84 TB", or "2 × 960 GB + 4 × 20 TB".
 pub(crate) fn size(candidate: &Candidate) -> Option<String> {
-    if let Some(HybridResults { flash, disks, .. }) = &candidate.hybrid {
+    if let Some([flash, disks]) = candidate.parts() {
         let part = |part: &HybridPart| {
             format!("{}{UNIT_SPACE}×{UNIT_SPACE}{}", part.count, on_sale(&part.capacity_on_sale_bytes))
         };

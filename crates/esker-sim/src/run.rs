@@ -192,7 +192,7 @@ fn of_target(experiment: &Experiment, error: WorkloadError) -> ConfigError {
     experiment.located(WorkloadError { message, ..error }.into())
 }
 
-/// Repeats writes after the measured run, which ended at `now`.
+/// Repeats writes, and reads that fill a cache, after the measured run, which ended at `now`.
 fn settled(
     experiment: &Experiment,
     workload: &Workload,
@@ -204,9 +204,10 @@ fn settled(
     let (capacity, ignored) = (device.capacity(), Cell::default());
     // It is already known that the workload fits the target.
     drop(arrivals(experiment, workload, capacity, &ignored)?);
+    let with_reads = experiment.system.reads_change_flash();
     let changes = || {
         let all = arrivals(experiment, workload, capacity, &ignored).expect("it was made before");
-        all.filter(|arrival| arrival.request.kind != RequestKind::Read)
+        all.filter(move |arrival| with_reads || arrival.request.kind != RequestKind::Read)
     };
     let mut go_on = || !options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
     crate::settle::settle(device, &mut { now }, settle, changes, &mut go_on)?.ok_or_else(|| {

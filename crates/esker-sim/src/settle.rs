@@ -72,7 +72,8 @@ impl Stretch {
 /// until write amplification settles. `None` if
 /// the device has no flash. `go_on` is called regularly; if it returns false, the result is [`RunError::Cancelled`].
 ///
-/// `changes` returns the arrivals of one pass: the workload's requests without reads. Their times do not matter.
+/// `changes` returns the arrivals of one pass: the workload's requests without reads that write nothing
+/// ([`System::reads_change_flash`](crate::System::reads_change_flash)). Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(
     device: &mut Box<dyn Reporting>,
     now: &mut Nanos,

@@ -6,6 +6,10 @@ use esker_sim::{Experiment, RunOptions, run};
 /// 4 KiB requests, one at a time, on a disk of 5 ms a request behind flash of 100 µs. `requests` and `cache` are more
 /// keys of the requests and of the cache.
 fn results(requests: &str, cache: &str) -> RunResults {
+    run(&experiment(requests, cache), &RunOptions::default()).unwrap()
+}
+
+fn experiment(requests: &str, cache: &str) -> Experiment {
     let text = format!(
         "[workload]\n\
          queue_depth = 1\n\
@@ -27,7 +31,7 @@ fn results(requests: &str, cache: &str) -> RunResults {
          target = \"volume\"\n\
          warm_up_requests = 20000\n"
     );
-    run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap()
+    Experiment::from_str(&text, "x.toml").unwrap()
 }
 
 fn cache(results: &RunResults) -> FlashCacheReport {
@@ -94,4 +98,28 @@ fn contradictions_are_shown_where_they_stand() {
     assert!(contradiction.to_string().contains("contradict each other"), "{contradiction}");
     let unknown = error(&text.replace("\"lru\"", "\"lrv\"").replace("\"read\"", "\"unified\""));
     assert_eq!(unknown.key, "device.volume.policy");
+}
+
+/// Lines take no more of the flash than they may: 2 MiB of 8.
+#[test]
+fn lines_take_as_much_of_the_flash_as_they_may() {
+    let all = results("requests = 30000, read_fraction = 1.0", "flash_capacity = \"2MiB\"");
+    // The policy holds a little less than there are slots: a thirty-second.
+    assert_eq!(cache(&all).held_lines, 512 - 16);
+    assert!((0.025..0.035).contains(&cache(&all).hit_ratio), "{}", cache(&all).hit_ratio);
+}
+
+#[test]
+fn lines_cannot_take_more_of_the_flash_than_there_is() {
+    let experiment = experiment("requests = 1", "flash_capacity = \"9MiB\"");
+    let Err(error) = experiment.assemble() else { panic!("9 MiB of 8 were taken") };
+    let text = error.to_string();
+    assert!(text.contains("`flash_capacity` is 9MiB, more than the 8MiB of `flash`"), "{text}");
+}
+
+/// Reads fill a cache of reads, and so count for the wear of its flash; they fill none of writes.
+#[test]
+fn reads_change_the_flash_of_caches_that_they_fill() {
+    let changes = |cache: &str| experiment("requests = 1", cache).system.reads_change_flash();
+    assert!(changes("") && changes("role = \"read\"") && !changes("role = \"write\""));
 }

@@ -82,6 +82,15 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "--hybrids; `hybrid` in an experiment file",
         ));
     }
+    if settings.caches {
+        all.push(assumption(
+            "A cache is judged warm: its busiest stretch is played after the rest of the trace, that from after it to \
+            the end first. Its flash is as full as that of other designs, with lines that the trace does not touch; of \
+            mirrored flash one side is simulated. The memory of its host is not part of the price."
+                .into(),
+            "--caches; `cache` in an experiment file",
+        ));
+    }
     all
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
         market,
         consumer: false,
         hybrids: false,
+        caches: false,
         data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
         utilisation: Ratio::percent(85),
         thorough: false,
@@ -51,7 +52,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, settings).unwrap();
+    let prepared = Prepared::of(&workload, settings, &hooks).unwrap();
     let (all, bounds) = (prepared.offers(&workload, settings).unwrap(), prepared.bounds(&workload, settings));
     let Prepared { budgets, demand, .. } = &prepared;
     let task = prepared.task(&workload, settings, &hooks);

@@ -55,7 +55,7 @@ pub(crate) fn curve(workload: &StudyWorkload, seed: u64, hooks: &Hooks<'_>) -> R
 }
 
 /// Returns the range of the record over all volumes; `None` for trims and flushes.
-fn place(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
+pub(crate) fn place(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
     matches!(record.operation, Operation::Read | Operation::Write)
         .then(|| map.map(record.volume, record.offset))
         .flatten()

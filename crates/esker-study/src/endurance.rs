@@ -73,32 +73,32 @@ pub(crate) struct Wearing {
     rated_cycles: u64,
     /// Bytes of whole pages that a host byte costs before amplification: partial pages cost whole programs.
     page_bytes_per_byte: f64,
-    /// Of a hybrid, bytes of whole pages that its flash takes in the time of the trace, moved extents included: they
-    /// count instead of those of the host.
+    /// Of a hybrid or a cache, bytes of whole pages that its flash takes in the time of the trace, moved extents and
+    /// lines that are filled included: they count instead of those of the host.
     on_flash: Option<f64>,
 }
 
-/// What the flash of a hybrid took in the last quarter of the requests.
+/// What the flash of a hybrid or a cache took late, when what is hot was there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Late {
-    /// Pages written to it.
-    pub(crate) pages: u64,
-    /// Bytes of the extents that moved in the whole run.
-    pub(crate) moved_bytes: u64,
+    /// Pages that would be written to it in the whole trace if all of it were like its late part.
+    pub(crate) pages: f64,
+    /// Bytes that went there once: extents that moved in the whole run, or lines that filled a cache.
+    pub(crate) once_bytes: u64,
 }
 
 impl Late {
     /// Pages that the flash takes each time that the trace repeats, of `all` that were written in the run. What moves
-    /// there at first does so once. What is written for good is at least what is left without any moves, and four times
-    /// what the last quarter writes if that is more.
+    /// there at first does so once. What is written for good is at least what is left without that, and as much as in
+    /// the late part if that is more.
     fn pages_of_trace(&self, all: u64, page_bytes: f64) -> f64 {
-        let without_moves = all as f64 - self.moved_bytes as f64 / page_bytes.max(1.0);
-        without_moves.max(4.0 * self.pages as f64).min(all as f64)
+        let for_good = all as f64 - self.once_bytes as f64 / page_bytes.max(1.0);
+        for_good.max(self.pages).min(all as f64)
     }
 }
 
 /// Finds write amplification after the measured run. `devices` has the results of that run. `late` is what the flash of
-/// a hybrid took in the last quarter of it.
+/// a hybrid or a cache took late.
 pub(crate) fn wearing(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,
@@ -111,7 +111,8 @@ pub(crate) fn wearing(
     let settings = run.experiment.run.settle.clone().unwrap_or_default();
     let mut go_on = || !hooks.cancelled();
     let (capacity, left_out) = (run.device.capacity(), Cell::default());
-    let changes = || changes(workload, capacity, &left_out);
+    let with_reads = run.experiment.system.reads_change_flash();
+    let changes = || changes(workload, capacity, with_reads, &left_out);
     let settled = settle(&mut run.device, &mut run.now, &settings, changes, &mut go_on).map_err(StudyError::design)?;
     let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
     let host_pages: u64 = drives.iter().map(|drive| drive.pages.host).sum();
@@ -192,15 +193,17 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     }
 }
 
-/// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers.
+/// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers;
+/// and reads if these fill a cache.
 fn changes<'a>(
     workload: &'a StudyWorkload,
     capacity: Bytes,
+    with_reads: bool,
     left_out: &'a Cell<LeftOut>,
 ) -> impl Iterator<Item = Arrival> + 'a {
     let all =
         arrivals(&workload.requests, &Load::AS_TRACED, capacity, left_out).expect("the measured run had the same");
-    all.filter(|arrival| arrival.request.kind != RequestKind::Read)
+    all.filter(move |arrival| with_reads || arrival.request.kind != RequestKind::Read)
 }
 
 /// Explains in the report how write amplification was found, or why it could not be.

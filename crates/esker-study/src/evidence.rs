@@ -44,7 +44,8 @@ pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>)
     };
     let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
     let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
-    if assumed.is_some() || hybrid {
+    let cache = recommended.is_some_and(|candidate| candidate.cache.is_some());
+    if assumed.is_some() || hybrid || cache {
         grade = match grade {
             Grade::High => Grade::Medium,
             Grade::Medium | Grade::Low => Grade::Low,
@@ -53,6 +54,12 @@ pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>)
     if hybrid {
         reasons
             .push("A hybrid is judged as if what is hot in the trace stayed hot: nothing moves back to disks.".into());
+    }
+    if cache {
+        reasons.push(
+            "A cache is judged warm, as if the trace came round again: what is hot in it is in the cache already."
+                .into(),
+        );
     }
     if let Some(product) = assumed {
         reasons.push(format!("Of the {}, assumed: {}.", product.title, product.assumed.join("; ")));

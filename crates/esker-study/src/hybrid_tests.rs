@@ -15,22 +15,24 @@ use crate::{Hooks, StudySettings, load, study};
 
 /// Random requests of 4 KiB to terabytes of data, nearly all of them to a few MiB.
 #[derive(Clone, Copy)]
-struct Made {
+pub(crate) struct Made {
     /// Of the data.
-    terabytes: u64,
+    pub(crate) terabytes: u64,
     /// Bytes that are hot, in one piece; they begin after this many seconds somewhere else, if there are any.
-    hot: Bytes,
-    moves_after_s: Option<u64>,
+    pub(crate) hot: Bytes,
+    pub(crate) moves_after_s: Option<u64>,
     /// Requests per second after the first minute, which has few.
-    per_s: u64,
-    seconds: u64,
+    pub(crate) per_s: u64,
+    pub(crate) seconds: u64,
     /// One of so many requests goes anywhere.
-    cold_one_of: u64,
+    pub(crate) cold_one_of: u64,
     /// One of so many requests writes.
-    write_one_of: u64,
+    pub(crate) write_one_of: u64,
+    /// Whether one block comes after the other instead.
+    pub(crate) sequential: bool,
 }
 
-const HOT: Made = Made {
+pub(crate) const HOT: Made = Made {
     terabytes: 15,
     hot: Bytes::mib(64),
     moves_after_s: None,
@@ -38,10 +40,11 @@ const HOT: Made = Made {
     seconds: 180,
     cold_one_of: 400,
     write_one_of: 2,
+    sequential: false,
 };
 
 impl Made {
-    fn write(&self, folder: &Path) -> PathBuf {
+    pub(crate) fn write(&self, folder: &Path) -> PathBuf {
         const BLOCK: u64 = 4096;
         let (mut text, mut rng) = (String::new(), Rng::new(7));
         let blocks = self.terabytes * 1_000_000_000_000 / BLOCK;
@@ -51,12 +54,14 @@ impl Made {
         // The addresses say how much there is.
         write(0, 'R', 0.0);
         write(blocks - 1, 'R', 0.0);
-        let mut at = 0.0;
+        let (mut at, mut next) = (0.0, 0);
         while at < self.seconds as f64 {
             at += 1.0 / if at < 60.0 { 20.0 } else { self.per_s as f64 };
             let moved = self.moves_after_s.map_or(0, |after| at as u64 / after);
             let hot = (1 << 20) * (1 + moved) + rng.below(self.hot.0 / BLOCK);
             let block = if rng.below(self.cold_one_of) == 0 { rng.below(blocks) } else { hot };
+            next += 1;
+            let block = if self.sequential { next } else { block };
             write(block, if rng.below(self.write_one_of) == 0 { 'W' } else { 'R' }, at);
         }
         let path = folder.join("made.spc");
@@ -66,30 +71,30 @@ impl Made {
 }
 
 /// A SATA drive of two capacities, and a disk of 20 TB.
-fn small() -> Catalogue {
+pub(crate) fn small() -> Catalogue {
     let mut catalogue = Catalogue::builtin("current").unwrap().only(&["micron-5400-pro", "toshiba-mg10"]).unwrap();
     let sizes = [Bytes(960_000_000_000), Bytes(7_680_000_000_000), Bytes(20_000_000_000_000)];
     catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes)));
     catalogue
 }
 
-fn asked(trace: &Path, catalogue: Catalogue) -> StudySettings {
+pub(crate) fn asked(trace: &Path, catalogue: Catalogue) -> StudySettings {
     let budgets = Budgets { years: 5.0, p99_us: Some(5_000.0), devices: Some(8), ..Budgets::default() };
     StudySettings { hybrids: true, ..settings(trace, catalogue, Market::OnPremises, budgets) }
 }
 
-fn studied(settings: &StudySettings) -> WorkloadStudy {
+pub(crate) fn studied(settings: &StudySettings) -> WorkloadStudy {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     study(settings, &hooks).unwrap().workloads.remove(0)
 }
 
-fn candidate<'a>(study: &'a WorkloadStudy, name: &str) -> &'a Candidate {
+pub(crate) fn candidate<'a>(study: &'a WorkloadStudy, name: &str) -> &'a Candidate {
     study.candidates.iter().find(|candidate| candidate.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
 const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
-const FLASH: &str = "3x-micron-5400-pro-7.68TB";
+pub(crate) const FLASH: &str = "3x-micron-5400-pro-7.68TB";
 
 /// 15 TB ask for a disk, and 300 requests a second for flash: one disk cannot keep up, eight take longer than 5 ms to
 /// turn round, and flash for everything is ten times as dear.
@@ -157,11 +162,11 @@ fn a_hybrid_whose_flash_wears_out_too_early_is_refused() {
     assert_ne!(study.verdict.recommended.as_deref(), Some(HYBRID));
 }
 
-fn offered(settings: &StudySettings, check: impl Fn(&[Offer<'_>])) {
+pub(crate) fn offered(settings: &StudySettings, check: impl Fn(&[Offer<'_>])) {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, settings).unwrap();
+    let prepared = Prepared::of(&workload, settings, &hooks).unwrap();
     check(&prepared.offers(&workload, settings).unwrap());
 }
 

@@ -1,7 +1,7 @@
 //! Whether a design keeps the budgets.
 
 use esker_core::words;
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Judgement, PolicySettled};
+use esker_results::study::{Budgets, CacheWarmed, Candidate, CandidateOutcome, Judgement, PolicySettled};
 
 use crate::choose::{Contender, Keeps, Life, NOISE};
 
@@ -48,8 +48,11 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     judgement
 }
 
-/// Why a hybrid cannot be judged, if its policy had not settled by the end of the trace.
+/// Why a hybrid or a cache cannot be judged: its policy had not settled by the end of the trace, or it was not warm.
 fn unsettled(candidate: &Candidate) -> Option<String> {
+    if let Some(cache) = &candidate.cache {
+        return cache.warmed.and_then(|warmed| still_cold(&warmed));
+    }
     let PolicySettled { late_moves, late_moves_max, settled } = candidate.hybrid.as_ref()?.settled?;
     (!settled).then(|| {
         format!(
@@ -57,6 +60,20 @@ fn unsettled(candidate: &Candidate) -> Option<String> {
             words::count(late_moves),
             words::count(late_moves_max)
         )
+    })
+}
+
+/// Why a cache cannot be judged, if it was not warm.
+fn still_cold(warmed: &CacheWarmed) -> Option<String> {
+    let CacheWarmed { late_requests: requests, late_lines, late_lines_max, warm, .. } = *warmed;
+    let [lines, most] = [late_lines, late_lines_max].map(words::count);
+    (!warm).then(|| match late_lines > late_lines_max {
+        true => format!(
+            "the cache was still filling: {lines} new lines in the last {} requests before the busiest \
+             stretch, {most} may",
+            words::count(requests)
+        ),
+        false => format!("too few requests before the busiest stretch to warm a cache: {}", words::count(4 * requests)),
     })
 }
 
@@ -173,10 +190,10 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     }
 }
 
-/// Capacity on sale of all devices; of a hybrid, what its volumes offer.
+/// Capacity on sale of all devices; of a hybrid or a cache, what its volumes offer.
 fn capacity(candidate: &Candidate) -> u64 {
-    match &candidate.hybrid {
-        Some(hybrid) => hybrid.capacity_bytes,
+    match candidate.volume_bytes() {
+        Some(bytes) => bytes,
         None => candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count.unwrap_or(1)),
     }
 }

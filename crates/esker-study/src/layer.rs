@@ -9,7 +9,7 @@ use crate::run::MeasuredRun;
 
 /// Simulated bytes of the drives of a design of flash.
 fn flash_bytes(design: &Design, run: &MeasuredRun, report: &Report) -> u64 {
-    if !design.is_hybrid() {
+    if !design.is_pair() {
         return run.device.capacity().0;
     }
     report.devices.values().filter(|device| device.flash.is_some()).map(|device| device.capacity_bytes).sum()

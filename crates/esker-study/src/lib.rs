@@ -6,6 +6,8 @@ mod assumptions;
 mod brute_force_tests;
 mod budgets;
 mod busy;
+#[cfg(test)]
+mod cache_tests;
 mod choose;
 mod curve;
 mod endurance;
@@ -21,6 +23,7 @@ mod need;
 mod offers;
 #[cfg(test)]
 mod parts_tests;
+mod policies;
 mod prepare;
 mod run;
 mod search;
@@ -33,6 +36,7 @@ mod strain;
 mod stretch;
 mod task;
 mod verdict;
+mod warming;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -78,6 +82,8 @@ pub struct StudySettings {
     pub consumer: bool,
     /// Whether hybrids of flash and disks are offered, too.
     pub hybrids: bool,
+    /// Whether flash that caches disks is offered, too.
+    pub caches: bool,
     /// What has to be stored.
     pub data: DataSettings,
     /// For how long devices run, and what electricity costs.
@@ -179,6 +185,12 @@ pub enum DesignFault {
     /// Its drive does not report its flash.
     #[error("a drive does not report its flash")]
     NoFlash,
+    /// A replacement policy of its cache cannot be built.
+    #[error(transparent)]
+    Policy(#[from] esker_cache::BuildError),
+    /// Too much of the trace would be kept to compare policies.
+    #[error(transparent)]
+    Accesses(#[from] esker_cache::AccessLogError),
 }
 
 impl From<ConfigError> for DesignFault {
@@ -279,7 +291,7 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let prepared = Prepared::of(workload, settings)?;
+    let prepared = Prepared::of(workload, settings, hooks)?;
     let (all, bounds) = (prepared.offers(workload, settings)?, prepared.bounds(workload, settings));
     let task = prepared.task(workload, settings, hooks);
     let markets = markets(&task, &prepared, &all, bounds)?;
@@ -363,7 +375,7 @@ fn slowest(task: &Task<'_>, markets: &[Found]) -> Result<Option<SlowStretch>, St
 fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
     let found = markets.first()?;
     let served = |tried: &&Tried| {
-        let is_flash = tried.design.flash.is_some() && !tried.design.is_hybrid();
+        let is_flash = tried.design.flash.is_some() && !tried.design.is_pair();
         is_flash && tried.candidate.outcome == CandidateOutcome::Served
     };
     let recommended = found.choice.recommended.map(|n| &found.tried[n]).filter(served);

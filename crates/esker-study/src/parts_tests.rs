@@ -37,7 +37,7 @@ fn parts_of_drives_do_like_whole_ones() {
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-        let prepared = Prepared::of(&workload, &settings).unwrap();
+        let prepared = Prepared::of(&workload, &settings, &hooks).unwrap();
         let all = prepared.offers(&workload, &settings).unwrap();
         let task = prepared.task(&workload, &settings, &hooks);
         let active = Bytes(workload.map().footprint());

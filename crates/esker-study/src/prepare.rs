@@ -7,7 +7,8 @@ use esker_results::study::{Budgets, Measured, Need};
 use crate::busy::Busy;
 use crate::endurance::Demand;
 use crate::load::StudyWorkload;
-use crate::offers::{Bounds, Offer, Pricing, Wanted};
+use crate::offers::{Bounds, Held, Offer, Pricing, Wanted, cache_shapes};
+use crate::policies::Policies;
 use crate::strain::Limits;
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, budgets, need, offers};
@@ -20,12 +21,18 @@ pub(crate) struct Prepared {
     pub(crate) need: Need,
     pub(crate) demand: Demand,
     pub(crate) limits: Option<Limits>,
+    /// The policies of caches; `None` if none is offered.
+    policies: Option<Policies>,
     /// Designs simulated so far.
     done: AtomicU64,
 }
 
 impl Prepared {
-    pub(crate) fn of(workload: &StudyWorkload, settings: &StudySettings) -> Result<Self, StudyError> {
+    pub(crate) fn of(
+        workload: &StudyWorkload,
+        settings: &StudySettings,
+        hooks: &Hooks<'_>,
+    ) -> Result<Self, StudyError> {
         let timed = workload.has_times();
         let measured = workload.profile.measured.as_ref().map(|measured| Measured {
             all: measured.all,
@@ -40,9 +47,15 @@ impl Prepared {
         };
         let busy = || Busy::of(&workload.requests, &workload.profile, || workload.arrivals());
         let busy = timed.then(busy).transpose()?;
+        let need = need::need(workload, &settings.data, budgets.years);
+        let policies = match settings.caches && timed {
+            true => Some(policies(workload, settings, &need, hooks)?),
+            false => None,
+        };
         Ok(Self {
             busy,
-            need: need::need(workload, &settings.data, budgets.years),
+            policies,
+            need,
             demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
             limits: timed.then(|| budgets::limits(&budgets)),
             measured,
@@ -76,8 +89,8 @@ impl Prepared {
 
     /// Everything that can be bought for it.
     pub(crate) fn offers<'a>(
-        &self,
-        workload: &StudyWorkload,
+        &'a self,
+        workload: &'a StudyWorkload,
         settings: &'a StudySettings,
     ) -> Result<Vec<Offer<'a>>, StudyError> {
         let wanted = Wanted {
@@ -85,8 +98,28 @@ impl Prepared {
             workload,
             stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
             utilisation: self.budgets.utilisation.unwrap_or(1.0),
-            hybrids: settings.hybrids.then_some(Pricing { running: &settings.running, consumer: settings.consumer }),
+            pricing: pricing(settings),
+            hybrids: settings.hybrids,
+            policies: self.policies.as_ref(),
         };
         offers::offers(&settings.catalogue, &settings.in_use, &wanted)
     }
+}
+
+fn pricing(settings: &StudySettings) -> Pricing<'_> {
+    Pricing { running: &settings.running, consumer: settings.consumer }
+}
+
+/// Compares the policies of all caches that are offered.
+fn policies(
+    workload: &StudyWorkload,
+    settings: &StudySettings,
+    need: &Need,
+    hooks: &Hooks<'_>,
+) -> Result<Policies, StudyError> {
+    let copies = need.copies.max(1);
+    let held = Held { bytes: need.capacity_bytes.div_ceil(copies.into()), copies };
+    let utilisation = settings.utilisation;
+    let shapes = cache_shapes(&settings.catalogue.products, held, &pricing(settings), utilisation)?;
+    Policies::of(workload, &shapes, utilisation, (settings.seed, settings.threads), hooks)
 }

@@ -22,7 +22,7 @@ use crate::task::Task;
 /// An extent moves after so many requests to it: the default of the policy.
 const REQUESTS_A_MOVE: u64 = 4;
 /// The share of requests that budgets for the 99th percentile leave out.
-const LEFT_OUT: u64 = 100;
+pub(crate) const LEFT_OUT: u64 = 100;
 
 /// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace,
 /// if the hour reaches that far. Before, the policy may not have settled.
@@ -65,8 +65,8 @@ pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<
     let late_moves = moved.saturating_sub(moved_before);
     let late_moves_max = requests / 4 / LEFT_OUT / REQUESTS_A_MOVE;
     let settled = PolicySettled { late_moves, late_moves_max, settled: late_moves <= late_moves_max };
-    let pages = pages(report).saturating_sub(pages(&before));
-    Ok((settled, Late { pages, moved_bytes }))
+    let pages = 4.0 * pages(report).saturating_sub(pages(&before)) as f64;
+    Ok((settled, Late { pages, once_bytes: moved_bytes }))
 }
 
 /// Extents that moved, and their bytes.
@@ -76,6 +76,6 @@ fn placement(report: &Report) -> (u64, u64) {
 }
 
 /// Pages written to flash.
-fn pages(report: &Report) -> u64 {
+pub(crate) fn pages(report: &Report) -> u64 {
     report.devices.values().filter_map(|device| device.flash.as_ref()).map(|flash| flash.host_page_writes).sum()
 }

@@ -17,11 +17,12 @@ use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::settling;
 use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, Search, Strain, Stretches, headroom, strain};
+use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
 use crate::task::Task;
+use crate::warming::{self, Warm};
 use crate::{StudyError, StudySettings};
 use esker_results::study::{
-    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
+    BusiestHour, BusyResults, CachedVolume, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
 };
 
 /// Number of points of the distribution of response times.
@@ -57,6 +58,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     candidate.limits = limits(&report, &run);
     candidate.translation_layer = layer::of(design, &candidate.config, &run, &report);
     candidate.hybrid = design.is_hybrid().then(|| settling::moved(&report));
+    candidate.cache = design.is_cache().then(CachedVolume::default);
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
         ReplayEnd::Complete => {
@@ -80,12 +82,13 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     }
     let mut wearing = None;
     if candidate.outcome == CandidateOutcome::Served {
-        // That of a hybrid is known when its policy has settled.
-        let busy = run.busy.as_ref().filter(|_| !design.is_hybrid());
+        // That of a hybrid is known when its policy has settled, and that of a cache when it is warm.
+        let busy = run.busy.as_ref().filter(|_| !design.is_pair());
         candidate.busy = busy.map(|statistics| BusyResults {
             response_time: LatencySummary::of(&statistics.response()),
             ..BusyResults::default()
         });
+        let warm = warm(task, design, &mut candidate)?;
         // How long flash lasts takes many further passes: too many for a design that is not bought anyway.
         let judgement = judge(&candidate, task.budgets);
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
@@ -94,11 +97,17 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
             if let (Some((settled, _)), Some(hybrid)) = (&late, &mut candidate.hybrid) {
                 hybrid.settled = Some(*settled);
             }
-            let late = late.map(|(_, late)| late);
+            let late = late.map(|(_, late)| late).or(warm.as_ref().map(|warm| warm.late));
             wearing = Some(endurance::wearing(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
         }
         if let (Some(busy), Some(limits)) = (task.busy, &task.limits) {
-            under_load(task, busy, limits, &mut run, &mut candidate)?;
+            match design.is_cache() {
+                true => {
+                    let first = warm.map_or(Strain::TOO_MUCH, |warm| warm.strain);
+                    candidate.headroom = Some(warming::carried(task, busy, design, limits, &first)?);
+                }
+                false => under_load(task, busy, limits, &mut run, &mut candidate)?,
+            }
         }
     }
     candidate.devices = report.devices;
@@ -120,6 +129,15 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     Ok(Simulated { candidate, wearing, slowest: run.slowest })
 }
 
+/// Plays the busy stretch on the cache of a design when it is warm; `None` for other designs, and if it cannot keep up.
+fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<Warm>, StudyError> {
+    let (Some(busy), Some(cache)) = (task.busy, &mut candidate.cache) else { return Ok(None) };
+    let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
+    (cache.warmed, cache.hit_ratio) = (Some(warm.warmed), Some(warm.hit_ratio));
+    candidate.busy.clone_from(&warm.strain.busy);
+    Ok(Some(warm))
+}
+
 /// Plays the busiest stretches under the load of the trace and under the one that has to be carried, for the busiest
 /// resource and the headroom.
 fn under_load(
@@ -138,39 +156,17 @@ fn under_load(
         results.resource.clone_from(&strained.resource);
         results.utilisation = strained.utilisation;
     }
-    let found = headroom(&stretches, device, replay_settings, &first, limits, Search::Asked, now, task.hooks)?;
+    let asked = loads(Search::Asked, limits);
+    let found = headroom(&first, limits, &asked, stretches.len(), |load| {
+        strain(&stretches, device, replay_settings, load, now, task.hooks)
+    })?;
     candidate.headroom = Some(found);
     Ok(())
 }
 
-/// The busiest stretches alone, on a design as it is before the trace.
-#[derive(Clone)]
-pub(crate) struct Stressed {
-    /// Under the load of the trace.
-    pub(crate) first: Strain,
-    /// Under larger loads.
-    pub(crate) headroom: Headroom,
-}
-
-impl Stressed {
-    /// By how much a budget is missed at most: the logarithm of how many times too much.
-    pub(crate) fn missed(&self, limits: &Limits) -> f64 {
-        let over = |is: f64, limit: f64| (is / limit.max(1e-9)).max(1.0).ln();
-        let Some(busy) = &self.first.busy else { return f64::MAX };
-        let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
-            (true, _) => 0.0,
-            (false, Some(p99)) => over(p99, limits.p99_us),
-            (false, None) => f64::MAX,
-        };
-        over(busy.response_time.p99_us, limits.p99_us)
-            .max(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us))
-            .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
-            .max(carried)
-    }
-}
-
 /// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load
-/// of the trace and under larger ones; on a hybrid after the trace, for its policy has to see that first.
+/// of the trace and under larger ones; on a hybrid after the trace, for its policy has to see that first, and on a
+/// cache when it is warm.
 pub(crate) fn stressed(
     task: &Task<'_>,
     design: &Design,
@@ -179,13 +175,13 @@ pub(crate) fn stressed(
 ) -> Result<Option<Stressed>, StudyError> {
     let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
     let settings = StudySettings { seed, ..task.settings.clone() };
+    if design.is_cache() {
+        return warming::stressed(&Task { settings: &settings, ..*task }, busy, design, limits).map(Some);
+    }
     let (mut device, replay_settings, mut now) = if design.is_hybrid() {
         let run = measured_run(&Task { settings: &settings, ..*task }, design, &Load::AS_TRACED)?;
         if run.replay.end != ReplayEnd::Complete {
-            return Ok(Some(Stressed {
-                first: Strain { busy: None, hour_p99_us: None },
-                headroom: Headroom::default(),
-            }));
+            return Ok(Some(Stressed { first: Strain::TOO_MUCH, headroom: Headroom::default() }));
         }
         (run.device, run.replay_settings, run.now)
     } else {
@@ -196,7 +192,9 @@ pub(crate) fn stressed(
     let stretches = Stretches::of(busy, &*device)?;
     let (device, replay_settings) = (&mut device, &replay_settings);
     let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
-    let headroom = headroom(&stretches, device, replay_settings, &first, limits, search, &mut now, task.hooks)?;
+    let headroom = headroom(&first, limits, &loads(search, limits), stretches.len(), |load| {
+        strain(&stretches, device, replay_settings, load, &mut now, task.hooks)
+    })?;
     Ok(Some(Stressed { first, headroom }))
 }
 
@@ -211,7 +209,7 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
         measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {
             let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
-            let from = if design.is_hybrid() { settling::judged_from(workload, from, to) } else { from };
+            let from = if design.is_pair() { settling::judged_from(workload, from, to) } else { from };
             measured = measured.with_window(load.scaled(from), load.scaled(to));
         }
         if let Some(Busy { times, .. }) = task.busy {
@@ -255,7 +253,8 @@ fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHo
 /// busy stretch yet leave it out.)
 fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
     let (Some(hour), Some(limit)) = (candidate.busiest_hour, task.budgets.p99_us) else { return false };
-    candidate.hybrid.is_some() && hour.response_time.p99_us > limit * (1.0 + NOISE)
+    let judged_late = candidate.hybrid.is_some() || candidate.cache.is_some();
+    judged_late && hour.response_time.p99_us > limit * (1.0 + NOISE)
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {

@@ -37,6 +37,32 @@ pub(crate) struct Strain {
     pub(crate) hour_p99_us: Option<f64>,
 }
 
+/// The busiest stretches alone, on a design as it is before the trace.
+#[derive(Clone)]
+pub(crate) struct Stressed {
+    /// Under the load of the trace.
+    pub(crate) first: Strain,
+    /// Under larger loads.
+    pub(crate) headroom: Headroom,
+}
+
+impl Stressed {
+    /// By how much a budget is missed at most: the logarithm of how many times too much.
+    pub(crate) fn missed(&self, limits: &Limits) -> f64 {
+        let over = |is: f64, limit: f64| (is / limit.max(1e-9)).max(1.0).ln();
+        let Some(busy) = &self.first.busy else { return f64::MAX };
+        let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
+            (true, _) => 0.0,
+            (false, Some(p99)) => over(p99, limits.p99_us),
+            (false, None) => f64::MAX,
+        };
+        over(busy.response_time.p99_us, limits.p99_us)
+            .max(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us))
+            .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
+            .max(carried)
+    }
+}
+
 /// The requests of the busiest stretches, as a design of one capacity has them.
 pub(crate) struct Stretches {
     /// With the times of the trace, from the beginning of each stretch.
@@ -77,6 +103,14 @@ impl Stretches {
         })
     }
 
+    /// Those of the stretch alone in which budgets hold.
+    pub(crate) fn judged_alone(busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
+        let Self { mut requests, lengths, judged, hour_requests, .. } = Self::of(busy, device)?;
+        // Of the hour, too little is played to tell.
+        let (requests, lengths) = (vec![requests.swap_remove(judged)], vec![lengths[judged]]);
+        Ok(Self { requests, lengths, judged: 0, of_hour: vec![false], hour_requests })
+    }
+
     /// The requests of all stretches, each stretch soon after the one before it.
     pub(crate) fn in_a_row(&self) -> impl Iterator<Item = Arrival> {
         self.requests.iter().zip(self.begins()).flat_map(|(requests, begin)| {
@@ -108,7 +142,8 @@ impl Stretches {
         (count > longer).then(|| some.quantile(1.0 - longer / count).as_micros_f64())
     }
 
-    fn len(&self) -> u64 {
+    /// Number of requests.
+    pub(crate) fn len(&self) -> u64 {
         self.requests.iter().map(|requests| requests.len() as u64).sum()
     }
 }
@@ -138,7 +173,7 @@ pub(crate) fn strain(
             return Err(StudyError::Cancelled);
         }
         if end != ReplayEnd::Complete {
-            return Ok(Strain { busy: None, hour_p99_us: None });
+            return Ok(Strain::TOO_MUCH);
         }
         if stretches.of_hour[index] {
             of_hour.merge(&measured.statistics().response());
@@ -160,7 +195,7 @@ pub(crate) fn strain(
 }
 
 /// Lets a device without requests do until `until` what it does on its own, such as cleaning.
-fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
+pub(crate) fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
     let mut done = Vec::new();
     while device.next_event() <= until {
         let at = device.next_event();
@@ -182,6 +217,9 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 }
 
 impl Strain {
+    /// That of a design that cannot keep up.
+    pub(crate) const TOO_MUCH: Self = Self { busy: None, hour_p99_us: None };
+
     /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
     /// trace alone: room for more is what it is for.
     fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
@@ -211,17 +249,23 @@ pub(crate) enum Search {
     Further,
 }
 
-/// Tries larger loads until a budget breaks. `first` is the design under the load of the trace.
-#[expect(clippy::too_many_arguments, reason = "a device under replay is four of them")]
+/// The loads to try after that of the trace, in rising order.
+pub(crate) fn loads(search: Search, limits: &Limits) -> Vec<f64> {
+    let further = LOADS.into_iter().filter(|_| search == Search::Further);
+    let mut loads: Vec<f64> = further.chain([limits.load]).filter(|&load| load > 1.0).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    loads
+}
+
+/// Tries larger loads until a budget breaks. `first` is the design under the load of the trace; `play` plays the
+/// stretches, which have so many requests, under another one.
 pub(crate) fn headroom(
-    stretches: &Stretches,
-    device: &mut Box<dyn Reporting>,
-    settings: &ReplaySettings,
     first: &Strain,
     limits: &Limits,
-    search: Search,
-    now: &mut Nanos,
-    hooks: &Hooks<'_>,
+    loads: &[f64],
+    requests_of_all: u64,
+    mut play: impl FnMut(f64) -> Result<Strain, StudyError>,
 ) -> Result<Headroom, StudyError> {
     let p99 = |strain: &Strain| strain.busy.as_ref().map(|busy| busy.response_time.p99_us);
     if let Some(broken) = first.broken(limits, 1.0) {
@@ -233,18 +277,14 @@ pub(crate) fn headroom(
             p99_us: p99(first),
         });
     }
-    let further = LOADS.into_iter().filter(|_| search == Search::Further);
-    let mut loads: Vec<f64> = further.chain([limits.load]).filter(|&load| load > 1.0).collect();
-    loads.sort_by(f64::total_cmp);
-    loads.dedup();
     let mut carried = 1.0;
     let mut requests = 0;
-    for load in loads {
-        requests += stretches.len();
+    for &load in loads {
+        requests += requests_of_all;
         if requests > REQUESTS_MAX && carried >= limits.load {
             break;
         }
-        let strain = strain(stretches, device, settings, load, now, hooks)?;
+        let strain = play(load)?;
         if let Some(broken) = strain.broken(limits, load) {
             return Ok(Headroom {
                 factor: carried,

@@ -33,6 +33,7 @@ fn settings(trace: &Path, thorough: bool) -> StudySettings {
         market: Market::OnPremises,
         consumer: false,
         hybrids: false,
+        caches: false,
         data: DataSettings {
             capacity: None,
             growth_per_year: 0.0,

@@ -18,6 +18,7 @@ use crate::values;
         esker study db.blkparse.zst --capacity 20TB --copies 2\n  \
         esker study db.blkparse.zst --market aws --p99 5ms\n  \
         esker study db.blkparse.zst --capacity 40TB --hybrids\n  \
+        esker study db.blkparse.zst --capacity 40TB --caches\n  \
         esker study db.blkparse.zst --only micron-7450-pro,toshiba-mg10 --price toshiba-mg10=15USD/TB\n  \
         blktrace -d /dev/sdX -o - | esker study - -o report.html"
 )]
@@ -79,6 +80,9 @@ pub(crate) struct StudyArguments {
     /// Offer hybrids, too: a few flash drives and some disks as one volume that keeps hot data on flash
     #[arg(long, help_heading = "Products")]
     pub(crate) hybrids: bool,
+    /// Offer caches, too: a few flash drives that hold copies of what is used of the disks behind them
+    #[arg(long, help_heading = "Products")]
+    pub(crate) caches: bool,
     /// Devices that you have already, which cost only electricity: micron-7450-pro:3.84TB, or 4xNAME:SIZE
     #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
     pub(crate) have: Vec<InUse>,

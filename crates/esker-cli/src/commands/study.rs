@@ -92,6 +92,7 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
         market: arguments.market,
         consumer: arguments.consumer,
         hybrids: arguments.hybrids,
+        caches: arguments.caches,
         data: DataSettings {
             capacity: arguments.capacity,
             growth_per_year: arguments.data_growth.as_f64(),
@@ -155,6 +156,9 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     }
     if arguments.hybrids {
         words.push("--hybrids".into());
+    }
+    if arguments.caches {
+        words.push("--caches".into());
     }
     if arguments.thorough {
         words.push("--thorough".into());

@@ -143,18 +143,23 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect()
 }
 
-/// 15 TB ask for a disk; 300 requests a second to 64 MiB of them, half of which write, ask for flash.
-#[test]
-fn a_hybrid_is_advised_explained_and_run_again() {
+/// 15 TB ask for a disk; 300 requests a second to 64 MiB of them, one of `writes` of which writes, ask for flash.
+fn folder_with_hot_data(writes: u64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = String::from("0,0,4096,R,0.000000\n0,29296874992,4096,R,0.000000\n");
     for index in 0..24_000_u64 {
         // 20 a second at first. A step that has nothing in common with the number of hot blocks.
         let at = if index < 600 { index as f64 / 20.0 } else { 30.0 + (index - 600) as f64 / 300.0 };
-        let kind = if index % 3 == 0 { 'W' } else { 'R' };
+        let kind = if index % writes == 0 { 'W' } else { 'R' };
         writeln!(trace, "0,{},4096,{kind},{at:.6}", 8_000_000 + index * 7_919 % 16_384 * 8).unwrap();
     }
     std::fs::write(folder.path().join("made.spc"), trace).unwrap();
+    folder
+}
+
+#[test]
+fn a_hybrid_is_advised_explained_and_run_again() {
+    let folder = folder_with_hot_data(3);
     let only = "--only micron-5400-pro,toshiba-mg10 --p99 5ms --devices 8";
     let arguments = format!("made.spc {only} --hybrids --no-cost --markdown study.md");
     let workload = studied(folder.path(), &arguments);
@@ -177,16 +182,44 @@ fn a_hybrid_is_advised_explained_and_run_again() {
     for part in ["Toshiba MG10: 1 x 440 USD = 440 USD to buy", "1 x 20 TB = 20 TB", "Micron 5400 PRO: "] {
         assert!(explained.contains(part), "no {part} in {explained}");
     }
-    // The command repeats the study, and the configuration the run.
-    let json: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out.json")).unwrap()).unwrap();
-    assert!(json["command"].as_str().unwrap().ends_with(" --hybrids"), "{}", json["command"]);
-    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "study"]).stdout).unwrap();
+    let again = run_again(folder.path(), best, " --hybrids");
+    assert_eq!(again["devices"]["hybrid"]["placement"], best["devices"]["hybrid"]["placement"]);
+}
+
+/// The study's command ends with `option` and its results keep their schema; the configuration of `best` repeats its
+/// run, which is returned.
+fn run_again(folder: &Path, best: &Value, option: &str) -> Value {
+    let json: Value = serde_json::from_slice(&std::fs::read(folder.join("out.json")).unwrap()).unwrap();
+    assert!(json["command"].as_str().unwrap().ends_with(option), "{}", json["command"]);
+    let schema: Value = serde_json::from_str(&esker_ok(folder, &["schema", "study"]).stdout).unwrap();
     if let Err(error) = jsonschema::validate(&schema, &json) {
         panic!("the study does not keep its schema: {error}");
     }
-    std::fs::write(folder.path().join("again.toml"), toml::to_string(&best["config"]).unwrap()).unwrap();
-    let run = esker_ok(folder.path(), &["sim", "again.toml", "--json", "--no-cost"]);
+    std::fs::write(folder.join("again.toml"), toml::to_string(&best["config"]).unwrap()).unwrap();
+    let run = esker_ok(folder, &["sim", "again.toml", "--json", "--no-cost"]);
     let again: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(again["requests"]["all"], best["requests"]["all"]);
-    assert_eq!(again["devices"]["hybrid"]["placement"], best["devices"]["hybrid"]["placement"]);
+    again
+}
+
+#[test]
+fn a_cache_is_advised_explained_and_run_again() {
+    let folder = folder_with_hot_data(1_000);
+    let arguments = "made.spc --only micron-5400-pro,toshiba-mg10 --p99 5ms --devices 8 --caches --no-cost";
+    let workload = studied(folder.path(), arguments);
+    let verdict = &workload["verdict"];
+    let name = verdict["recommended"].as_str().unwrap_or_else(|| panic!("{verdict}"));
+    assert!(name.ends_with("+toshiba-mg10-20TB-write-through-cache"), "{name}: {verdict}");
+    let best = candidate(&workload, name);
+    assert_eq!((&best["cache"]["policy"], &best["cache"]["warmed"]["warm"]), (&"lru".into(), &true.into()));
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains("cache (lru, write-through)") && page.contains("Its policy is lru"));
+    let words = format!("study {arguments} --quiet --explain {name}");
+    let explained = esker_ok(folder.path(), &words.split_whitespace().collect::<Vec<_>>()).stdout;
+    for part in ["a cache, which adds no capacity", "write-through: ", "the flash takes ", "Toshiba MG10: 1 x 440 USD"]
+    {
+        assert!(explained.contains(part), "no {part} in {explained}");
+    }
+    let again = run_again(folder.path(), best, " --caches");
+    assert_eq!(again["devices"]["cache"]["flash_cache"], best["devices"]["cache"]["flash_cache"]);
 }

@@ -16,7 +16,7 @@ pub struct Candidate {
     pub name: String,
     /// Name for people: "TLC data-centre SSD, 15 % over-provisioned".
     pub title: String,
-    /// "ssd", "hdd", "array", "hybrid".
+    /// "ssd", "hdd", "array", "hybrid", "cache".
     pub kind: String,
     /// Number of physical devices.
     pub device_count: u32,
@@ -28,7 +28,10 @@ pub struct Candidate {
     /// The parts of a hybrid; its `product` stands for both.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hybrid: Option<HybridResults>,
-    /// Capacity of one device as it is sold; absent for a hybrid, which has two sorts. Since schema 3.
+    /// The parts of a flash cache before disks; its `product` stands for both.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cache: Option<CachedVolume>,
+    /// Capacity of one device as it is sold; absent for hybrids and caches, which have two sorts. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_on_sale_bytes: Option<u64>,
     /// Number of devices bought, of all copies. Since schema 3.
@@ -90,6 +93,7 @@ impl Candidate {
             capacity_bytes: 0,
             product: None,
             hybrid: None,
+            cache: None,
             capacity_on_sale_bytes: None,
             count: None,
             cost: None,
@@ -113,9 +117,21 @@ impl Candidate {
     /// The title with the year of the product: "Micron 7450 PRO, 960 GB (2022)".
     pub fn title_and_year(&self) -> String {
         match &self.product {
-            Some(product) if product.year > 0 && self.hybrid.is_none() => format!("{} ({})", self.title, product.year),
+            Some(product) if product.year > 0 && self.parts().is_none() => format!("{} ({})", self.title, product.year),
             _ => self.title.clone(),
         }
+    }
+
+    /// The flash and the disks of a hybrid or of a cache; `None` for devices of one kind.
+    pub fn parts(&self) -> Option<[&HybridPart; 2]> {
+        let hybrid = self.hybrid.as_ref().map(|hybrid| [&hybrid.flash, &hybrid.disks]);
+        hybrid.or_else(|| self.cache.as_ref().map(|cache| [&cache.flash, &cache.disks]))
+    }
+
+    /// Capacity of one copy's volume as it is sold, of a hybrid or of a cache; `None` for devices of one kind.
+    pub fn volume_bytes(&self) -> Option<u64> {
+        let hybrid = self.hybrid.as_ref().map(|hybrid| hybrid.capacity_bytes);
+        hybrid.or_else(|| self.cache.as_ref().map(|cache| cache.capacity_bytes))
     }
 
     /// Whether it is rented: then its price is known by the month.

@@ -29,7 +29,7 @@ pub struct HybridResults {
     pub settled: Option<PolicySettled>,
 }
 
-/// The devices of one kind in a hybrid.
+/// The devices of one kind in a hybrid or a cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HybridPart {

@@ -3,6 +3,7 @@
 mod advice;
 mod alignment;
 mod cache;
+mod cached_volume;
 mod candidate;
 mod endurance;
 mod hybrid;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use advice::*;
 pub use alignment::*;
 pub use cache::*;
+pub use cached_volume::*;
 pub use candidate::*;
 pub use endurance::*;
 pub use hybrid::*;

@@ -128,6 +128,19 @@ impl System {
         false
     }
 
+    /// Whether reads of the host make a device of the tree write to flash. Then wear depends on them, too.
+    pub fn reads_change_flash(&self) -> bool {
+        let mut pending = vec![self.target.clone()];
+        while let Some(name) = pending.pop() {
+            let settings = &self.devices[&name].settings;
+            if settings.reads_change_flash() {
+                return true;
+            }
+            pending.extend(settings.children().into_iter().map(|child| child.device));
+        }
+        false
+    }
+
     /// Returns the names in results of the target's children, in their order.
     pub fn child_names(&self) -> Vec<String> {
         self.children_of(&self.target, "").into_iter().map(|(device, suffix)| device + &suffix).collect()

@@ -35,6 +35,9 @@ pub struct CacheSettings {
     pub flash: String,
     /// The device that holds the volume.
     pub backing: String,
+    /// Bytes of the flash that lines may take; the rest stays unused, as spare space (default: all of it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_capacity: Option<Bytes>,
     /// Bytes of a line, which is cached as a whole: whole sectors.
     #[serde(default = "default_line")]
     pub line: Bytes,
@@ -75,9 +78,31 @@ const fn default_high() -> Ratio {
     Ratio::percent(60)
 }
 
+impl CacheSettings {
+    /// A cache on the device called `flash` before the one called `backing`, with the default of every other key.
+    pub fn new(flash: impl Into<String>, backing: impl Into<String>) -> Self {
+        Self {
+            flash: flash.into(),
+            backing: backing.into(),
+            flash_capacity: None,
+            line: default_line(),
+            policy: default_policy(),
+            role: CacheRole::default(),
+            write: WriteHandling::default(),
+            dirty_low: default_low(),
+            dirty_high: default_high(),
+            queue_depth: None,
+        }
+    }
+}
+
 impl DeviceSettings for CacheSettings {
     fn kind(&self) -> &'static DeviceKind {
         &KIND
+    }
+
+    fn reads_change_flash(&self) -> bool {
+        self.role != CacheRole::Write
     }
 
     fn children(&self) -> Vec<ChildName> {
@@ -95,9 +120,15 @@ impl DeviceSettings for CacheSettings {
             return Err(DeviceFault::new("`queue_depth` is 0; a cache takes at least one request").at(["queue_depth"]));
         }
         let capacity = |child: usize| instance.children[child].device.capacity();
+        if let Some(asked) = self.flash_capacity
+            && asked > capacity(0)
+        {
+            let message = format!("`flash_capacity` is {asked}, more than the {} of `{}`", capacity(0), self.flash);
+            return Err(DeviceFault::new(message).at(["flash_capacity"]));
+        }
         let settings = FlashCacheSettings {
             line: self.line,
-            flash: capacity(0),
+            flash: self.flash_capacity.unwrap_or(capacity(0)),
             backing: capacity(1),
             policy: self.policy.clone(),
             role: self.role,

@@ -86,6 +86,11 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether reads of the host make it write to flash below it, as those do that fill a cache.
+    fn reads_change_flash(&self) -> bool {
+        false
+    }
+
     /// Returns the children of the device, in order.
     fn children(&self) -> Vec<ChildName> {
         Vec::new()

@@ -2,8 +2,10 @@
 //! each.
 
 mod bounds;
+mod cache;
 mod hybrid;
 mod owned;
+mod pairs;
 mod rented;
 
 use esker_core::{Bytes, Ratio, words};
@@ -16,12 +18,16 @@ use esker_sim::{ArraySettings, DeviceDescription, System};
 use crate::busy::Stretch;
 use crate::endurance::FlashOnSale;
 use crate::load::StudyWorkload;
+use crate::policies::Policies;
 use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, ruled_out};
-use hybrid::Disks;
-pub(crate) use hybrid::{HYBRID, POLICY, Pricing, busy as busy_of_parts, results as hybrid_results};
+use cache::Cache;
+pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
+pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
 pub(crate) use owned::{RAW_MIN, min_note};
+use pairs::Disks;
+pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
 use rented::Rented;
 pub(crate) use rented::peaks;
 
@@ -39,8 +45,10 @@ pub(crate) struct Offer<'a> {
     pub(crate) copies: u32,
     /// What is rented; `None` for devices.
     pub(crate) rented: Option<Rented>,
-    /// The disks of a hybrid, whose flash the other fields are about; `None` for devices of one kind.
+    /// The disks of a hybrid or a cache, whose flash the other fields are about; `None` for devices of one kind.
     pub(crate) disks: Option<Disks<'a>>,
+    /// How the flash caches the disks; `None` for a hybrid.
+    pub(crate) cache: Option<Cache<'a>>,
     /// Whether the user has them already, so that they cost only electricity.
     pub(crate) in_use: bool,
 }
@@ -61,6 +69,16 @@ impl Design {
     /// Whether it is flash and disks as one volume, run by a policy.
     pub(crate) fn is_hybrid(&self) -> bool {
         self.kind == HYBRID
+    }
+
+    /// Whether it is flash that caches disks.
+    pub(crate) fn is_cache(&self) -> bool {
+        self.kind == CACHE
+    }
+
+    /// Whether it is flash and disks. What it does depends on what it has seen before.
+    pub(crate) fn is_pair(&self) -> bool {
+        self.is_hybrid() || self.is_cache()
     }
 
     /// The same for designs that are simulated alike, such as drives of two makers that differ in price alone.
@@ -103,8 +121,12 @@ pub(crate) struct Wanted<'a> {
     pub(crate) stretch: Option<&'a Stretch>,
     /// The budget for the busiest resource.
     pub(crate) utilisation: f64,
-    /// For hybrids; `None` if none is offered.
-    pub(crate) hybrids: Option<Pricing<'a>>,
+    /// To price flash and disks together.
+    pub(crate) pricing: Pricing<'a>,
+    /// Whether hybrids are offered.
+    pub(crate) hybrids: bool,
+    /// The policies of caches; `None` if none is offered.
+    pub(crate) policies: Option<&'a Policies>,
 }
 
 /// Returns every offer of the catalogue that holds what is needed, in the order of the catalogue; first what the user
@@ -112,7 +134,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn offers<'a>(
     catalogue: &'a Catalogue,
     in_use: &[InUse],
-    wanted: &Wanted<'_>,
+    wanted: &Wanted<'a>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
     let copies = wanted.need.copies.max(1);
     // Of one copy.
@@ -121,15 +143,7 @@ pub(crate) fn offers<'a>(
     for one in in_use {
         let product = one.product(catalogue, copies)?;
         let capacity = Capacity { bytes: one.capacity, dies: product.dies_at(one.capacity) };
-        offers.push(Offer {
-            product,
-            capacity,
-            count: one.count / copies,
-            copies,
-            rented: None,
-            disks: None,
-            in_use: true,
-        });
+        offers.push(Offer { in_use: true, ..Offer::bought(product, capacity, one.count / copies, copies) });
     }
     let paces = wanted.stretch.map(|stretch| rented::paces(&catalogue.products, wanted.workload, stretch));
     let paces = paces.transpose()?;
@@ -142,27 +156,28 @@ pub(crate) fn offers<'a>(
         for &on_sale in &product.capacities {
             let fewest = capacity.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let Ok(fewest) = u32::try_from(fewest) else { continue };
-            offers.extend((fewest..=fewest.max(COUNT_MAX)).map(|count| Offer {
-                product,
-                capacity: on_sale,
-                count,
-                copies,
-                rented: None,
-                disks: None,
-                in_use: false,
-            }));
+            let counts = fewest..=fewest.max(COUNT_MAX);
+            offers.extend(counts.map(|count| Offer::bought(product, on_sale, count, copies)));
         }
     }
-    if let (Some(pricing), Some(_)) = (&wanted.hybrids, wanted.stretch) {
-        offers.extend(hybrid::offers(&catalogue.products, capacity, copies, pricing)?);
+    let (held, pricing) = (Held { bytes: capacity, copies }, &wanted.pricing);
+    if wanted.hybrids && wanted.stretch.is_some() {
+        offers.extend(hybrid::offers(&catalogue.products, held, pricing)?);
+    }
+    if let (Some(policies), Some(_)) = (wanted.policies, wanted.stretch) {
+        offers.extend(cache::offers(&catalogue.products, held, pricing, policies)?);
     }
     Ok(offers)
 }
 
 impl<'a> Offer<'a> {
+    /// `count` devices for each of `copies` copies of the data.
+    fn bought(product: &'a Product, capacity: Capacity, count: u32, copies: u32) -> Self {
+        Self { product, capacity, count, copies, rented: None, disks: None, cache: None, in_use: false }
+    }
+
     fn rented(product: &'a Product, rented: Rented, count: u32, copies: u32) -> Self {
-        let capacity = rented::capacity(&rented.volume);
-        Self { product, capacity, count, copies, rented: Some(rented), disks: None, in_use: false }
+        Self { rented: Some(rented), ..Self::bought(product, rented::capacity(&rented.volume), count, copies) }
     }
 }
 
@@ -176,10 +191,11 @@ impl Offer<'_> {
         let one = format!("{}-{}", self.product.name, size.replace(' ', ""));
         let one = if self.in_use { format!("{one}-in-use") } else { one };
         let several = |one: String, count: u32| if count == 1 { one } else { format!("{count}x-{one}") };
-        let flash = several(one, self.devices_of(self.count));
+        let flash = several(one, self.drives());
         let Some(Disks { product, capacity, count }) = &self.disks else { return flash };
         let disk = format!("{}-{}", product.name, words::on_sale(capacity.bytes.0).replace(' ', ""));
-        format!("{flash}+{}", several(disk, self.devices_of(*count)))
+        let cache = self.cache.map_or(String::new(), |cache| format!("-{}-cache", cache.write_name()));
+        format!("{flash}+{}{cache}", several(disk, self.of_all_copies(*count)))
     }
 
     /// The name for people.
@@ -193,8 +209,13 @@ impl Offer<'_> {
         let copies = if self.copies > 1 { format!(", {} copies", self.copies) } else { String::new() };
         if let Some(Disks { product, capacity, count }) = &self.disks {
             let disk = format!("{}, {}", product.title, words::on_sale(capacity.bytes.0));
-            let (flash, disks) = (self.devices_of(self.count), self.devices_of(*count));
-            return format!("{flash} x {one} + {disks} x {disk}, hybrid ({POLICY}){copies}");
+            let (flash, disks) = (self.drives(), self.of_all_copies(*count));
+            let Some(cache) = &self.cache else {
+                return format!("{flash} x {one} + {disks} x {disk}, hybrid ({POLICY}){copies}");
+            };
+            let mirrored = if cache.drives_a_line(self.copies) > 1 { ", mirrored" } else { "" };
+            let how = format!("cache ({}, {})", cache.policy.policy, cache.write_name());
+            return format!("{flash} x {one}{mirrored} + {disks} x {disk}, {how}{copies}");
         }
         match self.devices() {
             1 => one,
@@ -205,12 +226,18 @@ impl Offer<'_> {
 
     /// Devices bought.
     pub(crate) fn devices(&self) -> u32 {
-        let disks = self.disks.as_ref().map_or(0, |disks| disks.count);
-        self.devices_of(self.count.saturating_add(disks))
+        let disks = self.disks.as_ref().map_or(0, |disks| self.of_all_copies(disks.count));
+        self.drives().saturating_add(disks)
+    }
+
+    /// Devices of the first product that are bought: all of them, but for the disks of a hybrid or a cache.
+    fn drives(&self) -> u32 {
+        let drives_a_line = self.cache.map_or(1, |cache| cache.drives_a_line(self.copies));
+        self.of_all_copies(self.count).saturating_mul(drives_a_line)
     }
 
     /// Devices bought of which one copy takes so many.
-    fn devices_of(&self, count: u32) -> u32 {
+    fn of_all_copies(&self, count: u32) -> u32 {
         count.saturating_mul(self.copies)
     }
 
@@ -219,10 +246,10 @@ impl Offer<'_> {
         self.cost_of_parts([busy; 2], running)
     }
 
-    /// Likewise, if of a hybrid flash and disks are at work for shares of their own. All others have the first.
+    /// Likewise, if flash and disks of a hybrid or a cache are at work for shares of their own. Others have the first.
     pub(crate) fn cost_of_parts(&self, shares: [f64; 2], running: &Running) -> Cost {
         if let Some(disks) = &self.disks {
-            return hybrid::sum(hybrid::cost(self, disks, shares, running));
+            return pairs::sum(pairs::cost(self, disks, shares, running));
         }
         let busy = shares[0];
         if let Some(rented) = &self.rented {
@@ -249,7 +276,8 @@ impl Offer<'_> {
     pub(crate) fn summary(&self) -> ProductSummary {
         let one = summary_of(self.product, self.assumed_of(self.product));
         let Some(Disks { product, .. }) = self.disks else { return one };
-        hybrid::summary(one, summary_of(product, self.assumed_of(product)))
+        let class = if self.cache.is_some() { CACHE } else { HYBRID };
+        pairs::summary(one, summary_of(product, self.assumed_of(product)), class)
     }
 
     /// What of a product of the offer is assumed, by the names of figures.
@@ -272,21 +300,22 @@ impl Offer<'_> {
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
     /// drives.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        match (&self.rented, &self.disks) {
-            (Some(rented), _) => rented::design(self, &rented.volume),
-            (None, Some(disks)) => hybrid::design(self, disks, active, utilisation, RAW_MIN),
-            (None, None) => owned::design(self, active, utilisation, RAW_MIN),
-        }
+        self.design_of(active, utilisation, RAW_MIN)
     }
 
     /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
     /// and tells designs apart of which one is far better than the other.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        let raw_min = Bytes(RAW_MIN.0 / u64::from(self.count.max(1)));
-        match (&self.rented, &self.disks) {
-            (Some(_), _) => self.design(active, utilisation),
-            (None, Some(disks)) => hybrid::design(self, disks, active, utilisation, raw_min),
-            (None, None) => owned::design(self, active, utilisation, raw_min),
+        self.design_of(active, utilisation, Bytes(RAW_MIN.0 / u64::from(self.count.max(1))))
+    }
+
+    /// The design, of whose drives at least `raw_min` is simulated.
+    fn design_of(&self, active: Bytes, utilisation: Ratio, raw_min: Bytes) -> Result<Design, StudyError> {
+        match (&self.rented, &self.disks, &self.cache) {
+            (Some(rented), ..) => rented::design(self, &rented.volume),
+            (None, Some(disks), Some(cache)) => cache::design(self, (disks, cache), active, utilisation, raw_min),
+            (None, Some(disks), None) => hybrid::design(self, disks, active, utilisation, raw_min),
+            (None, None, _) => owned::design(self, active, utilisation, raw_min),
         }
     }
 

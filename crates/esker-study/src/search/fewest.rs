@@ -27,13 +27,14 @@ const LOOKS_MAX: usize = 64;
 /// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first.
 const MUCH_CHEAPER: f64 = 1.5;
 
-/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, and the
-/// disks of hybrids, by product and capacity.
-pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>);
+/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, the disks of
+/// hybrids and caches, by product and capacity, and how caches write.
+pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>, Option<&'static str>);
 
 fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
     let disks = offer.disks.map(|disks| (disks.product.name.as_str(), disks.capacity.bytes.0));
-    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use, disks)
+    let write = offer.cache.map(|cache| cache.write_name());
+    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use, disks, write)
 }
 
 /// Of a group, the offers that get through the busiest stretches.
@@ -138,12 +139,12 @@ impl Search<'_> {
     }
 }
 
-/// By how much a design misses a budget: in the busiest stretches of a large trace or of a hybrid, on the whole of any
-/// other.
+/// By how much a design misses a budget: in the busiest stretches of a large trace, of a hybrid or of a cache, on the
+/// whole of any other.
 fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
     let Some(limits) = &task.limits else { return Ok(0.0) };
-    // What a hybrid does is known when its policy has settled.
-    if task.is_large() || design.is_hybrid() {
+    // What a hybrid does is known when its policy has settled, and what a cache does when it is warm.
+    if task.is_large() || design.is_pair() {
         let stressed = stressed(task, design, task.settings.seed, strain::Search::Asked)?;
         return Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)));
     }
@@ -160,7 +161,7 @@ fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
 fn note_too_slow<'o>(found: &Through<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut Round<'o>) {
     let (missed, offer) = found.largest;
     if offer.disks.is_some() {
-        // The flash of a hybrid may have too little room, or its disks too much to do: dies decide neither.
+        // The flash of a hybrid or a cache may have too little room, or its disks too much to do: dies decide neither.
         return;
     }
     // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.

@@ -7,7 +7,8 @@ use esker_core::jobs;
 
 use super::{Search, Tried};
 use crate::offers::{Design, Offer};
-use crate::simulate::{Stressed, simulate, stressed};
+use crate::simulate::{simulate, stressed};
+use crate::strain::Stressed;
 use crate::{StudyError, strain};
 
 impl Search<'_> {

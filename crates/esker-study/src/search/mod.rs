@@ -1,8 +1,8 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
 mod fewest;
-mod hybrids;
 mod known;
+mod pairs;
 mod screen;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,9 +16,9 @@ use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
-use crate::offers::{Bounds, Design, Offer, busy_of_parts, hybrid_results, ruled_out};
-use crate::simulate::{Simulated, Stressed};
-use crate::strain;
+use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
+use crate::simulate::Simulated;
+use crate::strain::{self, Stressed};
 use crate::task::Task;
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
         whole: usize,
     ) -> Result<Found, StudyError> {
         let (mut ruled, left) = self.within_bounds(market, offers);
-        let (combined, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.disks.is_some());
+        let (pairs, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.disks.is_some());
         if judge && !self.task.settings.thorough && left.len() > VOLUMES_SIMULATED_MAX {
             left = self.without_hopeless_orders(left, &mut ruled)?;
         }
@@ -119,8 +119,8 @@ impl<'a> Search<'a> {
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
         // Beside what was found without them, so that they never are instead of it.
-        let combined = self.hybrids(combined, &mut tried, &mut ruled)?;
-        left = cheapest_first(left.into_iter().chain(combined).collect());
+        let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
+        left = cheapest_first(left.into_iter().chain(pairs).collect());
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
-        Ok(Found { market, tried, ruled_out: hybrids::shortened(ruled, offers), choice, not_reached })
+        Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, not_reached })
     }
 
     /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
@@ -172,7 +172,7 @@ impl<'a> Search<'a> {
                 break;
             }
             round.looked_at += batch.len();
-            // A hybrid has to see the whole trace before its busiest stretches say anything.
+            // A hybrid or a cache has to see the whole trace before its busiest stretches say anything.
             let (mut through, screened): (Vec<_>, Vec<_>) =
                 batch.into_iter().partition(|offer| !screens || offer.disks.is_some());
             through.extend(self.screen(&screened, ruled, &mut round.nearest)?);
@@ -263,7 +263,7 @@ impl<'a> Search<'a> {
     /// Adds to a simulation what is particular to an offer, and judges it.
     pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
-        let shares = if design.is_hybrid() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
+        let shares = if design.is_pair() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
         let price = offer.cost_of_parts(shares, self.running);
         let mut candidate = Candidate {
             name: design.name.clone(),
@@ -271,6 +271,7 @@ impl<'a> Search<'a> {
             device_count: design.device_count,
             product: Some(offer.summary()),
             hybrid: hybrid_results(offer, &simulated.candidate, self.running),
+            cache: cache_results(offer, &simulated.candidate, self.running, self.task.settings.utilisation),
             capacity_on_sale_bytes: offer.disks.is_none().then_some(offer.capacity.bytes.0),
             count: Some(offer.devices()),
             cost: Some(Cost {

@@ -41,7 +41,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     price(facts, &mut findings);
     performance(facts, recommended, &mut findings);
     lifetime(facts, recommended, &mut findings);
-    cache(facts, &mut findings);
+    cache(facts, recommended, &mut findings);
     confidence(facts, &mut findings);
     let mut answers = facts.markets.iter().map(|found| found.answer(because(found, facts)));
     let first = answers.next().unwrap_or_default();
@@ -300,7 +300,14 @@ fn lifetime(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut V
     let _ = facts;
 }
 
-fn cache(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
+    let mut say = |text: String| findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
+    if let Some((best, cache)) = recommended.and_then(|best| Some((best, best.cache.as_ref()?))) {
+        let hits = cache.hit_ratio.map_or(String::new(), |hits| {
+            format!("Warm, the cache of {} misses {} of its accesses. ", best.title, words::percent(1.0 - hits))
+        });
+        say(format!("{hits}Its policy is {}. {}", cache.policy, cache.because));
+    }
     let curve = facts.curve;
     let Some(full) = curve.points.last() else { return };
     let best_hit_ratio = 1.0 - full.miss_ratio;
@@ -316,7 +323,7 @@ fn cache(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             words::percent(1.0 - curve.knee_miss_ratio)
         )
     };
-    findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
+    say(text);
 }
 
 /// Returns the largest notable share of pages read without data, and the design that read them.

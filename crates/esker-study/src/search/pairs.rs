@@ -1,5 +1,5 @@
-//! Hybrids, which are looked through after the designs of one kind of device: from the cheapest on, as far as they cost
-//! less than the best of those.
+//! Hybrids and caches, which are looked through after the designs of one kind of device: from the cheapest on, as far
+//! as they cost less than the best of those.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,21 +10,34 @@ use super::{LOOKS, Round, SIMULATED_MAX, Search, Tried, WHOLE, cheapest_first};
 use crate::StudyError;
 use crate::offers::Offer;
 
-/// No more hybrids than this are listed of those that one reason rules out.
+/// No more hybrids than this are listed of those that one reason rules out, and no more caches.
 const LISTED_MAX: usize = 20;
 
-/// Hybrids with what they cost at least, from the cheapest on.
+/// Pairs with what they cost at least, from the cheapest on.
 type Left<'o> = VecDeque<(f64, Offer<'o>)>;
 
 impl Search<'_> {
-    /// Simulates hybrids that may be cheaper than the best so far. Returns those that are left.
-    pub(super) fn hybrids<'o>(
+    /// Simulates pairs that may be cheaper than the best so far, hybrids first. Returns those that are left.
+    pub(super) fn pairs<'o>(
         &mut self,
-        hybrids: Vec<(f64, Offer<'o>)>,
+        pairs: Vec<(f64, Offer<'o>)>,
         tried: &mut Vec<Tried>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
-        let mut left = cheapest_first(hybrids);
+        let (caches, hybrids): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(_, offer)| offer.cache.is_some());
+        let mut left = self.pairs_of_kind(hybrids, tried, ruled)?;
+        left.extend(self.pairs_of_kind(caches, tried, ruled)?);
+        Ok(left)
+    }
+
+    /// Likewise, of hybrids alone or of caches alone.
+    fn pairs_of_kind<'o>(
+        &mut self,
+        pairs: Vec<(f64, Offer<'o>)>,
+        tried: &mut Vec<Tried>,
+        ruled: &mut Vec<RuledOut>,
+    ) -> Result<Left<'o>, StudyError> {
+        let mut left = cheapest_first(pairs);
         // Of a large trace, each is replayed whole: there is no shorter look at it.
         let (large, thorough) = (self.screens(), self.task.settings.thorough);
         let limit = match (thorough, large) {
@@ -55,24 +68,30 @@ impl Search<'_> {
     }
 }
 
-/// Replaces all but the cheapest hybrids that the same reason rules out by one line: there are thousands of pairs.
+/// Replaces all but the cheapest hybrids that the same reason rules out by one line, and likewise of caches: there are
+/// thousands of pairs.
 pub(super) fn shortened(ruled: Vec<RuledOut>, offers: &[Offer<'_>]) -> Vec<RuledOut> {
-    let names: BTreeSet<String> =
-        offers.iter().filter(|offer| offer.disks.is_some()).map(|offer| offer.name()).collect();
-    if names.is_empty() {
-        return ruled;
-    }
-    let (mut hybrids, mut kept): (Vec<RuledOut>, Vec<RuledOut>) =
+    let pairs = |cached: bool| {
+        let pairs = offers.iter().filter(move |offer| offer.disks.is_some() && offer.cache.is_some() == cached);
+        pairs.map(Offer::name).collect::<BTreeSet<String>>()
+    };
+    let without_hybrids = shortened_of(ruled, "hybrids", &pairs(false));
+    shortened_of(without_hybrids, "caches", &pairs(true))
+}
+
+/// Those called `names` are `kind`.
+fn shortened_of(ruled: Vec<RuledOut>, kind: &str, names: &BTreeSet<String>) -> Vec<RuledOut> {
+    let (mut pairs, mut kept): (Vec<RuledOut>, Vec<RuledOut>) =
         ruled.into_iter().partition(|ruled| names.contains(&ruled.name));
     let total = |ruled: &RuledOut| ruled.total.unwrap_or(f64::INFINITY);
-    hybrids.sort_by(|one, other| one.by.cmp(&other.by).then(total(one).total_cmp(&total(other))));
-    for alike in hybrids.chunk_by(|one, other| one.by == other.by) {
+    pairs.sort_by(|one, other| one.by.cmp(&other.by).then(total(one).total_cmp(&total(other))));
+    for alike in pairs.chunk_by(|one, other| one.by == other.by) {
         let (listed, others) = alike.split_at(alike.len().min(LISTED_MAX));
         kept.extend_from_slice(listed);
         if let (Some(first), count) = (others.first(), others.len() as u64) {
             kept.push(RuledOut {
-                name: format!("other-hybrids-{}", first.by.replace(' ', "-")),
-                title: format!("{} other hybrids", words::count(count)),
+                name: format!("other-{kind}-{}", first.by.replace(' ', "-")),
+                title: format!("{} other {kind}", words::count(count)),
                 reason: "dearer ones, for the same reason as those that are listed".into(),
                 ..first.clone()
             });

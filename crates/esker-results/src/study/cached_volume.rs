@@ -1,0 +1,72 @@
+//! A design of flash as a cache before disks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::HybridPart;
+
+/// What a cached volume is made of, which policy it has, and whether the cache was warm when it was judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CachedVolume {
+    /// The replacement policy, such as "lru".
+    pub policy: String,
+    /// Why this one: a sentence.
+    pub because: String,
+    /// What the policies miss that were compared. Empty where the flash holds all that the trace touches.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub compared: Vec<PolicyMisses>,
+    /// "write-through" or "write-back".
+    pub write: String,
+    /// Whether each line is on two flash drives.
+    pub mirrored: bool,
+    /// Bytes of a line, which is cached as a whole.
+    pub line_bytes: u64,
+    /// Capacity of one copy's volume as it is sold: that of its disks.
+    pub capacity_bytes: u64,
+    /// Bytes of lines that the flash of one copy may hold.
+    pub cache_bytes: u64,
+    /// Memory of the host that the cache takes for one copy, with LRU.
+    pub memory_bytes: u64,
+    /// The flash.
+    pub flash: HybridPart,
+    /// The disks.
+    pub disks: HybridPart,
+    /// Share of the reads and writes of lines that the warm cache hit: in the last quarter before the busy stretch, and
+    /// in that. Absent if it was not looked at, because the design cannot keep up.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hit_ratio: Option<f64>,
+    /// Whether the cache was warm when it was judged; absent likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warmed: Option<CacheWarmed>,
+}
+
+/// What a policy misses on the trace, from samples of the lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyMisses {
+    /// Name of the policy.
+    pub policy: String,
+    /// Misses over accesses: the mean of the samples.
+    pub miss_ratio: f64,
+    /// By how much that is more than the least.
+    pub more: f64,
+    /// A difference up to this is noise.
+    pub noise: f64,
+}
+
+/// Whether a cache was warm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheWarmed {
+    /// Requests in the last quarter before the busy stretch.
+    pub late_requests: u64,
+    /// Lines that came in for the first time in it.
+    pub late_lines: u64,
+    /// The most that may, for a cache with free room to count as warm.
+    pub late_lines_max: u64,
+    /// Whether all its room was taken before.
+    pub full: bool,
+    /// Whether it was warm: full, or hardly filling any more.
+    pub warm: bool,
+}

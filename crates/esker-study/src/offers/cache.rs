@@ -1,0 +1,179 @@
+//! Caches: flash of one product that holds lines of disks of one product, run by the engine of the kind `cache`.
+//!
+//! The volume is that of the disks. Flash holds copies of what is used, and with write-back the only copy of what was
+//! written: then each line is on two drives, unless each copy of the data has a cache of its own.
+
+use esker_core::registry::Choice;
+use esker_core::{Bytes, Ratio};
+use esker_plan::{Product, Running};
+use esker_results::study::{CachedVolume, Candidate};
+use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
+use esker_tier::{CacheRole, WriteHandling};
+
+use super::pairs::{self, Disks, FLASH_MAX, Held, Pricing, flash_bytes};
+use super::{Design, Offer, owned};
+use crate::StudyError;
+use crate::policies::{CacheShape, Policies, PolicyChoice};
+
+/// Lines are as small as the memory allows, but no smaller than a page.
+const LINE_MIN: u64 = 4 << 10;
+/// Touched areas are known by the MiB, so that larger lines would be used more often than in truth.
+const LINE_MAX: u64 = esker_trace::AREA_BYTES;
+/// An engine numbers lines with 32 bits.
+const LINES_MAX: u64 = u32::MAX as u64;
+/// The memory that a cache takes of its host at most. Assumed: what a server of such capacity can spare.
+const MEMORY_MAX: u64 = 8 << 30;
+/// Memory of a line of the volume: the map, and LRU's queue; and of a slot of the flash (docs/flash-cache-device.md).
+const BYTES_A_LINE: u64 = 4 + 12;
+const BYTES_A_SLOT: u64 = 28;
+/// Slots that the engine keeps free at most, so that lines can come in while others leave.
+const RESERVE_MAX: u64 = 256;
+
+/// The ways of writing that are offered.
+const WRITES: [WriteHandling; 2] = [WriteHandling::WriteThrough, WriteHandling::WriteBack];
+
+/// How the flash of an offer caches its disks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cache<'a> {
+    pub(crate) write: WriteHandling,
+    pub(crate) policy: &'a PolicyChoice,
+}
+
+impl Cache<'_> {
+    /// The way of writing as in experiments.
+    pub(crate) fn write_name(&self) -> &'static str {
+        write_name(self.write)
+    }
+
+    /// Flash drives that hold each line, of `copies` copies of the data. What only the flash has would be lost with
+    /// one drive; where there are further copies, the flash of another one has it.
+    pub(crate) fn drives_a_line(&self, copies: u32) -> u32 {
+        drives_a_line(self.write, copies)
+    }
+}
+
+fn write_name(write: WriteHandling) -> &'static str {
+    match write {
+        WriteHandling::WriteThrough => "write-through",
+        WriteHandling::WriteBack => "write-back",
+        WriteHandling::WriteAround => "write-around",
+    }
+}
+
+fn drives_a_line(write: WriteHandling, copies: u32) -> u32 {
+    if write == WriteHandling::WriteBack && copies == 1 { 2 } else { 1 }
+}
+
+/// Every cache that may be worth its price, of the devices among `products`.
+pub(super) fn offers<'a>(
+    products: &'a [Product],
+    held: Held,
+    pricing: &Pricing<'_>,
+    policies: &'a Policies,
+) -> Result<Vec<Offer<'a>>, StudyError> {
+    pairs::offers(products, held, pricing, |pair| {
+        let Some(policy) = shape(&pair, policies.utilisation).and_then(|shape| policies.choice(shape)) else {
+            return Vec::new();
+        };
+        let fits = |write: &WriteHandling| pair.count * drives_a_line(*write, held.copies) <= FLASH_MAX;
+        let writes = WRITES.into_iter().filter(fits);
+        writes.map(|write| Offer { cache: Some(Cache { write, policy }), ..pair }).collect()
+    })
+}
+
+/// The sizes of all caches that are offered: of each, policies are compared.
+pub(crate) fn shapes(
+    products: &[Product],
+    held: Held,
+    pricing: &Pricing<'_>,
+    utilisation: Ratio,
+) -> Result<Vec<CacheShape>, StudyError> {
+    let pairs = pairs::offers(products, held, pricing, |pair| vec![pair])?;
+    Ok(pairs.iter().filter_map(|pair| shape(pair, utilisation)).collect())
+}
+
+/// Line and slots of a cache: the smallest line with which its tables fit into the memory; `None` if there is none.
+/// Lines take so much of the flash as data may of other designs: the rest is spare space.
+fn shape(offer: &Offer<'_>, utilisation: Ratio) -> Option<CacheShape> {
+    let (volume, flash) = (offer.disks.as_ref()?.bytes(), flash_bytes(offer) as f64 * utilisation.as_f64());
+    let sizes = (0..).map(|power| LINE_MIN << power).take_while(|&line| line <= LINE_MAX);
+    let shapes = sizes.into_iter().map(|line| CacheShape { line_bytes: line, slots: flash as u64 / line });
+    shapes.into_iter().find(|shape| {
+        let lines = volume / shape.line_bytes;
+        lines <= LINES_MAX && shape.slots >= 2 && memory(lines, shape.slots) <= MEMORY_MAX
+    })
+}
+
+/// Memory of the host that a cache takes.
+fn memory(lines: u64, slots: u64) -> u64 {
+    lines * BYTES_A_LINE + slots * BYTES_A_SLOT
+}
+
+/// Makes the design of a cache for `active` bytes of touched data.
+///
+/// Of the flash as much is simulated as these data can take: what else the cache holds is cold, and is simulated as
+/// data that fill the rest of the drive. Dirty lines are copied back as if the touched data were all that it holds.
+/// Disks are simulated as those of a hybrid. Of mirrored flash one side is simulated: both do the same, but that reads
+/// are shared.
+pub(super) fn design(
+    offer: &Offer<'_>,
+    (disks, cache): (&Disks<'_>, &Cache<'_>),
+    active: Bytes,
+    utilisation: Ratio,
+    raw_min: Bytes,
+) -> Result<Design, StudyError> {
+    let data = pairs::touched(active);
+    let shape = shape(offer, utilisation).unwrap_or(CacheShape { line_bytes: LINE_MAX, slots: 2 });
+    let slots = shape.slots.min(data / shape.line_bytes + RESERVE_MAX);
+    let on_flash = Bytes(slots * shape.line_bytes);
+    let (drive, flash) = owned::drive(offer, on_flash, utilisation, raw_min)?;
+    let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
+    let mut devices = Vec::new();
+    let [flash_name, backing] = pairs::devices(offer, disks, drive, data, &mut devices)?;
+    let settings = CacheSettings {
+        flash_capacity: Some(on_flash),
+        line: Bytes(shape.line_bytes),
+        policy: Choice::named(cache.policy.policy),
+        role: CacheRole::Unified,
+        write: cache.write,
+        ..CacheSettings::new(flash_name, backing)
+    };
+    devices.push((CACHE.to_string(), DeviceDescription::new(settings)));
+    Ok(Design {
+        name: offer.name(),
+        title: offer.title(),
+        kind: CACHE,
+        device_count: offer.devices(),
+        system: System::of(devices, CACHE).map_err(StudyError::design)?,
+        flash: Some(flash),
+    })
+}
+
+/// The kind of these designs, and the name of the device that requests go to.
+pub(crate) const CACHE: &str = "cache";
+
+/// What results say of a cache's parts. What it did is known from `simulated`.
+pub(crate) fn results(
+    offer: &Offer<'_>,
+    simulated: &Candidate,
+    running: &Running,
+    utilisation: Ratio,
+) -> Option<CachedVolume> {
+    let (disks, cache) = (offer.disks.as_ref()?, offer.cache.as_ref()?);
+    let shape = shape(offer, utilisation)?;
+    let [flash, disk] = pairs::parts(offer, disks, simulated, running);
+    Some(CachedVolume {
+        policy: cache.policy.policy.into(),
+        because: cache.policy.because.clone(),
+        compared: cache.policy.compared.clone(),
+        write: cache.write_name().into(),
+        mirrored: cache.drives_a_line(offer.copies) > 1,
+        line_bytes: shape.line_bytes,
+        capacity_bytes: disks.bytes(),
+        cache_bytes: shape.slots * shape.line_bytes,
+        memory_bytes: memory(disks.bytes() / shape.line_bytes, shape.slots),
+        flash,
+        disks: disk,
+        ..simulated.cache.clone().unwrap_or_default()
+    })
+}

@@ -1,0 +1,222 @@
+//! Flash of one product and disks of one product as one volume: what hybrids and caches have in common.
+//!
+//! Disks hold the data, as many as these ask for. Flash comes on top and adds no capacity.
+
+use std::collections::BTreeMap;
+
+use esker_core::Bytes;
+use esker_disk::DiskSettings;
+use esker_plan::{Capacity, Class, Cost, Market, Product, Running, owned_cost};
+use esker_results::study::{Candidate, HybridPart, ProductSummary};
+use esker_sim::{ArraySettings, DeviceDescription};
+use esker_trace::AREA_BYTES;
+
+use super::{COUNT_MAX, Offer, STRIPE, settings_fault};
+use crate::StudyError;
+
+/// No more flash drives than this are part of a pair, for each copy of the data.
+pub(super) const FLASH_MAX: u32 = 4;
+
+/// The disks of a hybrid or a cache, of which the offer itself is the flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Disks<'a> {
+    pub(crate) product: &'a Product,
+    /// Capacity of each.
+    pub(crate) capacity: Capacity,
+    /// Disks that share the data; as many again for each further copy.
+    pub(crate) count: u32,
+}
+
+impl Disks<'_> {
+    /// Capacity of one copy.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.capacity.bytes.0.saturating_mul(self.count.into())
+    }
+}
+
+/// What is needed to price offers.
+#[derive(Clone, Copy)]
+pub(crate) struct Pricing<'a> {
+    pub(crate) running: &'a Running,
+    /// Whether drives for desktops may be part of an offer.
+    pub(crate) consumer: bool,
+}
+
+/// The data that pairs hold, and how often.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    /// Capacity of one copy.
+    pub(crate) bytes: u64,
+    pub(crate) copies: u32,
+}
+
+/// Every pair of the devices among `products` that may be worth its price. `kinds` makes the offers of a pair: it may
+/// be of use in several ways, or in none.
+pub(super) fn offers<'a>(
+    products: &'a [Product],
+    held: Held,
+    pricing: &Pricing<'_>,
+    kinds: impl Fn(Offer<'a>) -> Vec<Offer<'a>>,
+) -> Result<Vec<Offer<'a>>, StudyError> {
+    let device = |product: &&Product| {
+        product.market == Market::OnPremises && (product.class != Class::Consumer || pricing.consumer)
+    };
+    let disks = disks(products.iter().filter(device), held, pricing)?;
+    let mut offers = Vec::new();
+    for product in products.iter().filter(device).filter(|product| product.kind == "ssd") {
+        for &on_sale in &product.capacities {
+            let least = |count: u32| {
+                owned_cost(product, on_sale.bytes, count.saturating_mul(held.copies), 0.0, pricing.running).total
+            };
+            // So many hold all the data without a disk. A pair with as many of them is dearer and no faster, and one
+            // with fewer is of use only if it is cheaper.
+            let alone = held.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
+            let alone_cost = u32::try_from(alone).ok().map(least);
+            for count in (1..=FLASH_MAX).filter(|&count| u64::from(count) < alone) {
+                for disks in &disks {
+                    let pair = Offer { disks: Some(*disks), ..Offer::bought(product, on_sale, count, held.copies) };
+                    let cheaper =
+                        |one: &Offer<'_>| alone_cost.is_none_or(|alone| one.cost(0.0, pricing.running).total < alone);
+                    offers.extend(kinds(pair).into_iter().filter(cheaper));
+                }
+            }
+        }
+    }
+    Ok(offers)
+}
+
+/// The disks that hold the data: of each product those of the capacity with which it takes the least money, and of
+/// products that are simulated alike the cheapest.
+///
+/// The latter costs no answer: two pairs with the same flash whose disks are simulated alike answer alike, and their
+/// flash lasts as long, so that both keep the budgets or neither does. The dearer one never wins.
+fn disks<'a>(
+    products: impl Iterator<Item = &'a Product>,
+    held: Held,
+    pricing: &Pricing<'_>,
+) -> Result<Vec<Disks<'a>>, StudyError> {
+    let cost = |disks: &Disks<'_>| {
+        let count = disks.count.saturating_mul(held.copies);
+        owned_cost(disks.product, disks.capacity.bytes, count, 0.0, pricing.running).total
+    };
+    let mut alike: BTreeMap<String, Disks<'a>> = BTreeMap::new();
+    for product in products.filter(|product| product.kind == "hdd") {
+        let holding = product.capacities.iter().filter_map(|&on_sale| {
+            let fewest = held.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
+            let count = u32::try_from(fewest).ok().filter(|&count| count <= COUNT_MAX)?;
+            Some(Disks { product, capacity: on_sale, count })
+        });
+        let Some(cheapest) = holding.min_by_key(&cost) else { continue };
+        let key = format!("{} x {:?}", cheapest.count, disk_settings(&cheapest)?);
+        let known = alike.entry(key).or_insert(cheapest);
+        if cost(&cheapest) < cost(known) {
+            *known = cheapest;
+        }
+    }
+    Ok(alike.into_values().collect())
+}
+
+fn disk_settings(disks: &Disks<'_>) -> Result<DiskSettings, StudyError> {
+    serde_json::from_value(disks.product.settings_at(disks.capacity.bytes)).map_err(settings_fault)
+}
+
+/// Capacity of the flash of one copy: lines of a mirrored one are there twice, and count once.
+pub(super) fn flash_bytes(offer: &Offer<'_>) -> u64 {
+    offer.capacity.bytes.0.saturating_mul(offer.count.into())
+}
+
+/// Touched data, in whole areas, as they lie on simulated disks: side by side.
+pub(super) fn touched(active: Bytes) -> u64 {
+    active.0.next_multiple_of(AREA_BYTES)
+}
+
+/// Adds the simulated devices of a pair to `devices`: `drive` as often as the offer has it, and disks with their first
+/// addresses, of `touched` data and a little more. Returns the names of both.
+pub(super) fn devices(
+    offer: &Offer<'_>,
+    disks: &Disks<'_>,
+    drive: DeviceDescription,
+    touched: u64,
+    devices: &mut Vec<(String, DeviceDescription)>,
+) -> Result<[String; 2], StudyError> {
+    let mut disk = disk_settings(disks)?;
+    // With room for all of it and a little more: what is moved away may come back.
+    let room = (touched + touched / 16 + (64 << 20)).div_ceil(disks.count.into()).next_multiple_of(AREA_BYTES);
+    disk.capacity = Some(Bytes(room.min(disk.capacity.unwrap_or(disks.capacity.bytes).0)));
+    let mut child = |name: &str, several: &str, device: DeviceDescription, count: u32| {
+        devices.push((name.to_string(), device));
+        if count == 1 {
+            return name.to_string();
+        }
+        let array = ArraySettings { stripe: STRIPE, ..ArraySettings::alike(name, count) };
+        devices.push((several.to_string(), DeviceDescription::new(array)));
+        several.to_string()
+    };
+    Ok([child("ssd", "ssds", drive, offer.count), child("disk", "disks", DeviceDescription::new(disk), disks.count)])
+}
+
+/// What flash and disks cost that are at work for these shares of the time.
+pub(super) fn cost(offer: &Offer<'_>, disks: &Disks<'_>, [flash, disk]: [f64; 2], running: &Running) -> [Cost; 2] {
+    let flash = owned_cost(offer.product, offer.capacity.bytes, offer.drives(), flash, running);
+    let disk = owned_cost(disks.product, disks.capacity.bytes, offer.of_all_copies(disks.count), disk, running);
+    [flash, disk]
+}
+
+/// The price of both parts, as old as the older of them.
+pub(super) fn sum([one, other]: [Cost; 2]) -> Cost {
+    Cost {
+        purchase: one.purchase + other.purchase,
+        power: one.power + other.power,
+        per_month: one.per_month + other.per_month,
+        total: one.total + other.total,
+        currency: one.currency,
+        as_of: one.as_of.min(other.as_of),
+        assumed: one.assumed || other.assumed,
+    }
+}
+
+/// Both products as one of the class `class`, for results. What is assumed of which is told apart.
+pub(super) fn summary(flash: ProductSummary, disk: ProductSummary, class: &str) -> ProductSummary {
+    let assumed = |product: &ProductSummary| -> Vec<String> {
+        product.assumed.iter().map(|figure| format!("{figure} of the {}", product.title)).collect()
+    };
+    let assumed = [assumed(&flash), assumed(&disk)].concat();
+    let source = [flash.source, disk.source].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    ProductSummary {
+        name: format!("{} + {}", flash.name, disk.name),
+        title: format!("{} + {}", flash.title, disk.title),
+        year: flash.year.max(disk.year),
+        market: flash.market,
+        class: class.into(),
+        source: (!source.is_empty()).then_some(source),
+        assumed,
+    }
+}
+
+/// The shares of the time in which simulated flash and disks were at work: of each, of its busiest part.
+pub(crate) fn busy(simulated: &Candidate) -> [f64; 2] {
+    let of = |flash: bool| {
+        let devices = simulated.devices.values().filter(|device| match flash {
+            true => device.flash.is_some(),
+            false => device.disk.is_some(),
+        });
+        devices.flat_map(|device| device.utilisation.values()).copied().fold(0.0, f64::max)
+    };
+    [of(true), of(false)]
+}
+
+/// What results say of both parts.
+pub(super) fn parts(offer: &Offer<'_>, disks: &Disks<'_>, simulated: &Candidate, running: &Running) -> [HybridPart; 2] {
+    let part = |product: &Product, capacity: Capacity, count: u32, cost: &Cost| HybridPart {
+        product: super::summary_of(product, offer.assumed_of(product)),
+        capacity_on_sale_bytes: capacity.bytes.0,
+        count,
+        purchase: cost.purchase.as_f64(),
+        power: cost.power.as_f64(),
+    };
+    let [flash, disk] = cost(offer, disks, busy(simulated), running);
+    [
+        part(offer.product, offer.capacity, offer.drives(), &flash),
+        part(disks.product, disks.capacity, offer.of_all_copies(disks.count), &disk),
+    ]
+}

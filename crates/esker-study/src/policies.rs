@@ -1,0 +1,253 @@
+//! Which replacement policy a cache gets: the simplest of those that miss least on the trace, before any simulation.
+//!
+//! Each policy runs on samples of the lines, chosen by hash, in a cache that is smaller by as much (Waldspurger et al.,
+//! "Cache modeling and optimization using miniature simulations", ATC 2017). The spread of the samples tells noise from
+//! differences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+
+use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, REPLACEMENTS, ReplacementCapability, Sample, Shape, build};
+use esker_core::registry::Choice;
+use esker_core::{Ratio, jobs, words};
+use esker_results::study::PolicyMisses;
+use esker_trace::Operation;
+
+use crate::curve::place;
+use crate::load::StudyWorkload;
+use crate::{Hooks, StudyError};
+
+/// Samples of the lines. Each has a seed of its own.
+const SAMPLES: u64 = 8;
+/// The largest share of the lines in a sample. All samples together then take as long as all lines.
+const RATE_MAX: f64 = 1.0 / SAMPLES as f64;
+/// Accesses of a sample, about.
+const SAMPLED_MAX: f64 = 500_000.0;
+/// A difference below this is never more than noise: half of the requests that budgets for the 99th percentile leave
+/// out.
+const NOISE_MIN: f64 = 0.005;
+
+/// Sizes of a cache: of policies, they decide what is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CacheShape {
+    pub(crate) line_bytes: u64,
+    /// Lines that it holds.
+    pub(crate) slots: u64,
+}
+
+/// The policy of caches of one shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PolicyChoice {
+    pub(crate) policy: &'static str,
+    /// Why: a sentence.
+    pub(crate) because: String,
+    pub(crate) compared: Vec<PolicyMisses>,
+}
+
+/// The policies of all caches that are offered.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    choices: BTreeMap<CacheShape, PolicyChoice>,
+    /// Share of the flash that lines may take.
+    pub(crate) utilisation: Ratio,
+}
+
+impl Policies {
+    /// Compares policies in caches of `shapes` on a workload.
+    pub(crate) fn of(
+        workload: &StudyWorkload,
+        shapes: &[CacheShape],
+        utilisation: Ratio,
+        (seed, threads): (u64, usize),
+        hooks: &Hooks<'_>,
+    ) -> Result<Self, StudyError> {
+        let touched = workload.map().footprint();
+        let holds_all = |shape: &CacheShape| shape.slots >= touched.div_ceil(shape.line_bytes);
+        let (whole, parts): (BTreeSet<_>, BTreeSet<_>) = shapes.iter().copied().partition(holds_all);
+        let lines: BTreeSet<u64> = parts.iter().map(|shape| shape.line_bytes).collect();
+        let samples = samples(workload, &lines, seed, hooks)?;
+        let parts: Vec<CacheShape> = parts.into_iter().collect();
+        let compared = jobs::collect(threads, parts.len(), |index| {
+            let shape = parts[index];
+            hooks.tell(&format!("comparing policies of caches of {} lines", words::count(shape.slots)), 0, None);
+            chosen(&samples[&shape.line_bytes], shape, seed, hooks)
+        });
+        let mut choices: BTreeMap<_, _> = whole.into_iter().map(|shape| (shape, any())).collect();
+        for (shape, choice) in parts.into_iter().zip(compared) {
+            choices.insert(shape, choice?);
+        }
+        Ok(Self { choices, utilisation })
+    }
+
+    /// The policy of caches of this shape, if it is one of those that were compared.
+    pub(crate) fn choice(&self, shape: CacheShape) -> Option<&PolicyChoice> {
+        self.choices.get(&shape)
+    }
+}
+
+/// The policies that are compared, the simplest first: those that `esker cache` compares, and that a device can have.
+fn names() -> impl Iterator<Item = &'static str> {
+    let fits = |capabilities: &[ReplacementCapability]| {
+        capabilities.contains(&ReplacementCapability::Compared)
+            && !capabilities.contains(&ReplacementCapability::Future)
+    };
+    REPLACEMENTS.iter().filter(move |entry| fits(entry.capabilities)).map(|entry| entry.name)
+}
+
+/// The choice where nothing ever has to leave.
+fn any() -> PolicyChoice {
+    PolicyChoice {
+        policy: names().next().expect("there are policies"),
+        because: "The flash holds all that the trace touches: whatever the policy, nothing has to leave.".into(),
+        compared: Vec::new(),
+    }
+}
+
+/// Samples of the accesses to lines of each of these sizes.
+fn samples(
+    workload: &StudyWorkload,
+    lines: &BTreeSet<u64>,
+    seed: u64,
+    hooks: &Hooks<'_>,
+) -> Result<BTreeMap<u64, Vec<AccessLog>>, StudyError> {
+    let profile = &workload.profile;
+    let mut builders: BTreeMap<u64, Vec<AccessLogBuilder>> = BTreeMap::new();
+    for &line in lines {
+        // A request touches at most one line more than its bytes fill.
+        let accesses = (profile.read_bytes + profile.write_bytes) / line + profile.requests;
+        let rate = RATE_MAX.min(SAMPLED_MAX / accesses.max(1) as f64);
+        let sample = |number: u64| Sample { rate, seed: seed.wrapping_add(number) };
+        let piece = NonZeroU64::new(line);
+        builders.insert(line, (0..SAMPLES).map(|n| AccessLogBuilder::sampled(piece, sample(n))).collect());
+    }
+    if lines.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    for (index, record) in workload.records().enumerate() {
+        let kind = if record.operation == Operation::Write { AccessKind::Write } else { AccessKind::Read };
+        if let Some((offset, length)) = place(workload.map(), &record) {
+            for builder in builders.values_mut().flatten() {
+                builder.request(offset, length, kind).map_err(StudyError::design)?;
+            }
+        }
+        if index % 65_536 == 0 {
+            hooks.check()?;
+        }
+    }
+    let finished = |builders: Vec<AccessLogBuilder>| builders.into_iter().map(|one| one.finish(false)).collect();
+    Ok(builders.into_iter().map(|(line, builders)| (line, finished(builders))).collect())
+}
+
+/// Simulates every policy in caches of one shape.
+fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>) -> Result<PolicyChoice, StudyError> {
+    let mut misses: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for policy in names() {
+        let mut of_samples = Vec::new();
+        for log in samples {
+            let slots = (shape.slots as f64 * log.rate()).round().clamp(1.0, u32::MAX.into()) as u32;
+            let shape = Shape { capacity: slots, objects: log.objects().max(1), seed };
+            let mut cache = build(&Choice::named(policy), &shape).map_err(StudyError::design)?;
+            let go_on = |_| if hooks.cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            let counts = log.simulate(&mut *cache, go_on).ok_or(StudyError::Cancelled)?;
+            of_samples.push(log.of_the_whole(&counts).miss_ratio());
+        }
+        misses.push((policy, of_samples));
+    }
+    Ok(choose(&misses))
+}
+
+/// Of policies with the misses of each sample, the simplest first: the first that misses no more than the best but for
+/// noise. That is twice the standard error of the difference, sample by sample.
+fn choose(misses: &[(&'static str, Vec<f64>)]) -> PolicyChoice {
+    let best = misses.iter().min_by(|(_, one), (_, other)| mean(one).total_cmp(&mean(other)));
+    let (best_name, best) = best.expect("there are policies");
+    let compared: Vec<PolicyMisses> = misses
+        .iter()
+        .map(|(policy, of_samples)| {
+            let more: Vec<f64> = of_samples.iter().zip(best).map(|(one, best)| one - best).collect();
+            PolicyMisses {
+                policy: (*policy).into(),
+                miss_ratio: mean(of_samples),
+                more: mean(&more),
+                noise: (2.0 * standard_error(&more)).max(NOISE_MIN),
+            }
+        })
+        .collect();
+    let at = compared.iter().position(|one| one.more <= one.noise).expect("the best is as good as itself");
+    let (policy, _) = misses[at];
+    let share = |ratio: f64| format!("{} of accesses", words::percent(ratio));
+    let because = if policy == *best_name {
+        let others = compared.iter().filter(|one| one.policy != policy);
+        let next = others.min_by(|one, other| one.miss_ratio.total_cmp(&other.miss_ratio));
+        let next =
+            next.map_or(String::new(), |next| format!("; next is {} with {}", next.policy, share(next.miss_ratio)));
+        format!("It misses least of the policies compared: {}{next}.", share(compared[at].miss_ratio))
+    } else {
+        format!(
+            "It misses {}, {best_name} least with {}: a difference within the noise ({}), so the simpler one is taken.",
+            share(compared[at].miss_ratio),
+            share(mean(best)),
+            words::percent(compared[at].noise)
+        )
+    };
+    PolicyChoice { policy, because, compared }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn standard_error(values: &[f64]) -> f64 {
+    let (mean, count) = (mean(values), values.len() as f64);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_within_the_noise_takes_the_simplest() {
+        // A tenth of a percent is nothing, however sure; two percent are something if all samples agree, and nothing if
+        // they are far apart.
+        let few = choose(&[("lru", vec![0.301; 8]), ("arc", vec![0.300; 8])]);
+        assert_eq!((few.policy, few.compared[0].noise), ("lru", NOISE_MIN));
+        assert!(few.because.contains("within the noise"), "{}", few.because);
+        let sure = choose(&[("lru", vec![0.32; 8]), ("arc", vec![0.30; 8])]);
+        assert_eq!(sure.policy, "arc");
+        assert!(sure.because.contains("next is lru"), "{}", sure.because);
+        let apart = |sign: f64| (0..8).map(|n| 0.32 + sign * if n % 2 == 0 { 0.05 } else { -0.05 }).collect();
+        let unsure = choose(&[("lru", apart(1.0)), ("arc", vec![0.30; 8])]);
+        assert_eq!(unsure.policy, "lru", "{unsure:?}");
+    }
+
+    /// A loop that is a little longer than the cache: LRU loses each page just before it is used again.
+    #[test]
+    fn a_loop_takes_a_policy_that_keeps_part_of_it() {
+        let log = |seed: u64| {
+            let mut builder = AccessLogBuilder::sampled(NonZeroU64::new(4096), Sample { rate: 0.125, seed });
+            for page in (0..10).flat_map(|_| 0..8_000_u64) {
+                builder.request(page * 4096, 4096, AccessKind::Read).unwrap();
+            }
+            builder.finish(false)
+        };
+        let (cancel, simulated) = (false.into(), 0.into());
+        let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+        let samples: Vec<AccessLog> = (0..SAMPLES).map(log).collect();
+        let choice = chosen(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, 1, &hooks).unwrap();
+        let lru = &choice.compared[0];
+        assert!(lru.policy == "lru" && lru.miss_ratio > 0.95 && lru.more > lru.noise, "{choice:?}");
+        let taken = choice.compared.iter().find(|one| one.policy == choice.policy).unwrap();
+        // The best that any policy can do: a quarter of the loop does not fit.
+        assert!((0.2..0.5).contains(&taken.miss_ratio), "{choice:?}");
+    }
+
+    #[test]
+    fn the_simplest_is_first_and_none_knows_the_future() {
+        let names: Vec<&str> = names().collect();
+        assert_eq!(names[0], "lru");
+        assert!(names.len() >= 5 && !names.contains(&"belady"), "{names:?}");
+    }
+}

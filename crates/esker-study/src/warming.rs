@@ -1,0 +1,203 @@
+//! A flash cache when it is warm: the trace from after its busy stretch to its end, then from its beginning to that
+//! stretch, as if it came round again; then the stretch itself.
+//!
+//! Every request comes once, as in the trace. What is used for the first time therefore misses, as often as in the
+//! trace: if stretches were played after the trace, as on other designs, the cache would hold all that they ask for.
+
+use std::cell::Cell;
+
+use esker_core::{Arrival, Device, Nanos, ReplayEnd, ReplaySettings, replay};
+use esker_results::study::{CacheWarmed, Headroom};
+use esker_results::{FlashCacheReport, Report, Reporting};
+use esker_sim::{RunMeasurements, Watch};
+
+use crate::StudyError;
+use crate::arrivals::{Load, arrivals};
+use crate::busy::{Busy, Stretch};
+use crate::endurance::Late;
+use crate::offers::{CACHE, Design};
+use crate::settling::{LEFT_OUT, pages};
+use crate::setup::{Setup, set_up};
+use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
+use crate::task::Task;
+
+/// With fewer requests than this before the busy stretch, a share of one in a hundred of a quarter of them says
+/// nothing.
+const REQUESTS_MIN: u64 = 4 * LEFT_OUT;
+/// Time between two parts of the trace.
+const GAP: Nanos = Nanos::from_secs(1);
+
+/// A warm cache in the busy stretch.
+pub(crate) struct Warm {
+    pub(crate) strain: Strain,
+    pub(crate) warmed: CacheWarmed,
+    /// Share of the accesses to lines that hit: in the last quarter before the stretch, and in that.
+    pub(crate) hit_ratio: f64,
+    /// What the flash takes for good, if the rest of the trace is like these requests.
+    pub(crate) late: Late,
+}
+
+/// Warms the cache of a design, and plays the busy stretch at `load` times the trace's speed. `None` if it cannot keep
+/// up before that.
+pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> Result<Option<Warm>, StudyError> {
+    let as_traced = Load::AS_TRACED;
+    let Setup { mut device, replay_settings, .. } =
+        set_up(task.workload, design, &as_traced, task.settings, task.hooks)?;
+    device.control(Nanos::ZERO, esker_core::Control::StartMeasuring).map_err(StudyError::design)?;
+    let capacity = device.capacity();
+    let left_out = Cell::default();
+    let around = || -> Result<_, StudyError> {
+        let all = || arrivals(&task.workload.requests, &as_traced, capacity, &left_out);
+        Ok(coming_round(all()?, all()?, busy.times.stretch))
+    };
+    let rest = around()?.count() as u64;
+    let early = rest - rest / 4;
+    let mut now = Nanos::ZERO;
+    let part = |device: &mut Box<dyn Reporting>, from: u64, count: u64, now: &mut Nanos| {
+        let requests = around()?.skip(usize(from)).take(usize(count));
+        play(task, device, requests, &replay_settings, now)
+    };
+    if !part(&mut device, 0, early, &mut now)? {
+        return Ok(None);
+    }
+    let before = Counted::of(&*device);
+    if !part(&mut device, early, rest - early, &mut now)? {
+        return Ok(None);
+    }
+    let quarter = Counted::of(&*device);
+    let stretches = Stretches::judged_alone(busy, &*device)?;
+    let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
+    // The stretch is counted from its own beginning.
+    let counted = [before, quarter, Counted::of(&*device)];
+    Ok(Some(of_counts(strain, rest, stretches.len(), &counted)))
+}
+
+/// What counts say of a cache: those of the first three quarters of `rest` requests, of all of them, and of the
+/// stretch with its `busy` requests.
+fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Counted; 3]) -> Warm {
+    let late_requests = rest / 4;
+    let full = before.cache.evictions > 0;
+    let late_lines = all.cache.held_lines.saturating_sub(before.cache.held_lines);
+    let late_lines_max = late_requests / LEFT_OUT;
+    let warm = rest >= REQUESTS_MIN && (full || late_lines <= late_lines_max);
+    let hits = all.cache.hits - before.cache.hits + stretch.cache.hits;
+    let misses = all.cache.misses - before.cache.misses + stretch.cache.misses;
+    let pages = all.pages - before.pages + stretch.pages;
+    let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
+    Warm {
+        strain,
+        warmed: CacheWarmed { late_requests, late_lines, late_lines_max, full, warm },
+        hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
+        late: Late {
+            pages: pages as f64 * of_trace,
+            // What fills a cache that has room does so once. Where lines leave, others come in for good.
+            once_bytes: if full { 0 } else { before.cache.filled_bytes },
+        },
+    }
+}
+
+/// The warm cache under the load of the trace, and under the one that has to be carried.
+pub(crate) fn stressed(task: &Task<'_>, busy: &Busy, design: &Design, limits: &Limits) -> Result<Stressed, StudyError> {
+    let first = warm(task, busy, design, 1.0)?.map_or(Strain::TOO_MUCH, |warm| warm.strain);
+    let headroom = carried(task, busy, design, limits, &first)?;
+    Ok(Stressed { first, headroom })
+}
+
+/// Tries the load that has to be carried. Each load takes the whole trace again, so that no further ones are tried.
+pub(crate) fn carried(
+    task: &Task<'_>,
+    busy: &Busy,
+    design: &Design,
+    limits: &Limits,
+    first: &Strain,
+) -> Result<Headroom, StudyError> {
+    headroom(first, limits, &loads(Search::Asked, limits), busy.times.stretch.requests, |load| {
+        Ok(warm(task, busy, design, load)?.map_or(Strain::TOO_MUCH, |warm| warm.strain))
+    })
+}
+
+/// The requests before and after `stretch`, those after it first, with their times from the first of them on.
+fn coming_round(
+    all: impl Iterator<Item = Arrival>,
+    again: impl Iterator<Item = Arrival>,
+    stretch: Stretch,
+) -> impl Iterator<Item = Arrival> {
+    let mut end = Nanos::ZERO;
+    let after = all
+        .filter(move |arrival| arrival.at >= stretch.to)
+        .map(move |arrival| Arrival { at: arrival.at - stretch.to, ..arrival });
+    let before = again.take_while(move |arrival| arrival.at < stretch.from);
+    let mut begin = None;
+    after.map(|arrival| (false, arrival)).chain(before.map(|arrival| (true, arrival))).map(
+        move |(is_before, arrival)| {
+            if !is_before {
+                end = arrival.at;
+                return arrival;
+            }
+            let begin = *begin.get_or_insert(end + GAP);
+            Arrival { at: begin + arrival.at, ..arrival }
+        },
+    )
+}
+
+/// Replays requests from `now` on, as far from each other as they are. Returns whether the device keeps up.
+fn play(
+    task: &Task<'_>,
+    device: &mut Box<dyn Reporting>,
+    requests: impl Iterator<Item = Arrival>,
+    settings: &ReplaySettings,
+    now: &mut Nanos,
+) -> Result<bool, StudyError> {
+    let start = *now + GAP;
+    crate::strain::idle(device, start);
+    let mut first = None;
+    let shifted = requests.map(move |arrival| {
+        let first = *first.get_or_insert(arrival.at);
+        Arrival { at: start + (arrival.at - first), ..arrival }
+    });
+    let mut go_on = |ended| task.hooks.simulated(ended);
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
+    let settings = ReplaySettings { start, sample_every: None, ..*settings };
+    let replayed = replay(device, shifted, &settings, &mut measured).map_err(StudyError::design)?;
+    if measured.stopped() {
+        return Err(StudyError::Cancelled);
+    }
+    *now = replayed.last_event.max(start);
+    Ok(replayed.end == ReplayEnd::Complete)
+}
+
+/// What was counted since measuring began.
+struct Counted {
+    cache: FlashCacheReport,
+    pages: u64,
+}
+
+impl Counted {
+    fn of(device: &dyn Reporting) -> Self {
+        let report = Report::of(device);
+        let cache = report.devices.get(CACHE).and_then(|device| device.flash_cache).unwrap_or_default();
+        Self { cache, pages: pages(&report) }
+    }
+}
+
+fn usize(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_core::{Bytes, Lba, Request};
+
+    #[test]
+    fn what_comes_after_the_stretch_comes_first_and_nothing_comes_twice() {
+        let at = |second: u64| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) };
+        let all = || (0..10).map(at);
+        let stretch = Stretch { from: Nanos::from_secs(3), to: Nanos::from_secs(6), requests: 3 };
+        let times: Vec<u64> = coming_round(all(), all(), stretch).map(|arrival| arrival.at.0 / 1_000_000_000).collect();
+        // Seconds 6 to 9, then, a second later, 0 to 2.
+        assert_eq!(times, [0, 1, 2, 3, 4, 5, 6]);
+        let late = Stretch { from: Nanos::from_secs(7), to: Nanos::from_secs(10), requests: 3 };
+        assert_eq!(coming_round(all(), all(), late).count(), 7);
+    }
+}
