@@ -95,3 +95,52 @@ fn contradictions_are_shown_where_they_stand() {
     let unknown = error(&text.replace("\"lru\"", "\"lrv\"").replace("\"read\"", "\"unified\""));
     assert_eq!(unknown.key, "device.volume.policy");
 }
+
+/// Programs per page written of a drive that a cache uses: reads of 64 KiB all over the volume bring in large segments,
+/// four times as many writes of 4 KiB change a small part of the volume, again and again. `policy`, `slots` and
+/// `streams` are keys of the cache.
+fn drive_write_amplification(requests: u64, policy: &str, slots: &str, streams: &str) -> (f64, FlashCacheReport) {
+    let text = format!(
+        "[workload]\nqueue_depth = 8\n\
+         synthetic = {{ requests = {requests}, read_fraction = \"20%\", size = \"64KiB\", write_size = \"4KiB\", \
+         write_area = \"1%\", alignment = \"4KiB\" }}\n\
+         [device.flash]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\nstreams = 3\n\
+         geometry = {{ channels = 2, blocks_per_plane = 32 }}\n\
+         [device.disk]\nkind = \"constant\"\nservice_time = \"1ms\"\nservers = 64\ncapacity = \"2GiB\"\n\
+         [device.volume]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\nwrite = \"write-back\"\n\
+         policy = \"{policy}\"\nslots = \"{slots}\"\nstreams = \"{streams}\"\n\
+         [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n",
+        requests / 2
+    );
+    let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    let flash = results.devices["flash"].flash.as_ref().unwrap();
+    (flash.write_amplification.unwrap(), cache(&results))
+}
+
+/// A log whose writes are told apart by purpose makes the drive copy next to nothing, though a part of what is written
+/// changes in place, at random. With `ESKER_PRINT` set, prints the table of docs/flash-cache-device.md.
+#[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
+fn a_log_in_streams_makes_the_drive_copy_hardly_anything() {
+    let print = std::env::var_os("ESKER_PRINT").is_some();
+    let requests = if print { 400_000 } else { 150_000 };
+    let of = |policy: &str, slots: &str, streams: &str| {
+        let (amplification, cache) = drive_write_amplification(requests, policy, slots, streams);
+        if print {
+            let reads = 100.0 * cache.read_hit_ratio;
+            println!(
+                "| `{policy}` | `{slots}` | `{streams}` | {amplification:.3} | {reads:.2} % | {:.2} % |",
+                100.0 * cache.hit_ratio
+            );
+        }
+        assert!(cache.evictions > 10_000 && cache.copied_back_bytes > 0, "{cache:?}");
+        amplification
+    };
+    if print {
+        for streams in ["none", "by-purpose"] {
+            let _ = [of("lru", "any", streams), of("fifo", "any", streams)];
+        }
+    }
+    let (together, apart) = (of("fifo", "log", "none"), of("fifo", "log", "by-purpose"));
+    assert!(apart < 1.05 && apart < together, "{apart} against {together}");
+}
