@@ -97,8 +97,8 @@ fn contradictions_are_shown_where_they_stand() {
 }
 
 /// Programs per page written of a drive that a cache uses: reads of 64 KiB all over the volume bring in large segments,
-/// and four times as many writes of 4 KiB go to a small part of the volume, again and again. `keys` are keys of the cache,
-/// `spare` is the over-provisioning of the drive in percent.
+/// and four times as many writes of 4 KiB go to a small part of the volume, again and again. `keys` are keys of the
+/// cache, `spare` is the over-provisioning of the drive in percent.
 fn drive_write_amplification(requests: u64, spare: u64, keys: &str) -> (f64, FlashCacheReport) {
     let text = format!(
         "[workload]\n\
@@ -117,8 +117,8 @@ fn drive_write_amplification(requests: u64, spare: u64, keys: &str) -> (f64, Fla
     (flash.write_amplification.unwrap(), cache(&results))
 }
 
-/// A log makes the drive copy less, the more so if its writes are told apart by purpose. With `ESKER_PRINT` set, prints the
-/// table of docs/flash-cache-device.md.
+/// A log makes the drive copy less, the more so if its writes are told apart by purpose. With `ESKER_PRINT` set, prints
+/// the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn a_log_in_streams_makes_the_drive_copy_less() {
@@ -133,9 +133,9 @@ fn a_log_in_streams_makes_the_drive_copy_less() {
         let (amplification, cache) = drive_write_amplification(100_000, spare, &keys);
         if print {
             println!(
-                "| {spare} % | `{role}`, `{write}` | `{policy}` | `{slots}` | `{streams}` | {amplification:.3} | {:.2} % | {} |",
-                100.0 * cache.hit_ratio,
-                cache.without_slot
+                "| {spare} % | `{role}`, `{write}` | `{policy}` | `{slots}` | `{streams}` | {amplification:.3} \
+                 | {:.2} % |",
+                100.0 * cache.hit_ratio
             );
         }
         assert!(cache.evictions > 10_000, "{cache:?}");

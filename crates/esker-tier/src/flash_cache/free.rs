@@ -91,7 +91,7 @@ impl FreeSlots {
     pub(super) fn age(&self, slot: u32) -> Option<u32> {
         match self {
             Self::Any(_) => None,
-            Self::Log(log) => Some(log.from_next(slot)),
+            Self::Log(log) => Some(log.steps_to(slot)),
         }
     }
 
@@ -134,12 +134,12 @@ impl Log {
     }
 
     /// How many steps `slot` is behind the beginning of the window.
-    fn from_next(&self, slot: u32) -> u32 {
+    fn steps_to(&self, slot: u32) -> u32 {
         if slot >= self.next { slot - self.next } else { self.limit - self.next + slot }
     }
 
     fn is_reached(&self, slot: u32) -> bool {
-        slot < self.limit && self.from_next(slot) < self.ahead
+        slot < self.limit && self.steps_to(slot) < self.ahead
     }
 
     fn is_free(&self, slot: u32) -> bool {
