@@ -2,7 +2,7 @@
 
 use esker_cache::{ByDistance, Found};
 use esker_core::{Bytes, LogicalPage, Rng};
-use esker_flash::{CacheCleaning, Choice, HostManagedCache, SsdSettings};
+use esker_flash::{CacheCleaning, Choice, HostManagedCache, SsdSettings, WriteFrontiers};
 use esker_results::HostManagedCacheReport;
 use proptest::prelude::*;
 
@@ -67,8 +67,18 @@ proptest! {
         (dies, blocks, pages) in (1u32..3, 12u32..24, 2u32..9),
         over_provisioning in 30u64..60,
         most in 40u64..400,
+        (streams, zones) in (1u32..4, any::<bool>()),
     ) {
-        let flash = flash(dies, blocks, pages, over_provisioning, 5);
+        let mut flash = flash(dies, blocks, pages, over_provisioning, 5);
+        flash.write_frontiers = WriteFrontiers::Pool;
+        (flash.streams, flash.ftl) = match zones {
+            true => (1, Choice::named("zoned")),
+            false => (streams, flash.ftl),
+        };
+        // A small flash has no room for a block of each stream, or for zones.
+        let (lru, volume) = (Choice::named("lru"), Bytes::kib(4 * most));
+        let fits = HostManagedCache::new(&flash, &lru, CacheCleaning::Migrate, volume, 1);
+        prop_assume!(fits.is_ok());
         for policy in ["lru", "flru", "arc", "farc"] {
             for cleaning in CLEANINGS {
                 let mut rng = Rng::new(seed);
@@ -171,6 +181,66 @@ fn the_table_of_the_documentation() {
                     CLEANINGS.map(|cleaning| run(&requests, &xia(gigabytes, over_provisioning), policy, cleaning));
                 print!("| {gigabytes} GB | {over_provisioning} % | {policy} |");
                 for report in reports {
+                    let amplification = report.write_amplification.unwrap_or(1.0);
+                    print!(" {:.2} % | {} | {amplification:.2} |", 100.0 * report.hit_ratio, report.erases);
+                }
+                println!();
+            }
+        }
+    }
+}
+
+/// A cache of 3 GB at a 32nd that erases zones: eight blocks, one of each die. `victim` chooses the zone.
+fn zones(over_provisioning: u64, victim: &str) -> SsdSettings {
+    let mut flash = xia(3, over_provisioning);
+    flash.ftl = Choice::named("zoned");
+    flash.cleaning.victim = Choice::named(victim);
+    flash
+}
+
+/// A cache that resets whole zones and drops what they hold writes each page once, and still revives what it evicted.
+/// Zones hold more pages that are still wanted than the emptiest blocks do, so it hits less than with blocks.
+#[test]
+fn zones_that_are_reset_whole_are_never_copied() {
+    let requests = web_search(REQUESTS / 4, 1);
+    for over_provisioning in [15, 35] {
+        let run = |flash: &SsdSettings, policy| run(&requests, flash, policy, CacheCleaning::ZeroMigration);
+        let (lru, blocks) = (run(&zones(over_provisioning, "fifo"), "lru"), run(&xia(3, over_provisioning), "flru"));
+        for victim in ["fifo", "greedy"] {
+            let report = run(&zones(over_provisioning, victim), "flru");
+            assert_eq!((report.copied_pages, report.write_amplification), (0, Some(1.0)));
+            assert!(report.revived > 0 && report.erased_suspects > 0 && report.dropped_pages > 0, "{report:?}");
+            assert!(report.erases.is_multiple_of(8), "{} blocks are not whole zones", report.erases);
+            assert!(report.hit_ratio > lru.hit_ratio, "{} against {}", report.hit_ratio, lru.hit_ratio);
+            assert!((report.hit_ratio - blocks.hit_ratio).abs() < 0.03, "{report:?} against {blocks:?}");
+        }
+    }
+}
+
+/// Prints the tables of zones and of streams of docs/host-managed-cache.md.
+#[test]
+#[ignore = "for the documentation"]
+#[expect(clippy::print_stdout, reason = "it prints a table")]
+fn the_tables_of_zones_and_streams() {
+    let requests = web_search(REQUESTS, 1);
+    for over_provisioning in [15, 25, 35] {
+        let streams = |streams| SsdSettings { streams, ..xia(3, over_provisioning) };
+        // 0 stands for as many streams as there are purposes.
+        let one_frontier = |count| SsdSettings { write_frontiers: WriteFrontiers::Pool, ..streams(count) };
+        let kinds = [
+            ("blocks", streams(1)),
+            ("zones, `greedy`", zones(over_provisioning, "greedy")),
+            ("zones, `fifo`", zones(over_provisioning, "fifo")),
+            ("streams", streams(0)),
+            ("blocks, one frontier", one_frontier(1)),
+            ("streams, one frontier", one_frontier(0)),
+        ];
+        for policy in ["lru", "flru"] {
+            for (name, flash) in &kinds {
+                print!("| {over_provisioning} % | `{policy}` | {name} |");
+                for cleaning in CLEANINGS {
+                    let streams = if flash.streams == 0 { cleaning.purposes() } else { 1 };
+                    let report = run(&requests, &SsdSettings { streams, ..flash.clone() }, policy, cleaning);
                     let amplification = report.write_amplification.unwrap_or(1.0);
                     print!(" {:.2} % | {} | {amplification:.2} |", 100.0 * report.hit_ratio, report.erases);
                 }

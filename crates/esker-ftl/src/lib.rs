@@ -17,6 +17,7 @@
 //! `blocks`, which provides data blocks, free blocks and merges. A layer that can do more than this names it in its
 //! entry ([`LayerCapability`]); settings that need a capability which the layer lacks are refused.
 
+mod allocation;
 mod bast;
 mod block;
 mod blocks;
@@ -41,6 +42,7 @@ mod superblock;
 mod suspects;
 #[cfg(test)]
 mod worked_example;
+mod zoned;
 
 use std::fmt;
 
@@ -75,6 +77,7 @@ pub static FTLS: &[FtlEntry] = &[
     fast::ENTRY,
     superblock::ENTRY,
     last::ENTRY,
+    zoned::ENTRY,
     #[cfg(test)]
     worked_example::ENTRY,
 ];

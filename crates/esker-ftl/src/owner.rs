@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use esker_core::LogicalPage;
+use esker_core::{LogicalPage, StreamId};
 
 /// Owns the pages that a layer stores: a cache that manages its own flash, for example. The layer asks it before
 /// cleaning copies a page, so that pages nobody needs cost no copy.
@@ -14,6 +14,14 @@ use esker_core::LogicalPage;
 pub trait PageOwner: fmt::Debug {
     /// Returns true if the data of `page` are still needed.
     fn keep(&mut self, page: LogicalPage) -> bool;
+
+    /// Returns the stream whose blocks take `page`, which is [kept](Self::keep), when cleaning copies it. `None` leaves
+    /// that to the settings of the layer. Layers without [streams](crate::LayerCapability::Streams), or whose settings
+    /// do not ask for any, never ask.
+    fn stream(&mut self, page: LogicalPage) -> Option<StreamId> {
+        let _ = page;
+        None
+    }
 
     /// The block with the data of `page`, which was [suspected](crate::Ftl::suspect), is being erased: it can no longer
     /// be revived.

@@ -77,9 +77,14 @@ fn overwrites(count: u32) -> Vec<Step> {
 /// Drive settings for `layer` with as little spare space as it can work with.
 fn tight(layer: &Choice) -> DriveSettings {
     let mut settings = settings();
-    settings.over_provisioning = Some(Ratio::percent(if layer.kind == "page" { 30 } else { 50 }));
+    settings.over_provisioning = Some(Ratio::percent(if has_map_in_memory(layer) { 30 } else { 50 }));
     settings.ftl = layer.clone();
     settings
+}
+
+/// Whether nothing but data is written to the flash.
+fn has_map_in_memory(layer: &Choice) -> bool {
+    ["page", "zoned"].contains(&&*layer.kind)
 }
 
 /// Layers that ask owners.
@@ -143,7 +148,7 @@ fn the_more_is_dropped_the_less_is_copied_and_being_asked_costs_nothing() {
         let [kept, half, none] = [0, 50, 100].map(|percent| amplification(&settings, Some(Dropper::new(3, percent))));
         assert_eq!(unasked, kept, "{layer:?}");
         assert!(half < kept - 0.1 && none < half - 0.1, "{layer:?}: {kept:.3}, {half:.3}, {none:.3}");
-        if layer.kind == "page" {
+        if has_map_in_memory(&layer) {
             assert_eq!(none, 1.0, "nothing is copied where nothing is wanted");
         }
     }

@@ -7,6 +7,7 @@ use esker_nand::BlockIndex;
 use esker_nand::memory::{prefetch, zeroed};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink};
 
+use crate::allocation::Allocation;
 use crate::pools::{Contents, OwnerRun, PageMap, Striping};
 use crate::recovery::scan_block;
 use crate::suspects::Suspects;
@@ -31,7 +32,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
         LayerCapability::AsksOwner,
         LayerCapability::Suspects,
     ],
-    build: |context, _| Ok(Box::new(PageFtl::new(context)?)),
+    build: |context, _| Ok(Box::new(PageFtl::<Pools>::new(context)?)),
 };
 
 /// Encodes a map entry: the physical page plus one, or zero for no data. So a map of zeroed memory is empty.
@@ -46,16 +47,16 @@ fn page_of(entry: u32) -> Option<PhysicalPage> {
     entry.checked_sub(1).map(PhysicalPage)
 }
 
-/// The page-mapped translation layer.
+/// The page-mapped translation layer, over blocks or over zones.
 #[derive(Debug)]
-struct PageFtl {
+pub(crate) struct PageFtl<A> {
     striping: Striping,
     /// [`entry`] per slot of a logical page.
     map: Vec<u32>,
     /// The slots whose entries lead to pages that are superseded, but can be revived.
     suspects: Suspects,
     logical_pages: u64,
-    pools: Pools,
+    pools: A,
     /// Number of streams that are kept apart. The next field is the stream that writes now.
     streams: u32,
     stream: u32,
@@ -98,11 +99,11 @@ impl PageMap for Map<'_> {
     }
 }
 
-impl PageFtl {
-    fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
+impl<A: Allocation> PageFtl<A> {
+    pub(crate) fn new(context: &FtlContext<'_>) -> Result<Self, BuildError> {
         let striping = Striping::new(context);
         let logical_pages = u64::from(context.space.logical_pages);
-        let (pools, streams) = (Pools::new(context)?, context.settings.streams);
+        let (pools, streams) = (A::new(context)?, context.settings.streams);
         let (map, suspects) = (zeroed(striping.slots()), Suspects::default());
         Ok(Self { map, suspects, striping, logical_pages, pools, streams, stream: 0 })
     }
@@ -138,7 +139,7 @@ impl PageFtl {
     }
 }
 
-impl Ftl for PageFtl {
+impl<A: Allocation> Ftl for PageFtl<A> {
     #[inline]
     fn find(&self, page: LogicalPage) -> Option<PhysicalPage> {
         self.valid_at(self.striping.locate(page.0).1)
@@ -166,7 +167,7 @@ impl Ftl for PageFtl {
     }
 
     fn keeps_streams(&self) -> bool {
-        true
+        A::KEEPS_STREAMS
     }
 
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
@@ -256,6 +257,9 @@ impl Ftl for PageFtl {
     /// Reads the spare areas of all pages; with `block_summary`, the summaries of full blocks and the spare areas of
     /// the others. The newest version of each page counts.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+        if !A::RECOVERS {
+            return Err(FtlError::CannotRecover);
+        }
         let Self { striping, map: entries, suspects, pools, .. } = self;
         let mut newest = vec![0; entries.len()];
         let blocks = cells.flash.geometry().blocks();
@@ -297,7 +301,7 @@ impl Ftl for PageFtl {
     }
 
     fn wear(&self) -> Option<WearCounts> {
-        Some(self.pools.wear())
+        self.pools.wear()
     }
 
     fn check(&self, flash: &FlashState) {

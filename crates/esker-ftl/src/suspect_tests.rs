@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use crate::tests::settings;
 use crate::{
-    Cells, Choice, Ftl, FtlContext, FtlCounters, PageOwner, Space, VICTIM_POLICIES, WearLevelling, WearSettings,
-    WriteExtent, build,
+    Cells, Choice, FTLS, Ftl, FtlContext, FtlCounters, FtlEntry, LayerCapability, PageOwner, Space, VICTIM_POLICIES,
+    WearLevelling, WearSettings, WriteExtent, build,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -226,6 +226,11 @@ impl Pair {
     }
 }
 
+/// The layers that can suspect.
+fn able() -> impl Iterator<Item = &'static FtlEntry> {
+    FTLS.iter().filter(|layer| layer.can(LayerCapability::Suspects))
+}
+
 fn one_pool() -> crate::testing::DriveSettings {
     let mut settings = settings();
     (settings.pool, settings.over_provisioning) = (PoolScope::Device, Some(Ratio::percent(40)));
@@ -240,12 +245,13 @@ proptest! {
         percent in prop::sample::select(vec![0u64, 20, 100]),
         (gradual, background, worn) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
-        for policy in VICTIM_POLICIES {
+        for (layer, policy) in able().flat_map(|layer| VICTIM_POLICIES.iter().map(move |policy| (layer, policy))) {
             let mut settings = one_pool();
+            settings.ftl = Choice::named(layer.name);
             settings.cleaning.victim = Choice::named(policy.name);
             settings.cleaning.gradual = gradual.then_some(Ratio::percent(25));
             settings.cleaning.background = background.then_some(Ratio::percent(25));
-            if worn {
+            if worn && layer.can(LayerCapability::Wear) {
                 let (age_variance, retirement_age) = (Ratio::percent(1), Ratio::percent(99));
                 settings.endurance_cycles = 20_000;
                 settings.wear = Some(WearSettings {
@@ -266,19 +272,23 @@ fn many_steps() -> Vec<Step> {
     (0..6_000).flat_map(|_| [Step::Write(page()), Step::Suspect(page()), Step::Revive(page())]).collect()
 }
 
-fn outcome(fault: Fault) -> Result<FtlCounters, TestCaseError> {
-    let mut pair = Pair::new(&one_pool(), fault, 0).expect("there is room");
+fn outcome(layer: &str, fault: Fault) -> Result<FtlCounters, TestCaseError> {
+    let mut settings = one_pool();
+    settings.ftl = Choice::named(layer);
+    let mut pair = Pair::new(&settings, fault, 0).expect("there is room");
     many_steps().iter().try_for_each(|step| pair.step(*step))?;
     pair.finish()
 }
 
 #[test]
 fn faulty_layers_are_caught() {
-    let counters = outcome(Fault::None).unwrap();
-    assert!(counters.revived_pages > 100 && counters.erased_suspects > 100, "{counters:?}");
-    assert_eq!(counters.dropped_pages, 0);
-    for fault in [Fault::Trims, Fault::Boasts, Fault::Silent] {
-        assert!(outcome(fault).is_err(), "{fault:?}");
+    for layer in able() {
+        let counters = outcome(layer.name, Fault::None).unwrap();
+        assert!(counters.revived_pages > 100 && counters.erased_suspects > 100, "{counters:?}");
+        assert_eq!(counters.dropped_pages, 0);
+        for fault in [Fault::Trims, Fault::Boasts, Fault::Silent] {
+            assert!(outcome(layer.name, fault).is_err(), "{}: {fault:?}", layer.name);
+        }
     }
 }
 

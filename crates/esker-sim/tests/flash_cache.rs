@@ -123,3 +123,60 @@ fn reads_change_the_flash_of_caches_that_they_fill() {
     let changes = |cache: &str| experiment("requests = 1", cache).system.reads_change_flash();
     assert!(changes("") && changes("role = \"read\"") && !changes("role = \"write\""));
 }
+
+/// Programs per page written of a drive that a cache uses: reads of 64 KiB all over the volume bring in large segments,
+/// and four times as many writes of 4 KiB go to a small part of the volume, again and again. `keys` are keys of the
+/// cache, `spare` is the over-provisioning of the drive in percent.
+fn drive_write_amplification(requests: u64, spare: u64, keys: &str) -> (f64, FlashCacheReport) {
+    let text = format!(
+        "[workload]\n\
+         synthetic = {{ requests = {requests}, read_fraction = \"20%\", size = \"64KiB\", write_size = \"4KiB\", \
+         write_area = \"1%\", alignment = \"4KiB\", arrivals = {{ kind = \"poisson\", rate = \"400/s\" }} }}\n\
+         [device.flash]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\nstreams = 3\n\
+         over_provisioning = \"{spare}%\"\n\
+         geometry = {{ channels = 2, blocks_per_plane = 32 }}\n\
+         [device.disk]\nkind = \"constant\"\nservice_time = \"1ms\"\nservers = 64\ncapacity = \"2GiB\"\n\
+         [device.volume]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\n{keys}\n\
+         [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n",
+        requests / 2
+    );
+    let results = run(&Experiment::from_str(&text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    let flash = results.devices["flash"].flash.as_ref().unwrap();
+    (flash.write_amplification.unwrap(), cache(&results))
+}
+
+/// A log makes the drive copy less, the more so if its writes are told apart by purpose. With `ESKER_PRINT` set, prints
+/// the table of docs/flash-cache-device.md.
+#[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
+fn a_log_in_streams_makes_the_drive_copy_less() {
+    let print = std::env::var_os("ESKER_PRINT").is_some();
+    let of = |spare: u64, handling: &str, slots: &str, streams: &str| {
+        let (role, write) = handling.split_once('/').unwrap();
+        let policy = if slots == "log" { "fifo" } else { "lru" };
+        let keys = format!(
+            "role = \"{role}\"\nwrite = \"{write}\"\npolicy = \"{policy}\"\nslots = \"{slots}\"\n\
+             streams = \"{streams}\""
+        );
+        let (amplification, cache) = drive_write_amplification(100_000, spare, &keys);
+        if print {
+            println!(
+                "| {spare} % | `{role}`, `{write}` | `{policy}` | `{slots}` | `{streams}` | {amplification:.3} \
+                 | {:.2} % |",
+                100.0 * cache.hit_ratio
+            );
+        }
+        assert!(cache.evictions > 10_000, "{cache:?}");
+        amplification
+    };
+    let read = "read/write-around";
+    let (any, log) = (of(15, read, "any", "none"), of(15, read, "log", "none"));
+    assert!(log < 1.01 && log < any, "{log} against {any}");
+    let spares: &[u64] = if print { &[15, 20, 30] } else { &[15] };
+    for &spare in spares {
+        let [any, together, apart] = [("any", "none"), ("log", "none"), ("log", "by-purpose")]
+            .map(|(slots, streams)| of(spare, "unified/write-back", slots, streams));
+        assert!(apart <= together && together < any, "{apart} against {together} and {any}");
+        assert!(spare > 15 || apart < 0.8 * together, "{apart} against {together}");
+    }
+}

@@ -26,12 +26,17 @@ struct Outcome {
 /// Poisson arrivals at 335 requests a second (assumed: about the mean rate of WebSearch1) in front of a device that
 /// takes 5 ms (table 2), without a queue.
 fn run(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, reply: &str) -> Outcome {
+    run_with(requests, over_provisioning, policy, cleaning, &format!("reply = \"{reply}\""))
+}
+
+/// Like [`run`], with these further keys of the cache.
+fn run_with(requests: &[u64], over_provisioning: u64, policy: &str, cleaning: &str, keys: &str) -> Outcome {
     let capacity = EXTENTS * 16;
     let text = format!(
         "[workload]\nsynthetic = {{ requests = 1 }}\n[device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\n\
          servers = 1024\ncapacity = \"{capacity}KiB\"\n[device.c]\nkind = \"host-managed-cache\"\nbacking = \"disk\"\n\
          blocks_per_plane = 48\nover_provisioning = \"{over_provisioning}%\"\npolicy = \"{policy}\"\n\
-         cleaning = \"{cleaning}\"\nreply = \"{reply}\"\n[run]\ntarget = \"c\"\n"
+         cleaning = \"{cleaning}\"\n{keys}\n[run]\ntarget = \"c\"\n"
     );
     let mut device = Experiment::from_str(&text, "x.toml").unwrap().assemble().unwrap().device;
     let (mut rng, mut now, mut done) = (Rng::new(7), 0, Vec::<Completion>::new());
@@ -84,6 +89,41 @@ fn flash_aware_caches_answer_faster() {
                 let share_of_lru = |index: usize| outcomes[index].mean_ms / outcomes[0].mean_ms;
                 assert!(share_of_lru(1) < 0.95, "FLRU: {}", share_of_lru(1));
                 assert!(share_of_lru(3) < share_of_lru(1), "FLRU with zero migration: {}", share_of_lru(3));
+            }
+        }
+    }
+}
+
+/// A reset of a zone keeps all dies at the same work. With `ESKER_PRINT` set, prints the table of zones in time of
+/// docs/host-managed-cache.md.
+#[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
+fn zones_are_reset_without_copies_in_time_too() {
+    let print = std::env::var_os("ESKER_PRINT").is_some();
+    let requests = web_search(if print { 4_578_819 / 32 } else { 40_000 });
+    let shares: &[u64] = if print { &[15, 25, 35] } else { &[15] };
+    let keys = [
+        ("blocks", ""),
+        ("zones, `greedy`", "erase = \"zone\""),
+        ("zones, `fifo`", "erase = \"zone\"\nvictim = \"fifo\""),
+    ];
+    for share in shares {
+        for cleaning in ["zero-migration", "conditional"] {
+            for (name, keys) in keys {
+                let outcome = run_with(&requests, *share, "flru", cleaning, &format!("reply = \"after-fill\"\n{keys}"));
+                let cache = outcome.cache;
+                if print {
+                    println!(
+                        "| {share} % | `{cleaning}` | {name} | {:.2} % | {} | {:.2} | {:.3} ms | {:.3} ms |",
+                        100.0 * cache.hit_ratio,
+                        cache.erases,
+                        cache.write_amplification.unwrap_or(1.0),
+                        outcome.mean_ms,
+                        outcome.deviation_ms,
+                    );
+                }
+                assert!(cache.hit_ratio > 0.3 && cache.erases > 0, "{cache:?}");
+                assert_eq!(cache.copied_pages == 0, cleaning == "zero-migration", "{cache:?}");
             }
         }
     }

@@ -15,7 +15,9 @@ pub use engine::{
     MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
-pub use flash_cache::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
+pub use flash_cache::{
+    CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling,
+};
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,
     PlacementEngine, PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite,

@@ -146,15 +146,18 @@ pub enum ReplacementCapability {
     Future,
     /// `esker cache` compares it with others unless the user asks for some.
     Compared,
+    /// Objects leave in the order in which they came in, whatever is used: a log can hold them.
+    Log,
 }
 
 impl Capability for ReplacementCapability {
-    const ALL: &'static [Self] = &[Self::Future, Self::Compared];
+    const ALL: &'static [Self] = &[Self::Future, Self::Compared, Self::Log];
 
     fn name(self) -> &'static str {
         match self {
             Self::Future => "future",
             Self::Compared => "compared",
+            Self::Log => "log",
         }
     }
 
@@ -162,6 +165,7 @@ impl Capability for ReplacementCapability {
         match self {
             Self::Future => "knows which accesses will follow: a bound for the others, not something to be used",
             Self::Compared => "is among those that `esker cache` compares unless others are asked for",
+            Self::Log => "evicts in the order of insertion, so that slots can be a log (`slots = \"log\"`)",
         }
     }
 }

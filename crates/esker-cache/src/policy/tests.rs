@@ -194,6 +194,28 @@ proptest! {
     }
 }
 
+/// The policies that say that they evict in the order of insertion do so, and no other does.
+#[test]
+fn logs_evict_in_the_order_of_insertion() {
+    let shape = Shape { capacity: 20, objects: 60, seed: 1 };
+    for entry in REPLACEMENTS {
+        let mut policy = built(entry.name, &shape);
+        let mut inserted = Vec::new();
+        let mut is_in_order = true;
+        for access in accesses(&mixed(1, shape.objects, 2_000)) {
+            if policy.hit(&access) {
+                continue;
+            }
+            inserted.push(access.object);
+            if let Some(left) = policy.insert(&access) {
+                is_in_order &= inserted[0] == left;
+                inserted.retain(|object| *object != left);
+            }
+        }
+        assert_eq!(is_in_order, entry.can(ReplacementCapability::Log), "{}", entry.name);
+    }
+}
+
 /// References that differ from the policy by little: the comparison has to notice.
 #[test]
 fn a_wrong_reference_is_noticed() {

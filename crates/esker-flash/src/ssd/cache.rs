@@ -3,7 +3,7 @@
 //! until its block is erased.
 
 use esker_cache::{FlashPolicy, FlashShape, Found, Left, ObjectId, build_flash_policy, suspects_max};
-use esker_core::{Bytes, LogicalPage, Nanos};
+use esker_core::{Bytes, LogicalPage, Nanos, StreamId};
 use esker_ftl::{FtlCounters, LayerCapability, PageOwner};
 use esker_nand::array::{Ended, Waiter};
 use esker_nand::state::OperationCounts;
@@ -28,8 +28,29 @@ pub enum CacheCleaning {
     Conditional,
 }
 
-/// A read cache on flash of its own, page by page. It holds no data and knows no backing device: who uses it fetches
-/// what misses, and fills it in.
+impl CacheCleaning {
+    /// Returns how many streams a cache with this cleaning can tell apart: what is filled in; the copied pages that are
+    /// in the head half of their queue; and those that are not.
+    pub const fn purposes(self) -> u32 {
+        match self {
+            Self::Migrate => 3,
+            Self::Conditional => 2,
+            Self::ZeroMigration => 1,
+        }
+    }
+}
+
+/// The stream of what is filled in.
+const FILLED: StreamId = StreamId(0);
+/// The stream of copied pages in the head half of their queue.
+const HOT: StreamId = StreamId(1);
+/// The stream of other copied pages.
+const COLD: StreamId = StreamId(2);
+
+/// A read cache on flash of its own, page by page. If the settings of the flash have `streams`, it writes pages to
+/// streams by what they are ([`CacheCleaning::purposes`]).
+///
+/// It holds no data and knows no backing device: who uses it fetches what misses, and fills it in.
 #[derive(Debug)]
 pub struct HostManagedCache {
     back: Back,
@@ -68,6 +89,10 @@ impl PageOwner for Contents {
             self.policy.remove(ObjectId(page.0));
         }
         keep
+    }
+
+    fn stream(&mut self, page: LogicalPage) -> Option<StreamId> {
+        Some(if self.policy.is_hot(ObjectId(page.0)) { HOT } else { COLD })
     }
 
     fn erased(&mut self, page: LogicalPage) {
@@ -164,6 +189,7 @@ impl HostManagedCache {
         if !self.contents.policy.holds(ObjectId(page.0)) || self.back.has_data(page) {
             return 0;
         }
+        self.back.begin_stream(FILLED);
         let (issued, written) = self.back.write_page(at, page, &mut self.contents);
         if written.is_err() {
             self.counts.refused += 1;

@@ -49,6 +49,75 @@ fn a_hot_and_a_cold_stream_cost_less_where_they_are_told_apart() {
     }
 }
 
+/// How a cache of two parts marks its writes.
+#[derive(Clone, Copy, Debug)]
+enum Handles {
+    /// All alike.
+    None,
+    /// One for each part.
+    ByPart,
+    /// One for the small part, and one for every other round of the log.
+    ByRound,
+}
+
+/// Returns the programs per page written, of a cache that fills a drive: half of its writes go to a log, 16 pages at a
+/// time, which is overwritten round after round, the others anywhere in `share` percent of the drive, as in caches of
+/// large and small objects. After some rounds of the log, so that the first contents of the drive are gone.
+fn two_part_cache(share: u64, spare: u64, handles: Handles) -> f64 {
+    let mut settings = small(match handles {
+        Handles::None => 1,
+        Handles::ByPart => 2,
+        Handles::ByRound => 3,
+    });
+    settings.over_provisioning = Some(Ratio::percent(spare));
+    settings.geometry.blocks_per_plane = 512;
+    let mut ssd = filled(&settings);
+    let page = settings.geometry.page_size;
+    let pages = ssd.capacity().0 / page.0;
+    let small = pages * share / 100;
+    let log = (pages - small) / 16 * 16;
+    let (mut rng, mut at) = (Rng::new(3), 0);
+    let mut half = || {
+        let arrivals: Vec<Arrival> = (0..8 * pages / 32)
+            .flat_map(|_| {
+                let (start, round) = (small + at % log, at / log);
+                at += 16;
+                let segment = (Request::write(Lba(start * page.0 / 512), Bytes(16 * page.0)), 1 + round % 2);
+                let anywhere = |_| (Request::write(Lba(rng.below(small) * page.0 / 512), page), 0);
+                std::iter::once(segment).chain((0..16).map(anywhere)).collect::<Vec<_>>()
+            })
+            .map(|(request, stream)| {
+                let stream = if matches!(handles, Handles::ByRound) { stream } else { stream.min(1) };
+                Arrival { at: Nanos::ZERO, request: Request { stream: StreamId(stream as u16), ..request } }
+            })
+            .collect();
+        run(&mut ssd, arrivals, &ReplaySettings::closed(4));
+        report(&ssd).programs
+    };
+    let (before, after) = (half(), half());
+    (after.total() - before.total()) as f64 / (after.host - before.host) as f64
+}
+
+/// The log alone copies nothing, and the small part has all of the spare space for itself. With `ESKER_PRINT` set, this
+/// prints the table of docs/flash-cache-device.md.
+#[test]
+#[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
+fn a_cache_of_a_log_and_a_small_part_copies_hardly_anything_in_two_streams() {
+    let print = std::env::var_os("ESKER_PRINT").is_some();
+    let cases: &[(u64, u64)] = if print { &[(4, 15), (4, 7), (10, 15), (20, 15)] } else { &[(4, 15)] };
+    for &(share, spare) in cases {
+        let [none, by_part, by_round] =
+            [Handles::None, Handles::ByPart, Handles::ByRound].map(|handles| two_part_cache(share, spare, handles));
+        if print {
+            println!("| {share} % | {spare} % | {none:.3} | {by_part:.3} | {by_round:.3} |");
+        }
+        assert!(by_part < none, "{share} %, {spare} %: {by_part} against {none}");
+        if (share, spare) == (4, 15) {
+            assert!(by_part < 1.05 && none > 1.2, "{by_part} against {none}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_keep_them_apart_refuses_to() {
     let refused = |settings: &SsdSettings| {

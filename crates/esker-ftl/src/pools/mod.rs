@@ -1,5 +1,6 @@
 //! Allocation pools: free blocks, write frontiers, and cleaning (Agrawal 2008, section 3.1).
 
+mod owned;
 mod permutation;
 mod pool;
 mod steady;
@@ -16,6 +17,7 @@ use crate::gc::{self, PoolShape};
 use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError};
 use pool::{MapBlocks, Pool};
 
+pub(super) use owned::{drop_unwanted, report_lost};
 pub(super) use steady::{Contents, OwnerRun};
 pub(super) use striping::Striping;
 use temperature::Temperature;

@@ -3,7 +3,9 @@
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Ratio};
 use esker_results::Reporting;
-use esker_tier::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings, WriteHandling};
+use esker_tier::{
+    CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +46,12 @@ pub struct CacheSettings {
     /// The replacement policy: a name, or a table with its parameters.
     #[serde(default = "default_policy")]
     pub policy: Choice,
+    /// The order in which the slots of the flash are used.
+    #[serde(default)]
+    pub slots: SlotOrder,
+    /// The streams of what is written to the flash: drives with `streams` keep them in different blocks.
+    #[serde(default)]
+    pub streams: CacheStreams,
     /// Which requests bring a line into the cache.
     #[serde(default)]
     pub role: CacheRole,
@@ -131,6 +139,8 @@ impl DeviceSettings for CacheSettings {
             flash: self.flash_capacity.unwrap_or(capacity(0)),
             backing: capacity(1),
             policy: self.policy.clone(),
+            slots: self.slots,
+            streams: self.streams,
             role: self.role,
             write: self.write,
             dirty_low: self.dirty_low,

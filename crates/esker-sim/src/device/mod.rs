@@ -43,7 +43,7 @@ pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::{EffectLog, EngineDevice};
 pub use flash_cache::CacheSettings;
-pub use host_managed_cache::{CacheReply, HostManagedCacheSettings};
+pub use host_managed_cache::{CacheReply, EraseUnit, HostManagedCacheSettings, PageStreams};
 pub use hybrid::{Allocate, HybridSettings};
 pub(crate) use slowed::Slowed;
 

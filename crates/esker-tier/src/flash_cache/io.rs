@@ -62,7 +62,8 @@ impl FlashCacheEngine {
         }
         let (from, length) = range;
         let start = Lba::containing(u64::from(slot.unwrap_or(part.line)) * self.line + from);
-        let request = Request { kind, start, length: Bytes(length), priority: part.priority, stream: part.stream };
+        let stream = self.stream_of(&part, device, kind);
+        let request = Request { kind, start, length: Bytes(length), priority: part.priority, stream };
         if device == FLASH && kind.is_write() {
             self.counts.flash_written_bytes += length;
         }

@@ -35,8 +35,8 @@ impl FlashCacheEngine {
 
     /// Has slots become free before they are needed.
     fn harden_leaving(&mut self) {
-        let scarce = self.slots.free() <= settings::reserve(self.slots.limit()) as usize / 2;
-        if scarce && self.slots.are_leaving() && !self.health.journal_failed() {
+        let few = settings::reserve(self.slots.limit()) as usize / 2;
+        if self.slots.are_leaving() && !self.health.journal_failed() && self.slots.free_in_order() <= few {
             self.durability.harden(&mut self.effects);
         }
     }

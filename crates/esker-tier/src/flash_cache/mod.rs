@@ -9,13 +9,15 @@
 //! - **A recorded clean line** is changed in place only after a durable record that says so: that it is dirty
 //!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
 //!   data first, and then, once the line has left, the old ones again.
-//! - **A slot** is used again once the record that its line has left is durable.
+//! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
+//!   their order, and the lines that it comes to leave.
 //! - **Dirty lines** leave after their data are durable on the backing device.
 //! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
 
 mod buffers;
 mod flushing;
+mod free;
 mod io;
 mod leaving;
 mod locks;
@@ -25,6 +27,7 @@ mod requests;
 mod restore;
 mod settings;
 mod slots;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -44,8 +47,9 @@ use io::{Io, Outgoing};
 use locks::Locks;
 use part::{Part, Step, Task};
 use requests::{Group, Progress};
-pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, WriteHandling};
+pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling};
 use slots::{Slots, State};
+pub use streams::CacheStreams;
 
 /// The flash.
 const FLASH: DeviceIndex = DeviceIndex(0);
@@ -64,6 +68,7 @@ pub struct FlashCacheEngine {
     dirty_high: u32,
     policy: Box<dyn Replacement>,
     slots: Slots,
+    streams: CacheStreams,
     locks: Locks,
     parts: TagSlab<Part>,
     hosts: Hosts,
@@ -142,7 +147,8 @@ impl FlashCacheEngine {
             dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
             policy: settings.build_policy(slots - settings::reserve(slots), lines)?,
-            slots: Slots::new(lines, slots),
+            slots: Slots::new(lines, slots, settings.slots == SlotOrder::Log),
+            streams: settings.streams,
             locks: Locks::default(),
             parts: TagSlab::default(),
             hosts: Hosts::default(),
@@ -249,7 +255,7 @@ impl FlashCacheEngine {
     /// Tells the policy of an access to a line that is held. One that was about to leave stays.
     fn touch(&mut self, part: &Part) {
         let access = Self::access(part);
-        if !self.policy.hit(&access) && !self.slots.is_beyond(part.line) && !self.flash_failed() {
+        if !self.policy.hit(&access) && !self.slots.has_to_leave(part.line) && !self.flash_failed() {
             self.counts.revived += 1;
             let left = self.policy.insert(&access);
             self.to_evict.extend(left.map(|object| object.0));
@@ -269,12 +275,19 @@ impl FlashCacheEngine {
             self.counts.without_slot += 1;
             return false;
         }
+        let mut reached = Vec::new();
+        let slot = self.slots.take(&mut reached);
+        for line in reached {
+            self.policy.remove(ObjectId(line));
+            self.to_evict.push_back(line);
+        }
         let left = self.policy.insert(&access).map(|object| object.0);
         if left == Some(part.line) {
+            slot.into_iter().for_each(|slot| self.slots.put_back(slot));
             return false;
         }
         self.to_evict.extend(left);
-        self.part(tag).slot = self.slots.take();
+        self.part(tag).slot = slot;
         true
     }
 

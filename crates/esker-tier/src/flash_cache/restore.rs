@@ -31,9 +31,8 @@ impl FlashCacheEngine {
         }
         engine.slots.restored();
         engine.durability = crate::engine::Durability::new(2, through);
-        let mut held: Vec<u32> = engine.slots.held().map(|(line, ..)| line).collect();
-        held.sort_unstable();
-        for line in held {
+        engine.to_evict.extend(engine.slots.to_leave());
+        for line in engine.slots.to_stay() {
             let bytes = engine.line as u32;
             let access = Access { object: ObjectId(line), bytes, kind: AccessKind::Read, next_use: NEVER };
             engine.policy.hit(&access);

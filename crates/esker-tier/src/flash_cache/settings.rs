@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::CacheStreams;
+
 /// Which requests bring a line into the cache. Lines that are there serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -33,6 +35,18 @@ pub enum WriteHandling {
     WriteAround,
 }
 
+/// The order in which the slots of the flash are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlotOrder {
+    /// Any: the slot that became free last is used next.
+    #[default]
+    Any,
+    /// One after the other, round after round, so that the flash device is overwritten in the order of its addresses.
+    /// The lines that come next leave; only for policies that evict in the order of insertion.
+    Log,
+}
+
 /// The settings of a flash cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashCacheSettings {
@@ -44,6 +58,10 @@ pub struct FlashCacheSettings {
     pub backing: Bytes,
     /// The replacement policy.
     pub policy: Choice,
+    /// The order in which slots are used.
+    pub slots: SlotOrder,
+    /// The streams of what is written to the flash.
+    pub streams: CacheStreams,
     /// Which requests bring a line into the cache.
     pub role: CacheRole,
     /// What happens to writes.
@@ -64,6 +82,8 @@ impl FlashCacheSettings {
             flash,
             backing,
             policy: Choice::named("lru"),
+            slots: SlotOrder::default(),
+            streams: CacheStreams::default(),
             role: CacheRole::default(),
             write: WriteHandling::default(),
             dirty_low: Ratio::percent(40),
@@ -107,10 +127,13 @@ impl FlashCacheSettings {
 
     /// The policy, for `capacity` of `lines` lines.
     pub(super) fn build_policy(&self, capacity: u32, lines: u32) -> Result<Box<dyn Replacement>, FlashCacheError> {
-        if let Ok(entry) = registry::find(REPLACEMENTS, "cache policy", &self.policy.kind)
-            && entry.capabilities.contains(&ReplacementCapability::Future)
-        {
-            return Err(FlashCacheError::Future(entry.name));
+        if let Ok(entry) = registry::find(REPLACEMENTS, "cache policy", &self.policy.kind) {
+            if entry.can(ReplacementCapability::Future) {
+                return Err(FlashCacheError::Future(entry.name));
+            }
+            if self.slots == SlotOrder::Log && !entry.can(ReplacementCapability::Log) {
+                return Err(FlashCacheError::NoLog(entry.name));
+            }
         }
         let shape = Shape { capacity, objects: lines, seed: self.seed };
         Ok(esker_cache::build(&self.policy, &shape)?)
@@ -160,6 +183,9 @@ pub enum FlashCacheError {
     /// The policy needs to know the future.
     #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
     Future(&'static str),
+    /// The policy chooses lines in another order than that of a log.
+    #[error("`slots = \"log\"` lets lines leave in the order in which they came in, and `policy = \"{0}\"` does not")]
+    NoLog(&'static str),
     /// Role and handling of writes contradict each other.
     #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
     Combination {
@@ -211,6 +237,7 @@ impl FlashCacheError {
             Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],
             Self::Flash { .. } => &["flash"],
             Self::Policy(_) | Self::Future(_) => &["policy"],
+            Self::NoLog(_) => &["slots", "policy"],
             Self::Combination { .. } => &["write", "role"],
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
@@ -227,6 +254,11 @@ impl Hint for FlashCacheError {
                 let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
                 let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));
                 Some(format!("choose one of {}", entries.map(|entry| entry.name).collect::<Vec<_>>().join(", ")))
+            }
+            Self::NoLog(_) => {
+                let able = registry::names_with(REPLACEMENTS, ReplacementCapability::Log);
+                let able: Vec<String> = able.map(|name| format!("policy = \"{name}\"")).collect();
+                Some(format!("leave `slots` out, or use {}", able.join(" or ")))
             }
             Self::Combination { write: WriteHandling::WriteAround, .. } => {
                 Some("writes that go around are for `role = \"read\"`".to_string())

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::free::FreeSlots;
+use super::settings::reserve;
 use crate::engine::RecordNumber;
 
 /// What the journal has been told of a slot.
@@ -40,7 +42,7 @@ pub(super) struct State {
 pub(super) struct Slots {
     lines: Vec<u32>,
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    free: FreeSlots,
     /// Records that a line has left, with the line and its slot, which is free once the record is durable.
     leaving: VecDeque<(RecordNumber, u32, u32)>,
     /// The last of those records, for each line.
@@ -56,12 +58,13 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new(lines: u32, slots: u32) -> Self {
+    /// So many slots for lines of so many; all are free. With `log` they are used in their order.
+    pub(super) fn new(lines: u32, slots: u32, log: bool) -> Self {
         let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
         Self {
             lines: vec![NONE; lines as usize],
             slots: vec![empty; slots as usize],
-            free: (0..slots).rev().collect(),
+            free: FreeSlots::new(slots, log.then(|| reserve(slots))),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
             limit: slots,
@@ -99,20 +102,26 @@ impl Slots {
         self.slots[slot].recorded = recorded;
     }
 
-    /// Takes a free slot.
-    pub(super) fn take(&mut self) -> Option<u32> {
-        self.free.pop()
+    /// Takes a free slot. If slots are a log, the lines that it reaches are appended to `reached`: they have to leave.
+    pub(super) fn take(&mut self, reached: &mut Vec<u32>) -> Option<u32> {
+        let Self { free, slots, .. } = self;
+        free.take(|slot| reached.extend(Some(slots[slot as usize].line).filter(|&line| line != NONE)))
     }
 
-    /// Number of free slots.
+    /// Number of slots that can be taken now.
     pub(super) fn free(&self) -> usize {
         self.free.len()
+    }
+
+    /// Number of slots that can be taken before a log has to pass over one that is not free.
+    pub(super) fn free_in_order(&self) -> usize {
+        self.free.run()
     }
 
     /// Gives back a slot that was taken, or that a line has left.
     pub(super) fn put_back(&mut self, slot: u32) {
         if slot < self.limit {
-            self.free.push(slot);
+            self.free.put_back(slot);
         }
     }
 
@@ -217,13 +226,26 @@ impl Slots {
     /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
     pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
         self.limit = limit;
-        self.free.retain(|&slot| slot < limit);
-        self.slots[limit as usize..].iter().map(|slot| slot.line).filter(|&line| line != NONE).collect()
+        self.free.shrink(limit, reserve(limit));
+        self.to_leave()
     }
 
-    /// Whether the slot of `line` is not to be used any more.
-    pub(super) fn is_beyond(&self, line: u32) -> bool {
-        self.of(line).is_some_and(|slot| slot >= self.limit)
+    /// The lines that have to leave, because of where they are.
+    pub(super) fn to_leave(&self) -> Vec<u32> {
+        self.held().map(|(line, ..)| line).filter(|&line| self.has_to_leave(line)).collect()
+    }
+
+    /// Whether the slot of `line` is not to be used any more, or the log has reached it.
+    pub(super) fn has_to_leave(&self, line: u32) -> bool {
+        self.of(line).is_some_and(|slot| slot >= self.limit || self.free.is_reached(slot))
+    }
+
+    /// The lines that may stay: of a log the oldest first, else in rising order.
+    pub(super) fn to_stay(&self) -> Vec<u32> {
+        let mut held: Vec<(Option<u32>, u32)> =
+            self.held().map(|(line, slot, ..)| (self.free.age(slot), line)).collect();
+        held.sort_unstable();
+        held.into_iter().map(|(_, line)| line).filter(|&line| !self.has_to_leave(line)).collect()
     }
 
     /// The lines that are held, in no order: line, slot, what is recorded, whether it is dirty.
@@ -244,8 +266,8 @@ impl Slots {
 
     /// Finds the free slots after records have been applied.
     pub(super) fn restored(&mut self) {
-        let free = |slot: &u32| self.slots[*slot as usize].line == NONE;
-        self.free = (0..self.limit).rev().filter(free).collect();
+        let Self { free, slots, limit, .. } = self;
+        free.restore(*limit, |slot| slots[slot as usize].line == NONE);
     }
 
     pub(super) fn check(&self) {
@@ -253,8 +275,9 @@ impl Slots {
             assert_eq!(self.of(line), Some(slot));
             assert_eq!(dirty, self.dirty.contains(&line) || self.lost.contains(&line));
         }
-        let unused = self.free.iter().chain(self.leaving.iter().map(|(.., slot)| slot));
-        let mut unused: Vec<u32> = unused.copied().collect();
+        self.free.check();
+        let mut unused = self.free.all();
+        unused.extend(self.leaving.iter().map(|(.., slot)| *slot));
         let all = unused.len();
         unused.sort_unstable();
         unused.dedup();

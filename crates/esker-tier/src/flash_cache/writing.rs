@@ -181,7 +181,7 @@ impl FlashCacheEngine {
         } else {
             self.record_when_durable(line);
         }
-        if self.slots.is_beyond(line) {
+        if self.slots.has_to_leave(line) {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }

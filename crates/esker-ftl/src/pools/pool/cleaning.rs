@@ -1,12 +1,12 @@
 //! Cleaning of a pool, including wear-levelling.
 
-use esker_core::{PhysicalPage, bits};
-use esker_nand::BlockIndex;
+use esker_core::{PhysicalPage, StreamId, bits};
 use esker_nand::state::{Cause, FlashState, OpSink};
 
 use super::{COLD, Pool, Victim};
 use crate::gc::VictimAnswer;
 use crate::numbers::PoolBlock;
+use crate::pools::owned::{asked_stream, drop_unwanted, report_lost, valid_pages};
 use crate::pools::wear::{BlockFate, Wear};
 use crate::pools::{Content, PageMap};
 use crate::{Cells, FtlError};
@@ -122,6 +122,17 @@ impl Pool {
         }
     }
 
+    /// Returns the frontier that takes the data page of `owner`, copied from `block`. `asked` is the stream that its
+    /// [`PageOwner`](crate::PageOwner) asks for.
+    #[inline]
+    fn frontier_of_copy(&self, asked: Option<StreamId>, owner: u32, block: PoolBlock) -> usize {
+        let kind = match asked {
+            Some(stream) if self.streams > 1 => (u32::from(stream.0) % self.streams) as usize,
+            _ => self.kind_of_copy(owner, block),
+        };
+        self.of_kind(kind, self.frontier_of_part[self.numbers.part(block).index()])
+    }
+
     /// Copies at most `copies` valid pages of the block under cleaning to the frontier of its die. If none are left
     /// then, updates the map and erases the block.
     #[inline]
@@ -152,7 +163,8 @@ impl Pool {
                 copies -= 1;
                 let mut index = first_kind;
                 if separate {
-                    index = self.of_kind(self.kind_of_copy(cells.flash.owner(from), victim), first_kind as u32);
+                    let asked = asked_stream(from, cells, page_map);
+                    index = self.frontier_of_copy(asked, cells.flash.owner(from), victim);
                 }
                 if self.frontiers[index].room == 0 {
                     self.open(index, cells)?;
@@ -185,8 +197,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Asks the owner of `from` whether the page is still needed, and unmaps it if not. Its block must not be in the
-    /// victim policy or open. Returns true if the page was dropped.
+    /// See [`drop_unwanted`]. The block of `from` must not be in the victim policy or open.
     #[cold]
     fn drop_unwanted<S: OpSink>(
         &mut self,
@@ -194,17 +205,9 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> bool {
-        let owner = cells.flash.owner(from);
-        let (Some(page), Some(asked)) = (page_map.droppable(owner, cells.flash), &mut cells.owner) else {
-            return false;
-        };
-        if asked.keep(page) {
-            return false;
-        }
-        page_map.dropped(owner, cells.flash);
-        cells.flash.supersede(from);
-        self.dropped_pages += 1;
-        true
+        let dropped = drop_unwanted(from, cells, page_map);
+        self.dropped_pages += u64::from(dropped);
+        dropped
     }
 
     /// Adds `block`, which is erased, to the free blocks.
@@ -348,19 +351,6 @@ impl Pool {
     }
 }
 
-/// Tells the owner which suspected pages go with `block`, which is about to be erased.
-#[cold]
-fn report_lost<S: OpSink>(block: BlockIndex, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) {
-    let geometry = *cells.flash.geometry();
-    let first_page = geometry.first_page(block).0;
-    for page in first_page..first_page + cells.flash.written_in(block).min(geometry.data_pages_per_block()) {
-        let lost = page_map.lost(cells.flash.owner(PhysicalPage(page)), PhysicalPage(page));
-        if let (Some(page), Some(owner)) = (lost, &mut cells.owner) {
-            owner.erased(page);
-        }
-    }
-}
-
 /// Take the policy's choice, or stop.
 fn take_if(wanted: bool) -> VictimAnswer {
     if wanted { VictimAnswer::Take } else { VictimAnswer::Stop }
@@ -369,19 +359,4 @@ fn take_if(wanted: bool) -> VictimAnswer {
 /// Returns the pages to copy per page written, for a victim with `valid` valid pages of `pages`.
 pub(super) fn pace(valid: u32, pages: u32) -> u32 {
     valid.div_ceil((pages - valid).max(1)).max(1)
-}
-
-/// Iterates over the valid pages of `block`.
-fn valid_pages(flash: &FlashState, block: BlockIndex) -> impl Iterator<Item = PhysicalPage> {
-    let first_page = flash.geometry().first_page(block).0;
-    (0..flash.words_per_block()).flat_map(move |word| {
-        let mut valid = flash.valid_word(block, word);
-        std::iter::from_fn(move || {
-            let offset = valid.trailing_zeros();
-            (valid != 0).then(|| {
-                valid &= valid - 1;
-                PhysicalPage(first_page + 64 * word as u32 + offset)
-            })
-        })
-    })
 }

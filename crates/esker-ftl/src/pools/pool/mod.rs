@@ -56,8 +56,8 @@ pub(super) struct Pool {
     frontier_of_part: Vec<u32>,
     /// Whether there are several kinds of data.
     apart: bool,
-    /// Whether streams of the host are among the kinds.
-    keeps_streams: bool,
+    /// Streams of the host among the kinds.
+    streams: u32,
     /// The kind of pages that cleaning copies, if it does not depend on the page.
     copied: usize,
     /// Per block, the stream that was last written to it, if copies stay with their stream; lost in a power failure.
@@ -179,7 +179,7 @@ impl Pool {
             first_map_frontier: space.open_blocks(),
             frontier_of_part,
             apart: space.kinds > 1,
-            keeps_streams: context.settings.streams > 1,
+            streams: context.settings.streams,
             copied: space.kinds as usize - 1,
             stream_of_block: vec![0; if streams_stay { space.blocks_per_pool as usize } else { 0 }],
             temperature: Temperature::new(context.settings, space),

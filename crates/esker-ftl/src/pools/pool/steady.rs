@@ -71,7 +71,7 @@ impl Pool {
     /// and `map` map pages are valid. `None` if that state is not known.
     pub(in crate::pools) fn plan_steady(&self, data: u32, map: u32, rng: &mut Rng, laws: &mut Laws) -> Option<Plan> {
         // These writes would all be of one stream, and leave the frontiers of other streams unused.
-        if self.keeps_streams {
+        if self.streams > 1 {
             return None;
         }
         let behind = self.behind_in_the_long_run(data, map, laws)?;

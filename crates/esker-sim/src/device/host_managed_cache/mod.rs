@@ -57,9 +57,43 @@ pub struct HostManagedCacheSettings {
     /// What cleaning does with valid pages, all of which have a copy on the backing device.
     #[serde(default)]
     pub cleaning: CacheCleaning,
+    /// What is erased at a time, and therefore cleaned.
+    #[serde(default)]
+    pub erase: EraseUnit,
+    /// Which block or zone is cleaned: one of [`esker_flash::VICTIM_POLICIES`] (default: as the flash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Choice>,
+    /// Which pages are kept in blocks of their own.
+    #[serde(default)]
+    pub streams: PageStreams,
     /// When a read that missed is complete.
     #[serde(default)]
     pub reply: CacheReply,
+}
+
+/// What a cache erases at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EraseUnit {
+    /// A block.
+    #[default]
+    Block,
+    /// A zone: a block of each plane of the flash. Zones are filled one after the other, page by page over all planes,
+    /// and erased as a whole (layer `zoned`).
+    Zone,
+}
+
+/// Which pages are kept in blocks of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageStreams {
+    /// Those of the flash's own settings: none, by default.
+    #[default]
+    None,
+    /// Pages that were fetched; pages that cleaning copies from the head half of their queue; and other pages that it
+    /// copies. Each kind has as many write frontiers as the flash has for one. Where `cleaning` drops pages of a kind,
+    /// there is no such kind.
+    ByPurpose,
 }
 
 /// When a read that missed is complete.
@@ -94,6 +128,15 @@ impl HostManagedCacheSettings {
         if let Some(blocks) = self.blocks_per_plane {
             flash.geometry.blocks_per_plane = blocks;
         }
+        if self.erase == EraseUnit::Zone {
+            flash.ftl = Choice::named("zoned");
+        }
+        if let Some(victim) = &self.victim {
+            flash.cleaning.victim = victim.clone();
+        }
+        if self.streams == PageStreams::ByPurpose {
+            flash.streams = self.cleaning.purposes();
+        }
         Ok(flash)
     }
 
@@ -102,6 +145,11 @@ impl HostManagedCacheSettings {
         let key = |key: String| match key.as_str() {
             "flash.over_provisioning" if self.over_provisioning.is_some() => "over_provisioning".to_string(),
             "flash.geometry.blocks_per_plane" if self.blocks_per_plane.is_some() => "blocks_per_plane".to_string(),
+            "flash.ftl" if self.erase != EraseUnit::Block => "erase".to_string(),
+            _ if key.starts_with("flash.cleaning.victim") && self.victim.is_some() => {
+                key.replacen("flash.cleaning.victim", "victim", 1)
+            }
+            "flash.streams" if self.streams != PageStreams::None => "streams".to_string(),
             _ if key.starts_with("flash.") && self.flash.is_none() => "flash_preset".to_string(),
             _ => key,
         };

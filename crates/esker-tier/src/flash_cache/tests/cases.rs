@@ -1,11 +1,13 @@
 //! Single cases.
 
+use esker_core::Hint;
+
 use super::*;
 use crate::engine::{DataRef, IoId};
 
 /// Hands `input` to `engine` and ends every request to a device, and makes every record durable, at once. Returns all
 /// effects.
-fn serve(engine: &mut FlashCacheEngine, input: Input) -> Vec<Effect> {
+pub(super) fn serve(engine: &mut FlashCacheEngine, input: Input) -> Vec<Effect> {
     let mut effects = Vec::new();
     engine.on(Nanos::ZERO, input, &mut effects);
     let mut next = 0;
@@ -21,16 +23,16 @@ fn serve(engine: &mut FlashCacheEngine, input: Input) -> Vec<Effect> {
     effects
 }
 
-fn done(io: IoId) -> Input {
+pub(super) fn done(io: IoId) -> Input {
     Input::Done { io, at: Nanos::ZERO, result: Ok(()) }
 }
 
-fn host(request: Request) -> Input {
+pub(super) fn host(request: Request) -> Input {
     Input::Host { tag: Tag::new(0, 0), request }
 }
 
 /// What is sent to devices: which one, what, from which sector, how many.
-fn ios(effects: &[Effect]) -> Vec<(u16, RequestKind, u64, u64)> {
+pub(super) fn ios(effects: &[Effect]) -> Vec<(u16, RequestKind, u64, u64)> {
     effects
         .iter()
         .filter_map(|effect| match effect {
@@ -47,19 +49,19 @@ fn records(effects: &[Effect]) -> Vec<MapRecord> {
     effects.iter().filter_map(record).collect()
 }
 
-const READ: RequestKind = RequestKind::Read;
-const WRITE: RequestKind = RequestKind::Write { fua: false };
+pub(super) const READ: RequestKind = RequestKind::Read;
+pub(super) const WRITE: RequestKind = RequestKind::Write { fua: false };
 const DURABLY: RequestKind = RequestKind::Write { fua: true };
 
 fn engine(role: CacheRole, write: WriteHandling) -> FlashCacheEngine {
     FlashCacheEngine::new(&settings(5, 16, role, write)).unwrap()
 }
 
-fn read(line: u64, lines: u64) -> Input {
+pub(super) fn read(line: u64, lines: u64) -> Input {
     host(Request::read(Lba(line * LINE), Bytes(lines * LINE * 512)))
 }
 
-fn write(line: u64, lines: u64) -> Input {
+pub(super) fn write(line: u64, lines: u64) -> Input {
     host(Request::write(Lba(line * LINE), Bytes(lines * LINE * 512)))
 }
 
@@ -201,10 +203,11 @@ fn clean_lines_are_recorded_without_a_flush_of_the_host() {
 fn hits_are_those_of_the_policy() {
     let mut rng = esker_core::Rng::new(1);
     let lines: Vec<u64> = (0..5000).map(|_| if rng.chance(1, 2) { rng.below(200) } else { rng.below(20) }).collect();
-    for policy in 0..esker_cache::REPLACEMENTS.len() {
-        let policy = drawn(40, 0, policy).policy;
+    for policy in 0..4 * esker_cache::REPLACEMENTS.len() {
+        // In a log, too, if it can be one.
+        let FlashCacheSettings { policy, slots, .. } = drawn(40, 0, policy);
         let role = (CacheRole::Unified, WriteHandling::WriteThrough);
-        let settings = FlashCacheSettings { policy, ..settings(40, 200, role.0, role.1) };
+        let settings = FlashCacheSettings { policy, slots, ..settings(40, 200, role.0, role.1) };
         let mut engine = FlashCacheEngine::new(&settings).unwrap();
         lines.iter().for_each(|&line| drop(serve(&mut engine, read(line, 1))));
         let accesses: Vec<Access> = lines
@@ -258,6 +261,12 @@ fn impossible_caches_say_what_is_wrong() {
     assert_eq!(error(around), "`role = \"unified\"` and `write = \"write-around\"` contradict each other");
     let unknown = FlashCacheSettings { policy: Choice::named("lrv"), ..base.clone() };
     assert!(error(unknown).contains("lrv"));
+    let log = FlashCacheEngine::new(&FlashCacheSettings { slots: SlotOrder::Log, ..base.clone() }).unwrap_err();
+    assert_eq!(
+        log.to_string(),
+        "`slots = \"log\"` lets lines leave in the order in which they came in, and `policy = \"lru\"` does not"
+    );
+    assert_eq!(log.hint().unwrap(), "leave `slots` out, or use policy = \"fifo\"");
     let marks = FlashCacheSettings { dirty_low: Ratio::percent(70), ..base };
     assert!(error(marks).starts_with("`dirty_low` is 70%, more than the mark"));
 }

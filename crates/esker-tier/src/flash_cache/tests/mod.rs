@@ -1,10 +1,12 @@
 //! The cache against an array of sectors, with effects performed in random order and with crashes; and single cases.
 
 mod cases;
+mod log;
 mod properties;
 mod restarts;
 mod world;
 
+use esker_cache::ReplacementCapability;
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
@@ -38,13 +40,15 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Read, WriteHandling::WriteAround),
 ];
 
-/// Settings of one of [`MODES`] with one of the policies that need not know the future.
+/// Settings of one of [`MODES`] with one of the policies that need not know the future. Every fourth one is a log.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
+    let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
-        !entry.capabilities.contains(&esker_cache::ReplacementCapability::Future)
+        !entry.can(ReplacementCapability::Future) && (!log || entry.can(ReplacementCapability::Log))
     };
     let policies: Vec<_> = esker_cache::REPLACEMENTS.iter().filter(can_run).collect();
     let (role, write) = MODES[mode % MODES.len()];
-    let policy = Choice::named(policies[policy % policies.len()].name);
-    FlashCacheSettings { policy, ..settings(slots, 16, role, write) }
+    let policy = Choice::named(policies[policy / 4 % policies.len()].name);
+    let slot_order = if log { SlotOrder::Log } else { SlotOrder::Any };
+    FlashCacheSettings { policy, slots: slot_order, ..settings(slots, 16, role, write) }
 }

@@ -61,7 +61,7 @@ proptest! {
 
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
         operations in operations(),
         seed: u64,
     ) {
@@ -76,7 +76,7 @@ proptest! {
     /// that was written later, and keeps it when the cache is emptied.
     #[test]
     fn what_was_promised_survives_crashes(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
         (first, second) in (operations(), operations()),
         seed: u64,
     ) {
@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn what_was_promised_survives_failures_and_crashes(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
         (first, second) in (operations(), operations()),
         seed: u64,
         failures in failures(),
@@ -99,7 +99,7 @@ proptest! {
     /// is dirty no request fails at all.
     #[test]
     fn a_lost_flash_loses_only_what_was_dirty(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..64),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
         (first, second) in (operations(), operations()),
         seed: u64,
         (flash_flushes, flash_reads) in (odds(), odds()),
@@ -139,7 +139,7 @@ fn losses(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
         let mut next = |below| rng.below(below);
-        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(64) as usize), *seed);
+        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(256) as usize), *seed);
         world.engine.fault = fault;
         let mut operation = |_| {
             let aligned = next(2) * 3 + 1;

@@ -1,0 +1,113 @@
+//! Slots as a log, and the streams of what is written to the flash.
+
+use esker_core::{Rng, StreamId};
+
+use super::cases::{READ, WRITE, host, ios, read, serve, write};
+use super::*;
+
+fn log(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
+    FlashCacheSettings { policy: Choice::named("fifo"), slots: SlotOrder::Log, ..settings(slots, lines, role, write) }
+}
+
+/// The slots that `effects` write to, in order.
+fn written(effects: &[Effect]) -> Vec<u64> {
+    let writes = ios(effects).into_iter().filter(|(device, kind, ..)| *device == 0 && *kind == WRITE);
+    writes.flat_map(|(_, _, start, sectors)| start / LINE..(start + sectors) / LINE).collect()
+}
+
+/// Whatever is read, and whatever leaves in between because it is trimmed: the flash is written from its first slot to
+/// its last, round after round, and a slot that became free early waits for its turn.
+#[test]
+fn a_log_is_written_in_the_order_of_addresses() {
+    let mut rng = Rng::new(2);
+    for (slots, lines) in [(2, 1), (5, 1), (40, 1), (100, 1), (640, 8)] {
+        let volume = 3 * slots;
+        let settings = log(slots, volume, CacheRole::Read, WriteHandling::WriteAround);
+        let mut engine = FlashCacheEngine::new(&settings).unwrap();
+        let mut all = Vec::new();
+        for _ in 0..20 * slots {
+            // No more lines at a time than half of those in reserve.
+            let lines = 1 + rng.below(lines);
+            all.extend(written(&serve(&mut engine, read(rng.below(volume - lines), lines))));
+            if rng.chance(1, 5) {
+                let trim = Request::new(RequestKind::Trim, Lba(rng.below(volume) * LINE), Bytes(LINE * 512));
+                serve(&mut engine, host(trim));
+            }
+        }
+        let out_of_order = all.iter().zip(0..).find(|(slot, count)| **slot != count % slots);
+        assert_eq!(out_of_order, None, "{slots} slots");
+        let counts = engine.flash_cache_counts().unwrap();
+        assert!(all.len() as u64 > 8 * slots && counts.without_slot == 0 && counts.evictions > 0, "{counts:?}");
+    }
+}
+
+/// However often the oldest line is read, it leaves when the log comes to it, and no other one does.
+#[test]
+fn the_log_lets_the_oldest_line_leave() {
+    let mut engine = FlashCacheEngine::new(&log(5, 16, CacheRole::Read, WriteHandling::WriteAround)).unwrap();
+    for line in 0..4 {
+        serve(&mut engine, read(line, 1));
+    }
+    assert_eq!(ios(&serve(&mut engine, read(0, 1))), [(0, READ, 0, LINE)]);
+    // Slot 4 is the last free one: line 0, in the slot behind it, leaves.
+    assert_eq!(written(&serve(&mut engine, read(9, 1))), [4]);
+    assert_eq!(written(&serve(&mut engine, read(0, 1))), [0]);
+    assert_eq!(ios(&serve(&mut engine, read(2, 1))), [(0, READ, 2 * LINE, LINE)]);
+    assert_eq!(written(&serve(&mut engine, read(1, 1))), [1]);
+}
+
+/// After a restart the log goes on behind the line that was written last, and the oldest one leaves first.
+#[test]
+fn a_restarted_log_goes_on_where_it_was() {
+    let settings = log(8, 64, CacheRole::Unified, WriteHandling::WriteBack);
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    for line in 0..11 {
+        serve(&mut engine, write(line, 1));
+    }
+    serve(&mut engine, host(FLUSH));
+    let mut restarted = FlashCacheEngine::restore(&settings, &engine.checkpoint(), &mut std::iter::empty()).unwrap();
+    restarted.check();
+    assert_eq!(restarted.flash_cache_counts().unwrap().held, 7);
+    for (line, slot) in [(20, 3), (21, 4), (22, 5)] {
+        assert_eq!(written(&serve(&mut restarted, write(line, 1))), [slot]);
+    }
+    // The lines 4 to 6 of the first round have left for them.
+    let held = |line: u64| ios(&serve(&mut restarted, read(line, 1)))[0].0 == 0;
+    assert_eq!([7, 8, 10, 20, 22].map(held), [true; 5]);
+}
+
+/// The handles of the writes that `effects` send to the flash, and of those to the backing device.
+fn streams(effects: &[Effect]) -> [Vec<u16>; 2] {
+    [FLASH, BACKING].map(|wanted| {
+        let of = |effect: &Effect| match effect {
+            Effect::Io { device, request, .. } if *device == wanted && request.kind.is_write() => {
+                Some(request.stream.0)
+            }
+            _ => None,
+        };
+        effects.iter().filter_map(of).collect()
+    })
+}
+
+#[test]
+fn writes_have_the_stream_of_their_purpose() {
+    let in_stream = |input: Input| match input {
+        Input::Host { tag, request } => Input::Host { tag, request: Request { stream: StreamId(9), ..request } },
+        other => other,
+    };
+    let part = || in_stream(host(Request::write(Lba(6 * LINE + 1), Bytes(512))));
+    let through = (CacheRole::Unified, WriteHandling::WriteThrough);
+    for (handles, expected) in [(CacheStreams::ByPurpose, [0, 1, 2, 1]), (CacheStreams::None, [9; 4])] {
+        let settings = FlashCacheSettings { streams: handles, ..settings(8, 16, through.0, through.1) };
+        let mut engine = FlashCacheEngine::new(&settings).unwrap();
+        let mut serve = |input: Input| streams(&serve(&mut engine, input));
+        let all = [serve(in_stream(read(3, 1))), serve(in_stream(write(4, 1))), serve(in_stream(write(3, 1)))];
+        // A part of a line that is not there: it is read first.
+        let all = [&all[..], &[serve(part())]].concat();
+        assert_eq!(all.iter().map(|[flash, _]| flash[0]).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            all.iter().map(|[_, backing]| backing.first().copied()).collect::<Vec<_>>(),
+            [None, Some(9), Some(9), Some(9)]
+        );
+    }
+}
