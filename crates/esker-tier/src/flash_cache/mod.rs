@@ -10,6 +10,8 @@
 //!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
 //!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable.
+//! - **Admission** is asked for lines that are not held, and for no others. What it refuses goes to the backing device
+//!   alone. Lines that are held are changed where they are.
 //! - **Dirty lines** leave after their data are durable on the backing device.
 //! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
@@ -27,16 +29,16 @@ mod settings;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod trimming;
 mod writing;
 
 use std::collections::VecDeque;
 
-use esker_cache::{Access, AccessKind, NEVER, ObjectId, Replacement};
+use esker_cache::{Access, AccessKind, Admission, NEVER, ObjectId, Replacement};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, MapRecord, RecordNumber, Reshape,
-    ReshapeError,
+    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use buffers::Buffers;
@@ -63,6 +65,9 @@ pub struct FlashCacheEngine {
     dirty_low: u32,
     dirty_high: u32,
     policy: Box<dyn Replacement>,
+    admission: Box<dyn Admission>,
+    /// The time of the input that is handled.
+    now: Nanos,
     slots: Slots,
     locks: Locks,
     parts: TagSlab<Part>,
@@ -122,6 +127,10 @@ enum Fault {
     TrustsBacking,
     /// A clean line is recorded as it was before its last change.
     OverlooksChanges,
+    /// A write to a line that is held is refused, too: it goes around, and the old copy stays.
+    RefusesHeld,
+    /// A slot is used again although its trim is under way.
+    HurriesTrims,
 }
 
 impl FlashCacheEngine {
@@ -135,14 +144,17 @@ impl FlashCacheEngine {
 
     fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
         let (lines, slots) = settings.sizes()?;
+        let room = slots - settings::reserve(slots);
         Ok(Self {
             line: settings.line.0,
             role: settings.role,
             write: settings.write,
             dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
-            policy: settings.build_policy(slots - settings::reserve(slots), lines)?,
-            slots: Slots::new(lines, slots),
+            policy: settings.build_policy(room, lines)?,
+            admission: settings.build_admission(room, lines)?,
+            now: Nanos::ZERO,
+            slots: Slots::new(lines, slots, settings.trim_freed),
             locks: Locks::default(),
             parts: TagSlab::default(),
             hosts: Hosts::default(),
@@ -246,9 +258,10 @@ impl FlashCacheEngine {
         self.locks.leave(part.line, part.shared, &mut self.ready);
     }
 
-    /// Tells the policy of an access to a line that is held. One that was about to leave stays.
+    /// Tells the policies of an access to a line that is held. One that was about to leave stays.
     fn touch(&mut self, part: &Part) {
         let access = Self::access(part);
+        self.admission.hit(self.now, &access);
         if !self.policy.hit(&access) && !self.slots.is_beyond(part.line) && !self.flash_failed() {
             self.counts.revived += 1;
             let left = self.policy.insert(&access);
@@ -256,7 +269,7 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Asks the policy for room for a line that is not held. Returns whether it has a slot now.
+    /// Asks the policies for room for a line that is not held. Returns whether it has a slot now.
     fn admit(&mut self, tag: Tag) -> bool {
         let part = *self.part(tag);
         if part.shared || self.flash_failed() || self.health.journal_failed() {
@@ -265,6 +278,11 @@ impl FlashCacheEngine {
         let access = Self::access(&part);
         let is_held = self.policy.hit(&access);
         assert!(!is_held, "the policy holds what has no slot");
+        // The line is written as a whole.
+        if !self.admission.admits(self.now, &Access { bytes: self.line as u32, ..access }) {
+            self.counts.refused += 1;
+            return false;
+        }
         if self.slots.free() == 0 {
             self.counts.without_slot += 1;
             return false;
@@ -301,6 +319,7 @@ impl FlashCacheEngine {
         }
         self.end_group();
         self.send_outgoing();
+        self.send_trims();
     }
 }
 
@@ -309,7 +328,8 @@ impl Engine for FlashCacheEngine {
         Bytes(u64::from(self.slots.lines()) * self.line)
     }
 
-    fn on(&mut self, _: Nanos, input: Input, effects: &mut Vec<Effect>) {
+    fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.now = now;
         self.effects = std::mem::take(effects);
         match input {
             Input::Host { tag, request } => self.begin_host(tag, request),
@@ -351,7 +371,9 @@ impl Engine for FlashCacheEngine {
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
         let held = self.slots.held().count() as u64;
         let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
-        Some(FlashCacheCounts { held, dirty, ..self.counts })
+        let slots = self.slots.limit();
+        let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= slots).count() as u64;
+        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, ..self.counts })
     }
 
     fn check(&self) {
@@ -360,12 +382,6 @@ impl Engine for FlashCacheEngine {
 }
 
 impl FlashCacheEngine {
-    fn issue(&mut self, record: MapRecord) -> RecordNumber {
-        let number = self.durability.issue();
-        self.effects.push(Effect::Record { number, record });
-        number
-    }
-
     fn check_all(&self) {
         self.slots.check();
         self.durability.check();

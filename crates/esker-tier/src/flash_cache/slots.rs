@@ -1,7 +1,9 @@
 //! Which line is in which slot of the flash.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
+use super::settings::reserve;
 use crate::engine::RecordNumber;
 
 /// What the journal has been told of a slot.
@@ -41,6 +43,11 @@ pub(super) struct Slots {
     lines: Vec<u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Whether the flash is told of slots that become free, before they are used again.
+    trims: bool,
+    /// Slots that are free once the flash has been told; those of them that are still to be sent.
+    trimming: BTreeSet<u32>,
+    untold: Vec<u32>,
     /// Records that a line has left, with the line and its slot, which is free once the record is durable.
     leaving: VecDeque<(RecordNumber, u32, u32)>,
     /// The last of those records, for each line.
@@ -56,12 +63,15 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new(lines: u32, slots: u32) -> Self {
+    pub(super) fn new(lines: u32, slots: u32, trims: bool) -> Self {
         let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
         Self {
             lines: vec![NONE; lines as usize],
             slots: vec![empty; slots as usize],
             free: (0..slots).rev().collect(),
+            trims,
+            trimming: BTreeSet::new(),
+            untold: Vec::new(),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
             limit: slots,
@@ -109,10 +119,43 @@ impl Slots {
         self.free.len()
     }
 
-    /// Gives back a slot that was taken, or that a line has left.
+    /// Gives back a slot that was taken, or that a line has left. Where slots are scarce it is used again at once: to
+    /// write to it tells the flash as much as a trim does.
     pub(super) fn put_back(&mut self, slot: u32) {
+        let is_scarce = slot < self.limit && self.free.len() < reserve(self.limit) as usize / 2;
+        if self.trims && !is_scarce {
+            self.trimming.insert(slot);
+            self.untold.push(slot);
+        } else {
+            self.make_free(slot);
+        }
+    }
+
+    fn make_free(&mut self, slot: u32) {
         if slot < self.limit {
             self.free.push(slot);
+        }
+    }
+
+    /// Takes the slots that the flash is to be told of, neighbours as one range.
+    pub(super) fn take_untold(&mut self) -> Vec<Range<u32>> {
+        self.untold.sort_unstable();
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for slot in self.untold.drain(..) {
+            match ranges.last_mut() {
+                Some(range) if range.end == slot => range.end += 1,
+                _ => ranges.push(slot..slot + 1),
+            }
+        }
+        ranges
+    }
+
+    /// The flash was told of these slots: they are free.
+    pub(super) fn told(&mut self, slots: Range<u32>) {
+        for slot in slots {
+            if self.trimming.remove(&slot) {
+                self.make_free(slot);
+            }
         }
     }
 
@@ -217,7 +260,12 @@ impl Slots {
     /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
     pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
         self.limit = limit;
-        self.free.retain(|&slot| slot < limit);
+        let (within, beyond): (Vec<u32>, Vec<u32>) = self.free.iter().partition(|slot| **slot < limit);
+        self.free = within;
+        if self.trims {
+            self.trimming.extend(&beyond);
+            self.untold.extend(beyond);
+        }
         self.slots[limit as usize..].iter().map(|slot| slot.line).filter(|&line| line != NONE).collect()
     }
 
@@ -242,8 +290,11 @@ impl Slots {
         is_free
     }
 
-    /// Finds the free slots after records have been applied.
+    /// Finds the free slots after records have been applied. The flash is not told of them: which ones it was told of
+    /// before is not recorded.
     pub(super) fn restored(&mut self) {
+        self.trimming.clear();
+        self.untold.clear();
         let free = |slot: &u32| self.slots[*slot as usize].line == NONE;
         self.free = (0..self.limit).rev().filter(free).collect();
     }
@@ -253,7 +304,7 @@ impl Slots {
             assert_eq!(self.of(line), Some(slot));
             assert_eq!(dirty, self.dirty.contains(&line) || self.lost.contains(&line));
         }
-        let unused = self.free.iter().chain(self.leaving.iter().map(|(.., slot)| slot));
+        let unused = self.free.iter().chain(self.leaving.iter().map(|(.., slot)| slot)).chain(&self.trimming);
         let mut unused: Vec<u32> = unused.copied().collect();
         let all = unused.len();
         unused.sort_unstable();

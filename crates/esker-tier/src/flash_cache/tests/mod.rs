@@ -5,10 +5,11 @@ mod properties;
 mod restarts;
 mod world;
 
-use esker_core::registry::Choice;
+use esker_core::registry::{Choice, ParameterValue};
 use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
 use super::*;
+use crate::engine::MapRecord;
 
 /// Sectors of a line.
 const LINE: u64 = 4;
@@ -38,13 +39,25 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Read, WriteHandling::WriteAround),
 ];
 
-/// Settings of one of [`MODES`] with one of the policies that need not know the future.
+/// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
+/// policies. Windows are long, so that something enters, and a budget is for ten lines. Half of them trim slots.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
         !entry.capabilities.contains(&esker_cache::ReplacementCapability::Future)
     };
     let policies: Vec<_> = esker_cache::REPLACEMENTS.iter().filter(can_run).collect();
     let (role, write) = MODES[mode % MODES.len()];
+    let entry = &esker_cache::ADMISSIONS[policy / policies.len() % esker_cache::ADMISSIONS.len()];
+    let mut admission = Choice::named(entry.name);
+    for parameter in entry.parameters.listed() {
+        let value = match parameter.name {
+            "window" => ParameterValue::Text("500%".to_string()),
+            "bytes_per_day" => ParameterValue::Text("400kB".to_string()),
+            _ => continue,
+        };
+        admission.parameters.insert(parameter.name.to_string(), value);
+    }
+    let trim_freed = (policy + mode).is_multiple_of(2);
     let policy = Choice::named(policies[policy % policies.len()].name);
-    FlashCacheSettings { policy, ..settings(slots, 16, role, write) }
+    FlashCacheSettings { policy, admission, trim_freed, ..settings(slots, 16, role, write) }
 }
