@@ -122,7 +122,7 @@ fn what_is_refused_is_not_written() {
 fn shrinking(device: &str, shrink: &str, at: &str) -> String {
     let event = format!("[[run.events]]\nat = \"{at}\"\ndevice = \"{device}\"\nshrink = \"{shrink}\"\n");
     let write_back = "write = \"write-back\"\ndirty_low = \"100%\"\ndirty_high = \"100%\"";
-    text("requests = 30000, read_fraction = 0.5, footprint = \"8MiB\"", write_back, &event)
+    text("requests = 30000, read_fraction = 0.5, footprint = \"7MiB\"", write_back, &event)
 }
 
 /// Half of the flash is enough for half of the lines: those beyond leave, dirty ones go to the disk.
@@ -135,7 +135,7 @@ fn a_cache_uses_less_of_its_flash_after_an_event() {
     let report = cache(&after);
     assert_eq!((report.slots, report.beyond_lines), (1024, 0));
     assert!((900..=1024).contains(&report.held_lines), "{report:?}");
-    assert!(report.copied_back_bytes >= 900 * 4096, "{report:?}");
+    assert!(report.copied_back_bytes >= 700 * 4096, "{report:?}");
     let again = Experiment::from_resolved(&after.config, "again").unwrap();
     assert_eq!(run_again(&again), serde_json::to_string(&after).unwrap());
 }

@@ -66,8 +66,8 @@ fn the_json_has_what_others_read() {
     let found = json(&on_pages(folder.path(), &rounds(2), &["--policy", "lru", "--size", "400KiB", "--json"]));
     assert_eq!(found["objects_are"], "4 KiB pages");
     let expected = serde_json::json!([{
-        "policy": "lru", "size": 100, "size_bytes": 409_600, "requests": 200, "misses": 100,
-        "miss_ratio": 0.5, "byte_miss_ratio": 0.5, "write_bytes": 409_600,
+        "policy": "lru", "admission": "none", "size": 100, "size_bytes": 409_600, "requests": 200, "misses": 100,
+        "refused": 0, "miss_ratio": 0.5, "byte_miss_ratio": 0.5, "write_bytes": 409_600,
     }]);
     assert_eq!(found["results"], expected);
     // Start blocks have no size of their own. A cache that is larger than all objects is no mistake.
