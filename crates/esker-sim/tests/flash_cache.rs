@@ -129,7 +129,7 @@ fn shrinking(device: &str, shrink: &str, at: &str) -> String {
 #[test]
 fn a_cache_uses_less_of_its_flash_after_an_event() {
     let run = |text: &str| run(&Experiment::from_str(text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
-    let (before, after) = (run(&shrinking("flash", "4MiB", "10h")), run(&shrinking("flash", "4MiB", "1s")));
+    let (before, after) = (run(&shrinking("flash", "4MiB", "10h")), run(&shrinking("flash", "4MiB", "100ms")));
     assert_eq!((cache(&before).slots, cache(&before).copied_back_bytes), (2048, 0));
     assert!(before.remarks[0].contains("never happened"), "{:?}", before.remarks);
     let report = cache(&after);
