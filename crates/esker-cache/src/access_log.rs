@@ -6,15 +6,16 @@ mod tests;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-use esker_core::{Hint, IdMap, mix64};
+use esker_core::{Hint, IdMap, Nanos, mix64};
 use thiserror::Error;
 
-use crate::{Access, AccessKind, Counts, NEVER, ObjectId, Replacement};
+use crate::simulate::perform_admitting;
+use crate::{Access, AccessKind, Admission, Counts, NEVER, ObjectId, Replacement};
 
 /// Turns requests into accesses to objects, which it numbers from zero in the order of their first use.
 ///
-/// Takes 8 bytes for each access, 4 more where [`finish`](Self::finish) looks for next uses, and while it is filled 21
-/// to 43 bytes for each object.
+/// Takes 8 bytes for each access, 8 more where it keeps [times](Self::with_times), 4 more where
+/// [`finish`](Self::finish) looks for next uses, and while it is filled 21 to 43 bytes for each object.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -37,6 +38,9 @@ pub struct AccessLogBuilder {
     piece_bytes: Option<NonZeroU64>,
     sample: Option<Sampler>,
     numbers: IdMap,
+    keeps_times: bool,
+    /// When the requests come that are added now.
+    now: Nanos,
     log: AccessLog,
 }
 
@@ -45,6 +49,8 @@ pub struct AccessLogBuilder {
 pub struct AccessLog {
     /// In blocks, so that a growing log is never copied, and never needs its memory twice.
     blocks: Vec<Vec<Packed>>,
+    /// The time of each access, in blocks of the same lengths; empty unless they were asked for.
+    times: Vec<Vec<Nanos>>,
     /// For each access the number of the next one to its object; empty unless it was asked for.
     next_use: Vec<u32>,
     objects: u32,
@@ -107,7 +113,14 @@ impl AccessLogBuilder {
     /// A log without accesses. A request accesses each object of `piece_bytes` that it touches; without a size it
     /// accesses one object, which its first byte names whatever its length.
     pub fn new(piece_bytes: Option<NonZeroU64>) -> Self {
-        Self { piece_bytes, sample: None, numbers: IdMap::default(), log: AccessLog::default() }
+        Self {
+            piece_bytes,
+            sample: None,
+            numbers: IdMap::default(),
+            keeps_times: false,
+            now: Nanos::ZERO,
+            log: AccessLog::default(),
+        }
     }
 
     /// A log of a sample.
@@ -123,6 +136,18 @@ impl AccessLogBuilder {
         builder.sample = (rate < 1.0).then_some(sampler);
         builder.log.rate = builder.sample.map(|_| rate);
         builder
+    }
+
+    /// Keeps the time of each access, for admission policies that look at it.
+    #[must_use]
+    pub fn with_times(self) -> Self {
+        Self { keeps_times: true, ..self }
+    }
+
+    /// Sets the time of the requests that are added from now on. Times should not decrease.
+    #[inline]
+    pub fn at(&mut self, now: Nanos) {
+        self.now = now;
     }
 
     /// Adds a request to `length` bytes from `offset`. The bytes of an access are those that the request touches of the
@@ -158,13 +183,9 @@ impl AccessLogBuilder {
         // There are no more objects than accesses, so their numbers have 32 bits, too.
         let object = self.numbers.get_or_insert(id, self.numbers.len() as u64) as u32;
         let packed = Packed { object, bytes: bytes | if kind == AccessKind::Write { WRITES } else { 0 } };
-        match self.log.blocks.last_mut() {
-            Some(block) if block.len() < BLOCK => block.push(packed),
-            _ => {
-                let mut block = Vec::with_capacity(BLOCK);
-                block.push(packed);
-                self.log.blocks.push(block);
-            }
+        push(&mut self.log.blocks, packed);
+        if self.keeps_times {
+            push(&mut self.log.times, self.now);
         }
         Ok(())
     }
@@ -219,7 +240,8 @@ impl AccessLog {
 
     /// Bytes of memory in use.
     pub fn memory_bytes(&self) -> u64 {
-        (self.blocks.len() * BLOCK * size_of::<Packed>() + self.next_use.capacity() * size_of::<u32>()) as u64
+        let blocks = self.blocks.len() * size_of::<Packed>() + self.times.len() * size_of::<Nanos>();
+        (blocks * BLOCK + self.next_use.capacity() * size_of::<u32>()) as u64
     }
 
     fn find_next_uses(&mut self) {
@@ -239,9 +261,37 @@ impl AccessLog {
     pub fn simulate(
         &self,
         policy: &mut dyn Replacement,
-        mut continues: impl FnMut(u64) -> ControlFlow<()>,
+        continues: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Option<Counts> {
         let mut counts = Counts::default();
+        self.for_each_chunk(continues, |accesses, _| policy.perform(accesses, &mut counts))?;
+        Some(counts)
+    }
+
+    /// Counts what a cache that takes in the objects that `admission` admits does on all accesses. Where the log is a
+    /// sample, `admission` is told bytes larger by 1/rate, so that a budget is one of the whole trace. Without
+    /// [times](AccessLogBuilder::with_times) all accesses come at once. `continues` is as in [`Self::simulate`].
+    pub fn simulate_admitting(
+        &self,
+        policy: &mut dyn Replacement,
+        admission: &mut dyn Admission,
+        continues: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Option<Counts> {
+        let mut counts = Counts::default();
+        self.for_each_chunk(continues, |accesses, times| {
+            let times = times.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
+            perform_admitting(policy, admission, times.zip(accesses), self.rate(), &mut counts);
+        })?;
+        Some(counts)
+    }
+
+    /// Hands accesses with their times, if these were kept, to `perform`, some at a time. Returns `None` if `continues`
+    /// has ended it.
+    fn for_each_chunk(
+        &self,
+        mut continues: impl FnMut(u64) -> ControlFlow<()>,
+        mut perform: impl FnMut(&[Access], &[Nanos]),
+    ) -> Option<()> {
         let mut unpacked = Vec::with_capacity(CHUNK);
         for (block, packed) in self.blocks.iter().enumerate() {
             for (chunk, packed) in packed.chunks(CHUNK).enumerate() {
@@ -253,13 +303,14 @@ impl AccessLog {
                 } else {
                     unpacked.extend(packed.iter().zip(next_use).map(|(access, next)| access.unpack(*next)));
                 }
-                policy.perform(&unpacked, &mut counts);
+                let times = self.times.get(block).and_then(|times| times.chunks(CHUNK).nth(chunk)).unwrap_or_default();
+                perform(&unpacked, times);
             }
             if continues(packed.len() as u64).is_break() {
                 return None;
             }
         }
-        Some(counts)
+        Some(())
     }
 
     /// What a cache of the whole trace does, if one that is smaller by the [`rate`](Self::rate) does `counts` on the
@@ -278,6 +329,19 @@ impl AccessLog {
             bytes: self.bytes,
             missed_bytes: scaled(counts.missed_bytes).min(self.bytes),
             written_bytes: scaled(counts.written_bytes),
+        }
+    }
+}
+
+/// Appends to the last block, or to a new one.
+#[inline]
+fn push<T>(blocks: &mut Vec<Vec<T>>, one: T) {
+    match blocks.last_mut() {
+        Some(block) if block.len() < BLOCK => block.push(one),
+        _ => {
+            let mut block = Vec::with_capacity(BLOCK);
+            block.push(one);
+            blocks.push(block);
         }
     }
 }

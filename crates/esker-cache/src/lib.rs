@@ -32,7 +32,10 @@ mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
 pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
-pub use admission::{ADMISSIONS, Admission, AdmissionEntry, BuildAdmission, build_admission, daily_budget};
+pub use admission::{
+    ADMISSIONS, Admission, AdmissionCapability, AdmissionEntry, BuildAdmission, NO_ADMISSION, build_admission,
+    daily_budget,
+};
 pub use by_distance::ByDistance;
 pub use by_interval::ByInterval;
 pub use counts::Counts;

@@ -20,16 +20,30 @@ pub fn simulate_admitting(
     accesses: &[Access],
 ) -> Counts {
     let mut counts = Counts::default();
-    for (now, access) in times.iter().zip(accesses) {
+    let timed = times.iter().copied().zip(accesses);
+    perform_admitting(policy, admission, timed, 1.0, &mut counts);
+    counts
+}
+
+/// Performs accesses, of which each stands for 1/`rate`: admission policies with a budget are told the bytes of all.
+pub(crate) fn perform_admitting<'a>(
+    policy: &mut dyn Replacement,
+    admission: &mut dyn Admission,
+    timed: impl Iterator<Item = (Nanos, &'a Access)>,
+    rate: f64,
+    counts: &mut Counts,
+) {
+    for (now, access) in timed {
+        // The conversion saturates.
+        let stands_for = Access { bytes: (f64::from(access.bytes) / rate).round() as u32, ..*access };
         if policy.hit(access) {
-            admission.hit(*now, access);
+            admission.hit(now, &stands_for);
             counts.hit(access);
-        } else if admission.admits(*now, access) {
+        } else if admission.admits(now, &stands_for) {
             counts.miss(access);
             policy.insert(access);
         } else {
             counts.miss_refused(access);
         }
     }
-    counts
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Hint, Nanos, Ratio};
+use crate::{Bytes, Hint, Nanos, Ratio};
 
 /// What changes at a device. Made by [`crate::Device::change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,11 @@ pub enum Change {
     Join,
     /// The parent of the device moves all data away from it, in the background.
     Drain,
+    /// The parent of the device, a cache, uses less of it from now on: what lies beyond leaves.
+    Shrink {
+        /// What is used of it.
+        capacity: Bytes,
+    },
 }
 
 /// A change, and when it is made to which device.

@@ -54,6 +54,9 @@ pub enum HostManagedCacheError {
     /// The policy cannot be built.
     #[error(transparent)]
     Policy(#[from] esker_cache::BuildError),
+    /// The admission policy cannot be built.
+    #[error(transparent)]
+    Admission(esker_cache::BuildError),
     /// A setting of drives that does not suit a cache.
     #[error("{message}")]
     Unfit {
@@ -85,6 +88,7 @@ impl HostManagedCacheError {
         match self {
             Self::Flash(error) => error.keys().into_iter().map(|key| format!("flash.{key}")).collect(),
             Self::Policy(_) => vec!["policy".to_string()],
+            Self::Admission(_) => vec!["admission".to_string()],
             Self::Unfit { key, .. } => vec![format!("flash.{key}")],
             Self::VolumeTooLarge { .. } => vec!["flash.geometry.page_size".to_string()],
         }
@@ -95,7 +99,7 @@ impl Hint for HostManagedCacheError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Flash(error) => error.hint(),
-            Self::Policy(error) => error.hint(),
+            Self::Policy(error) | Self::Admission(error) => error.hint(),
             Self::Unfit { .. } | Self::VolumeTooLarge { .. } => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Read caches that own their flash, in no time: what they hit, and how their flash wears.
 
 use esker_cache::{ByDistance, Found};
-use esker_core::{Bytes, LogicalPage, Rng};
+use esker_core::{Bytes, LogicalPage, Nanos, Rng};
 use esker_flash::{CacheCleaning, Choice, HostManagedCache, SsdSettings, WriteFrontiers};
 use esker_results::HostManagedCacheReport;
 use proptest::prelude::*;
@@ -20,12 +20,23 @@ fn flash(dies: u32, blocks: u32, pages: u32, over_provisioning: u64, threshold: 
 }
 
 fn cache(flash: &SsdSettings, policy: &str, cleaning: CacheCleaning, pages: u64) -> HostManagedCache {
-    HostManagedCache::new(flash, &Choice::named(policy), cleaning, Bytes::kib(4 * pages), 1).unwrap()
+    admitting(flash, policy, "none", cleaning, pages)
+}
+
+fn admitting(
+    flash: &SsdSettings,
+    policy: &str,
+    admission: &str,
+    cleaning: CacheCleaning,
+    pages: u64,
+) -> HostManagedCache {
+    let (policy, admission) = (Choice::named(policy), Choice::named(admission));
+    HostManagedCache::new(flash, &policy, &admission, cleaning, Bytes::kib(4 * pages), 1).unwrap()
 }
 
 /// Reads `page`, and fills it in if it is not there.
 fn read(cache: &mut HostManagedCache, page: u32) -> Found {
-    let found = cache.access(LogicalPage(page));
+    let found = cache.access(Nanos::ZERO, LogicalPage(page));
     match found {
         Found::Miss => cache.fill_untimed(LogicalPage(page)),
         Found::Hit | Found::Revived => assert!(cache.has_data(LogicalPage(page)), "page {page} was {found:?}"),
@@ -52,6 +63,33 @@ fn the_example_of_figure_2() {
     assert_eq!(of("lru"), ([Miss; 5], 5));
     assert_eq!(of("flru"), ([Miss, Miss, Miss, Revived, Revived], 3));
     assert_eq!(of("farc"), ([Miss, Miss, Miss, Revived, Revived], 3));
+}
+
+/// What the admission policy refuses is not programmed, and it is not asked about what is revived: only pages that are
+/// read a second time enter.
+#[test]
+fn what_is_not_admitted_is_not_written() {
+    for policy in ["lru", "flru", "arc", "farc"] {
+        let mut cache = admitting(&flash(1, 5, 4, 40, 20), policy, "second-hit", CacheCleaning::Migrate, 24);
+        let page = LogicalPage;
+        for number in 0..12 {
+            assert_eq!(cache.access(Nanos::ZERO, page(number)), Found::Miss);
+            cache.fill_untimed(page(number));
+            assert!(!cache.has_data(page(number)));
+        }
+        assert_eq!((cache.report().not_admitted_pages, cache.report().filled_pages), (12, 0), "{policy}");
+        (0..12).for_each(|number| assert_eq!(read(&mut cache, number), Found::Miss));
+        (0..12).for_each(|number| assert_eq!(read(&mut cache, number), Found::Hit));
+        let report = cache.report();
+        assert_eq!((report.not_admitted_pages, report.filled_pages, report.held_pages), (12, 12, 12), "{policy}");
+        cache.check();
+    }
+    let mut cache = admitting(&flash(1, 5, 4, 40, 20), "flru", "second-hit", CacheCleaning::Migrate, 24);
+    (0..13).for_each(|number| {
+        cache.access(Nanos::ZERO, LogicalPage(number));
+        read(&mut cache, number);
+    });
+    assert_eq!(read(&mut cache, 0), Found::Revived);
 }
 
 const CLEANINGS: [CacheCleaning; 3] =

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use esker_core::words::{self, page};
-use esker_results::cache::{CachePolicy, CacheResult, CacheResults};
+use esker_results::cache::{ADMISSION_NONE, CachePair, CacheResult, CacheResults};
 
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -30,6 +30,17 @@ static TERMS: &[Term] = &[
         "bound",
         "A policy that knows which accesses will follow. No device can do that; no policy misses less.",
     ),
+    term(
+        "admission",
+        "admission policy",
+        "The rule by which a cache refuses objects that miss, so that less is written to it. Without one every object \
+         that misses enters.",
+    ),
+    term(
+        "refused",
+        "refused",
+        "Accesses that missed, and whose objects were not taken in, as a share of all accesses.",
+    ),
     term("object", "object", "What the cache holds or does not hold as a whole."),
     term("accesses", "accesses", "A request is one access to each object that it touches."),
     term("size", "size", "How much the cache holds. Every cache is empty at the beginning of the trace."),
@@ -44,6 +55,7 @@ static TERMS: &[Term] = &[
         "Bytes written to the cache: of the accesses that missed and were taken in, and of writes to objects that it \
          held.",
     ),
+    term("written_a_day", "written a day", "What is written to the cache as bytes a day, at the rate of the trace."),
     term(
         "knee",
         "knee",
@@ -85,9 +97,9 @@ pub fn render_cache(found: &CacheResults) -> Result<String, RenderError> {
 fn headline(found: &CacheResults) -> String {
     let sizes = found.sizes();
     let Some(&size) = sizes.get(sizes.len() / 2) else { return String::new() };
-    let best = found.best(size);
+    let best = found.best(size, None);
     let Some(first) = best.first() else { return String::new() };
-    let names: Vec<&str> = best.iter().map(|result| result.policy.as_str()).collect();
+    let names: Vec<String> = best.iter().map(|result| result.pair_name()).collect();
     let mut text = format!(
         "In a cache of {}, {} {} {:.1} % of the accesses",
         described(found, size),
@@ -95,12 +107,14 @@ fn headline(found: &CacheResults) -> String {
         if names.len() == 1 { "misses" } else { "miss" },
         first.miss_ratio * 100.0
     );
-    let usable = found.policies.iter().filter(|policy| !policy.is_bound).count();
+    let pairs = found.pairs();
+    let usable = pairs.iter().filter(|pair| !pair.policy.is_bound).count();
     if usable > names.len() {
-        text += &format!(", the fewest of {usable} policies");
+        let what = if has_admissions(found) { "pairs of policies" } else { "policies" };
+        text += &format!(", the fewest of {usable} {what}");
     }
-    let bound = found.policies.iter().find(|policy| policy.is_bound);
-    if let Some(bound) = bound.and_then(|policy| found.result(&policy.policy, size)) {
+    let bound = pairs.iter().find(|pair| pair.policy.is_bound);
+    if let Some(bound) = bound.and_then(|pair| found.result(*pair, size)) {
         text += &format!("; none could miss less than {:.1} %", bound.miss_ratio * 100.0);
     }
     text + "."
@@ -113,13 +127,26 @@ fn described(found: &CacheResults, size: u64) -> String {
     }
 }
 
+/// Whether any admission policy refuses something.
+fn has_admissions(found: &CacheResults) -> bool {
+    found.admissions.iter().any(|admission| admission.admission != ADMISSION_NONE)
+}
+
 impl CachesPage<'_> {
-    fn result(&self, policy: &CachePolicy, size: &u64) -> Option<&CacheResult> {
-        self.found.result(&policy.policy, *size)
+    fn result(&self, pair: &CachePair<'_>, size: &u64) -> Option<&CacheResult> {
+        self.found.result(*pair, *size)
     }
 
-    fn miss_ratio(&self, policy: &CachePolicy, size: &u64) -> Option<f64> {
-        Some(self.result(policy, size)?.miss_ratio)
+    fn miss_ratio(&self, pair: &CachePair<'_>, size: &u64) -> Option<f64> {
+        Some(self.result(pair, size)?.miss_ratio)
+    }
+
+    fn refused(&self, result: &CacheResult) -> f64 {
+        result.refused as f64 / result.requests.max(1) as f64
+    }
+
+    fn has_admissions(&self) -> bool {
+        has_admissions(self.found)
     }
 
     fn lowest(&self, result: &CacheResult) -> Option<f64> {
@@ -134,9 +161,10 @@ impl CachesPage<'_> {
         described(self.found, *size)
     }
 
-    /// Whether a policy is the best of a size.
-    fn is_best(&self, policy: &CachePolicy, size: &u64) -> bool {
-        self.found.policies.len() > 1 && self.found.best(*size).iter().any(|result| result.policy == policy.policy)
+    /// Whether a pair of policies is the best of a size.
+    fn is_best(&self, pair: &CachePair<'_>, size: &u64) -> bool {
+        let is_this = |result: &&CacheResult| result.pair_name() == pair.name();
+        self.found.pairs().len() > 1 && self.found.best(*size, None).iter().any(is_this)
     }
 
     fn has_spread(&self) -> bool {
@@ -160,6 +188,18 @@ mod tests {
         assert_eq!(headline(&found), "In a cache of 10 start blocks, lru misses 30.0 % of the accesses.");
         found.results.clear();
         assert_eq!(headline(&found), "");
+    }
+
+    #[test]
+    fn the_page_has_what_admission_policies_refuse() {
+        let found = samples::caches_with_admission();
+        assert!(
+            headline(&found).contains("lru + larc misses 20.0 % of the accesses, the fewest of 4 pairs of policies")
+        );
+        let page = render_cache(&found).unwrap();
+        assert!(page.contains("lru + larc") && page.contains("Refused") && page.contains("refuses much"));
+        assert!(!page.contains("belady + larc"));
+        assert!(!render_cache(&samples::caches()).unwrap().contains("Refused"));
     }
 
     #[test]

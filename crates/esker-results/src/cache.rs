@@ -35,10 +35,38 @@ pub struct CacheResults {
     /// What accesses and the cache cost, if that was given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub costs: Option<CacheCosts>,
+    /// Time from the first access to the last one, in seconds; absent if the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub duration_s: Option<f64>,
     /// Which policies, in the order in which they were asked for.
     pub policies: Vec<CachePolicy>,
-    /// One entry for each policy and size: sizes rise, and policies keep their order at each of them.
+    /// Which admission policies, in the order in which they were asked for.
+    #[serde(default = "no_admission_alone")]
+    pub admissions: Vec<CacheAdmission>,
+    /// One entry for each size, admission policy and policy: sizes rise, and at each of them admission policies, and in
+    /// these policies, keep their order. A bound decides itself what enters: it has results without admission alone.
     pub results: Vec<CacheResult>,
+}
+
+/// The admission policy that takes in every object that misses, by its name.
+pub const ADMISSION_NONE: &str = "none";
+
+fn no_admission() -> String {
+    ADMISSION_NONE.to_string()
+}
+
+fn no_admission_alone() -> Vec<CacheAdmission> {
+    vec![CacheAdmission { admission: no_admission(), summary: String::new() }]
+}
+
+/// An admission policy of [`CacheResults`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheAdmission {
+    /// Its name with the parameters that were set: "second-hit(window=50%)"; "none" where every object enters.
+    pub admission: String,
+    /// What it does, in one line.
+    pub summary: String,
 }
 
 /// A policy of [`CacheResults`].
@@ -51,8 +79,8 @@ pub struct CachePolicy {
     pub summary: String,
     /// Whether it looks at the accesses that follow: a bound for the others, and nothing that a device could run.
     pub is_bound: bool,
-    /// The smallest size of the results with 90 % of the hits that are possible; absent if no size has so many. The
-    /// first access to an object cannot hit.
+    /// The smallest size of the results with 90 % of the hits that are possible, with the first of the admission
+    /// policies that it was simulated with; absent if no size has so many. The first access to an object cannot hit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub knee: Option<u64>,
 }
@@ -86,6 +114,9 @@ pub struct CacheSample {
 pub struct CacheResult {
     /// The policy, as in [`CachePolicy::policy`].
     pub policy: String,
+    /// The admission policy, as in [`CacheAdmission::admission`].
+    #[serde(default = "no_admission")]
+    pub admission: String,
     /// Size of the cache in objects.
     pub size: u64,
     /// Size of the cache in bytes, where objects have a size.
@@ -95,6 +126,9 @@ pub struct CacheResult {
     pub requests: u64,
     /// Number of accesses to objects that the cache did not hold.
     pub misses: u64,
+    /// Number of those misses whose objects were not taken in.
+    #[serde(default)]
+    pub refused: u64,
     /// Share of the accesses that missed.
     pub miss_ratio: f64,
     /// Share of the accessed bytes that missed.
@@ -102,6 +136,9 @@ pub struct CacheResult {
     /// Bytes written to the cache: those of the accesses that missed and were taken in, and those of writes to objects
     /// that it held.
     pub write_bytes: u64,
+    /// The same as bytes a day, at the rate of the trace; absent if the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub write_bytes_per_day: Option<u64>,
     /// Mean time of an access in microseconds, by [`CacheCosts`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mean_access_us: Option<f64>,
@@ -133,16 +170,57 @@ impl CacheResults {
         sizes
     }
 
-    /// The result of a policy at a size.
-    pub fn result(&self, policy: &str, size: u64) -> Option<&CacheResult> {
-        self.results.iter().find(|result| result.size == size && result.policy == policy)
+    /// The pairs of policy and admission policy that have results: admission policies in their order, and in these
+    /// policies.
+    pub fn pairs(&self) -> Vec<CachePair<'_>> {
+        let Some(size) = self.results.first().map(|result| result.size) else { return Vec::new() };
+        let of = |admission| self.policies.iter().map(move |policy| CachePair { policy, admission });
+        let pairs = self.admissions.iter().flat_map(of);
+        pairs.filter(|pair| self.result(*pair, size).is_some()).collect()
     }
 
-    /// The policies with the lowest miss ratio at a size, among those that a device could run.
-    pub fn best(&self, size: u64) -> Vec<&CacheResult> {
-        let usable = self.policies.iter().filter(|policy| !policy.is_bound);
-        let results: Vec<&CacheResult> = usable.filter_map(|policy| self.result(&policy.policy, size)).collect();
+    /// The result of a pair at a size.
+    pub fn result(&self, pair: CachePair<'_>, size: u64) -> Option<&CacheResult> {
+        let is_of = |result: &&CacheResult| {
+            result.size == size && result.policy == pair.policy.policy && result.admission == pair.admission.admission
+        };
+        self.results.iter().find(is_of)
+    }
+
+    /// The results with the lowest miss ratio at a size, among those that a device could run; of one admission policy,
+    /// or of all.
+    pub fn best(&self, size: u64, admission: Option<&CacheAdmission>) -> Vec<&CacheResult> {
+        let usable = self.pairs().into_iter().filter(|pair| !pair.policy.is_bound);
+        let asked = usable.filter(|pair| admission.is_none_or(|admission| admission == pair.admission));
+        let results: Vec<&CacheResult> = asked.filter_map(|pair| self.result(pair, size)).collect();
         let lowest = results.iter().map(|result| result.miss_ratio).fold(f64::INFINITY, f64::min);
         results.into_iter().filter(|result| result.miss_ratio == lowest).collect()
     }
+}
+
+/// A policy with the admission policy before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachePair<'a> {
+    /// The policy.
+    pub policy: &'a CachePolicy,
+    /// The admission policy.
+    pub admission: &'a CacheAdmission,
+}
+
+impl CachePair<'_> {
+    /// Its name: "lru", or "lru + second-hit".
+    pub fn name(&self) -> String {
+        pair_name(&self.policy.policy, &self.admission.admission)
+    }
+}
+
+impl CacheResult {
+    /// The name of its pair of policies: "lru", or "lru + second-hit".
+    pub fn pair_name(&self) -> String {
+        pair_name(&self.policy, &self.admission)
+    }
+}
+
+fn pair_name(policy: &str, admission: &str) -> String {
+    if admission == ADMISSION_NONE { policy.to_string() } else { format!("{policy} + {admission}") }
 }

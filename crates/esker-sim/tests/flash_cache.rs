@@ -10,7 +10,12 @@ fn results(requests: &str, cache: &str) -> RunResults {
 }
 
 fn experiment(requests: &str, cache: &str) -> Experiment {
-    let text = format!(
+    Experiment::from_str(&text(requests, cache, ""), "x.toml").unwrap()
+}
+
+/// The file of that experiment, with `more` at its end.
+fn text(requests: &str, cache: &str, more: &str) -> String {
+    format!(
         "[workload]\n\
          queue_depth = 1\n\
          synthetic = {{ {requests} }}\n\
@@ -29,9 +34,9 @@ fn experiment(requests: &str, cache: &str) -> Experiment {
          {cache}\n\
          [run]\n\
          target = \"volume\"\n\
-         warm_up_requests = 20000\n"
-    );
-    Experiment::from_str(&text, "x.toml").unwrap()
+         warm_up_requests = 20000\n\
+         {more}"
+    )
 }
 
 fn cache(results: &RunResults) -> FlashCacheReport {
@@ -98,6 +103,65 @@ fn contradictions_are_shown_where_they_stand() {
     assert!(contradiction.to_string().contains("contradict each other"), "{contradiction}");
     let unknown = error(&text.replace("\"lru\"", "\"lrv\"").replace("\"read\"", "\"unified\""));
     assert_eq!(unknown.key, "device.volume.policy");
+    let lark = error(&text.replace("\"lru\"", "\"lru\"\nadmission = \"lark\"").replace("\"read\"", "\"unified\""));
+    assert_eq!(lark.key, "device.volume.admission");
+    assert!(lark.to_string().contains("`lark` is no admission policy; did you mean `larc`?"), "{lark}");
+}
+
+/// Of random reads of eight times as much as the flash holds, few come back while they are remembered: second-hit
+/// refuses most. What it refuses is neither filled nor written, and the cache still hits what it holds.
+#[test]
+fn what_is_refused_is_not_written() {
+    let run = |cache_keys| cache(&results("requests = 60000, read_fraction = 1.0", cache_keys));
+    let (all, some) = (run(""), run("admission = { kind = \"second-hit\", window = \"50%\" }"));
+    assert_eq!((all.refused, all.filled_bytes), (0, all.misses * 4096));
+    assert_eq!(some.filled_bytes, (some.misses - some.refused) * 4096);
+    assert_eq!(some.flash_written_bytes, some.filled_bytes);
+    assert!(some.refused * 10 > some.misses * 9, "{some:?}");
+    assert!(some.flash_written_bytes * 10 < all.flash_written_bytes, "{some:?} {all:?}");
+    // Every line is as likely as any other: those that are held hit as often.
+    assert!((some.hit_ratio / all.hit_ratio - 1.0).abs() < 0.1, "{some:?} {all:?}");
+}
+
+fn shrinking(device: &str, shrink: &str, at: &str) -> String {
+    let event = format!("[[run.events]]\nat = \"{at}\"\ndevice = \"{device}\"\nshrink = \"{shrink}\"\n");
+    let write_back = "write = \"write-back\"\ndirty_low = \"100%\"\ndirty_high = \"100%\"";
+    text("requests = 30000, read_fraction = 0.5, footprint = \"7MiB\"", write_back, &event)
+}
+
+/// Half of the flash is enough for half of the lines: those beyond leave, dirty ones go to the disk.
+#[test]
+fn a_cache_uses_less_of_its_flash_after_an_event() {
+    let run = |text: &str| run(&Experiment::from_str(text, "x.toml").unwrap(), &RunOptions::default()).unwrap();
+    let (before, after) = (run(&shrinking("flash", "4MiB", "10h")), run(&shrinking("flash", "4MiB", "100ms")));
+    assert_eq!((cache(&before).slots, cache(&before).copied_back_bytes), (2048, 0));
+    assert!(before.remarks[0].contains("never happened"), "{:?}", before.remarks);
+    let report = cache(&after);
+    assert_eq!((report.slots, report.beyond_lines), (1024, 0));
+    assert!((900..=1024).contains(&report.held_lines), "{report:?}");
+    assert!(report.copied_back_bytes >= 700 * 4096, "{report:?}");
+    let again = Experiment::from_resolved(&after.config, "again").unwrap();
+    assert_eq!(run_again(&again), serde_json::to_string(&after).unwrap());
+}
+
+fn run_again(experiment: &Experiment) -> String {
+    serde_json::to_string(&run(experiment, &RunOptions::default()).unwrap()).unwrap()
+}
+
+#[test]
+fn only_the_flash_of_a_cache_shrinks_and_not_below_two_lines() {
+    let error = |text: &str| match Experiment::from_str(text, "x.toml") {
+        Err(error) => error.to_string(),
+        Ok(experiment) => run(&experiment, &RunOptions::default()).unwrap_err().to_string(),
+    };
+    for device in ["disk", "volume"] {
+        let found = error(&shrinking(device, "4MiB", "1s"));
+        assert!(found.contains(&format!("`{device}` is not the flash of a cache; only that shrinks")), "{found}");
+    }
+    let small = error(&shrinking("flash", "4KiB", "1s"));
+    assert!(small.contains("a cache needs two lines of 4KiB, more than 4KiB"), "{small}");
+    let large = error(&shrinking("flash", "16MiB", "1s"));
+    assert!(large.contains("the cache uses 8MiB of its flash, and does not grow to 16MiB"), "{large}");
 }
 
 /// Lines take no more of the flash than they may: 2 MiB of 8.

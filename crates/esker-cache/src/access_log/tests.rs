@@ -5,7 +5,7 @@ use esker_core::registry::Choice;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Shape, build};
+use crate::{ADMISSIONS, AdmissionCapability, Shape, build, build_admission, simulate_admitting};
 
 fn all(log: &AccessLog) -> Vec<Access> {
     let packed = log.blocks.iter().flatten().enumerate();
@@ -112,4 +112,61 @@ fn a_sample_estimates_the_whole_and_a_sample_of_everything_is_the_whole() {
     assert!(errors[4] < 0.02, "{errors:?}");
     // The size of the whole cache on a sample is what a caller that forgets to scale gets.
     assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
+}
+
+/// A budget that admits so many bytes a day, before LRU.
+fn budgeted(log: &AccessLog, size: u32, bytes_per_day: &str) -> Counts {
+    let shape = Shape { capacity: size, objects: log.objects(), seed: 1 };
+    let choice: Choice = format!("reject-first(bytes_per_day={bytes_per_day},window=1000%)").parse().unwrap();
+    let (mut policy, mut admission) =
+        (build(&Choice::named("lru"), &shape).unwrap(), build_admission(&choice, &shape).unwrap());
+    let counts = log.simulate_admitting(&mut *policy, &mut *admission, |_| ControlFlow::Continue(())).unwrap();
+    log.of_the_whole(&counts)
+}
+
+#[test]
+fn admission_is_told_every_access_with_its_time() {
+    let length = BLOCK + CHUNK + 17;
+    let mut rng = Rng::new(6);
+    let mut builder = AccessLogBuilder::new(None).with_times();
+    let times: Vec<Nanos> = (0..length as u64).map(|number| Nanos::from_millis(number * 200)).collect();
+    for time in &times {
+        builder.at(*time);
+        builder.request(rng.below(3_000), 4096, AccessKind::Read).unwrap();
+    }
+    let log = builder.finish(false);
+    let shape = Shape { capacity: 500, objects: log.objects(), seed: 1 };
+    for entry in ADMISSIONS {
+        let mut choice = Choice::named(entry.name);
+        if entry.can(AdmissionCapability::Time) {
+            choice = format!("{}(bytes_per_day=200MiB)", entry.name).parse().unwrap();
+        }
+        let parts = || (build(&Choice::named("lru"), &shape).unwrap(), build_admission(&choice, &shape).unwrap());
+        let (mut policy, mut admission) = parts();
+        let expected = simulate_admitting(&mut *policy, &mut *admission, &times, &all(&log));
+        let (mut policy, mut admission) = parts();
+        let counts = log.simulate_admitting(&mut *policy, &mut *admission, |_| ControlFlow::Continue(()));
+        assert_eq!(counts, Some(expected), "{}", entry.name);
+    }
+}
+
+/// A budget is one of the whole trace: the sample of a tenth writes as much a day, not ten times that.
+#[test]
+fn a_sample_keeps_the_budget_of_the_whole() {
+    let mut rng = Rng::new(2);
+    let log = |rate, rng: &mut Rng| {
+        let mut builder = AccessLogBuilder::sampled(None, Sample { rate, seed: 1 }).with_times();
+        for number in 0..200_000 {
+            builder.at(Nanos::from_millis(number * 432));
+            builder.request(rng.below(30_000), 4096, AccessKind::Read).unwrap();
+        }
+        builder.finish(false)
+    };
+    let (whole, sample) = (log(1.0, &mut rng.clone()), log(0.1, &mut rng));
+    // A day with a budget for some 25 000 objects, and a twentieth of that saved up.
+    let written = |log, size| budgeted(log, size, "100MiB").written_bytes as f64 / (100.0 * 1_048_576.0 * 1.05);
+    let (exact, estimate) = (written(&whole, 3_000), written(&sample, 300));
+    // What is earned before anything has missed twice finds a full bucket and is lost.
+    assert!((0.96..1.0).contains(&exact), "{exact}");
+    assert!((estimate / exact - 1.0).abs() < 0.01, "{estimate} instead of {exact}");
 }

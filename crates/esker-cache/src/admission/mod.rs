@@ -3,14 +3,14 @@
 //!
 //! # How to add a policy
 //!
-//! Add one file, such as `admission/all.rs`, and two lines here: `mod all;`, and `all::ENTRY` in [`ADMISSIONS`]. The
+//! Add one file, such as `admission/larc.rs`, and two lines here: `mod larc;`, and `larc::ENTRY` in [`ADMISSIONS`]. The
 //! tests that walk the registry then ask for a naive model of it.
 
-mod all;
 mod bloom;
 mod budget;
 mod flashield;
 mod larc;
+mod none;
 mod recent;
 mod reject_first;
 mod second_hit;
@@ -19,7 +19,7 @@ mod tests;
 
 use std::fmt::Debug;
 
-use esker_core::registry::{Choice, Entry, Parameters};
+use esker_core::registry::{Capability, Choice, Entry, Parameters};
 use esker_core::{Nanos, Ratio};
 
 pub use self::budget::daily_budget;
@@ -28,9 +28,10 @@ use crate::{Access, BuildError, Shape};
 
 /// Every policy, in the order in which lists show them.
 pub static ADMISSIONS: &[AdmissionEntry] =
-    &[all::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
+    &[none::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
 
-/// Decides which objects may enter a cache. It is told of every access, in the order of time.
+/// Decides which objects may enter a cache. It is told of every access, in the order of time. The bytes of an access
+/// are those that it writes to the cache: if it enters, or if it is a write that hits.
 pub trait Admission: Debug + Send {
     /// An access at `now` that missed. Returns true if the object may enter the cache: the caller then
     /// [`insert`](crate::Replacement::insert)s it.
@@ -50,7 +51,29 @@ pub trait Admission: Debug + Send {
 pub type BuildAdmission = fn(&Shape, Parameters<'_>) -> Box<dyn Admission>;
 
 /// A policy in the registry.
-pub type AdmissionEntry = Entry<BuildAdmission>;
+pub type AdmissionEntry = Entry<BuildAdmission, AdmissionCapability>;
+
+/// The policy that admits every object that misses: what a cache does unless it is asked for another one.
+pub const NO_ADMISSION: &str = none::ENTRY.name;
+
+/// Something that some admission policies do and others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdmissionCapability {
+    /// It looks at the times of accesses, which have to be kept for it.
+    Time,
+}
+
+impl Capability for AdmissionCapability {
+    const ALL: &'static [Self] = &[Self::Time];
+
+    fn name(self) -> &'static str {
+        "time"
+    }
+
+    fn meaning(self) -> &'static str {
+        "looks at the times of accesses: a trace without times has nothing for it"
+    }
+}
 
 /// Builds the admission policy that `choice` names.
 ///

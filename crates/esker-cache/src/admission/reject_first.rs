@@ -5,7 +5,7 @@ use esker_core::{Bytes, Nanos, Ratio};
 
 use super::budget::Budget;
 use super::recent::{Recent, WINDOW};
-use super::{Admission, AdmissionEntry, objects_of};
+use super::{Admission, AdmissionCapability, AdmissionEntry, objects_of};
 use crate::{Access, AccessKind, Shape};
 
 pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
             },
         },
     ]),
-    capabilities: &[],
+    capabilities: &[AdmissionCapability::Time],
     build: |shape, parameters| Box::new(RejectFirst::new(shape, parameters)),
 };
 

@@ -106,7 +106,7 @@ impl Model for Memory {
 fn model(name: &str, shape: &Shape) -> Option<Box<dyn Model>> {
     let (capacity, window) = (f64::from(shape.capacity), shape.capacity as usize);
     Some(match name {
-        "all" => Box::new(AdmitsAll),
+        "none" => Box::new(AdmitsAll),
         "second-hit" | "reject-first" => {
             Box::new(Window { capacity, length: capacity, adapts: false, seen: Vec::new() })
         }
@@ -317,7 +317,7 @@ fn a_scan_enters_nothing_but_by_error() {
     let shape = Shape { capacity: 1_000, objects: 100_000, seed: 1 };
     let accesses: Vec<Access> = (0..100_000).map(|object| access(object, AccessKind::Read)).collect();
     let times = vec![Nanos::default(); accesses.len()];
-    for entry in ADMISSIONS.iter().filter(|entry| entry.name != "all") {
+    for entry in ADMISSIONS.iter().filter(|entry| entry.name != NO_ADMISSION) {
         let mut cache = build(&Choice::named("lru"), &shape).unwrap();
         let mut admission = build_admission(&Choice::named(entry.name), &shape).unwrap();
         let counts = simulate_admitting(&mut *cache, &mut *admission, &times, &accesses);
@@ -332,7 +332,7 @@ fn admitting_all_is_the_simulation_without_admission() {
     let shape = Shape { capacity: 30, objects: 200, seed: 1 };
     let accesses = mixed(5, 200, 5_000);
     let times = vec![Nanos::default(); accesses.len()];
-    let mut all = build_admission(&Choice::named("all"), &shape).unwrap();
+    let mut all = build_admission(&Choice::named(NO_ADMISSION), &shape).unwrap();
     let cache = || build(&Choice::named("lru"), &shape).unwrap();
     let admitting = simulate_admitting(&mut *cache(), &mut *all, &times, &accesses);
     assert_eq!(admitting, crate::simulate(&mut *cache(), &accesses));
@@ -368,5 +368,24 @@ fn what_is_wrong_with_a_choice_is_said() {
     let zero = choice("reject-first", &[("bytes_per_day", ParameterValue::Integer(0))]);
     assert!(error(&zero, &shape).contains("bytes_per_day"));
     let none = Shape { capacity: 0, ..shape };
-    assert_eq!(build_admission(&Choice::named("all"), &none).unwrap_err(), BuildError::NoCapacity);
+    assert_eq!(build_admission(&Choice::named(NO_ADMISSION), &none).unwrap_err(), BuildError::NoCapacity);
+}
+
+/// Those that claim not to look at the time answer alike whatever it is; a budget does not.
+#[test]
+fn the_time_matters_to_those_that_say_so() {
+    let shape = Shape { capacity: 20, objects: 200, seed: 3 };
+    let accesses = mixed(3, 200, 3_000);
+    for entry in ADMISSIONS {
+        let choice = match entry.can(AdmissionCapability::Time) {
+            true => choice(entry.name, &[("bytes_per_day", ParameterValue::Integer(5_000_000))]),
+            false => Choice::named(entry.name),
+        };
+        let counts = |step: u64| {
+            let times: Vec<Nanos> = (0..accesses.len() as u64).map(|number| Nanos::from_secs(number * step)).collect();
+            let mut cache = build(&Choice::named("lru"), &shape).unwrap();
+            simulate_admitting(&mut *cache, &mut *build_admission(&choice, &shape).unwrap(), &times, &accesses)
+        };
+        assert_eq!(counts(0) != counts(60), entry.can(AdmissionCapability::Time), "{}", entry.name);
+    }
 }

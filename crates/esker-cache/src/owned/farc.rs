@@ -167,6 +167,10 @@ impl FlashPolicy for Farc {
         matches!(self.places[object.index()].queue, T1 | T2)
     }
 
+    fn is_suspected(&self, object: ObjectId) -> bool {
+        matches!(self.places[object.index()].queue, S1 | S2)
+    }
+
     fn is_hot(&self, object: ObjectId) -> bool {
         self.holds(object) && self.places[object.index()].hot
     }

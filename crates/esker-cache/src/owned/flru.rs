@@ -81,6 +81,10 @@ impl FlashPolicy for Flru {
         self.places[object.index()].queue == MAIN
     }
 
+    fn is_suspected(&self, object: ObjectId) -> bool {
+        self.places[object.index()].queue == SUSPECTS
+    }
+
     fn is_hot(&self, object: ObjectId) -> bool {
         self.holds(object) && self.places[object.index()].hot
     }

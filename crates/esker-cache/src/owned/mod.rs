@@ -34,6 +34,9 @@ pub trait FlashPolicy: Debug + Send {
     /// Whether the cache holds `object`. A suspected object is not held.
     fn holds(&self, object: ObjectId) -> bool;
 
+    /// Whether `object` is suspected: a read of it would revive it.
+    fn is_suspected(&self, object: ObjectId) -> bool;
+
     /// Whether `object` is held in the head half of its queue: conditional cleaning copies such pages.
     fn is_hot(&self, object: ObjectId) -> bool;
 

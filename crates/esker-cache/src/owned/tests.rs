@@ -46,6 +46,9 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Reads `object`, and has some suspects erased. Returns what it found, or what does not fit together.
     fn read(&mut self, object: u32) -> Result<Found, String> {
+        if self.policy.is_suspected(ObjectId(object)) != self.suspected.contains(&object) {
+            return Err(format!("it is wrong about whether {object} is suspected"));
+        }
         let mut left = Vec::new();
         let found = self.policy.access(ObjectId(object), &mut left);
         let expected = match (self.held.contains(&object), self.suspected.remove(&object)) {
@@ -262,6 +265,9 @@ impl FlashPolicy for Forgetful {
     }
     fn holds(&self, object: ObjectId) -> bool {
         self.0.holds(object)
+    }
+    fn is_suspected(&self, object: ObjectId) -> bool {
+        self.1.contains(&object.0)
     }
     fn is_hot(&self, object: ObjectId) -> bool {
         self.0.is_hot(object)

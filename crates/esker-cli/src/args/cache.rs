@@ -14,6 +14,7 @@ use crate::values;
         esker cache oltp.lis\n  \
         esker cache oltp.lis --policy lru,clock --size 1000,16MiB,10%\n  \
         esker cache cdn.oracleGeneral.zst --object start-block -o cache.html\n  \
+        esker cache oltp.lis --policy lru,arc --admission none,second-hit\n  \
         esker cache oltp.lis --hit-cost 100us --miss-cost 5ms --price-per-gib 0.1\n  \
         esker cache huge.csv.zst --sample 1% --seeds 10 --json=cache.json")]
 pub(crate) struct CacheArguments {
@@ -24,6 +25,10 @@ pub(crate) struct CacheArguments {
     /// that are much used, and the bound]
     #[arg(long, value_name = "POLICY,...")]
     pub(crate) policy: Vec<String>,
+    /// Admission policies, which choose what of the objects that miss may enter, written as --policy has it: each
+    /// policy is simulated with each of them; `all` for all there are [default: none, every object enters]
+    #[arg(long, value_name = "ADMISSION,...")]
+    pub(crate) admission: Vec<String>,
     /// Sizes of the cache: numbers of objects, bytes with their unit, or shares of the distinct objects such as 10%
     /// [default: 1%,2%,5%,10%,20%,50%]
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',')]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use esker_core::{Bytes, Ratio};
+use esker_core::{Bytes, Nanos, Ratio};
 use esker_tier::mrc::CurveObjects;
 use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
 
@@ -16,11 +16,15 @@ use crate::progress::Progress;
 pub(super) struct Transfers {
     spool: Spool,
     map: DenseMap,
+    /// Times of the first and of the last read or write.
+    times: (Nanos, Nanos),
 }
 
 /// A read or a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
+    /// Time of issue.
+    pub(super) at: Nanos,
     /// First byte, in the common address space of all volumes.
     pub(super) offset: u64,
     /// Length in bytes.
@@ -38,14 +42,18 @@ impl Transfers {
         bar.set_message("reading");
         let mut spool = esker_trace::SpoolWriter::default();
         let mut characteriser = Characteriser::new(CharacteriserSettings::default());
-        let (mut batch, mut transfers) = (Vec::new(), 0);
+        let (mut batch, mut transfers) = (Vec::new(), 0u64);
+        let mut times = (Nanos::NEVER, Nanos::ZERO);
         while reader.next_batch(&mut batch)? {
             if cancel::requested() {
                 return Err(Failure::cancelled());
             }
             characteriser.push_all(&batch);
             for record in &batch {
-                transfers += u64::from(matches!(record.operation, Operation::Read | Operation::Write));
+                if matches!(record.operation, Operation::Read | Operation::Write) {
+                    transfers += 1;
+                    times = (times.0.min(record.at), times.1.max(record.at));
+                }
                 spool.push(record)?;
             }
             bar.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
@@ -58,7 +66,13 @@ impl Transfers {
             return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
         }
         let map = DenseMap::new(characteriser.touched());
-        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map })
+        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map, times })
+    }
+
+    /// Time from the first to the last read or write; `None` if the trace has no times.
+    pub(super) fn duration(&self) -> Option<Nanos> {
+        let (first, last) = self.times;
+        Some(last.saturating_sub(first)).filter(|duration| *duration > Nanos::ZERO)
     }
 
     /// Hands every read and write to `take`, in their order.
@@ -68,7 +82,7 @@ impl Transfers {
             if (writes || record.operation == Operation::Read)
                 && let Some(offset) = self.map.map(record.volume, record.offset)
             {
-                take(Transfer { offset, length: u64::from(record.length), writes })?;
+                take(Transfer { at: record.at, offset, length: u64::from(record.length), writes })?;
             }
             if index % 65_536 == 0 && cancel::requested() {
                 return Err(Failure::cancelled());

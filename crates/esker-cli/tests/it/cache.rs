@@ -66,8 +66,8 @@ fn the_json_has_what_others_read() {
     let found = json(&on_pages(folder.path(), &rounds(2), &["--policy", "lru", "--size", "400KiB", "--json"]));
     assert_eq!(found["objects_are"], "4 KiB pages");
     let expected = serde_json::json!([{
-        "policy": "lru", "size": 100, "size_bytes": 409_600, "requests": 200, "misses": 100,
-        "miss_ratio": 0.5, "byte_miss_ratio": 0.5, "write_bytes": 409_600,
+        "policy": "lru", "admission": "none", "size": 100, "size_bytes": 409_600, "requests": 200, "misses": 100,
+        "refused": 0, "miss_ratio": 0.5, "byte_miss_ratio": 0.5, "write_bytes": 409_600,
     }]);
     assert_eq!(found["results"], expected);
     // Start blocks have no size of their own. A cache that is larger than all objects is no mistake.
@@ -130,6 +130,64 @@ fn a_sample_shows_its_spread_and_comes_near() {
     }
 }
 
+/// 0 to 9 are read again and again, all others once: second-hit writes the ten alone, and misses each once more.
+#[test]
+fn admission_policies_refuse_what_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages: Vec<u32> =
+        (0..1_000).map(|number| if number % 2 == 0 { number / 2 % 10 } else { 10 + number }).collect();
+    let arguments = ["--policy", "lru,belady", "--admission", "none,second-hit,second-hit(window=1%)", "--size", "50"];
+    let found = json(&on_pages(folder.path(), &pages, &[&arguments[..], &["--json"]].concat()));
+    let counts = |result: &Value| {
+        let words = |key: &str| result[key].as_str().unwrap().to_string();
+        let number = |key: &str| result[key].as_u64().unwrap();
+        (words("policy"), words("admission"), number("misses"), number("refused"), number("write_bytes") / 4096)
+    };
+    let of = |policy: &str, admission: &str, misses, refused, written| {
+        (policy.to_string(), admission.to_string(), misses, refused, written)
+    };
+    let expected = [
+        of("lru", "none", 510, 0, 510),
+        of("belady", "none", 510, 0, 510),
+        of("lru", "second-hit", 520, 510, 10),
+        of("lru", "second-hit(window=1%)", 1_000, 1_000, 0),
+    ];
+    assert_eq!(found["results"].as_array().unwrap().iter().map(counts).collect::<Vec<_>>(), expected);
+    assert_eq!(found["admissions"][1]["admission"], "second-hit");
+    // These pages have no times.
+    assert_eq!((found.get("duration_s"), found["results"][0].get("write_bytes_per_day")), (None, None));
+    let text = on_pages(folder.path(), &pages, &arguments).stdout;
+    assert!(text.contains("second-hit(window=1%)  1.0000\n"), "{text}");
+    assert!(text.contains("\nWritten to the cache\n") && text.contains("  40 KiB\n"), "{text}");
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "cache"]).stdout).unwrap();
+    assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&found));
+}
+
+/// A trace of two days: what is written is halved for one. A budget of a megabyte a day holds, in a sample, too.
+#[test]
+fn what_is_written_is_bytes_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(3);
+    // Columns of an SPC trace: volume, block of 512 B, bytes, operation, seconds.
+    let line = |number: u64| format!("0,{},4096,R,{}.000000\n", rng.below(4_000) * 8, number * 8);
+    let trace: String = (0..=21_600).map(line).collect();
+    std::fs::write(folder.path().join("days.spc"), trace).unwrap();
+    let budget = "reject-first(bytes_per_day=1MB,window=1000%)";
+    let arguments = ["cache", "days.spc", "-q", "--json", "--policy", "lru", "--size", "1000"];
+    let found = |more: &[&str]| json(&esker_in(folder.path(), &[&arguments[..], more].concat()));
+    let all = found(&["--admission", &format!("none,{budget}")]);
+    let result = &all["results"][0];
+    assert_eq!(all["duration_s"].as_f64(), Some(172_800.0));
+    assert_eq!(result["write_bytes_per_day"].as_u64().unwrap(), result["write_bytes"].as_u64().unwrap() / 2);
+    let per_day = |results: &Value| results["write_bytes_per_day"].as_f64().unwrap() / 1e6;
+    let sampled = found(&["--admission", budget, "--sample", "10%"]);
+    assert!(per_day(result) > 20.0, "{result}");
+    for budgeted in [&all["results"][1], &sampled["results"][0]] {
+        // Half of what may be saved up comes on top.
+        assert!((0.95..1.06).contains(&per_day(budgeted)), "{budgeted}");
+    }
+}
+
 #[test]
 fn costs_add_times_and_prices() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,6 +214,18 @@ fn mistakes_are_explained() {
         (&["--policy", "lru(k=2)"], "`lru` has no parameter `k`", ""),
         (&["--policy", "lru(k=2"], "the brackets of `lru(k=2` do not fit together", "write NAME, or NAME(KEY=VALUE"),
         (&["--policy", "lru,,fifo"], "lacks a name", "write NAME"),
+        (
+            &["--admission", "second-hat"],
+            "`second-hat` is no admission policy; did you mean `second-hit`?",
+            "there is: none, second-hit, ",
+        ),
+        (&["--admission", "larc(k=2)"], "`larc` has no parameter `k`", ""),
+        (
+            &["--admission", "larc", "--policy", "belady"],
+            "`belady` knows which accesses follow",
+            "add `none` to --admission",
+        ),
+        (&["--admission", "reject-first"], "`reject-first` looks at the times of accesses", "a trace with times"),
         (&["--size", "0"], "--size 0: a cache of no objects holds nothing", "at least one object"),
         (&["--size", "0%"], "holds nothing", ""),
         (&["--size", "101%"], "--size 101% is more than all objects", "at most 100%"),

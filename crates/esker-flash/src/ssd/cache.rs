@@ -2,7 +2,10 @@
 //! The map leads from pages of the cached volume straight to flash pages, and what the policy evicts stays readable
 //! until its block is erased.
 
-use esker_cache::{FlashPolicy, FlashShape, Found, Left, ObjectId, build_flash_policy, suspects_max};
+use esker_cache::{
+    Access, AccessKind, Admission, FlashPolicy, FlashShape, Found, Left, NEVER, ObjectId, Shape, build_admission,
+    build_flash_policy, suspects_max,
+};
 use esker_core::{Bytes, LogicalPage, Nanos, StreamId};
 use esker_ftl::{FtlCounters, LayerCapability, PageOwner};
 use esker_nand::array::{Ended, Waiter};
@@ -55,6 +58,7 @@ const COLD: StreamId = StreamId(2);
 pub struct HostManagedCache {
     back: Back,
     contents: Contents,
+    admission: Box<dyn Admission>,
     suspects_max: u32,
     /// What left during the last access; kept to reuse the allocation.
     left: Vec<Left>,
@@ -69,6 +73,7 @@ struct Counts {
     misses: u64,
     invalidated: u64,
     refused: u64,
+    not_admitted: u64,
 }
 
 /// The policy, as cleaning asks it.
@@ -102,10 +107,11 @@ impl PageOwner for Contents {
 
 impl HostManagedCache {
     /// An empty cache for a volume of `volume` bytes on flash as `flash` has it. C_user is what a drive with these
-    /// settings would offer its host.
+    /// settings would offer its host. `admission` is asked for pages that miss.
     pub fn new(
         flash: &SsdSettings,
         policy: &Choice,
+        admission: &Choice,
         cleaning: CacheCleaning,
         volume: Bytes,
         seed: u64,
@@ -120,9 +126,12 @@ impl HostManagedCache {
         let suspects_max = suspects_max(back.geometry.pages(), user, space.reserve_pages());
         let shape = FlashShape { capacity: user, suspects: suspects_max, objects: space.logical_pages };
         let policy = build_flash_policy(policy, &shape)?;
+        let shape = Shape { capacity: user, objects: space.logical_pages, seed };
+        let admission = build_admission(admission, &shape).map_err(HostManagedCacheError::Admission)?;
         Ok(Self {
             back,
             contents: Contents { policy, cleaning },
+            admission,
             suspects_max,
             left: Vec::new(),
             counts: Counts::default(),
@@ -135,9 +144,15 @@ impl HostManagedCache {
         self.back.geometry.page_size()
     }
 
-    /// Looks `page` up for a read, and makes room for it if it misses. Afterwards the policy holds it, but its data are
-    /// there only once it was [filled](Self::fill).
-    pub fn access(&mut self, page: LogicalPage) -> Found {
+    /// Looks `page` up for a read at `now`, and makes room for it if it misses and is admitted. Afterwards the policy
+    /// holds it, but its data are there only once it was [filled](Self::fill). A page that is not admitted is a miss,
+    /// and nothing fills it in.
+    pub fn access(&mut self, now: Nanos, page: LogicalPage) -> Found {
+        if !self.admits(now, page) {
+            self.counts.misses += 1;
+            self.counts.not_admitted += 1;
+            return Found::Miss;
+        }
         let Self { back, contents: Contents { policy, .. }, left, .. } = self;
         left.clear();
         let mut found = policy.access(ObjectId(page.0), left);
@@ -162,6 +177,19 @@ impl HostManagedCache {
             Found::Miss => self.counts.misses += 1,
         }
         found
+    }
+
+    /// Tells the admission policy of a read of `page`. Returns false if it misses and is refused. To revive a page
+    /// writes nothing: there it is not asked.
+    fn admits(&mut self, now: Nanos, page: LogicalPage) -> bool {
+        let (policy, object) = (&self.contents.policy, ObjectId(page.0));
+        let bytes = self.back.geometry.page_size().0 as u32;
+        let access = Access { object, bytes, kind: AccessKind::Read, next_use: NEVER };
+        if policy.holds(object) || policy.is_suspected(object) {
+            self.admission.hit(now, &access);
+            return true;
+        }
+        self.admission.admits(now, &access)
     }
 
     /// Returns true if the data of `page` are in the flash.
@@ -254,6 +282,7 @@ impl HostManagedCache {
             hit_ratio: (hits + revived) as f64 / (hits + revived + misses).max(1) as f64,
             filled_pages: programs.host,
             refused_pages: now.refused - before.refused,
+            not_admitted_pages: now.not_admitted - before.not_admitted,
             invalidated_pages: now.invalidated - before.invalidated,
             erases: operations.erases,
             copied_pages: programs.cleaning,

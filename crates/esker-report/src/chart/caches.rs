@@ -1,6 +1,6 @@
-//! What caches of each size miss, a curve for each policy.
+//! What caches of each size miss, a curve for each policy with each admission policy.
 
-use esker_results::cache::{CacheResult, CacheResults};
+use esker_results::cache::{CachePair, CacheResult, CacheResults};
 
 use super::{Axis, Chart, Colour, Scale, Series, Shape, Unit};
 use crate::columns::Columns;
@@ -44,13 +44,14 @@ pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Ch
 
 fn curves(results: &CacheResults, value: impl Fn(&CacheResult) -> f64) -> Vec<Series> {
     let mut colours = 0..;
-    let curve = |policy: &esker_results::cache::CachePolicy| {
-        let points = results.results.iter().filter(|result| result.policy == policy.policy);
+    let curve = |pair: CachePair<'_>| {
+        let points = results.sizes().into_iter().filter_map(|size| results.result(pair, size));
         let (x, y): (Vec<f64>, Vec<f64>) =
             points.map(|result| (result.size_bytes.unwrap_or(result.size) as f64, value(result))).unzip();
-        let colour = if policy.is_bound { Colour::Reference } else { Colour::Category(colours.next().unwrap_or(0)) };
-        let series = Series::new(&policy.policy, colour, Shape::Points, x, y)?;
-        Some(if policy.is_bound { series.dashed(|label| format!("{label}, a bound")) } else { series })
+        let colour =
+            if pair.policy.is_bound { Colour::Reference } else { Colour::Category(colours.next().unwrap_or(0)) };
+        let series = Series::new(pair.name(), colour, Shape::Points, x, y)?;
+        Some(if pair.policy.is_bound { series.dashed(|label| format!("{label}, a bound")) } else { series })
     };
-    results.policies.iter().filter_map(curve).collect()
+    results.pairs().into_iter().filter_map(curve).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::words::page;
-use esker_core::{Nanos, Ratio};
+use esker_core::{Bytes, Nanos, Ratio};
 use esker_results::{ChildReport, RunResults};
 use serde::Deserialize;
 
@@ -19,6 +19,7 @@ struct Configured {
     join: bool,
     #[serde(default)]
     drain: bool,
+    shrink: Option<Bytes>,
 }
 
 /// The events of a run whose measuring began at `measured_from_s`, in order of time, as far as they were reached.
@@ -47,6 +48,10 @@ fn what(event: &Configured) -> String {
     match event.slow.map(Ratio::as_f64) {
         _ if event.join => format!("{device} joins"),
         _ if event.drain => format!("{device} is drained"),
+        _ if event.shrink.is_some() => {
+            let used = page::bytes(event.shrink.unwrap_or_default().0 as f64).text();
+            format!("{used} of {device} are used")
+        }
         Some(1.0) => format!("{device} as fast as before"),
         Some(factor) if factor > 1.0 => format!("{device} {} times slower", times(factor)),
         Some(factor) if factor > 0.0 => format!("{device} {} times faster", times(1.0 / factor)),
@@ -70,6 +75,7 @@ mod tests {
             { "at": "1500ms", "device": "c", "join": true },
             { "at": "2s", "device": "b", "drain": true },
             { "at": "4s", "device": "b", "slow": 0.5 },
+            { "at": "5s", "device": "b", "shrink": "4MiB" },
             { "at": "90s", "device": "b", "slow": 2 },
             { "at": "2s", "device": "b", "explode": 1, "slow": [] },
         ]);
@@ -84,6 +90,7 @@ mod tests {
             (12.5, "disk is empty"),
             (13.0, "b as fast as before"),
             (14.0, "b 2 times faster"),
+            (15.0, "4.0\u{a0}MiB of b are used"),
         ];
         assert_eq!(found, expected);
     }

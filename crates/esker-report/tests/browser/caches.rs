@@ -3,7 +3,7 @@
 use esker_results::cache::{CacheCosts, CachePolicy, CacheResult, CacheSpread};
 use serde_json::json;
 
-use super::{DRAW_ALL, DRAWN, WIDEST, browser, cache_samples::caches};
+use super::{DRAW_ALL, DRAWN, WIDEST, browser, cache_samples::caches, cache_samples::caches_with_admission};
 
 #[test]
 fn the_page_of_caches_works_in_a_browser() {
@@ -22,11 +22,11 @@ fn the_page_of_caches_works_in_a_browser() {
             mean_access_us: Some(2_000.0),
             price_per_saved_ms: Some(0.0123),
             spread,
-            ..crowded.result("lru", size).unwrap().clone()
+            ..crowded.results.iter().find(|result| result.size == size).unwrap().clone()
         });
         crowded.results.extend(results);
     }
-    for (name, found) in [("plain", caches()), ("crowded", crowded)] {
+    for (name, found) in [("plain", caches()), ("crowded", crowded), ("admission", caches_with_admission())] {
         let page = folder.path().join(name).with_extension("html");
         std::fs::write(&page, esker_report::render_cache(&found).unwrap()).unwrap();
         browser.resize(1280, 900);

@@ -1,6 +1,6 @@
 //! Caches to draw.
 
-use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults};
+use esker_results::cache::{CACHE_SCHEMA, CacheAdmission, CachePolicy, CacheResult, CacheResults};
 
 /// Two policies and a bound, at two sizes.
 pub(crate) fn caches() -> CacheResults {
@@ -12,13 +12,16 @@ pub(crate) fn caches() -> CacheResults {
     };
     let result = |policy: &str, size: u64, miss_ratio: f64| CacheResult {
         policy: policy.to_string(),
+        admission: "none".to_string(),
         size,
         size_bytes: Some(size * 4096),
         requests: 100,
         misses: (miss_ratio * 100.0) as u64,
+        refused: 0,
         miss_ratio,
         byte_miss_ratio: miss_ratio,
         write_bytes: 4096,
+        write_bytes_per_day: Some(8192),
         mean_access_us: None,
         price_per_saved_ms: None,
         spread: None,
@@ -35,6 +38,8 @@ pub(crate) fn caches() -> CacheResults {
         distinct_objects: 20,
         sample: None,
         costs: None,
+        duration_s: Some(43_200.0),
+        admissions: vec![admission("none", "every object enters")],
         policies: vec![policy("lru", false), policy("fifo", false), policy("belady", true)],
         results: vec![
             result("lru", 5, 0.5),
@@ -45,4 +50,25 @@ pub(crate) fn caches() -> CacheResults {
             result("belady", 10, 0.1),
         ],
     }
+}
+
+fn admission(admission: &str, summary: &str) -> CacheAdmission {
+    CacheAdmission { admission: admission.to_string(), summary: summary.to_string() }
+}
+
+/// The same policies, the two without the bound also with an admission policy.
+pub(crate) fn caches_with_admission() -> CacheResults {
+    let mut found = caches();
+    found.admissions.push(admission("larc", "refuses much"));
+    let plain = std::mem::take(&mut found.results);
+    for at_one_size in plain.chunks(3) {
+        found.results.extend_from_slice(at_one_size);
+        found.results.extend(at_one_size[..2].iter().map(|result| CacheResult {
+            admission: "larc".to_string(),
+            refused: 10,
+            miss_ratio: result.miss_ratio - 0.1,
+            ..result.clone()
+        }));
+    }
+    found
 }

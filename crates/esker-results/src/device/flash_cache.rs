@@ -27,7 +27,9 @@ pub struct FlashCacheReport {
     pub revived: u64,
     /// Dirty lines that the background cleaner copied back.
     pub cleaned: u64,
-    /// Accesses that the policy would have taken in, and that found no free slot.
+    /// Reads and writes that missed, and that the admission policy kept out of the cache.
+    pub refused: u64,
+    /// Accesses that the policies would have taken in, and that found no free slot.
     pub without_slot: u64,
     /// Reads of clean lines that failed on the flash and were served by the backing device.
     pub flash_errors: u64,
@@ -37,10 +39,16 @@ pub struct FlashCacheReport {
     pub filled_bytes: u64,
     /// Bytes that the cache wrote to the flash.
     pub flash_written_bytes: u64,
+    /// Bytes of the flash that were trimmed because their lines have left (`trim_freed`).
+    pub trimmed_bytes: u64,
     /// Bytes copied back to the backing device.
     pub copied_back_bytes: u64,
     /// Lines that the flash holds at the end.
     pub held_lines: u64,
     /// Those that are dirty.
     pub dirty_lines: u64,
+    /// Slots of the flash in use at the end, each for a line: all, unless the flash was shrunk.
+    pub slots: u64,
+    /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
+    pub beyond_lines: u64,
 }

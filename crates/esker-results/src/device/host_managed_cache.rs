@@ -19,6 +19,8 @@ pub struct HostManagedCacheReport {
     pub filled_pages: u64,
     /// Fetched pages for which the flash had no room.
     pub refused_pages: u64,
+    /// Reads of pages that missed, and that the admission policy kept out of the cache.
+    pub not_admitted_pages: u64,
     /// Held pages that the host wrote to.
     pub invalidated_pages: u64,
     /// Erased blocks.

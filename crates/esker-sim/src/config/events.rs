@@ -1,7 +1,7 @@
 //! `[[run.events]]`: changes of devices in the middle of a run.
 
 use esker_core::registry::NotFound;
-use esker_core::{Change, Nanos, Problem, Ratio, ScheduledChange};
+use esker_core::{Bytes, Change, Nanos, Problem, Ratio, ScheduledChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,12 +28,16 @@ pub struct RunEvent {
     /// results tells when that was done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
+    /// Change: the cache above the device, its flash, uses no more than this of it from then on. Lines that lie beyond
+    /// leave, dirty ones after they are copied back; `beyond_lines` in the results counts those that are still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrink: Option<Bytes>,
 }
 
 impl RunEvent {
     /// Slows `device` by `factor` from `at` on.
     pub fn slow(at: Nanos, device: impl Into<String>, factor: Ratio) -> Self {
-        Self { at, device: device.into(), slow: Some(factor), join: false, drain: false }
+        Self { at, device: device.into(), slow: Some(factor), join: false, drain: false, shrink: None }
     }
 
     /// Returns what changes, or the key that is wrong and why. All kinds of change are read here.
@@ -42,6 +46,7 @@ impl RunEvent {
             self.slow.map(|factor| Change::Slow { factor }),
             self.join.then_some(Change::Join),
             self.drain.then_some(Change::Drain),
+            self.shrink.map(|capacity| Change::Shrink { capacity }),
         ];
         let mut given = changes.into_iter().flatten();
         let change = match (given.next(), given.next()) {
@@ -51,7 +56,7 @@ impl RunEvent {
                     "",
                     Problem::with_hint(
                         "it changes nothing",
-                        "say what changes: `slow = 10`, `join = true` or `drain = true`",
+                        "say what changes: `slow = 10`, `join = true`, `drain = true` or `shrink = \"4GiB\"`",
                     ),
                 ));
             }
@@ -62,7 +67,7 @@ impl RunEvent {
                 let hint = "10 makes it ten times slower, 1 restores its speed";
                 Err(("slow", Problem::with_hint("it is 0, but no device works in no time", hint)))
             }
-            Change::Slow { .. } | Change::Join | Change::Drain => Ok(change),
+            Change::Slow { .. } | Change::Join | Change::Drain | Change::Shrink { .. } => Ok(change),
         }
     }
 }
@@ -81,8 +86,14 @@ pub(super) fn check(events: &[RunEvent], system: &System) -> Result<(), ConfigEr
         }
         match event.change() {
             Err((key, problem)) => return error(key, problem),
-            Ok(Change::Join | Change::Drain) if !system.parent_changes_children(&event.device) => {
+            Ok(Change::Join | Change::Drain)
+                if !system.parent(&event.device, |parent, _| parent.changes_children()) =>
+            {
                 let message = format!("`{}` is not a child of a hybrid; only those join and are drained", event.device);
+                return error("device", Problem::new(message));
+            }
+            Ok(Change::Shrink { .. }) if !system.parent(&event.device, |parent, child| parent.shrinks(child)) => {
+                let message = format!("`{}` is not the flash of a cache; only that shrinks", event.device);
                 return error("device", Problem::new(message));
             }
             Ok(Change::Join)

@@ -115,13 +115,14 @@ impl System {
         names
     }
 
-    /// Whether the parent of the device with this name in results can do without it.
-    pub(crate) fn parent_changes_children(&self, name: &str) -> bool {
+    /// Whether the device with this name in results has a parent that `can` do something with it: it is asked about the
+    /// settings of the parent and the name of the child's table.
+    pub(crate) fn parent(&self, name: &str, can: impl Fn(&dyn DeviceSettings, &str) -> bool) -> bool {
         let mut pending = vec![(self.target.clone(), String::new())];
         while let Some((device, suffix)) = pending.pop() {
             let children = self.children_of(&device, &suffix);
-            if children.iter().any(|(child, suffix)| format!("{child}{suffix}") == name) {
-                return self.devices[&device].settings.changes_children();
+            if let Some((child, _)) = children.iter().find(|(child, suffix)| format!("{child}{suffix}") == name) {
+                return can(&*self.devices[&device].settings, child);
             }
             pending.extend(children);
         }

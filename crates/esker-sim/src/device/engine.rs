@@ -271,6 +271,7 @@ impl<E: Engine> Device for EngineDevice<E> {
                 return Err(ChangeError::new("children join in the order of `children`").with_hint(next));
             }
             Change::Drain => Reshape::Drain { device: index },
+            Change::Shrink { capacity } => Reshape::Shrink { device: index, capacity },
             Change::Slow { .. } => return self.children.change(now, device, change),
         };
         let made = self.engine.reshape(now, reshape, &mut self.effects);

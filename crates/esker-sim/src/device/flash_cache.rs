@@ -25,7 +25,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
         example: "[device.flash]\nkind = \"constant\"\nservice_time = \"100us\"\ncapacity = \"8MiB\"\n\n\
                   [device.disk]\nkind = \"constant\"\nservice_time = \"5ms\"\ncapacity = \"256MiB\"\n\n\
                   [device.example]\nkind = \"cache\"\nflash = \"flash\"\nbacking = \"disk\"\nline = \"4KiB\"\n\
-                  policy = \"lru\"\nrole = \"unified\"\nwrite = \"write-back\"\n",
+                  policy = \"lru\"\nadmission = \"second-hit\"\nrole = \"unified\"\nwrite = \"write-back\"\n",
     },
 };
 
@@ -52,6 +52,9 @@ pub struct CacheSettings {
     /// The streams of what is written to the flash: drives with `streams` keep them in different blocks.
     #[serde(default)]
     pub streams: CacheStreams,
+    /// The admission policy, which refuses lines that miss: a name, or a table with its parameters.
+    #[serde(default = "no_admission")]
+    pub admission: Choice,
     /// Which requests bring a line into the cache.
     #[serde(default)]
     pub role: CacheRole,
@@ -65,6 +68,9 @@ pub struct CacheSettings {
     /// From this share of dirty lines on, they are copied back whatever the host does. Assumed.
     #[serde(default = "default_high")]
     pub dirty_high: Ratio,
+    /// Whether slots of the flash that become free are trimmed there.
+    #[serde(default)]
+    pub trim_freed: bool,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -76,6 +82,10 @@ const fn default_line() -> Bytes {
 
 fn default_policy() -> Choice {
     Choice::named("lru")
+}
+
+pub(super) fn no_admission() -> Choice {
+    Choice::named(esker_cache::NO_ADMISSION)
 }
 
 const fn default_low() -> Ratio {
@@ -95,10 +105,14 @@ impl CacheSettings {
             flash_capacity: None,
             line: default_line(),
             policy: default_policy(),
+            slots: SlotOrder::default(),
+            streams: CacheStreams::default(),
+            admission: no_admission(),
             role: CacheRole::default(),
             write: WriteHandling::default(),
             dirty_low: default_low(),
             dirty_high: default_high(),
+            trim_freed: false,
             queue_depth: None,
         }
     }
@@ -117,6 +131,10 @@ impl DeviceSettings for CacheSettings {
         let child =
             |key: &str, device: &String| ChildName { key: key.to_string(), device: device.clone(), count: None };
         vec![child("flash", &self.flash), child("backing", &self.backing)]
+    }
+
+    fn shrinks(&self, child: &str) -> bool {
+        child == self.flash
     }
 
     fn resolved(&self) -> serde_json::Value {
@@ -141,10 +159,12 @@ impl DeviceSettings for CacheSettings {
             policy: self.policy.clone(),
             slots: self.slots,
             streams: self.streams,
+            admission: self.admission.clone(),
             role: self.role,
             write: self.write,
             dirty_low: self.dirty_low,
             dirty_high: self.dirty_high,
+            trim_freed: self.trim_freed,
             seed: instance.seed,
         };
         let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;

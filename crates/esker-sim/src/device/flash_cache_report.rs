@@ -20,13 +20,17 @@ pub(super) fn report_since(before: &FlashCacheCounts, now: &FlashCacheCounts) ->
         dirty_evictions: now.dirty_evictions - before.dirty_evictions,
         revived: now.revived - before.revived,
         cleaned: now.cleaned - before.cleaned,
+        refused: now.refused - before.refused,
         without_slot: now.without_slot - before.without_slot,
         flash_errors: now.flash_errors - before.flash_errors,
         lost: now.lost - before.lost,
         filled_bytes: now.filled_bytes - before.filled_bytes,
         flash_written_bytes: now.flash_written_bytes - before.flash_written_bytes,
+        trimmed_bytes: now.trimmed_bytes - before.trimmed_bytes,
         copied_back_bytes: now.copied_back_bytes - before.copied_back_bytes,
         held_lines: now.held,
         dirty_lines: now.dirty,
+        slots: now.slots,
+        beyond_lines: now.beyond,
     }
 }

@@ -91,6 +91,11 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it may use less of the child with this table from the middle of a run on.
+    fn shrinks(&self, _child: &str) -> bool {
+        false
+    }
+
     /// Returns the children of the device, in order.
     fn children(&self) -> Vec<ChildName> {
         Vec::new()

@@ -57,6 +57,9 @@ slow = 1
   Factors do not multiply: for each device, the last one counts.
 - The device's clock shows whole nanoseconds: a request to a device that works reaches it at the next tick of its clock,
   less than `slow` nanoseconds later. One to an idle device reaches it at once.
+- `shrink = "4GiB"`: the cache above the device, which is its flash, uses the first 4 GiB of it from then on, while it
+  serves. Clean lines beyond leave at once, dirty ones after they are copied back, and the policies have a smaller
+  cache. It does not grow again; a later event may shrink it further.
 - Response times and utilisation are by the clock of the run (work counts in full when it begins, at the speed of then).
   What else the device reports about itself, such as times of seeks and of flash operations, is by its own clock.
 "#;

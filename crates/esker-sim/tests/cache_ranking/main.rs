@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use esker_cache::{Access, AccessKind, NEVER, ObjectId, REPLACEMENTS, ReplacementCapability, Shape, build, simulate};
-use esker_core::{Bytes, Choice, RequestKind};
+use esker_core::registry::Choice;
+use esker_core::{Bytes, RequestKind};
 use esker_results::{LeftOut, RunResults};
 use esker_sim::{Experiment, SweepOptions, TargetLayout, Workload, sweep};
 

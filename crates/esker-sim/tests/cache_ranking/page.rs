@@ -8,27 +8,30 @@ pub(crate) const FILE: &str = "docs/cache-ranking.md";
 
 const HEAD: &str = "# Policies of flash caches, ranked
 
-<!-- Made from a run: `ESKER_SOAK=2 ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test cache_ranking`. Changes by hand are lost. -->
+<!-- Made from a run: `ESKER_SOAK=2 ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test cache_ranking`. -->
 
-Which policy misses least, answers fastest, and writes the flash least? The answer depends on the workload, so measure yours:
-[`esker cache`](caches.md) counts misses of any policy on your trace in seconds, and this sweep, with your trace in the place of
-`[workload.synthetic]`, has response times and wear as well:
+Which policy misses least, answers fastest, and writes the flash least? The answer depends on the workload, so measure
+yours: [`esker cache`](caches.md) counts the misses of any policy on your trace in seconds, and this sweep, with your
+trace in place of `[workload.synthetic]`, measures response times and wear as well:
 
 ```sh
 esker sweep examples/cache-ranking.toml -o ranking
 ```
 
-The file has a cache of 128 MiB of SLC flash before a disk of 15,000 rpm, in front of 1 GiB of data. It is write-back, and takes in reads
-and writes alike. Addresses follow Zipf's law (exponent 0.9), and half of the requests go on where the one before ended: 500,000
-requests of 4 KiB, 100 a second, the first 200,000 of which warm the cache up. Three mixes differ in their reads alone.
+Its cache is 128 MiB of SLC flash in front of a disk of 15,000 rpm, for 1 GiB of data. It is write-back, and takes in
+what is read and what is written. Addresses follow Zipf's law (exponent 0.9), and half of the requests go on where
+the one before ended: 500,000 requests of 4 KiB, 100 a second, of which the first 200,000 warm the cache up. The three
+mixes differ in their share of reads alone.
 
-![Three columns of dots: miss ratio beyond Belady's, 99th percentile, and drive writes per day of each policy](images/cache-ranking.svg)
+![A row for each policy, a column for each quantity, a dot for each mix](images/cache-ranking.svg)
 
 - **Misses**: reads and writes of lines that the cache does not hold.
-- **Regret**: by how many points it misses more than Belady's policy, which knows the future and can be used by no device.
-- **p99**: 99 of 100 requests took at most this long. Misses wait for the disk, so do writes that find no room.
-- **Drive writes a day**: what the cache writes to the flash, in capacities of the flash. Lines that are filled count, and writes of the host.
-- **Rank**: the mean of a policy's places by misses, p99 and drive writes in the three mixes; 1 would be the first in everything.
+- **Regret**: by how many points that is more than with Belady's policy, which knows the future: no device can use it.
+- **p99**: 99 of 100 requests took at most this long. Misses wait for the disk, as do writes that find no room.
+- **Drive writes a day**: what the cache writes to the flash, lines that it fills and writes of the host, in capacities
+  of the flash.
+- **Rank**: the mean of a policy's places by misses, p99 and drive writes in the three mixes; 1 would be the first in
+  everything.
 
 Differences of a few tenths of a point are no reason to choose: other seeds change the order.
 ";

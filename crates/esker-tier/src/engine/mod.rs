@@ -149,7 +149,9 @@ pub struct FlashCacheCounts {
     pub revived: u64,
     /// Dirty lines that the background cleaner copied back.
     pub cleaned: u64,
-    /// Accesses that the policy would have taken in, and that found no free slot.
+    /// Reads and writes that missed, and that the admission policy kept out of the cache.
+    pub refused: u64,
+    /// Accesses that the policies would have taken in, and that found no free slot.
     pub without_slot: u64,
     /// Reads of clean lines that failed on the flash, and were served by the backing device.
     pub flash_errors: u64,
@@ -159,12 +161,18 @@ pub struct FlashCacheCounts {
     pub filled_bytes: u64,
     /// Bytes written to the flash.
     pub flash_written_bytes: u64,
+    /// Bytes of the flash that were trimmed because their lines have left.
+    pub trimmed_bytes: u64,
     /// Bytes that went to the backing device by copying back.
     pub copied_back_bytes: u64,
     /// Lines that the flash holds now.
     pub held: u64,
     /// Those that are dirty.
     pub dirty: u64,
+    /// Slots of the flash in use: all, unless it was shrunk.
+    pub slots: u64,
+    /// Lines that are held in other slots, which they have yet to leave.
+    pub beyond: u64,
 }
 
 /// How the extents of the host are spread over the devices.

@@ -1,5 +1,7 @@
 //! Requests to devices. Neighbours that are sent together are joined.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag};
 
 use super::part::Part;
@@ -13,6 +15,7 @@ use crate::extent::DeviceIndex;
 pub(super) enum Io {
     Parts { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
     Flush { device: DeviceIndex },
+    Trim { slots: Range<u32> },
 }
 
 /// A request to a device that is about to be sent.
@@ -151,6 +154,7 @@ impl FlashCacheEngine {
 
     pub(super) fn io_ended(&mut self, io: IoId, result: Result<(), DeviceError>) {
         match self.ios.remove(io.0) {
+            Io::Trim { slots } => self.trim_ended(slots),
             Io::Flush { device } => {
                 let result = self.health.judge(device, RequestKind::Flush, result);
                 self.leave_failed_flash();

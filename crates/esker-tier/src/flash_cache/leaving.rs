@@ -157,7 +157,10 @@ impl FlashCacheEngine {
             )));
         }
         if slots > self.slots.limit() {
-            return Err(ReshapeError::Limit("a cache that has shrunk does not grow again".to_string()));
+            let used = Bytes(u64::from(self.slots.limit()) * self.line);
+            return Err(ReshapeError::Limit(format!(
+                "the cache uses {used} of its flash, and does not grow to {capacity}"
+            )));
         }
         let low = u64::from(self.dirty_low) * u64::from(slots) / u64::from(self.slots.limit());
         let high = u64::from(self.dirty_high) * u64::from(slots) / u64::from(self.slots.limit());
@@ -168,6 +171,7 @@ impl FlashCacheEngine {
         }
         let room = slots - settings::reserve(slots);
         self.policy.set_capacity(room);
+        self.admission.set_capacity(room);
         while self.policy.len() > room
             && let Some(object) = self.policy.evict()
         {

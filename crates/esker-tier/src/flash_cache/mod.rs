@@ -11,10 +11,13 @@
 //!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
 //!   their order, and the lines that it comes to leave.
+//! - **Admission** is asked for lines that are not held, and for no others. What it refuses goes to the backing device
+//!   alone. Lines that are held are changed where they are.
 //! - **Dirty lines** leave after their data are durable on the backing device.
 //! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
 
+mod admitting;
 mod buffers;
 mod flushing;
 mod free;
@@ -30,16 +33,16 @@ mod slots;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod trimming;
 mod writing;
 
 use std::collections::VecDeque;
 
-use esker_cache::{Access, AccessKind, NEVER, ObjectId, Replacement};
+use esker_cache::{Admission, ObjectId, Replacement};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, MapRecord, RecordNumber, Reshape,
-    ReshapeError,
+    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use buffers::Buffers;
@@ -67,6 +70,9 @@ pub struct FlashCacheEngine {
     dirty_low: u32,
     dirty_high: u32,
     policy: Box<dyn Replacement>,
+    admission: Box<dyn Admission>,
+    /// The time of the input that is handled.
+    now: Nanos,
     slots: Slots,
     streams: CacheStreams,
     locks: Locks,
@@ -127,6 +133,10 @@ enum Fault {
     TrustsBacking,
     /// A clean line is recorded as it was before its last change.
     OverlooksChanges,
+    /// A write to a line that is held is refused, too: it goes around, and the old copy stays.
+    RefusesHeld,
+    /// A slot is used again although its trim is under way.
+    HurriesTrims,
 }
 
 impl FlashCacheEngine {
@@ -140,14 +150,17 @@ impl FlashCacheEngine {
 
     fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
         let (lines, slots) = settings.sizes()?;
+        let room = slots - settings::reserve(slots);
         Ok(Self {
             line: settings.line.0,
             role: settings.role,
             write: settings.write,
             dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
-            policy: settings.build_policy(slots - settings::reserve(slots), lines)?,
-            slots: Slots::new(lines, slots, settings.slots == SlotOrder::Log),
+            policy: settings.build_policy(room, lines)?,
+            admission: settings.build_admission(room, lines)?,
+            now: Nanos::ZERO,
+            slots: Slots::new(lines, slots, settings.slots == SlotOrder::Log, settings.trim_freed),
             streams: settings.streams,
             locks: Locks::default(),
             parts: TagSlab::default(),
@@ -252,50 +265,6 @@ impl FlashCacheEngine {
         self.locks.leave(part.line, part.shared, &mut self.ready);
     }
 
-    /// Tells the policy of an access to a line that is held. One that was about to leave stays.
-    fn touch(&mut self, part: &Part) {
-        let access = Self::access(part);
-        if !self.policy.hit(&access) && !self.slots.has_to_leave(part.line) && !self.flash_failed() {
-            self.counts.revived += 1;
-            let left = self.policy.insert(&access);
-            self.to_evict.extend(left.map(|object| object.0));
-        }
-    }
-
-    /// Asks the policy for room for a line that is not held. Returns whether it has a slot now.
-    fn admit(&mut self, tag: Tag) -> bool {
-        let part = *self.part(tag);
-        if part.shared || self.flash_failed() || self.health.journal_failed() {
-            return false;
-        }
-        let access = Self::access(&part);
-        let is_held = self.policy.hit(&access);
-        assert!(!is_held, "the policy holds what has no slot");
-        if self.slots.free() == 0 {
-            self.counts.without_slot += 1;
-            return false;
-        }
-        let mut reached = Vec::new();
-        let slot = self.slots.take(&mut reached);
-        for line in reached {
-            self.policy.remove(ObjectId(line));
-            self.to_evict.push_back(line);
-        }
-        let left = self.policy.insert(&access).map(|object| object.0);
-        if left == Some(part.line) {
-            slot.into_iter().for_each(|slot| self.slots.put_back(slot));
-            return false;
-        }
-        self.to_evict.extend(left);
-        self.part(tag).slot = slot;
-        true
-    }
-
-    fn access(part: &Part) -> Access {
-        let kind = if part.task == Task::Read { AccessKind::Read } else { AccessKind::Write };
-        Access { object: ObjectId(part.line), bytes: part.length as u32, kind, next_use: NEVER }
-    }
-
     /// Whether reads bring lines into the cache.
     fn fills_reads(&self) -> bool {
         self.role != CacheRole::Write
@@ -314,6 +283,7 @@ impl FlashCacheEngine {
         }
         self.end_group();
         self.send_outgoing();
+        self.send_trims();
     }
 }
 
@@ -322,7 +292,8 @@ impl Engine for FlashCacheEngine {
         Bytes(u64::from(self.slots.lines()) * self.line)
     }
 
-    fn on(&mut self, _: Nanos, input: Input, effects: &mut Vec<Effect>) {
+    fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
+        self.now = now;
         self.effects = std::mem::take(effects);
         match input {
             Input::Host { tag, request } => self.begin_host(tag, request),
@@ -364,7 +335,9 @@ impl Engine for FlashCacheEngine {
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
         let held = self.slots.held().count() as u64;
         let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
-        Some(FlashCacheCounts { held, dirty, ..self.counts })
+        let slots = self.slots.limit();
+        let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= slots).count() as u64;
+        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, ..self.counts })
     }
 
     fn check(&self) {
@@ -373,12 +346,6 @@ impl Engine for FlashCacheEngine {
 }
 
 impl FlashCacheEngine {
-    fn issue(&mut self, record: MapRecord) -> RecordNumber {
-        let number = self.durability.issue();
-        self.effects.push(Effect::Record { number, record });
-        number
-    }
-
     fn check_all(&self) {
         self.slots.check();
         self.durability.check();

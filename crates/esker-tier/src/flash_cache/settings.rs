@@ -1,6 +1,8 @@
 //! Settings of a flash cache.
 
-use esker_cache::{BuildError, REPLACEMENTS, Replacement, ReplacementCapability, Shape};
+use esker_cache::{
+    Admission, BuildError, NO_ADMISSION, REPLACEMENTS, Replacement, ReplacementCapability, Shape, build_admission,
+};
 use esker_core::registry::{self, Choice};
 use esker_core::{Bytes, Hint, Ratio};
 use schemars::JsonSchema;
@@ -62,6 +64,8 @@ pub struct FlashCacheSettings {
     pub slots: SlotOrder,
     /// The streams of what is written to the flash.
     pub streams: CacheStreams,
+    /// The admission policy: which of the lines that miss may enter.
+    pub admission: Choice,
     /// Which requests bring a line into the cache.
     pub role: CacheRole,
     /// What happens to writes.
@@ -70,12 +74,15 @@ pub struct FlashCacheSettings {
     pub dirty_low: Ratio,
     /// From this share of dirty slots on, the cleaner works whatever the host does.
     pub dirty_high: Ratio,
-    /// Seed of what the policy draws at random.
+    /// Whether slots that become free are trimmed on the flash.
+    pub trim_freed: bool,
+    /// Seed of what the policies draw at random.
     pub seed: u64,
 }
 
 impl FlashCacheSettings {
-    /// The defaults, which are assumed: lines of 4 KiB, LRU, unified, write-through; cleaning from 60% to 40%.
+    /// The defaults, which are assumed: lines of 4 KiB, LRU, no admission policy, unified, write-through; cleaning from
+    /// 60% to 40%; no trims.
     pub fn new(flash: Bytes, backing: Bytes) -> Self {
         Self {
             line: Bytes::kib(4),
@@ -84,10 +91,12 @@ impl FlashCacheSettings {
             policy: Choice::named("lru"),
             slots: SlotOrder::default(),
             streams: CacheStreams::default(),
+            admission: Choice::named(NO_ADMISSION),
             role: CacheRole::default(),
             write: WriteHandling::default(),
             dirty_low: Ratio::percent(40),
             dirty_high: Ratio::percent(60),
+            trim_freed: false,
             seed: 0,
         }
     }
@@ -138,6 +147,12 @@ impl FlashCacheSettings {
         let shape = Shape { capacity, objects: lines, seed: self.seed };
         Ok(esker_cache::build(&self.policy, &shape)?)
     }
+
+    /// The admission policy, for `capacity` of `lines` lines.
+    pub(super) fn build_admission(&self, capacity: u32, lines: u32) -> Result<Box<dyn Admission>, FlashCacheError> {
+        let shape = Shape { capacity, objects: lines, seed: self.seed };
+        build_admission(&self.admission, &shape).map_err(FlashCacheError::Admission)
+    }
 }
 
 /// The largest line.
@@ -180,6 +195,9 @@ pub enum FlashCacheError {
     /// The policy does not exist, or does not accept a parameter.
     #[error(transparent)]
     Policy(#[from] BuildError),
+    /// The admission policy does not exist, or does not accept a parameter.
+    #[error(transparent)]
+    Admission(BuildError),
     /// The policy needs to know the future.
     #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
     Future(&'static str),
@@ -238,6 +256,7 @@ impl FlashCacheError {
             Self::Flash { .. } => &["flash"],
             Self::Policy(_) | Self::Future(_) => &["policy"],
             Self::NoLog(_) => &["slots", "policy"],
+            Self::Admission(_) => &["admission"],
             Self::Combination { .. } => &["write", "role"],
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
@@ -249,7 +268,7 @@ impl FlashCacheError {
 impl Hint for FlashCacheError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Policy(error) => error.hint(),
+            Self::Policy(error) | Self::Admission(error) => error.hint(),
             Self::Future(_) => {
                 let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
                 let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));

@@ -1,6 +1,7 @@
 //! Which line is in which slot of the flash.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use super::free::FreeSlots;
 use super::settings::reserve;
@@ -43,6 +44,11 @@ pub(super) struct Slots {
     lines: Vec<u32>,
     slots: Vec<Slot>,
     free: FreeSlots,
+    /// Whether the flash is told of slots that become free, before they are used again.
+    trims: bool,
+    /// Slots that are free once the flash has been told; those of them that are still to be sent.
+    trimming: BTreeSet<u32>,
+    untold: Vec<u32>,
     /// Records that a line has left, with the line and its slot, which is free once the record is durable.
     leaving: VecDeque<(RecordNumber, u32, u32)>,
     /// The last of those records, for each line.
@@ -58,13 +64,17 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// So many slots for lines of so many; all are free. With `log` they are used in their order.
-    pub(super) fn new(lines: u32, slots: u32, log: bool) -> Self {
+    /// So many slots for lines of so many; all are free. With `log` they are used in their order, with `trims` the
+    /// flash is told of those that become free.
+    pub(super) fn new(lines: u32, slots: u32, log: bool, trims: bool) -> Self {
         let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
         Self {
             lines: vec![NONE; lines as usize],
             slots: vec![empty; slots as usize],
             free: FreeSlots::new(slots, log.then(|| reserve(slots))),
+            trims,
+            trimming: BTreeSet::new(),
+            untold: Vec::new(),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
             limit: slots,
@@ -118,10 +128,43 @@ impl Slots {
         self.free.run()
     }
 
-    /// Gives back a slot that was taken, or that a line has left.
+    /// Gives back a slot that was taken, or that a line has left. Where slots are scarce it is used again at once: to
+    /// write to it tells the flash as much as a trim does.
     pub(super) fn put_back(&mut self, slot: u32) {
+        let is_scarce = slot < self.limit && self.free.len() < reserve(self.limit) as usize / 2;
+        if self.trims && !is_scarce {
+            self.trimming.insert(slot);
+            self.untold.push(slot);
+        } else {
+            self.make_free(slot);
+        }
+    }
+
+    fn make_free(&mut self, slot: u32) {
         if slot < self.limit {
             self.free.put_back(slot);
+        }
+    }
+
+    /// Takes the slots that the flash is to be told of, neighbours as one range.
+    pub(super) fn take_untold(&mut self) -> Vec<Range<u32>> {
+        self.untold.sort_unstable();
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for slot in self.untold.drain(..) {
+            match ranges.last_mut() {
+                Some(range) if range.end == slot => range.end += 1,
+                _ => ranges.push(slot..slot + 1),
+            }
+        }
+        ranges
+    }
+
+    /// The flash was told of these slots: they are free.
+    pub(super) fn told(&mut self, slots: Range<u32>) {
+        for slot in slots {
+            if self.trimming.remove(&slot) {
+                self.make_free(slot);
+            }
         }
     }
 
@@ -226,6 +269,11 @@ impl Slots {
     /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
     pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
         self.limit = limit;
+        if self.trims {
+            let beyond: Vec<u32> = self.free.all().into_iter().filter(|&slot| slot >= limit).collect();
+            self.trimming.extend(&beyond);
+            self.untold.extend(beyond);
+        }
         self.free.shrink(limit, reserve(limit));
         self.to_leave()
     }
@@ -264,8 +312,11 @@ impl Slots {
         is_free
     }
 
-    /// Finds the free slots after records have been applied.
+    /// Finds the free slots after records have been applied. The flash is not told of them: which ones it was told of
+    /// before is not recorded.
     pub(super) fn restored(&mut self) {
+        self.trimming.clear();
+        self.untold.clear();
         let Self { free, slots, limit, .. } = self;
         free.restore(*limit, |slot| slots[slot as usize].line == NONE);
     }
@@ -277,7 +328,7 @@ impl Slots {
         }
         self.free.check();
         let mut unused = self.free.all();
-        unused.extend(self.leaving.iter().map(|(.., slot)| *slot));
+        unused.extend(self.leaving.iter().map(|(.., slot)| slot).chain(&self.trimming));
         let all = unused.len();
         unused.sort_unstable();
         unused.dedup();

@@ -6,7 +6,7 @@ use esker_core::{DeviceError, RequestKind, Tag};
 use super::part::{Step, Task};
 use super::slots::Recorded;
 use super::{BACKING, CacheRole, FLASH, FlashCacheEngine, WriteHandling};
-use crate::engine::MapRecord;
+use crate::engine::{Effect, MapRecord, RecordNumber};
 use crate::extent::{LogicalExtent, PhysicalExtent};
 
 type Errors = [Option<DeviceError>; 2];
@@ -29,6 +29,13 @@ impl FlashCacheEngine {
         if !is_trim {
             let count = if is_held { &mut self.counts.write_hits } else { &mut self.counts.write_misses };
             *count += 1;
+        }
+        #[cfg(test)]
+        if self.fault == Some(super::Fault::RefusesHeld)
+            && is_held
+            && !self.admission.admits(self.now, &Self::access(&part))
+        {
+            return self.send_around(tag);
         }
         let changes = self.slots.is_dirty(part.line) || (!is_trim && self.write != WriteHandling::WriteAround);
         if is_held && changes {
@@ -199,15 +206,21 @@ impl FlashCacheEngine {
     }
 
     /// Issues the record of where `line` is.
-    pub(super) fn record_line(&mut self, line: u32, dirty: bool) -> crate::engine::RecordNumber {
+    pub(super) fn record_line(&mut self, line: u32, dirty: bool) -> RecordNumber {
         self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
         self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty })
     }
 
     /// Issues the record that `line` has left.
-    pub(super) fn record_left(&mut self, line: u32) -> crate::engine::RecordNumber {
+    pub(super) fn record_left(&mut self, line: u32) -> RecordNumber {
         self.slots.set_recorded(line, Recorded::No);
         self.issue(MapRecord::Uncached { line: LogicalExtent(line) })
+    }
+
+    fn issue(&mut self, record: MapRecord) -> RecordNumber {
+        let number = self.durability.issue();
+        self.effects.push(Effect::Record { number, record });
+        number
     }
 }

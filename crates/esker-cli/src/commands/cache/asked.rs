@@ -1,8 +1,12 @@
-//! What the user asked for: policies and sizes.
+//! What the user asked for: policies, admission policies and sizes.
 
-use esker_cache::{REPLACEMENTS, ReplacementCapability, ReplacementEntry};
-use esker_core::registry::{self, Choice, Parameters};
+use esker_cache::{
+    ADMISSIONS, AdmissionCapability, AdmissionEntry, NO_ADMISSION, REPLACEMENTS, ReplacementCapability,
+    ReplacementEntry,
+};
+use esker_core::registry::{self, Choice, Entry, Parameters};
 use esker_core::{Ratio, words};
+use esker_results::cache::CacheAdmission;
 use esker_tier::mrc::CurveObjects;
 
 use crate::commands::transfers::parse_cache_size;
@@ -21,11 +25,66 @@ impl Policy {
     }
 }
 
+/// An admission policy that was asked for.
+pub(super) struct AdmissionPolicy {
+    pub(super) choice: Choice,
+    pub(super) entry: &'static AdmissionEntry,
+}
+
+impl AdmissionPolicy {
+    /// Whether every object that misses enters.
+    pub(super) fn admits_all(&self) -> bool {
+        self.entry.name == NO_ADMISSION
+    }
+
+    /// The policy as results have it.
+    pub(super) fn described(&self) -> CacheAdmission {
+        CacheAdmission { admission: self.choice.to_string(), summary: self.entry.summary.to_string() }
+    }
+
+    /// Whether it looks at the times of accesses.
+    pub(super) fn needs_times(&self) -> bool {
+        self.entry.can(AdmissionCapability::Time)
+    }
+}
+
+/// A policy with the admission policy before it.
+pub(super) struct Pair<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) admission: &'a AdmissionPolicy,
+}
+
+/// The word for everything that a registry has.
+const ALL: &str = "all";
+
 /// The policies of `--policy`; `all` of the registry; without any, those that are compared by default.
 pub(super) fn policies(asked: &[String]) -> Result<Vec<Policy>, Failure> {
+    let compared = || registry::names_with(REPLACEMENTS, ReplacementCapability::Compared).map(Choice::named).collect();
+    let chosen = chosen("--policy", "cache policy", REPLACEMENTS, asked, compared)?;
+    Ok(chosen.into_iter().map(|(choice, entry)| Policy { choice, entry }).collect())
+}
+
+/// The admission policies of `--admission`; `all` of the registry; without any, the one that admits everything.
+pub(super) fn admissions(asked: &[String]) -> Result<Vec<AdmissionPolicy>, Failure> {
+    let none = || vec![Choice::named(NO_ADMISSION)];
+    let chosen = chosen("--admission", "admission policy", ADMISSIONS, asked, none)?;
+    Ok(chosen.into_iter().map(|(choice, entry)| AdmissionPolicy { choice, entry }).collect())
+}
+
+/// A choice with its entry.
+type Chosen<B, C> = (Choice, &'static Entry<B, C>);
+
+/// The entries of a registry that `option` asks for, each once.
+fn chosen<B, C>(
+    option: &str,
+    what: &'static str,
+    entries: &'static [Entry<B, C>],
+    asked: &[String],
+    by_default: impl FnOnce() -> Vec<Choice>,
+) -> Result<Vec<Chosen<B, C>>, Failure> {
     let choices = match asked {
-        [] => registry::names_with(REPLACEMENTS, ReplacementCapability::Compared).map(Choice::named).collect(),
-        [all] if all == "all" => registry::names(REPLACEMENTS).map(Choice::named).collect(),
+        [] => by_default(),
+        [all] if all == ALL => registry::names(entries).map(Choice::named).collect(),
         asked => {
             let mut choices = Vec::new();
             for text in asked {
@@ -34,17 +93,45 @@ pub(super) fn policies(asked: &[String]) -> Result<Vec<Policy>, Failure> {
             choices
         }
     };
-    let mut policies: Vec<Policy> = Vec::new();
+    let mut chosen: Vec<Chosen<B, C>> = Vec::new();
     for choice in choices {
-        let entry = registry::find(REPLACEMENTS, "cache policy", &choice.kind)?;
+        let entry = registry::find(entries, what, &choice.kind)?;
         Parameters::new(&choice, &entry.parameters)?;
-        if policies.iter().any(|policy| policy.choice == choice) {
-            return Err(Failure::input(format!("--policy has `{choice}` twice"))
+        if chosen.iter().any(|(earlier, _)| *earlier == choice) {
+            return Err(Failure::input(format!("{option} has `{choice}` twice"))
                 .with_hint("give each policy once; with other parameters it is another policy"));
         }
-        policies.push(Policy { choice, entry });
+        chosen.push((choice, entry));
     }
-    Ok(policies)
+    Ok(chosen)
+}
+
+/// Each policy with each admission policy: admission policies in their order, and in these policies. A bound knows what
+/// is worth its room, and decides itself what enters: it goes with the admission policy that admits everything, and is
+/// left out of the others. `by_name` is whether the user named the policies.
+pub(super) fn pairs<'a>(
+    policies: &'a [Policy],
+    admissions: &'a [AdmissionPolicy],
+    by_name: bool,
+) -> Result<Vec<Pair<'a>>, Failure> {
+    let bound = policies.iter().find(|policy| policy.is_bound());
+    if let (Some(bound), true, false) = (bound, by_name, admissions.iter().any(AdmissionPolicy::admits_all)) {
+        let name = bound.entry.name;
+        return Err(Failure::input(format!(
+            "`{name}` knows which accesses follow, and decides itself what enters: no admission policy goes with it"
+        ))
+        .with_hint(format!("add `{NO_ADMISSION}` to --admission, or leave `{name}` out of --policy")));
+    }
+    let of = |admission: &'a AdmissionPolicy| {
+        let goes = move |policy: &&Policy| !policy.is_bound() || admission.admits_all();
+        policies.iter().filter(goes).map(move |policy| Pair { policy, admission })
+    };
+    Ok(admissions.iter().flat_map(of).collect())
+}
+
+/// Whether the policies of `--policy` were named one by one.
+pub(super) fn are_named(asked: &[String]) -> bool {
+    !asked.is_empty() && asked != [ALL]
 }
 
 /// The sizes of `--size`, some of which depend on how many objects there are.
@@ -183,5 +270,21 @@ mod tests {
         let compared = registry::names_with(REPLACEMENTS, ReplacementCapability::Compared);
         assert_eq!(names(&[]), compared.collect::<Vec<_>>());
         assert_eq!(names(&["all".to_string()]), registry::names(REPLACEMENTS).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_bound_goes_without_admission_alone() {
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let both = policies(&texts(&["lru,belady"])).unwrap();
+        let names = |asked: &[&str], by_name| -> Result<Vec<String>, Failure> {
+            let admissions = admissions(&texts(asked)).unwrap();
+            let pairs = pairs(&both, &admissions, by_name)?;
+            Ok(pairs.iter().map(|pair| format!("{} {}", pair.policy.choice, pair.admission.choice)).collect())
+        };
+        assert_eq!(names(&["none,larc"], true).unwrap(), ["lru none", "belady none", "lru larc"]);
+        assert_eq!(names(&["larc"], false).unwrap(), ["lru larc"]);
+        assert!(names(&["larc"], true).unwrap_err().message().contains("`belady` knows"));
+        assert!(admissions(&texts(&["larc,larc"])).err().unwrap().message().contains("--admission has `larc` twice"));
+        assert_eq!(admissions(&texts(&["all"])).unwrap().len(), ADMISSIONS.len());
     }
 }

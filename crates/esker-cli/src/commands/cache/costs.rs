@@ -37,13 +37,16 @@ pub(super) fn add(costs: &CacheCosts, result: &mut CacheResult) {
     };
 }
 
-/// The smallest size at which `policy` has its share of the hits that are possible. `first_uses` is the share of the
+/// The smallest size at which `policy` has its share of the hits that are possible, with the first of the admission
+/// policies that it has results with. `first_uses` is the share of the
 /// accesses that are the first to their object: no cache has them.
 pub(super) fn knee(policy: &str, results: &[CacheResult], first_uses: f64) -> Option<u64> {
     let wanted = 1.0 - KNEE * (1.0 - first_uses);
     // The tolerance covers rounding errors.
-    let reaches = |result: &&CacheResult| result.policy == policy && result.miss_ratio <= wanted + 1e-12;
-    results.iter().filter(reaches).map(|result| result.size).min()
+    let of_policy = || results.iter().filter(|result| result.policy == policy);
+    let admission = &of_policy().next()?.admission;
+    let reaches = |result: &&CacheResult| result.admission == *admission && result.miss_ratio <= wanted + 1e-12;
+    of_policy().filter(reaches).map(|result| result.size).min()
 }
 
 #[cfg(test)]
@@ -53,13 +56,16 @@ mod tests {
     fn result(size: u64, miss_ratio: f64) -> CacheResult {
         CacheResult {
             policy: "lru".into(),
+            admission: "none".into(),
             size,
             size_bytes: Some(size << 30),
             requests: 1_000,
             misses: 0,
+            refused: 0,
             miss_ratio,
             byte_miss_ratio: 0.0,
             write_bytes: 0,
+            write_bytes_per_day: None,
             mean_access_us: None,
             price_per_saved_ms: None,
             spread: None,
@@ -86,5 +92,9 @@ mod tests {
         assert_eq!(knee("lru", &results, 0.2), Some(20));
         assert_eq!(knee("lru", &results[..2], 0.2), None);
         assert_eq!(knee("fifo", &results, 0.2), None);
+        // The second admission policy does not count.
+        let second = CacheResult { admission: "larc".into(), ..result(5, 0.1) };
+        let both = [result(1, 0.9), second, result(20, 0.28)];
+        assert_eq!(knee("lru", &both, 0.2), Some(20));
     }
 }

@@ -7,7 +7,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResults, CacheSample};
+use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults, CacheSample};
 
 use super::study::quote;
 use super::transfers::{Transfers, check_sample, objects};
@@ -19,6 +19,8 @@ use crate::output::{self, Content, Output, Outputs};
 pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCode, Failure> {
     check_sample(arguments.sample, arguments.seeds, "a simulation of all objects")?;
     let policies = asked::policies(&arguments.policy)?;
+    let admissions = asked::admissions(&arguments.admission)?;
+    let pairs = asked::pairs(&policies, &admissions, asked::are_named(&arguments.policy))?;
     let objects = objects(arguments.object);
     let sizes = asked::sizes(&arguments.size, objects)?;
     let costs = costs::given(arguments, objects)?;
@@ -27,7 +29,7 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let json = outputs.json(&arguments.json)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
-    let runs = runs::Runs { arguments, common, objects, policies: &policies };
+    let runs = runs::Runs { arguments, common, objects, pairs: &pairs, duration: transfers.duration() };
     let logs = runs.logs(&transfers)?;
     drop(transfers);
     let distinct = runs.distinct_objects(&logs);
@@ -49,15 +51,9 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
         distinct_objects: distinct,
         sample: arguments.sample.map(|rate| CacheSample { rate: rate.as_f64(), seeds: arguments.seeds }),
         costs,
-        policies: policies
-            .iter()
-            .map(|policy| CachePolicy {
-                policy: policy.choice.to_string(),
-                summary: policy.entry.summary.to_string(),
-                is_bound: policy.is_bound(),
-                knee: costs::knee(&policy.choice.to_string(), &found, distinct as f64 / accesses as f64),
-            })
-            .collect(),
+        duration_s: runs.duration.map(esker_core::Nanos::as_secs_f64),
+        policies: described(&policies, &found, distinct as f64 / accesses as f64),
+        admissions: admissions.iter().map(asked::AdmissionPolicy::described).collect(),
         results: found,
     };
     if let Some(html) = html {
@@ -69,6 +65,17 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
         None => output::print(&table::render(&results))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The policies as results have them. `first_uses` is the share of the accesses that are the first to their object.
+fn described(policies: &[asked::Policy], found: &[CacheResult], first_uses: f64) -> Vec<CachePolicy> {
+    let described = |policy: &asked::Policy| CachePolicy {
+        policy: policy.choice.to_string(),
+        summary: policy.entry.summary.to_string(),
+        is_bound: policy.is_bound(),
+        knee: costs::knee(&policy.choice.to_string(), found, first_uses),
+    };
+    policies.iter().map(described).collect()
 }
 
 /// The command that repeats the work, without options that only name outputs.
@@ -85,6 +92,7 @@ fn command_line(arguments: &CacheArguments, common: &Common) -> String {
     option("--lenient", arguments.read.lenient.map(|count| count.to_string()));
     let list = |values: &[String]| (!values.is_empty()).then(|| values.join(","));
     option("--policy", list(&arguments.policy));
+    option("--admission", list(&arguments.admission));
     option("--size", list(&arguments.size));
     let object = match arguments.object {
         CurveObject::Sector => Some("512B"),

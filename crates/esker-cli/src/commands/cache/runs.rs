@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, Counts, Sample, Shape};
-use esker_core::{jobs, words};
+use esker_core::{Nanos, jobs, words};
 use esker_results::cache::{CacheResult, CacheSpread};
 use esker_tier::mrc::CurveObjects;
 
-use super::asked::{self, Policy};
+use super::asked::{self, Pair};
 use crate::args::{CacheArguments, Common};
 use crate::commands::transfers::{Transfer, Transfers};
 use crate::failure::Failure;
@@ -21,8 +21,12 @@ pub(super) struct Runs<'a> {
     pub(super) arguments: &'a CacheArguments,
     pub(super) common: &'a Common,
     pub(super) objects: CurveObjects,
-    pub(super) policies: &'a [Policy],
+    pub(super) pairs: &'a [Pair<'a>],
+    /// From the first access to the last one, if the trace has times.
+    pub(super) duration: Option<Nanos>,
 }
+
+const DAY: Nanos = Nanos::from_secs(24 * 60 * 60);
 
 /// Requests between two looks at the memory.
 const LOOK: u64 = 1 << 18;
@@ -34,6 +38,7 @@ impl Runs<'_> {
 
     /// The accesses of all objects, or those of each sample.
     pub(super) fn logs(&self, transfers: &Transfers) -> Result<Vec<AccessLog>, Failure> {
+        self.check_times()?;
         let seeds = self.arguments.seeds;
         // Memory that is free now, for each of the logs.
         let limit = memory::available_bytes().map(|bytes| bytes / u64::from(seeds));
@@ -51,14 +56,27 @@ impl Runs<'_> {
         Ok(logs)
     }
 
+    /// An admission policy with a budget a day needs a trace that has times.
+    fn check_times(&self) -> Result<(), Failure> {
+        let needs = self.pairs.iter().find(|pair| pair.admission.needs_times());
+        let (Some(pair), None) = (needs, self.duration) else { return Ok(()) };
+        let name = pair.admission.entry.name;
+        Err(Failure::input(format!("`{name}` looks at the times of accesses, and the trace has none"))
+            .with_hint(format!("leave `{name}` out of --admission, or give a trace with times")))
+    }
+
     fn log(&self, transfers: &Transfers, seed: u64, limit: Option<u64>) -> Result<AccessLog, Failure> {
         let piece = self.objects.bytes().and_then(NonZeroU64::new);
         let mut builder = match self.arguments.sample {
             Some(rate) => AccessLogBuilder::sampled(piece, Sample { rate: rate.as_f64(), seed }),
             None => AccessLogBuilder::new(piece),
         };
+        if self.pairs.iter().any(|pair| pair.admission.needs_times()) {
+            builder = builder.with_times();
+        }
         let mut requests = 0u64;
-        transfers.for_each(|Transfer { offset, length, writes }| {
+        transfers.for_each(|Transfer { at, offset, length, writes }| {
+            builder.at(at);
             builder.request(offset, length, if writes { AccessKind::Write } else { AccessKind::Read })?;
             requests += 1;
             match limit {
@@ -66,7 +84,7 @@ impl Runs<'_> {
                 _ => Ok(()),
             }
         })?;
-        Ok(builder.finish(self.policies.iter().any(Policy::is_bound)))
+        Ok(builder.finish(self.pairs.iter().any(|pair| pair.policy.is_bound())))
     }
 
     /// Number of distinct objects; for samples an estimate.
@@ -75,12 +93,12 @@ impl Runs<'_> {
         (estimates.sum::<f64>() / logs.len() as f64).round() as u64
     }
 
-    /// The result of each policy at each size.
+    /// The result of each pair of policies at each size.
     pub(super) fn simulate(&self, logs: &[AccessLog], sizes: &[u64]) -> Result<Vec<CacheResult>, Failure> {
         let bar = Progress::new(self.common.quiet, "accesses");
         bar.set_message("simulating");
-        let (policies, seeds) = (self.policies.len(), logs.len());
-        let caches = sizes.len() * policies;
+        let (pairs, seeds) = (self.pairs.len(), logs.len());
+        let caches = sizes.len() * pairs;
         let total = logs.iter().map(AccessLog::len).sum::<u64>() * caches as u64;
         let done = AtomicU64::new(0);
         let continues = |accesses| {
@@ -89,9 +107,15 @@ impl Runs<'_> {
         };
         let run = |index: usize| -> Result<Option<Counts>, Failure> {
             let (cache, log) = (index / seeds, &logs[index % seeds]);
-            let (size, policy) = (sizes[cache / policies], &self.policies[cache % policies]);
-            let mut policy = esker_cache::build(&policy.choice, &self.shape(size, log, index % seeds))?;
-            let counts = log.simulate(&mut *policy, continues);
+            let (size, Pair { policy, admission }) = (sizes[cache / pairs], &self.pairs[cache % pairs]);
+            let shape = self.shape(size, log, index % seeds);
+            let mut policy = esker_cache::build(&policy.choice, &shape)?;
+            let counts = if admission.admits_all() {
+                log.simulate(&mut *policy, continues)
+            } else {
+                let mut admission = esker_cache::build_admission(&admission.choice, &shape)?;
+                log.simulate_admitting(&mut *policy, &mut *admission, continues)
+            };
             Ok(counts.map(|counts| log.of_the_whole(&counts)))
         };
         let runs = jobs::collect(self.common.threads(), caches * seeds, run);
@@ -99,7 +123,7 @@ impl Runs<'_> {
         Ok(counts
             .chunks(seeds)
             .enumerate()
-            .map(|(cache, counts)| self.result(&self.policies[cache % policies], sizes[cache / policies], counts))
+            .map(|(cache, counts)| self.result(&self.pairs[cache % pairs], sizes[cache / pairs], counts))
             .collect())
     }
 
@@ -112,17 +136,22 @@ impl Runs<'_> {
     }
 
     /// The mean over samples.
-    fn result(&self, policy: &Policy, size: u64, counts: &[Counts]) -> CacheResult {
+    fn result(&self, pair: &Pair<'_>, size: u64, counts: &[Counts]) -> CacheResult {
         let mean = |value: fn(&Counts) -> f64| counts.iter().map(value).sum::<f64>() / counts.len() as f64;
+        let write_bytes = mean(|counts| counts.written_bytes as f64).round();
+        let per_day = |duration: Nanos| (write_bytes * DAY.0 as f64 / duration.0 as f64).round() as u64;
         CacheResult {
-            policy: policy.choice.to_string(),
+            policy: pair.policy.choice.to_string(),
+            admission: pair.admission.choice.to_string(),
             size,
             size_bytes: self.objects.bytes().map(|bytes| size.saturating_mul(bytes)),
             requests: counts[0].accesses,
             misses: mean(|counts| counts.misses as f64).round() as u64,
+            refused: mean(|counts| counts.refused as f64).round() as u64,
             miss_ratio: mean(Counts::miss_ratio),
             byte_miss_ratio: mean(Counts::byte_miss_ratio),
-            write_bytes: mean(|counts| counts.written_bytes as f64).round() as u64,
+            write_bytes: write_bytes as u64,
+            write_bytes_per_day: self.duration.map(per_day),
             mean_access_us: None,
             price_per_saved_ms: None,
             spread: spread(&counts.iter().map(Counts::miss_ratio).collect::<Vec<_>>()),
@@ -146,7 +175,8 @@ fn spread(ratios: &[f64]) -> Option<CacheSpread> {
 
 fn too_large(limit: u64) -> Failure {
     Failure::work(format!(
-        "the accesses need more memory than the {} that are free: 8 bytes each, and up to 43 for each object",
+        "the accesses need more memory than the {} that are free: 8 bytes each (16 where an admission policy looks at \
+         times), and up to 43 for each object",
         words::bytes(limit as f64)
     ))
     .with_hint("`--sample 1%` takes a hundredth of that; larger objects (`--object 4KiB`) are fewer")

@@ -6,14 +6,17 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use esker_cache::Found;
+use esker_cache::{Found, NO_ADMISSION};
 use esker_core::{
     Arrival, Bytes, Completion, LatencyHistogram, Lba, LogicalPage, Nanos, Observer, Ratio, ReplayEnd, ReplaySettings,
     Request, Rng, Verdict, replay,
 };
 use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings, WriteFrontiers};
 use esker_results::HostManagedCacheReport;
-use esker_sim::{CacheReply, ConstantSettings, DeviceDescription, HostManagedCacheSettings, ServiceTimes, System};
+use esker_sim::{
+    CacheReply, ConstantSettings, DeviceDescription, EraseUnit, HostManagedCacheSettings, PageStreams, ServiceTimes,
+    System,
+};
 
 use super::workloads::{Population, Reads, Scale, WORKLOADS};
 use crate::drive::Drive;
@@ -89,7 +92,8 @@ impl Cache {
         seed: u64,
     ) -> Result<HostManagedCache, HostManagedCacheError> {
         let volume = Bytes::kib(4 * u64::from(volume_pages));
-        HostManagedCache::new(&self.flash(scale), &Choice::named(self.policy), self.cleaning(), volume, seed)
+        let [policy, admission] = [self.policy, NO_ADMISSION].map(Choice::named);
+        HostManagedCache::new(&self.flash(scale), &policy, &admission, self.cleaning(), volume, seed)
     }
 }
 
@@ -195,7 +199,7 @@ impl<'a> Runs<'a> {
                 return Err(ReproduceError::Cancelled);
             }
             for page in some.iter().flat_map(|first| *first..first + reads.pages).map(LogicalPage) {
-                if flash.access(page) == Found::Miss {
+                if flash.access(Nanos::ZERO, page) == Found::Miss {
                     flash.fill_untimed(page);
                 }
             }
@@ -282,7 +286,11 @@ fn system(cache: &Cache, scale: Scale, volume_pages: u32, reply: CacheReply) -> 
         over_provisioning: None,
         blocks_per_plane: None,
         policy: Choice::named(cache.policy),
+        admission: Choice::named(NO_ADMISSION),
         cleaning: cache.cleaning(),
+        erase: EraseUnit::Block,
+        victim: None,
+        streams: PageStreams::None,
         reply,
     };
     let devices = [("disk", DeviceDescription::new(disk)), (CACHE, DeviceDescription::new(settings))];

@@ -1,7 +1,7 @@
 //! The small flash of figures 2 and 7: blocks of four pages.
 
-use esker_cache::Found;
-use esker_core::{Bytes, LogicalPage, Ratio};
+use esker_cache::{Found, NO_ADMISSION};
+use esker_core::{Bytes, LogicalPage, Nanos, Ratio};
 use esker_flash::{CacheCleaning, Choice, HostManagedCache};
 
 use crate::drive::Drive;
@@ -18,13 +18,14 @@ pub(super) fn cache(item: &Item, policy: &str, cleaning: CacheCleaning) -> Resul
         flash.over_provisioning = Some(Ratio::percent(40));
         flash.cleaning.threshold = Ratio::percent(20);
     });
-    HostManagedCache::new(&flash.settings, &Choice::named(policy), cleaning, Bytes::kib(4 * 32), 1)
+    let [policy, admission] = [policy, NO_ADMISSION].map(Choice::named);
+    HostManagedCache::new(&flash.settings, &policy, &admission, cleaning, Bytes::kib(4 * 32), 1)
         .map_err(|error| ReproduceError::of(item, error))
 }
 
 /// Reads `page`, and fills it in if it is not there.
 pub(super) fn read(cache: &mut HostManagedCache, page: u32) -> Found {
-    let found = cache.access(LogicalPage(page));
+    let found = cache.access(Nanos::ZERO, LogicalPage(page));
     if found == Found::Miss {
         cache.fill_untimed(LogicalPage(page));
     }

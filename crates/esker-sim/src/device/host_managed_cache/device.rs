@@ -111,7 +111,7 @@ impl HostManagedCacheDevice {
     fn read(&mut self, now: Nanos, slot: u32, request: &Request) {
         let mut missed: Option<std::ops::Range<u32>> = None;
         for page in self.pages(request) {
-            let found = self.cache.access(LogicalPage(page));
+            let found = self.cache.access(now, LogicalPage(page));
             let coming = self.on_its_way.get(&page).copied();
             let there = coming.is_none() && found != Found::Miss && self.cache.has_data(LogicalPage(page));
             if let Some(fetch) = coming {

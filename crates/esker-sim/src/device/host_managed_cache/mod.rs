@@ -11,6 +11,7 @@ use esker_results::Reporting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::flash_cache::no_admission;
 use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 use device::HostManagedCacheDevice;
 
@@ -54,6 +55,9 @@ pub struct HostManagedCacheSettings {
     /// Which pages leave: one of [`esker_cache::FLASH_POLICIES`].
     #[serde(default = "flru")]
     pub policy: Choice,
+    /// Which of the pages that miss may enter: one of [`esker_cache::ADMISSIONS`].
+    #[serde(default = "no_admission")]
+    pub admission: Choice,
     /// What cleaning does with valid pages, all of which have a copy on the backing device.
     #[serde(default)]
     pub cleaning: CacheCleaning,
@@ -187,7 +191,8 @@ impl DeviceSettings for HostManagedCacheSettings {
             return Err(fault.at(["flash.queue_depth"]));
         }
         let backing = instance.children.into_iter().next().expect("it has a backing device").device;
-        let cache = HostManagedCache::new(&flash, &self.policy, self.cleaning, backing.capacity(), instance.seed)
+        let (policy, admission) = (&self.policy, &self.admission);
+        let cache = HostManagedCache::new(&flash, policy, admission, self.cleaning, backing.capacity(), instance.seed)
             .map_err(|error| self.fault(&error))?;
         Ok(Box::new(HostManagedCacheDevice::new(instance.name, cache, backing, self.reply, flash.queue_depth)))
     }

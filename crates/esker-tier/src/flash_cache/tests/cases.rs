@@ -223,6 +223,70 @@ fn hits_are_those_of_the_policy() {
     }
 }
 
+/// What is refused goes around: a read is not filled, a write to a part of a line fetches nothing. A line that is held
+/// takes every write.
+#[test]
+fn what_is_refused_goes_around_the_cache() {
+    let base = settings(5, 16, CacheRole::Unified, WriteHandling::WriteBack);
+    let settings = FlashCacheSettings { admission: Choice::named("second-hit"), ..base };
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    let part = |kind| host(Request::new(kind, Lba(2 * LINE + 1), Bytes(512)));
+    assert_eq!(ios(&serve(&mut engine, part(READ))), [(1, READ, 2 * LINE + 1, 1)]);
+    assert_eq!(ios(&serve(&mut engine, write(3, 1))), [(1, WRITE, 3 * LINE, LINE)]);
+    assert_eq!(ios(&serve(&mut engine, part(WRITE))), [(1, READ, 2 * LINE, LINE), (0, WRITE, 0, LINE)]);
+    assert_eq!(ios(&serve(&mut engine, part(WRITE))), [(0, WRITE, 1, 1)]);
+    assert_eq!(ios(&serve(&mut engine, part(READ))), [(0, READ, 1, 1)]);
+    let counts = engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.refused, counts.read_misses, counts.write_misses, counts.held), (2, 1, 2, 1));
+    assert_eq!((counts.without_slot, counts.flash_written_bytes), (0, (LINE + 1) * 512));
+}
+
+/// One request at a time, the cache takes in what its policies alone would take in.
+#[test]
+fn admissions_are_those_of_the_policies() {
+    let mut rng = esker_core::Rng::new(2);
+    let lines: Vec<u64> = (0..5000).map(|_| if rng.chance(1, 2) { rng.below(200) } else { rng.below(20) }).collect();
+    let access = |&line: &u64| Access {
+        object: ObjectId(line as u32),
+        bytes: LINE as u32 * 512,
+        kind: AccessKind::Read,
+        next_use: NEVER,
+    };
+    let accesses: Vec<Access> = lines.iter().map(access).collect();
+    for entry in esker_cache::ADMISSIONS {
+        let (role, handling) = (CacheRole::Unified, WriteHandling::WriteThrough);
+        let admission = Choice::named(entry.name);
+        let settings = FlashCacheSettings { admission, ..settings(40, 200, role, handling) };
+        let mut engine = FlashCacheEngine::new(&settings).unwrap();
+        lines.iter().for_each(|&line| drop(serve(&mut engine, read(line, 1))));
+        let (mut policy, mut admission) =
+            (settings.build_policy(39, 200).unwrap(), settings.build_admission(39, 200).unwrap());
+        let times = vec![Nanos::ZERO; accesses.len()];
+        let counts = esker_cache::simulate_admitting(&mut *policy, &mut *admission, &times, &accesses);
+        let found = engine.flash_cache_counts().unwrap();
+        assert_eq!((found.read_misses, found.refused), (counts.misses, counts.refused), "{}", entry.name);
+        assert_eq!((found.without_slot, found.flash_written_bytes), (0, counts.written_bytes), "{}", entry.name);
+    }
+}
+
+/// Slots that become free are trimmed, neighbours as one, once their lines are on record as gone; also those that a
+/// smaller flash does not use any more.
+#[test]
+fn freed_slots_are_trimmed() {
+    const TRIM: RequestKind = RequestKind::Trim;
+    let settings = settings(5, 16, CacheRole::Read, WriteHandling::WriteAround);
+    let trims = |trim_freed| {
+        let mut engine = FlashCacheEngine::new(&FlashCacheSettings { trim_freed, ..settings.clone() }).unwrap();
+        serve(&mut engine, read(2, 3));
+        let mut effects = serve(&mut engine, write(3, 1));
+        let shrink = Reshape::Shrink { device: FLASH, capacity: Bytes(2 * LINE * 512) };
+        engine.reshape(Nanos::ZERO, shrink, &mut effects).unwrap();
+        ios(&effects).into_iter().filter(|io| io.1 == TRIM).collect::<Vec<_>>()
+    };
+    assert_eq!(trims(false), []);
+    assert_eq!(trims(true), [(0, TRIM, LINE, LINE), (0, TRIM, 2 * LINE, 3 * LINE)]);
+}
+
 #[test]
 fn a_shrunk_cache_uses_the_first_slots_alone() {
     let mut engine = engine(CacheRole::Unified, WriteHandling::WriteBack);
@@ -267,6 +331,9 @@ fn impossible_caches_say_what_is_wrong() {
         "`slots = \"log\"` lets lines leave in the order in which they came in, and `policy = \"lru\"` does not"
     );
     assert_eq!(log.hint().unwrap(), "leave `slots` out, or use policy = \"fifo\"");
+    let admission = FlashCacheSettings { admission: Choice::named("lark"), ..base.clone() };
+    assert_eq!(error(admission.clone()), "`lark` is no admission policy; did you mean `larc`?");
+    assert_eq!(FlashCacheEngine::new(&admission).unwrap_err().keys(), ["admission"]);
     let marks = FlashCacheSettings { dirty_low: Ratio::percent(70), ..base };
     assert!(error(marks).starts_with("`dirty_low` is 70%, more than the mark"));
 }

@@ -7,10 +7,11 @@ mod restarts;
 mod world;
 
 use esker_cache::ReplacementCapability;
-use esker_core::registry::Choice;
+use esker_core::registry::{Choice, ParameterValue};
 use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
 use super::*;
+use crate::engine::MapRecord;
 
 /// Sectors of a line.
 const LINE: u64 = 4;
@@ -40,7 +41,9 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Read, WriteHandling::WriteAround),
 ];
 
-/// Settings of one of [`MODES`] with one of the policies that need not know the future. Every fourth one is a log.
+/// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
+/// policies. Every fourth one is a log. Windows are long, so that something enters, and a budget is for ten lines. Half
+/// of them trim slots.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -48,7 +51,19 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     };
     let policies: Vec<_> = esker_cache::REPLACEMENTS.iter().filter(can_run).collect();
     let (role, write) = MODES[mode % MODES.len()];
-    let policy = Choice::named(policies[policy / 4 % policies.len()].name);
+    let kind = policy / 4;
+    let entry = &esker_cache::ADMISSIONS[kind / policies.len() % esker_cache::ADMISSIONS.len()];
+    let mut admission = Choice::named(entry.name);
+    for parameter in entry.parameters.listed() {
+        let value = match parameter.name {
+            "window" => ParameterValue::Text("500%".to_string()),
+            "bytes_per_day" => ParameterValue::Text("400kB".to_string()),
+            _ => continue,
+        };
+        admission.parameters.insert(parameter.name.to_string(), value);
+    }
+    let trim_freed = (kind + mode).is_multiple_of(2);
+    let policy = Choice::named(policies[kind % policies.len()].name);
     let slot_order = if log { SlotOrder::Log } else { SlotOrder::Any };
-    FlashCacheSettings { policy, slots: slot_order, ..settings(slots, 16, role, write) }
+    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, ..settings(slots, 16, role, write) }
 }

@@ -8,6 +8,10 @@ use proptest::prelude::*;
 use super::world::{Failures, World};
 use super::*;
 
+/// Every pair of a policy and an admission policy is among so many numbers for [`drawn`], each as often as the others;
+/// one in four is for logs.
+const POLICIES: usize = 4 * (esker_cache::REPLACEMENTS.len() - 1) * esker_cache::ADMISSIONS.len();
+
 /// (kind, start, sectors, fua, effects to perform afterwards)
 type Operation = (u8, u64, u64, bool, u8);
 
@@ -61,7 +65,7 @@ proptest! {
 
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         operations in operations(),
         seed: u64,
     ) {
@@ -76,7 +80,7 @@ proptest! {
     /// that was written later, and keeps it when the cache is emptied.
     #[test]
     fn what_was_promised_survives_crashes(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         (first, second) in (operations(), operations()),
         seed: u64,
     ) {
@@ -85,7 +89,7 @@ proptest! {
 
     #[test]
     fn what_was_promised_survives_failures_and_crashes(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         (first, second) in (operations(), operations()),
         seed: u64,
         failures in failures(),
@@ -99,7 +103,7 @@ proptest! {
     /// is dirty no request fails at all.
     #[test]
     fn a_lost_flash_loses_only_what_was_dirty(
-        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..256),
+        (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         (first, second) in (operations(), operations()),
         seed: u64,
         (flash_flushes, flash_reads) in (odds(), odds()),
@@ -139,7 +143,7 @@ fn losses(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
         let mut next = |below| rng.below(below);
-        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(256) as usize), *seed);
+        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(POLICIES as u64) as usize), *seed);
         world.engine.fault = fault;
         let mut operation = |_| {
             let aligned = next(2) * 3 + 1;
@@ -165,6 +169,8 @@ fn wrong_caches_are_found_out() {
         (1500, Fault::ChangesUnannounced),
         (100, Fault::TrustsBacking),
         (200, Fault::OverlooksChanges),
+        (100, Fault::RefusesHeld),
+        (300, Fault::HurriesTrims),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");

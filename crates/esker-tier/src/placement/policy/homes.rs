@@ -15,8 +15,8 @@ const SWEEP_MIN: f64 = 0.01;
 /// After so many requests of the host without such a move, one is made all the same: under a high load there is seldom
 /// a moment in which two devices have nothing to do. Use moves about as many when one extent in so many is astray.
 const SWEEP_BUSY: u32 = 16;
-/// While more than this share of the requests go to extents that were never used before, those are looked for, too: they
-/// will be used soon.
+/// While more than this share of the requests go to extents that were never used before, those are looked for, too:
+/// they will be used soon.
 const SWEEP_UNUSED: f64 = 0.25;
 /// Requests over which that share is averaged.
 const UNUSED_OVER: f64 = 1024.0;

@@ -7,18 +7,18 @@ use super::{Admission, AdmissionEntry};
 use crate::Access;
 
 pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
-    name: "all",
-    summary: "every object that misses enters the cache",
+    name: "none",
+    summary: "no admission policy: every object that misses enters the cache",
     source: "folklore",
     parameters: ParameterSource::NONE,
     capabilities: &[],
-    build: |_, _| Box::new(All),
+    build: |_, _| Box::new(AdmitAll),
 };
 
 #[derive(Debug)]
-struct All;
+struct AdmitAll;
 
-impl Admission for All {
+impl Admission for AdmitAll {
     fn admits(&mut self, _now: Nanos, _access: &Access) -> bool {
         true
     }

@@ -1,0 +1,46 @@
+//! Trims of slots that become free, so that a drive below need not keep what nobody will read.
+
+use std::ops::Range;
+
+use esker_core::{Bytes, Lba, Priority, Request, RequestKind};
+
+use super::io::Io;
+use super::{FLASH, FlashCacheEngine};
+use crate::engine::{DataRef, Effect, IoId};
+
+impl FlashCacheEngine {
+    /// Tells the flash of the slots that have become free. A slot is used again once its trim has ended: a trim that
+    /// comes late would take the data of its next line.
+    pub(super) fn send_trims(&mut self) {
+        for slots in self.slots.take_untold() {
+            if self.flash_failed() || self.health.journal_failed() {
+                self.slots.told(slots);
+                continue;
+            }
+            let line = self.line;
+            let start = Lba::containing(u64::from(slots.start) * line);
+            let length = Bytes(u64::from(slots.end - slots.start) * line);
+            self.counts.trimmed_bytes += length.0;
+            #[cfg(test)]
+            let slots = self.hurry(slots);
+            let io = IoId(self.ios.insert(Io::Trim { slots }));
+            let request = Request { priority: Priority::BACKGROUND, ..Request::new(RequestKind::Trim, start, length) };
+            self.effects.push(Effect::Io { io, host: None, device: FLASH, request, data: DataRef::None });
+        }
+    }
+
+    /// A trim has ended. One that failed has changed nothing that anybody reads.
+    pub(super) fn trim_ended(&mut self, slots: Range<u32>) {
+        self.slots.told(slots);
+    }
+
+    /// The slots that are free once their trim has ended: none if a fault has them free at once.
+    #[cfg(test)]
+    fn hurry(&mut self, slots: Range<u32>) -> Range<u32> {
+        if self.fault != Some(super::Fault::HurriesTrims) {
+            return slots;
+        }
+        self.slots.told(slots);
+        0..0
+    }
+}
