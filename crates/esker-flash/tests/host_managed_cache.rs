@@ -114,8 +114,8 @@ proptest! {
             false => (streams, flash.ftl),
         };
         // A small flash has no room for a block of each stream, or for zones.
-        let (lru, volume) = (Choice::named("lru"), Bytes::kib(4 * most));
-        let fits = HostManagedCache::new(&flash, &lru, CacheCleaning::Migrate, volume, 1);
+        let ([lru, none], volume) = (["lru", "none"].map(Choice::named), Bytes::kib(4 * most));
+        let fits = HostManagedCache::new(&flash, &lru, &none, CacheCleaning::Migrate, volume, 1);
         prop_assume!(fits.is_ok());
         for policy in ["lru", "flru", "arc", "farc"] {
             for cleaning in CLEANINGS {

@@ -52,7 +52,7 @@ impl FlashCacheEngine {
         true
     }
 
-    fn access(part: &Part) -> Access {
+    pub(super) fn access(part: &Part) -> Access {
         let kind = if part.task == Task::Read { AccessKind::Read } else { AccessKind::Write };
         Access { object: ObjectId(part.line), bytes: part.length as u32, kind, next_use: NEVER }
     }
