@@ -12,21 +12,13 @@ pub(super) const LEAST_FIRST: f64 = 0.001;
 /// When extents of more than this share have another home, those that were ever used are looked for, and moved whenever
 /// their devices have nothing else to do: on a large volume it would take long until all of them are used again.
 const SWEEP_MIN: f64 = 0.01;
-/// After so many requests of the host without such a move, one is made all the same: under a high load there is seldom
-/// a moment in which two devices have nothing to do. Use moves about as many when one extent in so many is astray.
-const SWEEP_BUSY: u32 = 16;
-/// While more than this share of the requests go to extents that were never used before, those are looked for, too:
-/// they will be used soon.
-const SWEEP_UNUSED: f64 = 0.25;
-/// Requests over which that share is averaged.
-const UNUSED_OVER: f64 = 1024.0;
 /// Extents that are looked at for one that has to move, at a time.
 const SWEEP_STEP: u32 = 256;
 
 /// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
 /// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used, or after a large change of the shares at a moderate pace.
+/// where it belongs moves when it is used, or after a large change of the shares in idle moments.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
@@ -38,8 +30,6 @@ pub(super) struct Homes {
     next_move: Nanos,
     /// Extents that were used, a bit each: of the others no device would notice whether they move.
     used: Vec<u64>,
-    /// Share of the last requests that went to extents which had not been used before.
-    first_uses: f64,
     /// The shares by which all used extents were moved last.
     swept: Vec<f64>,
     sweep: Option<Sweep>,
@@ -49,8 +39,6 @@ pub(super) struct Homes {
 #[derive(Debug)]
 struct Sweep {
     next: u32,
-    /// Requests since the last move.
-    requests: u32,
     /// The shares before; `None` if the extents follow several.
     before: Option<Vec<f64>>,
 }
@@ -68,7 +56,6 @@ impl Homes {
             moving: Vec::new(),
             next_move: Nanos::ZERO,
             used: Vec::new(),
-            first_uses: 1.0,
             swept: Vec::new(),
             sweep: None,
         };
@@ -112,8 +99,6 @@ impl Homes {
         if self.used.len() <= index / 64 {
             self.used.resize(index / 64 + 1, 0);
         }
-        let first = if bits::is_set(&self.used, index) { 0.0 } else { 1.0 };
-        self.first_uses += (first - self.first_uses) / UNUSED_OVER;
         bits::set(&mut self.used, index);
     }
 
@@ -123,37 +108,33 @@ impl Homes {
         wishes.moves.push(wished);
     }
 
-    /// Moves the next extent whose home has changed, if it may move now and its devices have nothing else to do, or no
-    /// such moment came for long: `ended` has just ended a request. Returns whether it does.
+    /// Moves the next used extent whose home has changed, if it may move now and its devices have nothing else to do:
+    /// `ended` has just ended a request. Returns whether it does.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
-        let Some(sweep) = &mut self.sweep else { return false };
-        sweep.requests = sweep.requests.saturating_add(1);
-        if now < self.next_move || self.moving.len() >= MOVES_MAX {
+        if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
             return false;
         }
-        let Some(Sweep { next, requests, before }) = self.sweep.take() else { return false };
+        let Some(Sweep { next, before }) = self.sweep.take() else { return false };
         let all = self.used.len() as u32 * 64;
         let end = next.saturating_add(SWEEP_STEP).min(all);
-        let all_of_them = self.first_uses > SWEEP_UNUSED;
-        let is_wanted = |extent: &LogicalExtent| all_of_them || bits::is_set(&self.used, extent.0 as usize);
+        let is_used = |extent: &LogicalExtent| bits::is_set(&self.used, extent.0 as usize);
         let homes = |extent: LogicalExtent| (before.as_ref().map(|before| home(extent, before)), self.home(extent));
         let moves = |extent: &LogicalExtent| {
             let (before, now) = homes(*extent);
             before != Some(now) && devices[usize::from(now.0)].has_room() && !self.moving.contains(extent)
         };
-        let found = (next..end).map(LogicalExtent).filter(is_wanted).find(moves);
+        let found = (next..end).map(LogicalExtent).filter(is_used).find(moves);
         let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
         let may_move = found.filter(|extent| {
             let (before, now) = homes(*extent);
-            requests >= SWEEP_BUSY || is_idle(now) && before.is_none_or(is_idle)
+            is_idle(now) && before.is_none_or(is_idle)
         });
         let next = match (found, may_move) {
             (Some(waits), None) => waits.0,
             (Some(moves), Some(_)) => moves.0 + 1,
             (None, _) => end,
         };
-        let requests = if may_move.is_some() { 0 } else { requests };
-        self.sweep = (next < all).then_some(Sweep { next, requests, before });
+        self.sweep = (next < all).then_some(Sweep { next, before });
         if let Some(extent) = may_move {
             self.wish(now, WishedMove::in_background(extent, self.home(extent)), wishes);
         }
@@ -166,13 +147,7 @@ impl Homes {
         match outcome {
             // What is full now is not asked again at once.
             MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
-            // Another one may move in its place.
-            MoveOutcome::NothingToDo => {
-                self.next_move = now;
-                if let Some(sweep) = &mut self.sweep {
-                    sweep.requests = SWEEP_BUSY;
-                }
-            }
+            MoveOutcome::NothingToDo => self.next_move = now,
             _ => {}
         }
     }
@@ -200,7 +175,7 @@ impl Homes {
         if changed > SWEEP_MIN {
             let before = std::mem::replace(&mut self.swept, self.shares.clone());
             let before = self.sweep.is_none().then_some(before);
-            self.sweep = Some(Sweep { next: 0, requests: 0, before });
+            self.sweep = Some(Sweep { next: 0, before });
         }
     }
 
@@ -252,7 +227,7 @@ mod tests {
     fn a_large_change_moves_what_was_ever_used() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
         let before: Vec<_> = (0..10_000).map(|extent| homes.home(LogicalExtent(extent))).collect();
-        (0..10_000).for_each(|extent| homes.note_use(LogicalExtent(2 * (extent % 5_000))));
+        (0..5_000).for_each(|extent| homes.note_use(LogicalExtent(2 * extent)));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
