@@ -41,6 +41,7 @@ fn no_example_is_forgotten() {
         names,
         [
             "agrawal.toml",
+            "cache-ranking.toml",
             "cloud.toml",
             "disk.toml",
             "flash-cache.toml",

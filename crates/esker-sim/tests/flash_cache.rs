@@ -168,8 +168,8 @@ fn only_the_flash_of_a_cache_shrinks_and_not_below_two_lines() {
 #[test]
 fn lines_take_as_much_of_the_flash_as_they_may() {
     let all = results("requests = 30000, read_fraction = 1.0", "flash_capacity = \"2MiB\"");
-    // The policy holds a little less than there are slots: a thirty-second.
-    assert_eq!(cache(&all).held_lines, 512 - 16);
+    // The policy holds a little less than there are slots, a thirty-second; the last line may be on its way.
+    assert!((495..=496).contains(&cache(&all).held_lines), "{:?}", cache(&all));
     assert!((0.025..0.035).contains(&cache(&all).hit_ratio), "{}", cache(&all).hit_ratio);
 }
 

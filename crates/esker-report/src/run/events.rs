@@ -90,7 +90,7 @@ mod tests {
             (12.5, "disk is empty"),
             (13.0, "b as fast as before"),
             (14.0, "b 2 times faster"),
-            (15.0, "4.0\u{a0}MiB of b are used"),
+            (15.0, "4\u{a0}MiB of b are used"),
         ];
         assert_eq!(found, expected);
     }
