@@ -141,10 +141,10 @@ pub trait Ftl: fmt::Debug + Send {
     /// Unmaps `page`: its data are no longer needed.
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
-    /// Counts the data of `page` as invalid from now on, but keeps them where they are: until their block is erased they
-    /// can be [revived](Self::revive). Its [`PageOwner`] is told of the erase. Meanwhile [`Self::find`] does not find
-    /// the page, and a write or a trim of it ends the suspicion. Returns false, with nothing changed, if it has no data,
-    /// or if the layer cannot [suspect](LayerCapability::Suspects).
+    /// Counts the data of `page` as invalid from now on, but keeps them where they are: until their block is erased
+    /// they can be [revived](Self::revive). Its [`PageOwner`] is told of the erase. Meanwhile [`Self::find`] does not
+    /// find the page, and a write or a trim of it ends the suspicion. Returns false, with nothing changed, if it has no
+    /// data, or if the layer cannot [suspect](LayerCapability::Suspects).
     ///
     /// A power failure forgets which pages were suspected, so that they would take the room of others: drives that can
     /// [recover](Self::recover) must not suspect.
@@ -153,9 +153,9 @@ pub trait Ftl: fmt::Debug + Send {
         false
     }
 
-    /// Makes the data of `page`, which was [suspected](Self::suspect), valid again, without any flash operation. Returns
-    /// false, with nothing changed, if it is not suspected (any more). The caller sees to it that there are never more
-    /// pages with valid data than [`Space::host_pages`].
+    /// Makes the data of `page`, which was [suspected](Self::suspect), valid again, without any flash operation.
+    /// Returns false, with nothing changed, if it is not suspected (any more). The caller sees to it that there are
+    /// never more pages with valid data than [`Space::host_pages`].
     fn revive(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) -> bool {
         let _ = (page, cells);
         false

@@ -69,8 +69,8 @@ impl Back {
         Self::addressing(settings, 0, seed)
     }
 
-    /// Builds a back that knows `pages` logical pages if that is more than it has room for. Then they have an owner, who
-    /// keeps some of them here, and the settings ask for a single pool.
+    /// Builds a back that knows `pages` logical pages if that is more than it has room for. Then they have an owner,
+    /// who keeps some of them here, and the settings ask for a single pool.
     pub(super) fn addressing(settings: &SsdSettings, pages: u32, seed: u64) -> Result<Self, SsdError> {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;

@@ -53,8 +53,8 @@ pub trait VictimPolicy: fmt::Debug + Send {
     /// A page of `block`, which is closed, was superseded; `valid` valid pages are left.
     fn superseded(&mut self, block: PoolBlock, valid: u32);
 
-    /// A superseded page of `block`, which is closed, was [revived](crate::Ftl::revive); it has `valid` valid pages now.
-    /// Nothing was written: the age of the block stays as it is.
+    /// A superseded page of `block`, which is closed, was [revived](crate::Ftl::revive); `valid` of its pages are valid
+    /// now. Nothing was written: the age of the block stays as it is.
     fn revived(&mut self, block: PoolBlock, valid: u32);
 
     /// Picks the best closed block that `judge` accepts, and removes it from the closed blocks; `None` if there is

@@ -68,8 +68,8 @@ pub trait PageMap {
     fn has_suspects(&self) -> bool {
         false
     }
-    /// The block that holds `page`, a page of `owner` that is not valid, is about to be erased. Returns the logical page
-    /// if it was suspected there, and forgets it.
+    /// The block that holds `page`, a page of `owner` that is not valid, is about to be erased. Returns the logical
+    /// page if it was suspected there, and forgets it.
     fn lost(&mut self, owner: u32, page: PhysicalPage) -> Option<LogicalPage> {
         let _ = (owner, page);
         None
