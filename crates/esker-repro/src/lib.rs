@@ -2,6 +2,7 @@
 
 mod drive;
 mod items;
+mod timed;
 mod traces;
 
 use std::path::PathBuf;

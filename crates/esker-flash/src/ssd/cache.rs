@@ -1,6 +1,6 @@
 //! A read cache that owns its flash: policy and translation layer share one map (Xia 2017, section 2.3.5, the second
-//! way). The map leads from pages of the cached volume straight to flash pages, and what the policy evicts stays readable
-//! until its block is erased.
+//! way). The map leads from pages of the cached volume straight to flash pages, and what the policy evicts stays
+//! readable until its block is erased.
 
 use esker_cache::{
     Access, AccessKind, Admission, FlashPolicy, FlashShape, Found, Left, NEVER, ObjectId, Shape, build_admission,

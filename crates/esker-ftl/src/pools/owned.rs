@@ -25,8 +25,8 @@ pub(crate) fn drop_unwanted<S: OpSink>(
     true
 }
 
-/// Asks the owner of `from`, which is kept, for the stream that it is copied to; `None` if there is no owner, or if that
-/// does not matter to it.
+/// Asks the owner of `from`, which is kept, for the stream that it is copied to; `None` if there is no owner, or if
+/// that does not matter to it.
 #[inline]
 pub(super) fn asked_stream<S: OpSink>(
     from: PhysicalPage,

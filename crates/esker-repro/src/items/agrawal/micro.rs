@@ -1,14 +1,10 @@
 //! Microbenchmarks: a fixed number of requests under way (often one), on a newly built drive.
 
-use std::sync::atomic::Ordering;
-
-use esker_core::{
-    Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, ReplayEnd,
-    ReplaySettings, Request, Verdict, replay,
-};
+use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, ReplaySettings, Request};
 use esker_results::{FlashReport, Report, Reporting};
 
 use crate::drive::Drive;
+use crate::timed::response_times;
 use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// Size of every request.
@@ -70,35 +66,15 @@ impl MicroBenchmark<'_> {
         depth: u64,
     ) -> Result<MicroResult, ReproduceError> {
         drive.control(Nanos::ZERO, Control::StartMeasuring).map_err(|error| self.error(error))?;
-        let mut times = Times { response: LatencyHistogram::default(), failed: 0, context: self.context };
         let arrivals = requests.map(|request| Arrival { at: Nanos::ZERO, request });
         let settings = ReplaySettings::closed(depth as usize);
-        let run = replay(drive, arrivals, &settings, &mut times).map_err(|error| self.error(error))?;
-        match run.end {
-            ReplayEnd::Complete if times.failed == 0 => {}
-            ReplayEnd::Complete => return Err(self.error(ItemFault::RequestsFailed(times.failed))),
-            ReplayEnd::Stopped => return Err(ReproduceError::Cancelled),
-            end => return Err(self.error(ItemFault::EndedEarly(end))),
-        }
+        let measured = response_times(drive, arrivals, &settings, self.context.cancel);
+        let (run, times) = measured.map_err(|fault| self.error(fault))?;
         let report = Report::of(drive);
         Ok(MicroResult {
-            mean_us: times.response.mean() / 1e3,
+            mean_us: times.mean() / 1e3,
             rate: run.completed as f64 / run.last_event.as_secs_f64(),
             flash: report.devices.into_values().find_map(|device| device.flash).unwrap_or_default(),
         })
-    }
-}
-
-struct Times<'a> {
-    response: LatencyHistogram,
-    failed: u64,
-    context: &'a Context<'a>,
-}
-
-impl Observer for Times<'_> {
-    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
-        self.response.record(completion.at - arrival);
-        self.failed += u64::from(completion.result.is_err());
-        if self.context.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }
     }
 }

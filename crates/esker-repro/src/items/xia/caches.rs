@@ -7,10 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use esker_cache::{Found, NO_ADMISSION};
-use esker_core::{
-    Arrival, Bytes, Completion, LatencyHistogram, Lba, LogicalPage, Nanos, Observer, Ratio, ReplayEnd, ReplaySettings,
-    Request, Rng, Verdict, replay,
-};
+use esker_core::{Arrival, Bytes, Lba, LogicalPage, Nanos, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings, WriteFrontiers};
 use esker_results::HostManagedCacheReport;
 use esker_sim::{
@@ -20,6 +17,7 @@ use esker_sim::{
 
 use super::workloads::{Population, Reads, Scale, WORKLOADS};
 use crate::drive::Drive;
+use crate::timed::response_times;
 use crate::{Context, Item, ItemFault, ReproduceError};
 
 /// Over-provisioning of table 2, percent.
@@ -238,15 +236,9 @@ impl<'a> Runs<'a> {
             let request = Request::read(Lba(u64::from(*first) * 8), Bytes::kib(4 * u64::from(reads.pages)));
             Arrival { at: Nanos(now), request }
         });
-        let mut times = Times { response: LatencyHistogram::default(), failed: 0, context: self.context };
-        let run = replay(&mut device, arrivals, &settings, &mut times).map_err(|error| self.error(error))?;
-        match run.end {
-            ReplayEnd::Complete if times.failed == 0 => {}
-            ReplayEnd::Complete => return Err(self.error(ItemFault::RequestsFailed(times.failed))),
-            ReplayEnd::Stopped => return Err(ReproduceError::Cancelled),
-            end => return Err(self.error(ItemFault::EndedEarly(end))),
-        }
-        Ok(Timed { mean_ms: times.response.mean() / 1e6, deviation_ms: times.response.stddev() / 1e6 })
+        let times = response_times(&mut device, arrivals, &settings, self.context.cancel);
+        let (_, times) = times.map_err(|fault| self.error(fault))?;
+        Ok(Timed { mean_ms: times.mean() / 1e6, deviation_ms: times.stddev() / 1e6 })
     }
 }
 
@@ -257,11 +249,11 @@ impl Runs<'_> {
         let system = system(&Cache::new(3, 15, "flru"), self.scale, 1 << 17, CacheReply::AfterFill);
         let mut device = system.assemble(self.context.seed).map_err(|error| self.error(error))?.device;
         let mut mean_us = |start: Nanos| {
-            let mut times = Times { response: LatencyHistogram::default(), failed: 0, context: self.context };
             let arrival = Arrival { at: start, request: Request::read(Lba(0), Bytes::kib(4)) };
             let settings = ReplaySettings { start, ..ReplaySettings::OPEN };
-            replay(&mut device, [arrival], &settings, &mut times).map_err(|error| self.error(error))?;
-            Ok(times.response.mean() / 1e3)
+            let times = response_times(&mut device, [arrival], &settings, self.context.cancel);
+            let (_, times) = times.map_err(|fault| self.error(fault))?;
+            Ok(times.mean() / 1e3)
         };
         let miss = mean_us(Nanos::ZERO)?;
         Ok((mean_us(Nanos::from_millis(100))?, miss))
@@ -295,20 +287,6 @@ fn system(cache: &Cache, scale: Scale, volume_pages: u32, reply: CacheReply) -> 
     };
     let devices = [("disk", DeviceDescription::new(disk)), (CACHE, DeviceDescription::new(settings))];
     System::of(devices.map(|(name, device)| (name.to_string(), device)), CACHE).expect("the disk is there")
-}
-
-struct Times<'a> {
-    response: LatencyHistogram,
-    failed: u64,
-    context: &'a Context<'a>,
-}
-
-impl Observer for Times<'_> {
-    fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
-        self.response.record(completion.at - arrival);
-        self.failed += u64::from(completion.result.is_err());
-        if self.context.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }
-    }
 }
 
 /// The geometric mean, which the paper takes over its workloads.
