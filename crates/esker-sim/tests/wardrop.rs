@@ -193,6 +193,37 @@ fn devices_answer_equally_fast() {
     }
 }
 
+/// Seconds until the shares of `results` are near `expected` for good, by intervals of ten seconds.
+fn settled_after(results: &RunResults, expected: &[f64], within: f64) -> usize {
+    let is_near = |point: &esker_results::SeriesPoint| {
+        let shares = point.children.values().map(|child| child.share);
+        shares.zip(expected).all(|(share, expected)| (share - expected).abs() < within)
+    };
+    // The last interval is a short one.
+    let whole = &results.series[..results.series.len() - 1];
+    let last = whole.iter().rposition(|point| !is_near(point));
+    10 * last.map_or(0, |last| last + 1)
+}
+
+/// A volume of a million extents reaches its equilibrium from shares that are wrong by seven to sixteen percent, in at
+/// most twice the time that its moves take at their limit of one in a millisecond.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
+fn a_large_volume_settles_in_time() {
+    let rates: &[f64] = if esker_testkit::soak() > 1 { &[9_000.0, 11_250.0] } else { &[11_250.0] };
+    for &per_s in rates {
+        let load = Load { service: "fixed", per_s };
+        let experiment = volume(load, &[100, 200], "128GiB", (0, (500.0 * per_s) as u64), "series = \"10s\"\n");
+        let results = run(&experiment, &RunOptions::default()).unwrap();
+        let expected = equal_shares(load, &[100, 200]);
+        let least_s = (expected[0] - 2.0 / 3.0) * f64::from(1 << 20) / 1e3;
+        let [near, nearer] = [0.01, 0.005].map(|within| settled_after(&results, &expected, within));
+        let means: Vec<f64> = results.series.iter().step_by(4).map(|point| point.mean_us.round()).collect();
+        println!("{load:?}: within 0.01 after {near} s, 0.005 after {nearer} s, at least {least_s:.0} s; {means:?}");
+        assert!(near as f64 <= 2.0 * least_s, "{near} s");
+    }
+}
+
 #[test]
 fn shares_settle_on_a_large_volume() {
     if esker_testkit::soak() > 1 {

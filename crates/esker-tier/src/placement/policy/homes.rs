@@ -9,16 +9,26 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 const MOVES_MAX: usize = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
-/// When extents of more than this share have another home, those that were ever used are looked for, and moved whenever
-/// their devices have nothing else to do: on a large volume it would take long until all of them are used again.
-const SWEEP_MIN: f64 = 0.01;
+/// When extents of more than this share have another home, those that were ever used are looked for and moved: on a
+/// large volume it would take long until all of them are used again.
+const SWEEP_MIN: f64 = 0.002;
+/// Such a move is made at once when its devices have nothing else to do. Under a high load they seldom have: then it is
+/// made when the last move ended this many times its own length ago, so that slow devices are not filled with moves.
+const PAUSES: u64 = 1;
+/// While more than this share of the requests go to extents that were never used before, those are looked for, too: they
+/// will be used soon.
+const SWEEP_UNUSED: f64 = 0.05;
+/// Requests over which that share is averaged.
+const UNUSED_OVER: f64 = 1024.0;
+/// So many shares of before are remembered, of sweeps that did not come to their ends.
+const SWEEP_FOLLOWED: usize = 4;
 /// Extents that are looked at for one that has to move, at a time.
 const SWEEP_STEP: u32 = 256;
 
 /// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
 /// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used, or after a large change of the shares in idle moments.
+/// where it belongs moves when it is used, or after a change of the shares at a moderate pace.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
@@ -26,21 +36,32 @@ pub(super) struct Homes {
     pub(super) least: f64,
     probe_per_s: f64,
     interval: Nanos,
-    moving: Vec<LogicalExtent>,
+    moving: Vec<Moving>,
     next_move: Nanos,
+    /// The end of the pause after the last move.
+    rests_until: Nanos,
     /// Extents that were used, a bit each: of the others no device would notice whether they move.
     used: Vec<u64>,
+    /// Share of the last requests that went to extents which had not been used before.
+    first_uses: f64,
     /// The shares by which all used extents were moved last.
     swept: Vec<f64>,
     sweep: Option<Sweep>,
+}
+
+/// A move under way.
+#[derive(Clone, Copy, Debug)]
+struct Moving {
+    extent: LogicalExtent,
+    since: Nanos,
 }
 
 /// Goes through the extents, in order, and moves those whose home has changed.
 #[derive(Debug)]
 struct Sweep {
     next: u32,
-    /// The shares before; `None` if the extents follow several.
-    before: Option<Vec<f64>>,
+    /// The shares that extents may still follow: those before, and those whose sweep did not come to its end.
+    before: Vec<Vec<f64>>,
 }
 
 impl Homes {
@@ -55,7 +76,9 @@ impl Homes {
             interval,
             moving: Vec::new(),
             next_move: Nanos::ZERO,
+            rests_until: Nanos::ZERO,
             used: Vec::new(),
+            first_uses: 1.0,
             swept: Vec::new(),
             sweep: None,
         };
@@ -87,7 +110,7 @@ impl Homes {
                 continue;
             }
             astray = true;
-            if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.moving.contains(&extent) {
+            if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.is_moving(extent) {
                 self.wish(now, WishedMove::among_requests(extent, home), wishes);
             }
         }
@@ -99,17 +122,23 @@ impl Homes {
         if self.used.len() <= index / 64 {
             self.used.resize(index / 64 + 1, 0);
         }
+        let first = if bits::is_set(&self.used, index) { 0.0 } else { 1.0 };
+        self.first_uses += (first - self.first_uses) / UNUSED_OVER;
         bits::set(&mut self.used, index);
     }
 
+    fn is_moving(&self, extent: LogicalExtent) -> bool {
+        self.moving.iter().any(|moving| moving.extent == extent)
+    }
+
     fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
-        self.moving.push(wished.extent);
+        self.moving.push(Moving { extent: wished.extent, since: now });
         self.next_move = now + self.interval;
         wishes.moves.push(wished);
     }
 
-    /// Moves the next used extent whose home has changed, if it may move now and its devices have nothing else to do:
-    /// `ended` has just ended a request. Returns whether it does.
+    /// Moves the next extent whose home has changed, if it may move now, and its devices have nothing else to do or the
+    /// pause after the last move is over. `ended` has just ended a request. Returns whether an extent moves.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
             return false;
@@ -117,33 +146,35 @@ impl Homes {
         let Some(Sweep { next, before }) = self.sweep.take() else { return false };
         let all = self.used.len() as u32 * 64;
         let end = next.saturating_add(SWEEP_STEP).min(all);
-        let is_used = |extent: &LogicalExtent| bits::is_set(&self.used, extent.0 as usize);
-        let homes = |extent: LogicalExtent| (before.as_ref().map(|before| home(extent, before)), self.home(extent));
-        let moves = |extent: &LogicalExtent| {
-            let (before, now) = homes(*extent);
-            before != Some(now) && devices[usize::from(now.0)].has_room() && !self.moving.contains(extent)
+        let all_of_them = self.first_uses > SWEEP_UNUSED;
+        let is_wanted = |extent: &LogicalExtent| all_of_them || bits::is_set(&self.used, extent.0 as usize);
+        let moves = |extent: LogicalExtent| {
+            let to = self.home(extent);
+            let from = before.iter().map(|shares| home(extent, shares)).find(|&from| from != to)?;
+            (devices[usize::from(to.0)].has_room() && !self.is_moving(extent)).then_some((extent, from, to))
         };
-        let found = (next..end).map(LogicalExtent).filter(is_used).find(moves);
+        let found = (next..end).map(LogicalExtent).filter(is_wanted).find_map(moves);
+        let is_due = self.moving.is_empty() && now >= self.rests_until;
         let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
-        let may_move = found.filter(|extent| {
-            let (before, now) = homes(*extent);
-            is_idle(now) && before.is_none_or(is_idle)
-        });
+        let may_move = found.filter(|&(_, from, to)| is_due || is_idle(to) && is_idle(from));
         let next = match (found, may_move) {
-            (Some(waits), None) => waits.0,
-            (Some(moves), Some(_)) => moves.0 + 1,
+            (Some((waits, ..)), None) => waits.0,
+            (Some((moves, ..)), Some(_)) => moves.0 + 1,
             (None, _) => end,
         };
         self.sweep = (next < all).then_some(Sweep { next, before });
-        if let Some(extent) = may_move {
-            self.wish(now, WishedMove::in_background(extent, self.home(extent)), wishes);
+        if let Some((extent, _, to)) = may_move {
+            self.wish(now, WishedMove::in_background(extent, to), wishes);
         }
         may_move.is_some()
     }
 
     /// Notes how a move has ended.
     pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
-        self.moving.retain(|&moving| moving != extent);
+        if let Some(at) = self.moving.iter().position(|moving| moving.extent == extent) {
+            let took = now.saturating_sub(self.moving.swap_remove(at).since);
+            self.rests_until = now + Nanos(took.0.saturating_mul(PAUSES));
+        }
         match outcome {
             // What is full now is not asked again at once.
             MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
@@ -168,13 +199,14 @@ impl Homes {
         self.begin_sweep();
     }
 
-    /// Has all used extents moved, if many of them have another home than when that was done last.
+    /// Has used extents moved, if enough of them have another home than when that was done last.
     fn begin_sweep(&mut self) {
         let gained = |(share, before): (&f64, &f64)| (share - before).max(0.0);
         let changed: f64 = self.shares.iter().zip(&self.swept).map(gained).sum();
         if changed > SWEEP_MIN {
-            let before = std::mem::replace(&mut self.swept, self.shares.clone());
-            let before = self.sweep.is_none().then_some(before);
+            let mut before = self.sweep.take().map_or_else(Vec::new, |sweep| sweep.before);
+            before.truncate(SWEEP_FOLLOWED - 1);
+            before.insert(0, std::mem::replace(&mut self.swept, self.shares.clone()));
             self.sweep = Some(Sweep { next: 0, before });
         }
     }
@@ -222,27 +254,25 @@ mod tests {
         assert!((share(0) - 0.7).abs() < 0.005 && (share(2) - 0.05).abs() < 0.003, "{} {}", share(0), share(2));
     }
 
+    fn idle() -> DeviceView {
+        let state = esker_core::DeviceState::Online;
+        DeviceView { extents: 9, free_extents: 9, state, drained: false, under_way: 0 }
+    }
+
     /// After a change of the shares all extents that were used and belong elsewhere are moved, one in each interval.
     #[test]
     fn a_large_change_moves_what_was_ever_used() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
         let before: Vec<_> = (0..10_000).map(|extent| homes.home(LogicalExtent(extent))).collect();
-        (0..5_000).for_each(|extent| homes.note_use(LogicalExtent(2 * extent)));
+        (0..10_000).for_each(|use_of| homes.note_use(LogicalExtent(2 * (use_of % 5_000))));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
         let expected: Vec<u32> = (0..10_000).step_by(2).filter(differs).collect();
-        let room = DeviceView {
-            extents: 9,
-            free_extents: 9,
-            state: esker_core::DeviceState::Online,
-            drained: false,
-            under_way: 0,
-        };
         let mut moved = Vec::new();
         for millis in 0..4_000u64 {
             let mut wishes = Wishes::default();
-            homes.sweep(Nanos::from_millis(millis), DeviceIndex(0), &[room; 2], &mut wishes);
+            homes.sweep(Nanos::from_millis(millis), DeviceIndex(0), &[idle(); 2], &mut wishes);
             for wished in wishes.moves {
                 moved.push(wished.extent.0);
                 homes.moved(Nanos::from_millis(millis), wished.extent, MoveOutcome::Done);
@@ -251,9 +281,34 @@ mod tests {
         assert_eq!(moved, expected);
         assert!(homes.sweep.is_none() && moved.len() > 750);
         // A small one is left to the use of extents.
-        homes.shares = vec![0.705, 0.295];
+        homes.shares = vec![0.701, 0.299];
         homes.give_least(0.001);
         assert!(homes.sweep.is_none());
+    }
+
+    /// Two devices that always have something to do: each move is followed by a pause of its length. An extent that
+    /// nobody has used is moved, too, while most requests go to such.
+    #[test]
+    fn busy_devices_get_one_move_at_a_time() {
+        let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
+        (0..10_000).for_each(|extent| homes.note_use(LogicalExtent(2 * extent)));
+        homes.shares = vec![0.7, 0.3];
+        homes.give_least(0.001);
+        let busy = DeviceView { under_way: 5, ..idle() };
+        let mut moves: Vec<(u64, LogicalExtent)> = Vec::new();
+        for millis in 0..1_000u64 {
+            let now = Nanos::from_millis(millis);
+            let mut wishes = Wishes::default();
+            if let Some(&(since, extent)) = moves.last().filter(|(since, _)| millis == since + 10) {
+                assert!(!homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes), "since {since}");
+                homes.moved(now, extent, MoveOutcome::Done);
+            }
+            homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes);
+            moves.extend(wishes.moves.iter().map(|wished| (millis, wished.extent)));
+        }
+        assert!((48..=50).contains(&moves.len()), "{}", moves.len());
+        assert!(moves.windows(2).all(|pair| pair[1].0 >= pair[0].0 + 20), "{moves:?}");
+        assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
     }
 
     #[test]

@@ -23,7 +23,7 @@ const MANY: u64 = 1024;
 /// A difference below this part of the mean does not matter.
 const TOLERANCE: f64 = 0.01;
 /// Batches with more requests than this to extents that are not at home, as a share, do not count.
-const ASTRAY_MAX: f64 = 0.005;
+const ASTRAY_MAX: f64 = 0.002;
 
 /// So many batches of the first size tell that response times have changed: by this many standard errors, and by this
 /// part of what they were.
