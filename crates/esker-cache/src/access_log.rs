@@ -1,5 +1,6 @@
 //! The accesses of a trace, kept compactly for many runs over them.
 
+mod by_volume;
 #[cfg(test)]
 mod tests;
 
@@ -9,8 +10,9 @@ use std::ops::ControlFlow;
 use esker_core::{Hint, IdMap, Nanos, mix64};
 use thiserror::Error;
 
-use crate::simulate::perform_admitting;
 use crate::{Access, AccessKind, Admission, Counts, NEVER, ObjectId, Replacement};
+
+pub use by_volume::VolumeAccesses;
 
 /// Turns requests into accesses to objects, which it numbers from zero in the order of their first use.
 ///
@@ -41,6 +43,8 @@ pub struct AccessLogBuilder {
     keeps_times: bool,
     /// When the requests come that are added now.
     now: Nanos,
+    /// The volume of the requests that are added now.
+    volume: u32,
     log: AccessLog,
 }
 
@@ -54,6 +58,8 @@ pub struct AccessLog {
     /// For each access the number of the next one to its object; empty unless it was asked for.
     next_use: Vec<u32>,
     objects: u32,
+    /// Present if it was asked for.
+    volumes: Option<by_volume::Volumes>,
     /// Share of the objects that are kept.
     rate: Option<f64>,
     /// Accesses and their bytes, with those that were not sampled.
@@ -119,6 +125,7 @@ impl AccessLogBuilder {
             numbers: IdMap::default(),
             keeps_times: false,
             now: Nanos::ZERO,
+            volume: 0,
             log: AccessLog::default(),
         }
     }
@@ -174,6 +181,9 @@ impl AccessLogBuilder {
         let bytes = bytes.min(u64::from(WRITES - 1)) as u32;
         self.log.accesses += 1;
         self.log.bytes += u64::from(bytes);
+        if let Some(volumes) = &mut self.log.volumes {
+            volumes.count(self.volume, bytes);
+        }
         if self.sample.is_some_and(|sample| mix64(id.wrapping_add(sample.salt)) >= sample.threshold) {
             return Ok(());
         }
@@ -182,6 +192,9 @@ impl AccessLogBuilder {
         }
         // There are no more objects than accesses, so their numbers have 32 bits, too.
         let object = self.numbers.get_or_insert(id, self.numbers.len() as u64) as u32;
+        if let Some(volumes) = &mut self.log.volumes {
+            volumes.note(object, self.volume);
+        }
         let packed = Packed { object, bytes: bytes | if kind == AccessKind::Write { WRITES } else { 0 } };
         push(&mut self.log.blocks, packed);
         if self.keeps_times {
@@ -241,7 +254,8 @@ impl AccessLog {
     /// Bytes of memory in use.
     pub fn memory_bytes(&self) -> u64 {
         let blocks = self.blocks.len() * size_of::<Packed>() + self.times.len() * size_of::<Nanos>();
-        (blocks * BLOCK + self.next_use.capacity() * size_of::<u32>()) as u64
+        let volumes = self.volumes.as_ref().map_or(0, by_volume::Volumes::memory_bytes);
+        (blocks * BLOCK + self.next_use.capacity() * size_of::<u32>() + volumes) as u64
     }
 
     fn find_next_uses(&mut self) {
@@ -279,8 +293,7 @@ impl AccessLog {
     ) -> Option<Counts> {
         let mut counts = Counts::default();
         self.for_each_chunk(continues, |accesses, times| {
-            let times = times.iter().copied().chain(std::iter::repeat(Nanos::ZERO));
-            perform_admitting(policy, admission, times.zip(accesses), self.rate(), &mut counts);
+            self.perform_admitting(policy, admission, &mut times.iter().copied(), accesses, &mut counts);
         })?;
         Some(counts)
     }
@@ -320,16 +333,7 @@ impl AccessLog {
     /// predicts, it has some very popular objects; those hit, and hits that are too many would spoil the ratio
     /// (SHARDS-adj of Waldspurger et al., FAST 2015, section 3.4, does the same).
     pub fn of_the_whole(&self, counts: &Counts) -> Counts {
-        let Some(rate) = self.rate else { return *counts };
-        let scaled = |count: u64| (count as f64 / rate).round() as u64;
-        Counts {
-            accesses: self.accesses,
-            misses: scaled(counts.misses).min(self.accesses),
-            refused: scaled(counts.refused).min(self.accesses),
-            bytes: self.bytes,
-            missed_bytes: scaled(counts.missed_bytes).min(self.bytes),
-            written_bytes: scaled(counts.written_bytes),
-        }
+        self.rate.map_or(*counts, |rate| counts.of_the_whole(rate, self.accesses, self.bytes))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a cache hits and misses.
 
+use std::iter::Sum;
+
 use crate::{Access, AccessKind};
 
 /// Counts of one cache over a sequence of accesses.
@@ -52,6 +54,19 @@ impl Counts {
         self.missed_bytes += u64::from(access.bytes);
     }
 
+    /// The counts of `accesses` with `bytes` of which these are those of a sample: each stands for 1/`rate`.
+    pub(crate) fn of_the_whole(&self, rate: f64, accesses: u64, bytes: u64) -> Self {
+        let scaled = |count: u64| (count as f64 / rate).round() as u64;
+        Self {
+            accesses,
+            misses: scaled(self.misses).min(accesses),
+            refused: scaled(self.refused).min(accesses),
+            bytes,
+            missed_bytes: scaled(self.missed_bytes).min(bytes),
+            written_bytes: scaled(self.written_bytes),
+        }
+    }
+
     /// Misses over accesses; zero without accesses.
     pub fn miss_ratio(&self) -> f64 {
         ratio(self.misses, self.accesses)
@@ -60,6 +75,19 @@ impl Counts {
     /// Missed bytes over all bytes; zero without any.
     pub fn byte_miss_ratio(&self) -> f64 {
         ratio(self.missed_bytes, self.bytes)
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            accesses: sum.accesses + one.accesses,
+            misses: sum.misses + one.misses,
+            refused: sum.refused + one.refused,
+            bytes: sum.bytes + one.bytes,
+            missed_bytes: sum.missed_bytes + one.missed_bytes,
+            written_bytes: sum.written_bytes + one.written_bytes,
+        })
     }
 }
 

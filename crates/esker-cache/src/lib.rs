@@ -31,7 +31,7 @@ mod reference;
 mod simulate;
 
 pub use access::{Access, AccessKind, NEVER, ObjectId};
-pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample};
+pub use access_log::{AccessLog, AccessLogBuilder, AccessLogError, Sample, VolumeAccesses};
 pub use admission::{
     ADMISSIONS, Admission, AdmissionCapability, AdmissionEntry, BuildAdmission, NO_ADMISSION, build_admission,
     daily_budget,

@@ -11,7 +11,7 @@ mod cache;
 mod catalogue;
 mod study;
 
-pub(crate) use cache::CacheArguments;
+pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 

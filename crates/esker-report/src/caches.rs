@@ -2,7 +2,7 @@
 
 use askama::Template;
 use esker_core::words::{self, page};
-use esker_results::cache::{ADMISSION_NONE, CachePair, CacheResult, CacheResults};
+use esker_results::cache::{ADMISSION_NONE, CachePair, CacheResult, CacheResults, CacheVolume};
 
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -55,6 +55,7 @@ static TERMS: &[Term] = &[
         "Bytes written to the cache: of the accesses that missed and were taken in, and of writes to objects that it \
          held.",
     ),
+    term("volume", "volume", "A disk of the traced system, with addresses of its own. All volumes share the cache."),
     term("written_a_day", "written a day", "What is written to the cache as bytes a day, at the rate of the trace."),
     term(
         "knee",
@@ -145,6 +146,10 @@ impl CachesPage<'_> {
         result.refused as f64 / result.requests.max(1) as f64
     }
 
+    fn refused_of(&self, volume: &CacheVolume) -> f64 {
+        volume.refused as f64 / volume.requests.max(1) as f64
+    }
+
     fn has_admissions(&self) -> bool {
         has_admissions(self.found)
     }
@@ -165,6 +170,10 @@ impl CachesPage<'_> {
     fn is_best(&self, pair: &CachePair<'_>, size: &u64) -> bool {
         let is_this = |result: &&CacheResult| result.pair_name() == pair.name();
         self.found.pairs().len() > 1 && self.found.best(*size, None).iter().any(is_this)
+    }
+
+    fn has_volumes(&self) -> bool {
+        self.found.results.iter().any(|result| !result.volumes.is_empty())
     }
 
     fn has_spread(&self) -> bool {
@@ -200,6 +209,18 @@ mod tests {
         assert!(page.contains("lru + larc") && page.contains("Refused") && page.contains("refuses much"));
         assert!(!page.contains("belady + larc"));
         assert!(!render_cache(&samples::caches()).unwrap().contains("Refused"));
+    }
+
+    #[test]
+    fn the_page_has_what_each_volume_gets() {
+        let page = render_cache(&samples::caches_by_volume()).unwrap();
+        let (_, section) = page.split_once("id=\"volumes\"").unwrap();
+        let (section, _) = section.split_once("</section>").unwrap();
+        assert_eq!(section.matches("<tr>").count(), 1 + 2 * samples::caches_with_admission().results.len());
+        assert!(section.contains("database") && section.contains("log &#60;2&#62;"), "{section}");
+        for page in [samples::caches(), samples::caches_with_admission()].map(|found| render_cache(&found).unwrap()) {
+            assert!(!page.contains("id=\"volumes\"") && !page.contains("href=\"#volumes\""));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod caches;
 #[path = "../tests/support/run.rs"]
 mod run;
 
-pub(crate) use caches::{caches, caches_with_admission};
+pub(crate) use caches::{caches, caches_by_volume, caches_with_admission};
 pub(crate) use run::run;
 
 /// A recorded study of one workload.

@@ -148,6 +148,34 @@ pub struct CacheResult {
     /// How far several samples differ; absent for one sample or none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<CacheSpread>,
+    /// The same by volume, in the order in which the volumes first appear in the trace: what each of them gets out of
+    /// the one cache that they share. Absent unless it was asked for; volumes without accesses are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub volumes: Vec<CacheVolume>,
+}
+
+/// What one cache does for one of the volumes that share it. Numbers of all volumes add up to those of the result, but
+/// for rounding where objects are sampled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheVolume {
+    /// Name of the volume.
+    pub volume: String,
+    /// Number of accesses to objects of the volume.
+    pub requests: u64,
+    /// Number of those accesses to objects that the cache did not hold.
+    pub misses: u64,
+    /// Number of those misses whose objects were not taken in.
+    pub refused: u64,
+    /// Share of the volume's accesses that missed.
+    pub miss_ratio: f64,
+    /// Share of the volume's accessed bytes that missed.
+    pub byte_miss_ratio: f64,
+    /// Bytes written to the cache for the volume.
+    pub write_bytes: u64,
+    /// The same as bytes a day, at the rate of the trace; absent if the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub write_bytes_per_day: Option<u64>,
 }
 
 /// The miss ratio over several samples.
@@ -190,12 +218,30 @@ impl CacheResults {
     /// The results with the lowest miss ratio at a size, among those that a device could run; of one admission policy,
     /// or of all.
     pub fn best(&self, size: u64, admission: Option<&CacheAdmission>) -> Vec<&CacheResult> {
+        let usable = self.usable(size, admission);
+        lowest(usable.into_iter().map(|result| (result, result.miss_ratio)).collect())
+    }
+
+    /// The policies with the lowest miss ratio of a volume at a size with an admission policy, among those that a
+    /// device could run. `volume` is an index into [`CacheResult::volumes`].
+    pub fn best_of_volume(&self, size: u64, admission: &CacheAdmission, volume: usize) -> Vec<&str> {
+        let of = |result: &'_ CacheResult| result.volumes.get(volume).map(|volume| volume.miss_ratio);
+        let usable = self.usable(size, Some(admission)).into_iter();
+        lowest(usable.filter_map(|result| Some((result.policy.as_str(), of(result)?))).collect())
+    }
+
+    /// The results at a size that a device could run; of one admission policy, or of all.
+    fn usable(&self, size: u64, admission: Option<&CacheAdmission>) -> Vec<&CacheResult> {
         let usable = self.pairs().into_iter().filter(|pair| !pair.policy.is_bound);
         let asked = usable.filter(|pair| admission.is_none_or(|admission| admission == pair.admission));
-        let results: Vec<&CacheResult> = asked.filter_map(|pair| self.result(pair, size)).collect();
-        let lowest = results.iter().map(|result| result.miss_ratio).fold(f64::INFINITY, f64::min);
-        results.into_iter().filter(|result| result.miss_ratio == lowest).collect()
+        asked.filter_map(|pair| self.result(pair, size)).collect()
     }
+}
+
+/// What has the lowest miss ratio.
+fn lowest<T>(found: Vec<(T, f64)>) -> Vec<T> {
+    let lowest = found.iter().map(|(_, miss_ratio)| *miss_ratio).fold(f64::INFINITY, f64::min);
+    found.into_iter().filter(|(_, miss_ratio)| *miss_ratio == lowest).map(|(one, _)| one).collect()
 }
 
 /// A policy with the admission policy before it.

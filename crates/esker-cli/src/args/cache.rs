@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use esker_core::{Nanos, Ratio};
 
 use super::{CurveObject, JsonArguments, ReadArguments};
@@ -16,6 +16,7 @@ use crate::values;
         esker cache cdn.oracleGeneral.zst --object start-block -o cache.html\n  \
         esker cache oltp.lis --policy lru,arc --admission none,second-hit\n  \
         esker cache oltp.lis --hit-cost 100us --miss-cost 5ms --price-per-gib 0.1\n  \
+        esker cache oltp.spc.zst --size 10% --by volume\n  \
         esker cache huge.csv.zst --sample 1% --seeds 10 --json=cache.json")]
 pub(crate) struct CacheArguments {
     /// Traces; `-` reads standard input
@@ -36,6 +37,9 @@ pub(crate) struct CacheArguments {
     /// What the cache holds: pieces of this size, or requests named by their first block, whatever their size
     #[arg(long, value_name = "OBJECT", value_enum, ignore_case = true, default_value_t = CurveObject::Page)]
     pub(crate) object: CurveObject,
+    /// Also show what each volume of the trace gets out of the cache, which all of them share
+    #[arg(long, value_name = "WHAT", value_enum, ignore_case = true)]
+    pub(crate) by: Option<CacheBy>,
     /// Simulate this share of the objects, in caches that are smaller by the same share, instead of all of them
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub(crate) sample: Option<Ratio>,
@@ -60,4 +64,11 @@ pub(crate) struct CacheArguments {
     /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+/// What results of `esker cache` are split by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheBy {
+    /// Disks of the traced system, each with addresses of its own
+    Volume,
 }

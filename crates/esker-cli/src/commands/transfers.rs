@@ -25,6 +25,8 @@ pub(super) struct Transfers {
 pub(super) struct Transfer {
     /// Time of issue.
     pub(super) at: Nanos,
+    /// Index of the volume.
+    pub(super) volume: u32,
     /// First byte, in the common address space of all volumes.
     pub(super) offset: u64,
     /// Length in bytes.
@@ -69,6 +71,11 @@ impl Transfers {
         Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map, times })
     }
 
+    /// Names of the volumes, by [`Transfer::volume`].
+    pub(super) fn volumes(&self) -> &[String] {
+        self.spool.volumes()
+    }
+
     /// Time from the first to the last read or write; `None` if the trace has no times.
     pub(super) fn duration(&self) -> Option<Nanos> {
         let (first, last) = self.times;
@@ -82,7 +89,8 @@ impl Transfers {
             if (writes || record.operation == Operation::Read)
                 && let Some(offset) = self.map.map(record.volume, record.offset)
             {
-                take(Transfer { at: record.at, offset, length: u64::from(record.length), writes })?;
+                let (at, volume, length) = (record.at, record.volume.0, u64::from(record.length));
+                take(Transfer { at, volume, offset, length, writes })?;
             }
             if index % 65_536 == 0 && cancel::requested() {
                 return Err(Failure::cancelled());

@@ -53,4 +53,14 @@ fn devices_lists_what_experiments_choose_by_name() {
     for line in ["\n  dftl: ", "\n  cost-benefit: ", "\n    window = 32: ", "\n  c-look: ", "\n  static-split: "] {
         assert!(list.contains(line), "{line} is not in:\n{list}");
     }
+    for line in ["\n  lirs: ", "\n    hir = 1%: ", "\n  belady: ", "\n  second-hit: "] {
+        assert!(list.contains(line), "{line} is not in:\n{list}");
+    }
+    for sort in esker_sim::choices() {
+        let (_, rest) = list.split_once(&format!("\n{}, `{} = ", sort.title, sort.key)).expect(sort.title);
+        let section = rest.split("\n\n").next().unwrap();
+        for entry in &sort.entries {
+            assert!(section.contains(&format!("\n  {}: {}", entry.name, entry.summary)), "{}:\n{section}", entry.name);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod advice;
 mod bad_input;
 mod cache;
+mod cache_by_volume;
 mod convert;
 mod devices;
 mod help;

@@ -3,7 +3,8 @@
 use esker_results::cache::{CacheCosts, CachePolicy, CacheResult, CacheSpread};
 use serde_json::json;
 
-use super::{DRAW_ALL, DRAWN, WIDEST, browser, cache_samples::caches, cache_samples::caches_with_admission};
+use super::cache_samples::{caches, caches_by_volume, caches_with_admission};
+use super::{DRAW_ALL, DRAWN, WIDEST, browser};
 
 #[test]
 fn the_page_of_caches_works_in_a_browser() {
@@ -26,7 +27,8 @@ fn the_page_of_caches_works_in_a_browser() {
         });
         crowded.results.extend(results);
     }
-    for (name, found) in [("plain", caches()), ("crowded", crowded), ("admission", caches_with_admission())] {
+    let admission = ("admission", caches_with_admission());
+    for (name, found) in [("plain", caches()), ("crowded", crowded), admission, ("volumes", caches_by_volume())] {
         let page = folder.path().join(name).with_extension("html");
         std::fs::write(&page, esker_report::render_cache(&found).unwrap()).unwrap();
         browser.resize(1280, 900);

@@ -1,6 +1,6 @@
 //! Caches to draw.
 
-use esker_results::cache::{CACHE_SCHEMA, CacheAdmission, CachePolicy, CacheResult, CacheResults};
+use esker_results::cache::{CACHE_SCHEMA, CacheAdmission, CachePolicy, CacheResult, CacheResults, CacheVolume};
 
 /// Two policies and a bound, at two sizes.
 pub(crate) fn caches() -> CacheResults {
@@ -25,6 +25,7 @@ pub(crate) fn caches() -> CacheResults {
         mean_access_us: None,
         price_per_saved_ms: None,
         spread: None,
+        volumes: Vec::new(),
     };
     CacheResults {
         schema: CACHE_SCHEMA,
@@ -69,6 +70,25 @@ pub(crate) fn caches_with_admission() -> CacheResults {
             miss_ratio: result.miss_ratio - 0.1,
             ..result.clone()
         }));
+    }
+    found
+}
+
+/// The same with an admission policy, of two volumes.
+pub(crate) fn caches_by_volume() -> CacheResults {
+    let mut found = caches_with_admission();
+    for result in &mut found.results {
+        let of = |volume: &str, requests: u64, misses: u64| CacheVolume {
+            volume: volume.to_string(),
+            requests,
+            misses,
+            refused: result.refused / 2,
+            miss_ratio: misses as f64 / requests as f64,
+            byte_miss_ratio: misses as f64 / requests as f64,
+            write_bytes: result.write_bytes / 2,
+            write_bytes_per_day: result.write_bytes_per_day.map(|bytes| bytes / 2),
+        };
+        result.volumes = vec![of("database", 75, result.misses / 2), of("log <2>", 25, result.misses.div_ceil(2))];
     }
     found
 }

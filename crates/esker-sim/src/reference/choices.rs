@@ -47,6 +47,7 @@ pub fn choices() -> Vec<Choices> {
         of("Translation layers", "ftl", esker_flash::FTLS),
         of("Which block is cleaned", "cleaning.victim", esker_flash::VICTIM_POLICIES),
         of("Disk schedulers", "scheduler", esker_disk::SCHEDULERS),
+        of("Replacement policies of caches", "policy", esker_cache::REPLACEMENTS),
         of("Admission policies of caches", "admission", esker_cache::ADMISSIONS),
         of("Policies of host-managed caches", "policy", esker_cache::FLASH_POLICIES),
         of("Placement policies", "policy", esker_tier::PLACEMENTS),

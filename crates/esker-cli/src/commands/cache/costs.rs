@@ -69,6 +69,7 @@ mod tests {
             mean_access_us: None,
             price_per_saved_ms: None,
             spread: None,
+            volumes: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod asked;
 mod costs;
+mod figures;
 mod runs;
 mod table;
 
@@ -11,7 +12,7 @@ use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults,
 
 use super::study::quote;
 use super::transfers::{Transfers, check_sample, objects};
-use crate::args::{CacheArguments, Common, CurveObject};
+use crate::args::{CacheArguments, CacheBy, Common, CurveObject};
 use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs};
 
@@ -31,10 +32,11 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
     let runs = runs::Runs { arguments, common, objects, pairs: &pairs, duration: transfers.duration() };
     let logs = runs.logs(&transfers)?;
+    let volumes = transfers.volumes().to_vec();
     drop(transfers);
     let distinct = runs.distinct_objects(&logs);
     let sizes = sizes.resolve(distinct, arguments.sample)?;
-    let mut found = runs.simulate(&logs, &sizes)?;
+    let mut found = runs.simulate(&logs, &volumes, &sizes)?;
     if let Some(costs) = &costs {
         found.iter_mut().for_each(|result| costs::add(costs, result));
     }
@@ -100,6 +102,10 @@ fn command_line(arguments: &CacheArguments, common: &Common) -> String {
         CurveObject::StartBlock => Some("start-block"),
     };
     option("--object", object.map(str::to_string));
+    let by = |by: CacheBy| match by {
+        CacheBy::Volume => "volume".to_string(),
+    };
+    option("--by", arguments.by.map(by));
     option("--sample", arguments.sample.map(|rate| rate.to_string()));
     option("--seeds", (arguments.seeds > 1).then(|| arguments.seeds.to_string()));
     option("--hit-cost", arguments.hit_cost.map(|time| time.to_string()));

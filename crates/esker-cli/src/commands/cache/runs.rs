@@ -4,13 +4,14 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, Counts, Sample, Shape};
-use esker_core::{Nanos, jobs, words};
+use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, Admission, Sample, Shape, VolumeAccesses};
+use esker_core::{Nanos, Ratio, jobs, words};
 use esker_results::cache::{CacheResult, CacheSpread};
 use esker_tier::mrc::CurveObjects;
 
 use super::asked::{self, Pair};
-use crate::args::{CacheArguments, Common};
+use super::figures::{self, Figures, Run};
+use crate::args::{CacheArguments, CacheBy, Common};
 use crate::commands::transfers::{Transfer, Transfers};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -25,8 +26,6 @@ pub(super) struct Runs<'a> {
     /// From the first access to the last one, if the trace has times.
     pub(super) duration: Option<Nanos>,
 }
-
-const DAY: Nanos = Nanos::from_secs(24 * 60 * 60);
 
 /// Requests between two looks at the memory.
 const LOOK: u64 = 1 << 18;
@@ -53,6 +52,9 @@ impl Runs<'_> {
             return Err(Failure::input(format!("a sample of {rate} has no objects at all"))
                 .with_hint("sample more, or leave --sample out"));
         }
+        if let Some(rate) = self.arguments.sample {
+            check_volumes(&logs, transfers.volumes(), rate)?;
+        }
         Ok(logs)
     }
 
@@ -74,9 +76,13 @@ impl Runs<'_> {
         if self.pairs.iter().any(|pair| pair.admission.needs_times()) {
             builder = builder.with_times();
         }
+        if self.arguments.by == Some(CacheBy::Volume) {
+            builder = builder.with_volumes();
+        }
         let mut requests = 0u64;
-        transfers.for_each(|Transfer { at, offset, length, writes }| {
+        transfers.for_each(|Transfer { at, volume, offset, length, writes }| {
             builder.at(at);
+            builder.volume(volume);
             builder.request(offset, length, if writes { AccessKind::Write } else { AccessKind::Read })?;
             requests += 1;
             match limit {
@@ -93,8 +99,13 @@ impl Runs<'_> {
         (estimates.sum::<f64>() / logs.len() as f64).round() as u64
     }
 
-    /// The result of each pair of policies at each size.
-    pub(super) fn simulate(&self, logs: &[AccessLog], sizes: &[u64]) -> Result<Vec<CacheResult>, Failure> {
+    /// The result of each pair of policies at each size. `volumes` are the names of the volumes.
+    pub(super) fn simulate(
+        &self,
+        logs: &[AccessLog],
+        volumes: &[String],
+        sizes: &[u64],
+    ) -> Result<Vec<CacheResult>, Failure> {
         let bar = Progress::new(self.common.quiet, "accesses");
         bar.set_message("simulating");
         let (pairs, seeds) = (self.pairs.len(), logs.len());
@@ -105,25 +116,24 @@ impl Runs<'_> {
             bar.set(done.fetch_add(accesses, Ordering::Relaxed) + accesses, total);
             if cancel::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let run = |index: usize| -> Result<Option<Counts>, Failure> {
+        let run = |index: usize| -> Result<Option<Run>, Failure> {
             let (cache, log) = (index / seeds, &logs[index % seeds]);
             let (size, Pair { policy, admission }) = (sizes[cache / pairs], &self.pairs[cache % pairs]);
             let shape = self.shape(size, log, index % seeds);
             let mut policy = esker_cache::build(&policy.choice, &shape)?;
-            let counts = if admission.admits_all() {
-                log.simulate(&mut *policy, continues)
-            } else {
-                let mut admission = esker_cache::build_admission(&admission.choice, &shape)?;
-                log.simulate_admitting(&mut *policy, &mut *admission, continues)
+            let mut admission = match admission.admits_all() {
+                true => None,
+                false => Some(esker_cache::build_admission(&admission.choice, &shape)?),
             };
-            Ok(counts.map(|counts| log.of_the_whole(&counts)))
+            let admission = admission.as_mut().map(|admission| &mut **admission as &mut dyn Admission);
+            Ok(Run::of(log, &mut *policy, admission, continues))
         };
         let runs = jobs::collect(self.common.threads(), caches * seeds, run);
-        let counts = runs.into_iter().collect::<Result<Option<Vec<Counts>>, _>>()?.ok_or_else(Failure::cancelled)?;
-        Ok(counts
+        let runs = runs.into_iter().collect::<Result<Option<Vec<Run>>, _>>()?.ok_or_else(Failure::cancelled)?;
+        Ok(runs
             .chunks(seeds)
             .enumerate()
-            .map(|(cache, counts)| self.result(&self.pairs[cache % pairs], sizes[cache / pairs], counts))
+            .map(|(cache, runs)| self.result(&self.pairs[cache % pairs], sizes[cache / pairs], volumes, runs))
             .collect())
     }
 
@@ -136,27 +146,38 @@ impl Runs<'_> {
     }
 
     /// The mean over samples.
-    fn result(&self, pair: &Pair<'_>, size: u64, counts: &[Counts]) -> CacheResult {
-        let mean = |value: fn(&Counts) -> f64| counts.iter().map(value).sum::<f64>() / counts.len() as f64;
-        let write_bytes = mean(|counts| counts.written_bytes as f64).round();
-        let per_day = |duration: Nanos| (write_bytes * DAY.0 as f64 / duration.0 as f64).round() as u64;
+    fn result(&self, pair: &Pair<'_>, size: u64, volumes: &[String], runs: &[Run]) -> CacheResult {
+        let all: Vec<_> = runs.iter().map(|run| run.all).collect();
+        let Figures { requests, misses, refused, miss_ratio, byte_miss_ratio, write_bytes, write_bytes_per_day } =
+            Figures::mean(&all, self.duration);
+        let ratios: Vec<f64> = all.iter().map(esker_cache::Counts::miss_ratio).collect();
         CacheResult {
             policy: pair.policy.choice.to_string(),
             admission: pair.admission.choice.to_string(),
             size,
             size_bytes: self.objects.bytes().map(|bytes| size.saturating_mul(bytes)),
-            requests: counts[0].accesses,
-            misses: mean(|counts| counts.misses as f64).round() as u64,
-            refused: mean(|counts| counts.refused as f64).round() as u64,
-            miss_ratio: mean(Counts::miss_ratio),
-            byte_miss_ratio: mean(Counts::byte_miss_ratio),
-            write_bytes: write_bytes as u64,
-            write_bytes_per_day: self.duration.map(per_day),
+            requests,
+            misses,
+            refused,
+            miss_ratio,
+            byte_miss_ratio,
+            write_bytes,
+            write_bytes_per_day,
             mean_access_us: None,
             price_per_saved_ms: None,
-            spread: spread(&counts.iter().map(Counts::miss_ratio).collect::<Vec<_>>()),
+            spread: spread(&ratios),
+            volumes: figures::by_volume(runs, volumes, self.duration),
         }
     }
+}
+
+/// Refuses samples that have no object of some volume: they know nothing of it.
+fn check_volumes(logs: &[AccessLog], names: &[String], rate: Ratio) -> Result<(), Failure> {
+    let is_unknown = |volume: &VolumeAccesses| volume.accesses > 0 && volume.objects == 0;
+    let mut unknown = logs.iter().filter_map(|log| log.volumes().iter().position(is_unknown));
+    let Some(volume) = unknown.next() else { return Ok(()) };
+    Err(Failure::input(format!("a sample of {rate} has no objects of volume {}", figures::name(names, volume)))
+        .with_hint("sample more, or leave --by out"))
 }
 
 fn spread(ratios: &[f64]) -> Option<CacheSpread> {
@@ -176,7 +197,7 @@ fn spread(ratios: &[f64]) -> Option<CacheSpread> {
 fn too_large(limit: u64) -> Failure {
     Failure::work(format!(
         "the accesses need more memory than the {} that are free: 8 bytes each (16 where an admission policy looks at \
-         times), and up to 43 for each object",
+         times), and up to 43 for each object (47 with --by)",
         words::bytes(limit as f64)
     ))
     .with_hint("`--sample 1%` takes a hundredth of that; larger objects (`--object 4KiB`) are fewer")

@@ -16,8 +16,8 @@ impl Key {
         if !self.bounded && rng.chance(1, 20) {
             return ODD[rng.below(ODD.len() as u64) as usize].to_string();
         }
-        let chosen = esker_sim::choices().into_iter().find(|choices| choices.key == self.name);
-        let names = chosen.into_iter().flat_map(|choices| choices.entries).map(|entry| format!("\"{}\"", entry.name));
+        let chosen = esker_sim::choices().into_iter().filter(|choices| choices.key == self.name);
+        let names = chosen.flat_map(|choices| choices.entries).map(|entry| format!("\"{}\"", entry.name));
         let values: Vec<String> = self.values.iter().map(|value| value.to_string()).chain(names).collect();
         values[rng.below(values.len() as u64) as usize].clone()
     }
