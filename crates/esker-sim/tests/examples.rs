@@ -168,6 +168,22 @@ fn policies_that_measure_find_the_better_device() {
     assert!(migration > 0.97 * flash && wardrop > 0.97 * flash, "{rows}");
 }
 
+/// A shorter run than the example's: striping over both devices beats each of them alone all the same.
+#[test]
+fn the_pair_of_wu_serves_more_than_either_device() {
+    let text = std::fs::read_to_string(example("wu-pair.toml")).unwrap();
+    let shorter = text.replace("requests = 300_000", "requests = 6_000").replace("= 270_000", "= 3_000");
+    let folder = tempfile::tempdir().unwrap();
+    let experiment = Experiment::from_str(&shorter, "wu-pair.toml").unwrap();
+    assert_eq!(experiment.run.warm_up_requests, 3_000);
+    let done = sweep(&experiment, &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!((done.run, done.failed), (5, 0));
+    let rows = done.table.to_json();
+    let rates = rows.as_array().unwrap().iter().map(|row| row["requests_per_s"].as_f64().unwrap());
+    let [flash, disk, stripes, _, wardrop] = <[f64; 5]>::try_from(rates.collect::<Vec<_>>()).unwrap();
+    assert!(stripes > 1.1 * flash.max(disk) && wardrop > 1.1 * flash.max(disk), "{rows}");
+}
+
 #[test]
 fn a_sweep_agrees_with_the_closed_form() {
     let folder = tempfile::tempdir().unwrap();

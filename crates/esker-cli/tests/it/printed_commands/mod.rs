@@ -26,6 +26,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("wu/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/ch2 xia/ch3", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
+    ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
+    ("examples/wu-pair.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     ("cache huge.csv.zst --sample 1%", "cache huge.csv.zst --sample 100%", "few of the stand-in's objects are too few"),
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
