@@ -82,10 +82,10 @@ pub struct ZoneSettings {
     /// Default: as many as pass during a head switch and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub track_skew: Option<u32>,
-    /// The same skew from one cylinder to the next. Default: as many as pass during that seek and write settling.
+    /// Skew from one cylinder to the next, in sectors. Default: as many as pass during that seek and write settling.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cylinder_skew: Option<u32>,
-    /// The same skew from one group of cylinders to the next. Used only if `layout.cylinders_per_group` is over 1.
+    /// Skew from one group of cylinders to the next, in sectors. Used only if `layout.cylinders_per_group` is over 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_skew: Option<u32>,
     /// Spare sectors at the end of the zone, without addresses.

@@ -58,7 +58,7 @@ impl fmt::Display for Market {
 pub enum Class {
     /// Data-centre drives of triple-level cells, NVMe, about one drive write per day.
     TlcReadIntensive,
-    /// The same with more spare flash, about three drive writes per day.
+    /// Data-centre drives of triple-level cells, NVMe, with more spare flash: about three drive writes per day.
     TlcMixedUse,
     /// Data-centre drives of triple-level cells, SATA.
     SataTlc,

@@ -136,7 +136,7 @@ pub struct CacheResult {
     /// Bytes written to the cache: those of the accesses that missed and were taken in, and those of writes to objects
     /// that it held.
     pub write_bytes: u64,
-    /// The same as bytes a day, at the rate of the trace; absent if the trace has no times.
+    /// `write_bytes` as bytes a day, at the rate of the trace; absent if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_bytes_per_day: Option<u64>,
     /// Mean time of an access in microseconds, by [`CacheCosts`].
@@ -148,8 +148,8 @@ pub struct CacheResult {
     /// How far several samples differ; absent for one sample or none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<CacheSpread>,
-    /// The same by volume, in the order in which the volumes first appear in the trace: what each of them gets out of
-    /// the one cache that they share. Absent unless it was asked for; volumes without accesses are left out.
+    /// What each volume gets out of the one cache that all of them share, in the order in which they first appear in the
+    /// trace. Absent unless it was asked for; volumes without accesses are left out.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub volumes: Vec<CacheVolume>,
 }
@@ -173,7 +173,7 @@ pub struct CacheVolume {
     pub byte_miss_ratio: f64,
     /// Bytes written to the cache for the volume.
     pub write_bytes: u64,
-    /// The same as bytes a day, at the rate of the trace; absent if the trace has no times.
+    /// `write_bytes` as bytes a day, at the rate of the trace; absent if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_bytes_per_day: Option<u64>,
 }

@@ -29,9 +29,9 @@ pub struct LoadStep {
     pub per_s: f64,
     /// Mean response time of measured requests, in milliseconds; infinite if the device could not carry the load.
     pub mean_ms: f64,
-    /// The same of reads.
+    /// Mean response time of measured reads, in milliseconds.
     pub read_ms: f64,
-    /// The same of writes.
+    /// Mean response time of measured writes, in milliseconds.
     pub write_ms: f64,
     /// Measured bytes that were read.
     pub read_bytes: u64,

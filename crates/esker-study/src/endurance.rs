@@ -51,7 +51,7 @@ impl Demand {
         Self { host_bytes_per_day, seconds: duration, short, growth_per_year, years }
     }
 
-    /// The same for flash that in the time of the trace takes so many bytes.
+    /// These writes and years for flash that takes so many bytes in the time of the trace.
     fn of_flash(&self, bytes: f64) -> Self {
         Self { host_bytes_per_day: self.seconds.map(|seconds| bytes / seconds * 86_400.0), ..*self }
     }

@@ -57,7 +57,7 @@ fn admission(admission: &str, summary: &str) -> CacheAdmission {
     CacheAdmission { admission: admission.to_string(), summary: summary.to_string() }
 }
 
-/// The same policies, the two without the bound also with an admission policy.
+/// The policies of [`caches`], the two without the bound also with an admission policy.
 pub(crate) fn caches_with_admission() -> CacheResults {
     let mut found = caches();
     found.admissions.push(admission("larc", "refuses much"));
@@ -74,7 +74,7 @@ pub(crate) fn caches_with_admission() -> CacheResults {
     found
 }
 
-/// The same with an admission policy, of two volumes.
+/// [`caches_with_admission`], of two volumes.
 pub(crate) fn caches_by_volume() -> CacheResults {
     let mut found = caches_with_admission();
     for result in &mut found.results {

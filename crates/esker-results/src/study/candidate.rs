@@ -171,7 +171,7 @@ pub enum CandidateOutcome {
     Saturated {
         /// Since when requests had been waiting without a break, in seconds after the start.
         since_s: f64,
-        /// The same moment as hh:mm after the start, with days before it if there are any.
+        /// `since_s` as hh:mm after the start, with days before it if there are any.
         since_clock: String,
         /// When the run was stopped, in seconds after the start.
         stopped_s: f64,

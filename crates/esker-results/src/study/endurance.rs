@@ -32,7 +32,7 @@ pub struct Endurance {
     /// Bytes that the host writes per day, at the mean rate of the trace.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host_bytes_per_day: Option<f64>,
-    /// The same as a multiple of the drive's capacity (`lifetime_capacity_bytes`).
+    /// Bytes that the host writes per day, as a multiple of the drive's capacity (`lifetime_capacity_bytes`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day: Option<f64>,
     /// Capacity that the lifetime is for: that of the drive as sold (its preset), or of the simulated part if that is
@@ -52,7 +52,7 @@ pub struct Endurance {
     /// schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day_asked: Option<f64>,
-    /// The same as its maker warrants it. Since schema 3.
+    /// Drive writes a day that the drive's maker warrants. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day_sold: Option<f64>,
     /// Whether it lasts for the budgeted years, and asks for no more writes than are warranted. Absent if too little is

@@ -81,7 +81,7 @@ impl Design {
         self.is_hybrid() || self.is_cache()
     }
 
-    /// The same for designs that are simulated alike, such as drives of two makers that differ in price alone.
+    /// A key that designs share if they are simulated alike, such as drives of two makers that differ in price alone.
     pub(crate) fn key(&self) -> String {
         format!("{:?}", self.system)
     }

@@ -26,8 +26,8 @@ pub(super) const FLASH_ONLY: &str = "{ kind = \"fast-first\" }";
 pub(super) const DISK_ONLY: &str = "{ kind = \"fast-first\", order = [1] }";
 /// Migration with the paper's delta. Its rate of tokens is not published: three a second.
 pub(super) const MIGRATION: &str = "{ kind = \"migration\", delta = \"100%\", interval = \"300ms\" }";
-/// The same for workloads whose chunks all have the same mix: after four accesses, the default, a chunk looks like any
-/// mix, and chunks move for nothing.
+/// Migration for workloads whose chunks all have the same mix: after four accesses, the default, a chunk looks like
+/// any mix, and chunks move for nothing.
 pub(super) const WARY_MIGRATION: &str =
     "{ kind = \"migration\", delta = \"100%\", interval = \"300ms\", accesses_min = 16 }";
 
