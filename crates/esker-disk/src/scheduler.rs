@@ -14,9 +14,12 @@
 mod by_priority;
 mod c_look;
 mod fcfs;
+mod passed;
 mod sptf;
+mod sstf;
 #[cfg(test)]
 mod tests;
+mod vscan;
 #[cfg(test)]
 mod worked_example;
 
@@ -63,4 +66,4 @@ pub trait Scheduler: Send {
 pub type SchedulerEntry = Entry<fn() -> Box<dyn Scheduler>>;
 
 /// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.
-pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY, sptf::ENTRY];
+pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY, sstf::ENTRY, vscan::ENTRY, sptf::ENTRY];

@@ -62,27 +62,18 @@ impl Scheduler for CLook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DiskSettings, PRESETS};
+    use crate::scheduler::tests::{mechanics, read};
     use proptest::prelude::*;
-
-    fn mechanics() -> Mechanics {
-        let settings: DiskSettings = toml::from_str(PRESETS[0].toml).unwrap();
-        Mechanics::new(&settings).unwrap()
-    }
-
-    fn command(start: u64, sequence: u64) -> Waiting {
-        Waiting { start, write: false, sequence, slot: sequence as u32 }
-    }
 
     #[test]
     fn a_flood_at_one_address_holds_nobody_up() {
         let (mut queue, mechanics) = (CLook::default(), mechanics());
-        queue.push(command(50, 0));
-        queue.push(command(100, 1));
+        queue.push(read(50, 0));
+        queue.push(read(100, 1));
         let order: Vec<u64> = (2..6)
             .map(|sequence| {
                 let served = queue.pop(Nanos::ZERO, &mechanics).unwrap();
-                queue.push(command(50, sequence));
+                queue.push(read(50, sequence));
                 served.sequence
             })
             .collect();
@@ -102,7 +93,7 @@ mod tests {
             let mut pushed_at = Vec::new();
             for (round, &start) in starts.iter().enumerate() {
                 let sequence = pushed_at.len() as u64;
-                queue.push(command(start, sequence));
+                queue.push(read(start, sequence));
                 pushed_at.push(round);
                 if queue.len() > waiting {
                     let served = queue.pop(Nanos::ZERO, &mechanics).unwrap();

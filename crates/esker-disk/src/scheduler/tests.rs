@@ -14,9 +14,21 @@ fn entries() -> Vec<SchedulerEntry> {
     SCHEDULERS.iter().copied().chain([worked_example::ENTRY]).collect()
 }
 
-fn mechanics() -> Mechanics {
+pub(super) fn mechanics() -> Mechanics {
     let settings: DiskSettings = toml::from_str(PRESETS[0].toml).unwrap();
     Mechanics::new(&settings).unwrap()
+}
+
+/// The mechanics after a read of sector `start`.
+pub(super) fn mechanics_at(start: u64) -> Mechanics {
+    let mut mechanics = mechanics();
+    mechanics.access(Nanos::ZERO, Nanos::ZERO, start, 1, false);
+    mechanics
+}
+
+/// A command that reads.
+pub(super) fn read(start: u64, sequence: u64) -> Waiting {
+    Waiting { write: false, ..command(start, sequence) }
 }
 
 fn command(start: u64, sequence: u64) -> Waiting {

@@ -49,6 +49,31 @@ fn c_look_outdoes_fcfs_when_many_wait() {
     assert!(c_look_seek < 0.55 * fcfs_seek, "c-look {c_look_seek}, fcfs {fcfs_seek}");
 }
 
+/// Random reads at a depth of 32: what Worthington, Ganger and Patt found of a disk of 1992 holds of later ones.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows the rates")]
+fn sptf_outdoes_seek_schedulers_and_these_fcfs() {
+    for entry in esker_disk::PRESETS {
+        let rate = |scheduler: &str| {
+            let settings = DiskSettings { scheduler: scheduler.to_string(), cache: None, ..preset(entry.name) };
+            let mut disk = Disk::new("disk", &DiskSettings { queue_depth: 32, ..settings }).unwrap();
+            let arrivals = poisson(6, 20_000, Nanos(1), disk.capacity().0 / 512, 8);
+            let arrivals = arrivals
+                .into_iter()
+                .map(|arrival| Arrival { request: Request::read(arrival.request.start, Bytes::kib(4)), ..arrival });
+            let (replay, _) = run(&mut disk, &ReplaySettings::closed(32), arrivals);
+            20_000.0 / replay.last_event.as_secs_f64()
+        };
+        let [fcfs, c_look, sstf, vscan, sptf] = ["fcfs", "c-look", "sstf", "vscan", "sptf"].map(rate);
+        println!(
+            "{}: fcfs {fcfs:.0}, c-look {c_look:.0}, sstf {sstf:.0}, vscan {vscan:.0}, sptf {sptf:.0}/s",
+            entry.name
+        );
+        assert!(sstf > 1.2 * fcfs && vscan > 1.2 * fcfs && c_look > 1.2 * fcfs, "{}", entry.name);
+        assert!(sptf > 1.1 * sstf.max(vscan).max(c_look), "{}", entry.name);
+    }
+}
+
 #[test]
 fn the_disk_takes_as_many_requests_as_its_queue_holds() {
     let settings = DiskSettings { queue_depth: 3, ..round_numbers() };

@@ -1,0 +1,87 @@
+//! V(R): between SSTF and a sweep, by a penalty for turning round.
+
+use std::cmp::Ordering;
+
+use esker_core::Nanos;
+use esker_core::registry::ParameterSource;
+
+use super::passed::PassedQueue;
+use super::{Scheduler, SchedulerEntry, Waiting};
+use crate::Mechanics;
+
+pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
+    name: "vscan",
+    summary: "the command whose cylinder is nearest, where those behind the arm count as a fifth of the disk further \
+              away; the oldest once many have passed it",
+    source: "V(R) of Geist and Daniel, ACM TOCS 5(1), 1987, with their R = 0.2",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: || Box::new(Vscan::default()),
+};
+
+/// Turning round costs one part in so many of all cylinders: R = 0.2. With R = 0 it is SSTF, with R = 1 a sweep in both
+/// directions (SCAN).
+const TURN: u32 = 5;
+
+struct Vscan {
+    waiting: PassedQueue,
+    /// Whether the arm's last move was to higher or to lower cylinders; `Equal` before it has moved.
+    direction: Ordering,
+}
+
+impl Default for Vscan {
+    fn default() -> Self {
+        Self { waiting: PassedQueue::default(), direction: Ordering::Equal }
+    }
+}
+
+impl Scheduler for Vscan {
+    fn push(&mut self, command: Waiting) {
+        self.waiting.push(command);
+    }
+
+    fn pop(&mut self, _: Nanos, mechanics: &Mechanics) -> Option<Waiting> {
+        let (arm, geometry) = (mechanics.cylinder(), mechanics.geometry());
+        let (turn, back) = (geometry.cylinders() / TURN, self.direction.reverse());
+        let next = self.waiting.pop_cheapest(|command| {
+            let cylinder = geometry.locate(command.start).cylinder;
+            let turns = back.is_ne() && cylinder.cmp(&arm) == back;
+            cylinder.abs_diff(arm) + if turns { turn } else { 0 }
+        })?;
+        let moves = geometry.locate(next.start).cylinder.cmp(&arm);
+        self.direction = if moves.is_eq() { self.direction } else { moves };
+        Some(next)
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::tests::{mechanics, mechanics_at, read};
+
+    /// The order in which commands at these parts of all sectors, in hundredths, are served from the middle of the disk.
+    fn order(hundredths: &[u64]) -> Vec<u64> {
+        let sectors = mechanics().geometry().sectors();
+        let mut queue = Vscan::default();
+        let starts = hundredths.iter().map(|part| sectors / 100 * part).enumerate();
+        starts.for_each(|(index, start)| queue.push(read(start, index as u64)));
+        let mut arm = mechanics_at(sectors / 2);
+        let served = std::iter::from_fn(|| {
+            let next = queue.pop(Nanos::ZERO, &arm)?;
+            arm = mechanics_at(next.start);
+            Some(hundredths[next.sequence as usize])
+        });
+        served.collect()
+    }
+
+    #[test]
+    fn turning_round_counts_as_a_fifth_of_the_disk() {
+        // From 50 to 51 and on: at 62, 48 is 14 and a fifth of the disk away, 97 is further.
+        assert_eq!(order(&[51, 48, 62, 97]), [51, 62, 48, 97]);
+        assert_eq!(order(&[51, 48, 62, 80]), [51, 62, 80, 48]);
+    }
+}
