@@ -148,8 +148,8 @@ pub struct CacheResult {
     /// How far several samples differ; absent for one sample or none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<CacheSpread>,
-    /// What each volume gets out of the one cache that all of them share, in the order in which they first appear in the
-    /// trace. Absent unless it was asked for; volumes without accesses are left out.
+    /// What each volume gets out of the one cache that all of them share, in the order in which they first appear in
+    /// the trace. Absent unless it was asked for; volumes without accesses are left out.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub volumes: Vec<CacheVolume>,
 }

@@ -6,7 +6,8 @@ use super::Waiting;
 /// where commands are spread.
 pub(super) const PASSES: u64 = 8;
 
-/// The waiting commands. Any of them can be taken out before the others; once many have passed the oldest one, it is next.
+/// The waiting commands. Any of them can be taken out before the others; once many have passed the oldest one, it is
+/// next.
 #[derive(Default)]
 pub(super) struct PassedQueue {
     /// By arrival, each with the number of commands that had been served when it came.

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::scheduler::tests::{mechanics, mechanics_at, read};
 
-    /// The order in which commands at these parts of all sectors, in hundredths, are served from the middle of the disk.
+    /// The order in which commands at these hundredths of all sectors are served from the middle of the disk.
     fn order(hundredths: &[u64]) -> Vec<u64> {
         let sectors = mechanics().geometry().sectors();
         let mut queue = Vscan::default();

@@ -15,8 +15,8 @@ const SWEEP_MIN: f64 = 0.002;
 /// Such a move is made at once when its devices have nothing else to do. Under a high load they seldom have: then it is
 /// made when the last move ended this many times its own length ago, so that slow devices are not filled with moves.
 const PAUSES: u64 = 1;
-/// While more than this share of the requests go to extents that were never used before, those are looked for, too: they
-/// will be used soon.
+/// While more than this share of the requests go to extents that were never used before, those are looked for, too:
+/// they will be used soon.
 const SWEEP_UNUSED: f64 = 0.05;
 /// Requests over which that share is averaged.
 const UNUSED_OVER: f64 = 1024.0;
