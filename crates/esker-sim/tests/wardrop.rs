@@ -193,21 +193,22 @@ fn devices_answer_equally_fast() {
     }
 }
 
-/// Seconds until the shares of `results` are near `expected` for good, by intervals of ten seconds.
-fn settled_after(results: &RunResults, expected: &[f64], within: f64) -> usize {
-    let is_near = |point: &esker_results::SeriesPoint| {
-        let shares = point.children.values().map(|child| child.share);
-        shares.zip(expected).all(|(share, expected)| (share - expected).abs() < within)
+/// Seconds until the shares of `results` are near `expected` for good, by the means of so many intervals of ten seconds.
+fn settled_after(results: &RunResults, expected: &[f64], within: f64, intervals: usize) -> usize {
+    let is_near = |points: &[esker_results::SeriesPoint]| {
+        let share = |child| points.iter().map(|point| point.children[child].share).sum::<f64>() / intervals as f64;
+        ["d0", "d1"].map(share).iter().zip(expected).all(|(share, expected)| (share - expected).abs() < within)
     };
     // The last interval is a short one.
     let whole = &results.series[..results.series.len() - 1];
-    let last = whole.iter().rposition(|point| !is_near(point));
-    10 * last.map_or(0, |last| last + 1)
+    let last = whole.windows(intervals).rposition(|points| !is_near(points));
+    10 * last.map_or(0, |last| last + intervals)
 }
 
 /// From shares that are wrong by seven to sixteen percent, a volume of a million extents comes within 0.01 of those of
-/// its equilibrium in at most twice the time that its moves take at their limit of one in a millisecond. Within 0.005
-/// takes longer.
+/// its equilibrium, and within 0.005, in at most twice the time that its moves take at their limit of one in a
+/// millisecond. A hundred thousand requests, as many as arrive in ten seconds, tell a share to within 0.0013 in the mean:
+/// of fifty such shares some are 0.003 off without a reason, so the nearer ones are means of twenty seconds.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
 fn a_large_volume_settles_in_time() {
@@ -218,10 +219,11 @@ fn a_large_volume_settles_in_time() {
         let results = run(&experiment, &RunOptions::default()).unwrap();
         let expected = equal_shares(load, &[100, 200]);
         let least_s = (expected[0] - 2.0 / 3.0) * f64::from(1 << 20) / 1e3;
-        let [near, nearer] = [0.01, 0.005].map(|within| settled_after(&results, &expected, within));
+        let near = settled_after(&results, &expected, 0.01, 1);
+        let nearer = settled_after(&results, &expected, 0.005, 2);
         let means: Vec<f64> = results.series.iter().step_by(4).map(|point| point.mean_us.round()).collect();
         println!("{load:?}: within 0.01 after {near} s, 0.005 after {nearer} s, at least {least_s:.0} s; {means:?}");
-        assert!(near as f64 <= 2.0 * least_s, "{near} s");
+        assert!(near as f64 <= 2.0 * least_s && nearer as f64 <= 2.0 * least_s, "{near} s, {nearer} s");
     }
 }
 

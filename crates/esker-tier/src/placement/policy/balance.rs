@@ -4,11 +4,13 @@ use esker_core::Nanos;
 
 use super::Completed;
 use super::homes::Homes;
-use super::measured_windows::{Difference, Windows};
+use super::measured_windows::{Difference, Found, Windows};
 
 /// The first step goes this part of the way that equation 3.1 would go with an alpha of one over the mean.
 const GAIN_FIRST: f64 = 0.5;
 const GAIN_MIN: f64 = 0.02;
+/// From one step to the next this part becomes at most so many times larger or smaller.
+const GAIN_CHANGE_MAX: f64 = 2.0;
 /// In one step a share becomes at most this many times larger or smaller.
 const STEP_MAX: f64 = 3.0;
 /// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
@@ -21,8 +23,30 @@ const SHARE_NOISE: f64 = 0.25;
 pub(super) struct Balance {
     windows: Windows,
     gain: f64,
-    /// By how much each device was slower than the mean, as a part of it, at the last change of the shares.
-    before: Vec<f64>,
+    last: Option<Step>,
+}
+
+/// The last change of the shares.
+#[derive(Debug)]
+struct Step {
+    /// By how much each device was slower than the mean then, as a part of it.
+    slower: Vec<f64>,
+    /// The part of the way that was gone.
+    gain: f64,
+}
+
+impl Step {
+    /// The part of the way that would have made all devices alike, if response times follow the shares along a straight
+    /// line (the secant method, along the last step): the differences of then are known, and what the step has left
+    /// of them. `None` if it has left all of them, or more.
+    fn right_gain(&self, now: &[Found], slower: &[f64]) -> Option<f64> {
+        let along = |one: &[f64]| -> f64 {
+            let products = one.iter().zip(&self.slower).map(|(one, other)| one * other);
+            now.iter().zip(products).map(|(device, product)| device.share * product).sum()
+        };
+        let left = along(slower) / along(&self.slower);
+        (left < 1.0).then(|| self.gain / (1.0 - left))
+    }
 }
 
 /// What a request has shown.
@@ -38,7 +62,7 @@ pub(super) enum Shown {
 
 impl Balance {
     pub(super) fn new(devices: usize) -> Self {
-        Self { windows: Windows::new(devices), gain: GAIN_FIRST, before: Vec::new() }
+        Self { windows: Windows::new(devices), gain: GAIN_FIRST, last: None }
     }
 
     /// Takes the end of a request, `astray` if its extents were not at home. Changes the shares by what the devices
@@ -54,19 +78,15 @@ impl Balance {
             return Shown::NoDifference(requests);
         };
         let mean: f64 = found.iter().map(|device| device.share * device.mean).sum();
-        // Devices that were too slow and are now too fast were changed by too much.
         let slower: Vec<f64> = found.iter().map(|device| device.mean / mean - 1.0).collect();
-        let along = |((share, before), now): ((f64, &f64), &f64)| share * before * now;
-        let shares = found.iter().map(|device| device.share);
-        let goes_on: f64 = shares.zip(&self.before).zip(&slower).map(along).sum();
-        self.gain = match self.before.is_empty() {
-            true => self.gain,
-            false if goes_on < 0.0 => (self.gain / 2.0).max(GAIN_MIN),
-            false => (self.gain * 1.3).min(1.0),
-        };
-        self.before = slower;
+        if let Some(last) = &self.last {
+            let right = last.right_gain(&found, &slower).unwrap_or(f64::INFINITY);
+            let right = right.clamp(self.gain / GAIN_CHANGE_MAX, self.gain * GAIN_CHANGE_MAX);
+            self.gain = right.clamp(GAIN_MIN, 1.0);
+        }
         // What may be noise moves nothing.
         let gain = self.gain * certain;
+        self.last = Some(Step { slower, gain });
         for (share, device) in homes.shares.iter_mut().zip(&found) {
             let factor = 1.0 + gain * (mean - device.mean) / mean;
             // A share that was asked for is known better than the measured one, unless it could not be had.
