@@ -193,7 +193,7 @@ fn devices_answer_equally_fast() {
     }
 }
 
-/// Seconds until the shares of `results` are near `expected` for good, by the means of so many intervals of ten seconds.
+/// Seconds until the shares of `results` are near `expected` for good, by means of so many intervals of ten seconds.
 fn settled_after(results: &RunResults, expected: &[f64], within: f64, intervals: usize) -> usize {
     let is_near = |points: &[esker_results::SeriesPoint]| {
         let share = |child| points.iter().map(|point| point.children[child].share).sum::<f64>() / intervals as f64;
@@ -207,8 +207,8 @@ fn settled_after(results: &RunResults, expected: &[f64], within: f64, intervals:
 
 /// From shares that are wrong by seven to sixteen percent, a volume of a million extents comes within 0.01 of those of
 /// its equilibrium, and within 0.005, in at most twice the time that its moves take at their limit of one in a
-/// millisecond. A hundred thousand requests, as many as arrive in ten seconds, tell a share to within 0.0013 in the mean:
-/// of fifty such shares some are 0.003 off without a reason, so the nearer ones are means of twenty seconds.
+/// millisecond. A share of the hundred thousand requests of ten seconds has a standard error of 0.0013, and of fifty
+/// such shares some are 0.003 off without a reason: so nearness to 0.005 is told by means of twenty seconds.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
 fn a_large_volume_settles_in_time() {

@@ -289,8 +289,8 @@ mod tests {
         assert!(homes.sweep.is_none());
     }
 
-    /// Two devices that always have something to do: each move is followed by a pause of a quarter of its length. An extent that
-    /// nobody has used is moved, too, while most requests go to such.
+    /// Two devices that always have something to do: each move is followed by a pause of a quarter of its length. An
+    /// extent that nobody has used is moved, too, while most requests go to such.
     #[test]
     fn busy_devices_get_one_move_at_a_time() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
