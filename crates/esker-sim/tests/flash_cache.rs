@@ -217,7 +217,7 @@ fn a_log_in_streams_makes_the_drive_copy_less() {
     let print = std::env::var_os("ESKER_PRINT").is_some();
     let of = |spare: u64, handling: &str, slots: &str, streams: &str| {
         let (role, write) = handling.split_once('/').unwrap();
-        let policy = if slots == "log" { "fifo" } else { "lru" };
+        let policy = if slots == "any" { "lru" } else { "fifo" };
         let keys = format!(
             "role = \"{role}\"\nwrite = \"{write}\"\npolicy = \"{policy}\"\nslots = \"{slots}\"\n\
              streams = \"{streams}\""
@@ -238,8 +238,10 @@ fn a_log_in_streams_makes_the_drive_copy_less() {
     assert!(log < 1.01 && log < any, "{log} against {any}");
     let spares: &[u64] = if print { &[15, 20, 30] } else { &[15] };
     for &spare in spares {
-        let [any, together, apart] = [("any", "none"), ("log", "none"), ("log", "by-purpose")]
-            .map(|(slots, streams)| of(spare, "unified/write-back", slots, streams));
+        let [any, together, apart, appended] =
+            [("any", "none"), ("log", "none"), ("log", "by-purpose"), ("append-only", "none")]
+                .map(|(slots, streams)| of(spare, "unified/write-back", slots, streams));
+        assert!(appended < 1.01, "{appended}");
         assert!(apart <= together && together < any, "{apart} against {together} and {any}");
         assert!(spare > 15 || apart < 0.8 * together, "{apart} against {together}");
     }

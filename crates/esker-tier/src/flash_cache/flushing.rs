@@ -125,10 +125,17 @@ impl FlashCacheEngine {
         self.leave_failed_flash();
     }
 
-    /// Begins a flush of the cache's own if many clean lines are not recorded, so that a restart finds them.
+    /// Begins a flush of the cache's own if many clean lines are not recorded, so that a restart finds them. Also if
+    /// slots are short and some wait for a record.
     pub(super) fn sync_if_due(&mut self) {
         let due = (self.slots.limit() / 16).max(64);
-        if self.unrecorded < due || self.syncing || self.flash_failed() || self.health.has_failed(BACKING) {
+        // Slots that wait for a record are none for new lines.
+        let is_short = self.slots.outdated() > 0 && self.slots.free_in_order() <= self.few();
+        if (self.unrecorded < due && !is_short)
+            || self.syncing
+            || self.flash_failed()
+            || self.health.has_failed(BACKING)
+        {
             return;
         }
         self.unrecorded = 0;

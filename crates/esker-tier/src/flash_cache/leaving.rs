@@ -4,7 +4,6 @@ use esker_cache::ObjectId;
 use esker_core::{Bytes, DeviceError, RequestKind, Tag};
 
 use super::part::{Part, Step, Task};
-use super::slots::Recorded;
 use super::{BACKING, FLASH, FlashCacheEngine, settings};
 use crate::engine::ReshapeError;
 
@@ -35,10 +34,14 @@ impl FlashCacheEngine {
 
     /// Has slots become free before they are needed.
     fn harden_leaving(&mut self) {
-        let few = settings::reserve(self.slots.limit()) as usize / 2;
-        if self.slots.are_leaving() && !self.health.journal_failed() && self.slots.free_in_order() <= few {
+        if self.slots.are_leaving() && !self.health.journal_failed() && self.slots.free_in_order() <= self.few() {
             self.durability.harden(&mut self.effects);
         }
+    }
+
+    /// So many free slots are few.
+    pub(super) fn few(&self) -> usize {
+        settings::reserve(self.slots.limit()) as usize / 2
     }
 
     /// The dirty line that the cleaner takes next, in the order of addresses.
@@ -122,11 +125,11 @@ impl FlashCacheEngine {
     /// Takes a clean line out of the cache. Its slot is used again once the record of that is durable.
     pub(super) fn drop_line(&mut self, line: u32) {
         self.policy.remove(ObjectId(line));
-        let record = match self.slots.recorded(line) {
-            Recorded::No => None,
+        let record = match self.slots.is_known(line) {
+            false => None,
             // A journal that has failed keeps its last word: the slot is never used again.
-            _ if self.health.journal_failed() => Some(self.durability.issued()),
-            _ => Some(self.record_left(line)),
+            true if self.health.journal_failed() => Some(self.durability.issued()),
+            true => Some(self.record_left(line)),
         };
         #[cfg(test)]
         let record = record.filter(|_| self.fault != Some(super::Fault::HurriesSlots));

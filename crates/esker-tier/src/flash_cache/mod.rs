@@ -10,7 +10,8 @@
 //!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
 //!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
-//!   their order, and the lines that it comes to leave.
+//!   their order, and the lines that it comes to leave. In an append-only log, a line that is changed goes to the next
+//!   slot; the one that the journal names is used again once the record of the new one is durable.
 //! - **Admission** is asked for lines that are not held, and for no others. What it refuses goes to the backing device
 //!   alone. Lines that are held are changed where they are.
 //! - **Dirty lines** leave after their data are durable on the backing device.
@@ -18,6 +19,7 @@
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
 
 mod admitting;
+mod appending;
 mod buffers;
 mod flushing;
 mod free;
@@ -74,6 +76,8 @@ pub struct FlashCacheEngine {
     /// The time of the input that is handled.
     now: Nanos,
     slots: Slots,
+    /// Whether a line that the host changes goes to another slot.
+    appends: bool,
     streams: CacheStreams,
     locks: Locks,
     parts: TagSlab<Part>,
@@ -137,6 +141,8 @@ enum Fault {
     RefusesHeld,
     /// A slot is used again although its trim is under way.
     HurriesTrims,
+    /// The slot of a changed line is used again before the record of its new slot is durable.
+    HurriesOutdated,
 }
 
 impl FlashCacheEngine {
@@ -160,7 +166,8 @@ impl FlashCacheEngine {
             policy: settings.build_policy(room, lines)?,
             admission: settings.build_admission(room, lines)?,
             now: Nanos::ZERO,
-            slots: Slots::new(lines, slots, settings.slots == SlotOrder::Log, settings.trim_freed),
+            slots: Slots::new(lines, slots, settings.slots.is_log(), settings.trim_freed),
+            appends: settings.slots == SlotOrder::AppendOnly,
             streams: settings.streams,
             locks: Locks::default(),
             parts: TagSlab::default(),
@@ -234,6 +241,8 @@ impl FlashCacheEngine {
             Step::Fetch => self.fetched(tag, errors[1]),
             Step::Fill => self.filled(tag, errors),
             Step::Change => self.changed(tag, errors),
+            Step::Merge => self.merged(tag, errors[0]),
+            Step::Append => self.appended(tag, errors[0]),
             Step::Around => self.went_around(tag, errors[1]),
             Step::CopyOut => self.copied_out(tag, errors[0]),
             Step::CopyBack => self.copied_back(tag, errors[1]),

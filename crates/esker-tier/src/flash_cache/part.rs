@@ -32,6 +32,10 @@ pub(super) enum Step {
     Announce,
     /// The host's write into the line, where it is; in write-through also to the backing device.
     Change,
+    /// A read of the line, which the host changes in part, before it is written to another slot.
+    Merge,
+    /// A write of the changed line to another slot.
+    Append,
     /// The record that the line has left, before the host's write goes around.
     Leave,
     /// The host's write to the backing device alone.

@@ -23,6 +23,9 @@ impl FlashCacheEngine {
         let mut engine = Self::empty(settings, checkpoint.through)?;
         let mut through = checkpoint.through;
         for &CachedLine { line, slot, dirty } in &checkpoint.cached {
+            if engine.slots.of(line.0).is_some() {
+                return Err(FlashCacheError::Twice { line: line.0, slot: slot.0 });
+            }
             engine.apply(MapRecord::Cached { line, slot, dirty })?;
         }
         for record in records {
@@ -72,13 +75,10 @@ impl FlashCacheEngine {
     /// The lines as far as their records have been issued, in one piece.
     pub(super) fn recorded_lines(&self) -> Checkpoint {
         let recorded = self.slots.held().filter(|(_, _, recorded, _)| *recorded != Recorded::No);
-        let mut cached: Vec<CachedLine> = recorded
-            .map(|(line, slot, recorded, _)| CachedLine {
-                line: LogicalExtent(line),
-                slot: PhysicalExtent(slot),
-                dirty: recorded == Recorded::Dirty,
-            })
-            .collect();
+        let recorded = recorded.map(|(line, slot, recorded, _)| (line, slot, recorded == Recorded::Dirty));
+        let outdated = self.slots.outdated_lines().map(|(line, slot)| (line, slot, true));
+        let as_line = |(line, slot, dirty)| CachedLine { line: LogicalExtent(line), slot: PhysicalExtent(slot), dirty };
+        let mut cached: Vec<CachedLine> = recorded.chain(outdated).map(as_line).collect();
         cached.sort_unstable_by_key(|cached| cached.line);
         Checkpoint { through: self.durability.issued(), cached, ..Checkpoint::default() }
     }

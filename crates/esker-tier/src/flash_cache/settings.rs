@@ -47,6 +47,15 @@ pub enum SlotOrder {
     /// One after the other, round after round, so that the flash device is overwritten in the order of its addresses.
     /// The lines that come next leave; only for policies that evict in the order of insertion.
     Log,
+    /// A log in which nothing is changed where it is: a line that the host changes goes to the next slot.
+    AppendOnly,
+}
+
+impl SlotOrder {
+    /// Whether slots are used one after the other.
+    pub(super) fn is_log(self) -> bool {
+        self != Self::Any
+    }
 }
 
 /// The settings of a flash cache.
@@ -125,6 +134,9 @@ impl FlashCacheSettings {
         if !fits {
             return Err(FlashCacheError::Combination { role: self.role, write: self.write });
         }
+        if self.slots == SlotOrder::AppendOnly && self.write == WriteHandling::WriteThrough {
+            return Err(FlashCacheError::AppendThrough);
+        }
         if self.dirty_high > Ratio::ONE {
             return Err(FlashCacheError::HighMark(self.dirty_high));
         }
@@ -140,8 +152,8 @@ impl FlashCacheSettings {
             if entry.can(ReplacementCapability::Future) {
                 return Err(FlashCacheError::Future(entry.name));
             }
-            if self.slots == SlotOrder::Log && !entry.can(ReplacementCapability::Log) {
-                return Err(FlashCacheError::NoLog(entry.name));
+            if self.slots.is_log() && !entry.can(ReplacementCapability::Log) {
+                return Err(FlashCacheError::NoLog { slots: self.slots, policy: entry.name });
             }
         }
         let shape = Shape { capacity, objects: lines, seed: self.seed };
@@ -202,8 +214,19 @@ pub enum FlashCacheError {
     #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
     Future(&'static str),
     /// The policy chooses lines in another order than that of a log.
-    #[error("`slots = \"log\"` lets lines leave in the order in which they came in, and `policy = \"{0}\"` does not")]
-    NoLog(&'static str),
+    #[error(
+        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does not",
+        words(slots)
+    )]
+    NoLog {
+        /// The order of slots.
+        slots: SlotOrder,
+        /// The policy.
+        policy: &'static str,
+    },
+    /// Lines that are there are changed, and could not be.
+    #[error("`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does")]
+    AppendThrough,
     /// Role and handling of writes contradict each other.
     #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
     Combination {
@@ -255,7 +278,8 @@ impl FlashCacheError {
             Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],
             Self::Flash { .. } => &["flash"],
             Self::Policy(_) | Self::Future(_) => &["policy"],
-            Self::NoLog(_) => &["slots", "policy"],
+            Self::NoLog { .. } => &["slots", "policy"],
+            Self::AppendThrough => &["slots", "write"],
             Self::Admission(_) => &["admission"],
             Self::Combination { .. } => &["write", "role"],
             Self::HighMark(_) => &["dirty_high"],
@@ -274,7 +298,8 @@ impl Hint for FlashCacheError {
                 let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));
                 Some(format!("choose one of {}", entries.map(|entry| entry.name).collect::<Vec<_>>().join(", ")))
             }
-            Self::NoLog(_) => {
+            Self::AppendThrough => Some("use `write = \"write-back\"`, or `slots = \"log\"`".to_string()),
+            Self::NoLog { .. } => {
                 let able = registry::names_with(REPLACEMENTS, ReplacementCapability::Log);
                 let able: Vec<String> = able.map(|name| format!("policy = \"{name}\"")).collect();
                 Some(format!("leave `slots` out, or use {}", able.join(" or ")))

@@ -53,6 +53,8 @@ pub(super) struct Slots {
     leaving: VecDeque<(RecordNumber, u32, u32)>,
     /// The last of those records, for each line.
     left: BTreeMap<u32, RecordNumber>,
+    /// The slot that the journal names, as a dirty one, of lines whose data have gone to another one since.
+    outdated: BTreeMap<u32, u32>,
     /// Slots from this one on are not used any more.
     limit: u32,
     /// Counts changes.
@@ -77,6 +79,7 @@ impl Slots {
             untold: Vec::new(),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
+            outdated: BTreeMap::new(),
             limit: slots,
             clock: 0,
             dirty: BTreeSet::new(),
@@ -102,9 +105,14 @@ impl Slots {
         self.of(line).is_some_and(|slot| self.slots[slot as usize].dirty)
     }
 
-    /// What the journal has been told of `line`.
+    /// What the journal has been told of `line` in its present slot.
     pub(super) fn recorded(&self, line: u32) -> Recorded {
         self.of(line).map_or(Recorded::No, |slot| self.slots[slot as usize].recorded)
+    }
+
+    /// Whether the journal names `line`, if in an outdated slot.
+    pub(super) fn is_known(&self, line: u32) -> bool {
+        self.recorded(line) != Recorded::No || self.outdated.contains_key(&line)
     }
 
     pub(super) fn set_recorded(&mut self, line: u32, recorded: Recorded) {
@@ -183,13 +191,44 @@ impl Slots {
         self.slots[slot as usize].line = NONE;
         self.dirty.remove(&line);
         self.lost.remove(&line);
-        match record {
-            Some(record) => {
-                self.leaving.push_back((record, line, slot));
-                self.left.insert(line, record);
+        let outdated = self.outdated.remove(&line);
+        for slot in std::iter::once(slot).chain(outdated) {
+            match record {
+                Some(record) => self.leaving.push_back((record, line, slot)),
+                None => self.put_back(slot),
             }
-            None => self.put_back(slot),
         }
+        self.left.extend(record.map(|record| (line, record)));
+    }
+
+    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The slot before is free at once, or
+    /// once the record of the new one is durable if the journal names it.
+    pub(super) fn remap(&mut self, line: u32, slot: u32) {
+        let before = self.lines[line as usize];
+        self.slots[before as usize].line = NONE;
+        if self.slots[before as usize].recorded == Recorded::No {
+            self.put_back(before);
+        } else {
+            let other = self.outdated.insert(line, before);
+            assert_eq!(other, None, "the journal names two slots of a line");
+        }
+        self.map(line, slot, true);
+    }
+
+    /// The outdated slot of `line`, if there is one, is free once `record` is durable.
+    pub(super) fn outdated_leaves(&mut self, line: u32, record: RecordNumber) {
+        let slot = self.outdated.remove(&line);
+        self.leaving.extend(slot.map(|slot| (record, line, slot)));
+    }
+
+    /// Number of outdated slots.
+    pub(super) fn outdated(&self) -> usize {
+        self.outdated.len()
+    }
+
+    /// Lines that the journal has as dirty ones in an outdated slot, with that slot.
+    pub(super) fn outdated_lines(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.outdated.iter().map(|(&line, &slot)| (line, slot))
     }
 
     /// Records up to `through` are durable: slots become free.
@@ -302,10 +341,13 @@ impl Slots {
         slots.map(|(number, slot)| (slot.line, number, slot.recorded, slot.dirty))
     }
 
-    /// Takes `slot` for `line`, as a record says.
+    /// Takes `slot` for `line`, as a record says; it leaves the one that it has. Returns false if that is not free.
     pub(super) fn restore(&mut self, line: u32, slot: u32, dirty: bool) -> bool {
-        let is_free = self.slots[slot as usize].line == NONE && self.of(line).is_none();
+        let is_free = self.slots[slot as usize].line == NONE;
         if is_free {
+            if self.of(line).is_some() {
+                self.unmap(line, None);
+            }
             self.map(line, slot, dirty);
             self.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         }
@@ -328,7 +370,7 @@ impl Slots {
         }
         self.free.check();
         let mut unused = self.free.all();
-        unused.extend(self.leaving.iter().map(|(.., slot)| slot).chain(&self.trimming));
+        unused.extend(self.leaving.iter().map(|(.., slot)| slot).chain(&self.trimming).chain(self.outdated.values()));
         let all = unused.len();
         unused.sort_unstable();
         unused.dedup();

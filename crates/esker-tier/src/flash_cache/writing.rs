@@ -40,7 +40,7 @@ impl FlashCacheEngine {
         let changes = self.slots.is_dirty(part.line) || (!is_trim && self.write != WriteHandling::WriteAround);
         if is_held && changes {
             self.touch(&part);
-            return self.change(tag);
+            return if !is_trim && self.appends { self.append(tag) } else { self.change(tag) };
         }
         // Zeroes have no data that could be merged into a line.
         let is_whole = part.length == self.line;
@@ -60,7 +60,7 @@ impl FlashCacheEngine {
     }
 
     /// Changes a line where it is, once a record says that this may be.
-    fn change(&mut self, tag: Tag) {
+    pub(super) fn change(&mut self, tag: Tag) {
         let line = self.part(tag).line;
         let is_dirty = self.slots.is_dirty(line);
         if self.flash_failed() {
@@ -154,7 +154,7 @@ impl FlashCacheEngine {
         if self.fault == Some(super::Fault::KeepsStale) {
             return self.send_around(tag);
         }
-        let was_recorded = self.slots.recorded(line) != Recorded::No;
+        let was_recorded = self.slots.is_known(line);
         if self.slots.of(line).is_some() {
             self.drop_line(line);
         }
@@ -209,7 +209,9 @@ impl FlashCacheEngine {
     pub(super) fn record_line(&mut self, line: u32, dirty: bool) -> RecordNumber {
         self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
-        self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty })
+        let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
+        self.slots.outdated_leaves(line, record);
+        record
     }
 
     /// Issues the record that `line` has left.

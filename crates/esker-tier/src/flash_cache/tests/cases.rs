@@ -207,7 +207,7 @@ fn hits_are_those_of_the_policy() {
     for policy in 0..4 * esker_cache::REPLACEMENTS.len() {
         // In a log, too, if it can be one.
         let FlashCacheSettings { policy, slots, .. } = drawn(40, 0, policy);
-        let role = (CacheRole::Unified, WriteHandling::WriteThrough);
+        let role = (CacheRole::Unified, WriteHandling::WriteBack);
         let settings = FlashCacheSettings { policy, slots, ..settings(40, 200, role.0, role.1) };
         let mut engine = FlashCacheEngine::new(&settings).unwrap();
         lines.iter().for_each(|&line| drop(serve(&mut engine, read(line, 1))));
@@ -332,6 +332,12 @@ fn impossible_caches_say_what_is_wrong() {
         "`slots = \"log\"` lets lines leave in the order in which they came in, and `policy = \"lru\"` does not"
     );
     assert_eq!(log.hint().unwrap(), "leave `slots` out, or use policy = \"fifo\"");
+    let through =
+        FlashCacheSettings { write: WriteHandling::WriteThrough, slots: SlotOrder::AppendOnly, ..base.clone() };
+    assert_eq!(
+        error(through),
+        "`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does"
+    );
     let admission = FlashCacheSettings { admission: Choice::named("lark"), ..base.clone() };
     assert_eq!(error(admission.clone()), "`lark` is no admission policy; did you mean `larc`?");
     assert_eq!(FlashCacheEngine::new(&admission).unwrap_err().keys(), ["admission"]);
@@ -354,6 +360,11 @@ fn impossible_maps_are_refused() {
     assert_eq!(error(&[cached(16, 0)]), FlashCacheError::NoLine(16));
     assert_eq!(error(&[cached(0, 5)]), FlashCacheError::NoSlot(5));
     assert_eq!(error(&[cached(0, 0), cached(1, 0)]), FlashCacheError::Twice { line: 1, slot: 0 });
-    assert_eq!(error(&[cached(0, 0), cached(0, 1)]), FlashCacheError::Twice { line: 0, slot: 1 });
+    // A record may say that a line has gone to another slot, but a checkpoint has one slot of each line.
+    let slots = [0, 1].map(|slot| (crate::LogicalExtent(0), crate::PhysicalExtent(slot)));
+    let cached = slots.map(|(line, slot)| crate::CachedLine { line, slot, dirty: false }).to_vec();
+    let checkpoint = Checkpoint { cached, ..Checkpoint::default() };
+    let twice = FlashCacheEngine::restore(&settings, &checkpoint, &mut std::iter::empty()).unwrap_err();
+    assert_eq!(twice, FlashCacheError::Twice { line: 0, slot: 1 });
     assert_eq!(error(&[MapRecord::Freed { extent: crate::LogicalExtent(0) }]), FlashCacheError::Placement);
 }

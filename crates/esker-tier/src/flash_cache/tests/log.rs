@@ -76,6 +76,61 @@ fn a_restarted_log_goes_on_where_it_was() {
     assert_eq!([7, 8, 10, 20, 22].map(held), [true; 5]);
 }
 
+fn append_only(slots: u64, lines: u64) -> FlashCacheSettings {
+    let log = log(slots, lines, CacheRole::Unified, WriteHandling::WriteBack);
+    FlashCacheSettings { slots: SlotOrder::AppendOnly, ..log }
+}
+
+/// Whatever is written, whole lines and parts of them, and however often it is flushed: nothing is changed where it is.
+#[test]
+fn an_append_only_log_is_written_in_the_order_of_addresses() {
+    let mut rng = Rng::new(2);
+    for (slots, flushes) in [(5, 0), (40, 0), (40, 9), (300, 50)] {
+        let volume = 3 * slots;
+        let mut engine = FlashCacheEngine::new(&append_only(slots, volume)).unwrap();
+        let mut all = Vec::new();
+        for _ in 0..20 * slots {
+            let line = if rng.chance(1, 2) { rng.below(slots / 2) } else { rng.below(volume) };
+            let (start, sectors) = if rng.chance(1, 3) { (line * LINE + 1, 1) } else { (line * LINE, LINE) };
+            let request = Request::write(Lba(start), Bytes(sectors * 512));
+            all.extend(written(&serve(&mut engine, host(request))));
+            if rng.below(100) < flushes {
+                serve(&mut engine, host(FLUSH));
+            }
+            engine.check();
+        }
+        let out_of_order = all.iter().zip(0..).find(|(slot, count)| **slot != count % slots);
+        assert_eq!(out_of_order, None, "{slots} slots");
+        let counts = engine.flash_cache_counts().unwrap();
+        assert!(all.len() as u64 > 8 * slots && counts.write_hits > 4 * slots, "{counts:?}");
+    }
+}
+
+/// The line that is changed is the youngest of the log. The rest of it comes from the flash, and its old slot is free
+/// once the journal names the new one.
+#[test]
+fn a_changed_line_goes_to_the_end_of_the_log() {
+    // Nothing is copied back meanwhile.
+    let (dirty_low, dirty_high) = (Ratio::ONE, Ratio::ONE);
+    let settings = FlashCacheSettings { dirty_low, dirty_high, ..append_only(8, 64) };
+    let mut engine = FlashCacheEngine::new(&settings).unwrap();
+    for line in 0..4 {
+        serve(&mut engine, write(line, 1));
+    }
+    serve(&mut engine, host(FLUSH));
+    let part = serve(&mut engine, host(Request::write(Lba(LINE + 1), Bytes(512))));
+    assert_eq!(ios(&part), [(0, READ, LINE, LINE), (0, WRITE, 4 * LINE, LINE)]);
+    assert_eq!(ios(&serve(&mut engine, read(1, 1))), [(0, READ, 4 * LINE, LINE)]);
+    // Without a flush a restart finds what was flushed before.
+    let restored = |engine: &FlashCacheEngine| {
+        FlashCacheEngine::restore(&settings, &engine.checkpoint(), &mut std::iter::empty()).unwrap()
+    };
+    let slot_of_1 = |mut engine: FlashCacheEngine| ios(&serve(&mut engine, read(1, 1)))[0].2 / LINE;
+    assert_eq!(slot_of_1(restored(&engine)), 1);
+    serve(&mut engine, host(FLUSH));
+    assert_eq!(slot_of_1(restored(&engine)), 4);
+}
+
 /// The handles of the writes that `effects` send to the flash, and of those to the backing device.
 fn streams(effects: &[Effect]) -> [Vec<u16>; 2] {
     [FLASH, BACKING].map(|wanted| {

@@ -42,8 +42,8 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
 ];
 
 /// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
-/// policies. Every fourth one is a log. Windows are long, so that something enters, and a budget is for ten lines. Half
-/// of them trim slots.
+/// policies. Every fourth one is a log; half of the logs are append-only, where writes are not through. Windows are
+/// long, so that something enters, and a budget is for ten lines. Half of them trim slots.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -64,6 +64,11 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     }
     let trim_freed = (kind + mode).is_multiple_of(2);
     let policy = Choice::named(policies[kind % policies.len()].name);
-    let slot_order = if log { SlotOrder::Log } else { SlotOrder::Any };
+    let appends = kind.is_multiple_of(2) && write != WriteHandling::WriteThrough;
+    let slot_order = match log {
+        true if appends => SlotOrder::AppendOnly,
+        true => SlotOrder::Log,
+        false => SlotOrder::Any,
+    };
     FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, ..settings(slots, 16, role, write) }
 }

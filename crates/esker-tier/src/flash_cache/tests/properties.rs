@@ -171,6 +171,7 @@ fn wrong_caches_are_found_out() {
         (200, Fault::OverlooksChanges),
         (100, Fault::RefusesHeld),
         (300, Fault::HurriesTrims),
+        (1500, Fault::HurriesOutdated),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
