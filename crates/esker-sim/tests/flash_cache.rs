@@ -40,7 +40,7 @@ fn text(requests: &str, cache: &str, more: &str) -> String {
 }
 
 fn cache(results: &RunResults) -> FlashCacheReport {
-    results.devices["volume"].flash_cache.unwrap()
+    results.devices["volume"].flash_cache.clone().unwrap()
 }
 
 /// What fits is read from the flash after a while, and from nowhere else.

@@ -175,7 +175,7 @@ struct Counted {
 impl Counted {
     fn of(device: &dyn Reporting) -> Self {
         let report = Report::of(device);
-        let cache = report.devices.get(CACHE).and_then(|device| device.flash_cache).unwrap_or_default();
+        let cache = report.devices.get(CACHE).and_then(|device| device.flash_cache.clone()).unwrap_or_default();
         Self { cache, pages: pages(&report) }
     }
 }

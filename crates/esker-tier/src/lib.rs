@@ -11,12 +11,13 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    CacheCounts, CacheStep, CachedLine, Checkpoint, DataRef, Effect, Engine, FlashCacheCounts, Input, IoId, Layout,
-    MapRecord, Movements, RecordNumber, Reshape, ReshapeError,
+    CacheCounts, CacheStep, CachedLine, Checkpoint, DataRef, Effect, Engine, ExpectedCost, FlashCacheCounts, Input,
+    IoId, Layout, MapRecord, Movements, RecordNumber, Reshape, ReshapeError, WindowDecision,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling,
+    AllocationFault, AllocationSettings, CacheRole, CacheStreams, CopyingBack, FlashCacheEngine, FlashCacheError,
+    FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

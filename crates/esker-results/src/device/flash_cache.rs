@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a flash cache did. Requests are counted by line: one that touches three lines counts three times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlashCacheReport {
     /// Reads and writes of lines that the flash held.
@@ -51,4 +51,41 @@ pub struct FlashCacheReport {
     pub slots: u64,
     /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
     pub beyond_lines: u64,
+    /// What a cache with `allocation` has decided at the end of each window, from the beginning of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<CacheWindow>,
+}
+
+/// What a cache that chooses its own size has decided at the end of a window of its requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheWindow {
+    /// When the window ended, in seconds.
+    pub ends_s: f64,
+    /// Share of the flash that is left to cleaning from then on.
+    pub over_provisioning: f64,
+    /// Share of writes among the accesses of the window.
+    pub write_share: f64,
+    /// Whether the cache is trained first: run with several sizes, to see what cleaning costs.
+    pub trains: bool,
+    /// Whether it is expected to keep the lifetime that was asked for; true if none was.
+    pub keeps_lifetime: bool,
+    /// What was expected with several shares left to cleaning.
+    pub expected: Vec<CacheWindowCost>,
+}
+
+/// What a window lets expect with a share of the flash left to cleaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheWindowCost {
+    /// Share of the flash that is left to cleaning.
+    pub over_provisioning: f64,
+    /// Share of the accesses that miss, by the window's curve.
+    pub miss_ratio: f64,
+    /// Share of the lines of a block that are valid when it is cleaned.
+    pub valid_share: f64,
+    /// Mean latency of an access, in microseconds.
+    pub latency_us: f64,
+    /// Blocks of the flash that are erased in a day.
+    pub erases_per_day: f64,
 }

@@ -339,10 +339,9 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 requests: self.requests,
                 placement: self.placement().map(|now| moved(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
-                flash_cache: self
-                    .engine
-                    .flash_cache_counts()
-                    .map(|now| flash_cache_report::report_since(&self.flash_cached_before, &now)),
+                flash_cache: self.engine.flash_cache_counts().map(|now| {
+                    flash_cache_report::report_since(&self.flash_cached_before, &now, self.engine.cache_windows())
+                }),
                 children: children.collect(),
                 ..DeviceReport::default()
             },

@@ -4,7 +4,8 @@ use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Ratio};
 use esker_results::Reporting;
 use esker_tier::{
-    CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling,
+    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder,
+    WriteHandling,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,10 @@ pub struct CacheSettings {
     /// Whether slots of the flash that become free are trimmed there.
     #[serde(default)]
     pub trim_freed: bool,
+    /// How the cache chooses how much of the flash lines take, anew in each window (default: as much as
+    /// `flash_capacity` says, always).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<AllocationSettings>,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -113,6 +118,7 @@ impl CacheSettings {
             dirty_low: default_low(),
             dirty_high: default_high(),
             trim_freed: false,
+            allocation: None,
             queue_depth: None,
         }
     }
@@ -165,6 +171,7 @@ impl DeviceSettings for CacheSettings {
             dirty_low: self.dirty_low,
             dirty_high: self.dirty_high,
             trim_freed: self.trim_freed,
+            allocation: self.allocation.clone(),
             seed: instance.seed,
         };
         let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;

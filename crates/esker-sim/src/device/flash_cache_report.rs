@@ -1,10 +1,14 @@
 //! What a flash cache did, for results.
 
-use esker_results::FlashCacheReport;
-use esker_tier::FlashCacheCounts;
+use esker_results::{CacheWindow, CacheWindowCost, FlashCacheReport};
+use esker_tier::{ExpectedCost, FlashCacheCounts, WindowDecision};
 
 /// What a cache did since `before`.
-pub(super) fn report_since(before: &FlashCacheCounts, now: &FlashCacheCounts) -> FlashCacheReport {
+pub(super) fn report_since(
+    before: &FlashCacheCounts,
+    now: &FlashCacheCounts,
+    windows: &[WindowDecision],
+) -> FlashCacheReport {
     let (read_hits, read_misses) = (now.read_hits - before.read_hits, now.read_misses - before.read_misses);
     let hits = read_hits + now.write_hits - before.write_hits;
     let misses = read_misses + now.write_misses - before.write_misses;
@@ -32,5 +36,24 @@ pub(super) fn report_since(before: &FlashCacheCounts, now: &FlashCacheCounts) ->
         dirty_lines: now.dirty,
         slots: now.slots,
         beyond_lines: now.beyond,
+        windows: windows.iter().map(window).collect(),
+    }
+}
+
+fn window(decided: &WindowDecision) -> CacheWindow {
+    let cost = |expected: &ExpectedCost| CacheWindowCost {
+        over_provisioning: expected.over_provisioning,
+        miss_ratio: expected.miss_ratio,
+        valid_share: expected.valid,
+        latency_us: expected.latency.0 as f64 / 1e3,
+        erases_per_day: expected.erases_per_day,
+    };
+    CacheWindow {
+        ends_s: decided.at.as_secs_f64(),
+        over_provisioning: decided.over_provisioning,
+        write_share: decided.writes,
+        trains: decided.trains,
+        keeps_lifetime: decided.keeps_lifetime,
+        expected: decided.expected.iter().map(cost).collect(),
     }
 }

@@ -81,7 +81,8 @@ fn drive_writes_per_day(results: &RunResults) -> Value {
 
 /// Misses of all flash caches of the tree, as a part of all accesses to them.
 fn cache_miss_ratio(results: &RunResults) -> Value {
-    let lines = results.devices.values().filter_map(|device| device.flash_cache).map(|of| (of.hits, of.misses));
+    let lines =
+        results.devices.values().filter_map(|device| device.flash_cache.as_ref()).map(|of| (of.hits, of.misses));
     let pages = results.devices.values().filter_map(|device| device.host_managed_cache.as_ref());
     let all = lines.chain(pages.map(|of| (of.hits, of.misses)));
     let (hits, misses) = all.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));

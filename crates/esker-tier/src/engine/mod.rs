@@ -7,6 +7,7 @@ mod effect;
 mod health;
 mod hosts;
 mod reshape;
+mod window;
 
 use std::fmt::Debug;
 
@@ -18,6 +19,7 @@ pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumbe
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use reshape::{Reshape, ReshapeError};
+pub use window::{ExpectedCost, WindowDecision};
 
 use crate::extent::DeviceIndex;
 
@@ -78,6 +80,11 @@ pub trait Engine: Debug + Send {
     /// How often the engine wants [`Input::Device`] with the telemetry of each device; `None` for never.
     fn telemetry_period(&self) -> Option<Nanos> {
         None
+    }
+
+    /// What a cache that chooses its own size has decided so far.
+    fn cache_windows(&self) -> &[WindowDecision] {
+        &[]
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed. For
@@ -234,6 +241,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn telemetry_period(&self) -> Option<Nanos> {
         (**self).telemetry_period()
+    }
+    fn cache_windows(&self) -> &[WindowDecision] {
+        (**self).cache_windows()
     }
     fn fill(&mut self, share: Ratio) {
         (**self).fill(share);

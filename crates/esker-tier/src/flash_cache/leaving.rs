@@ -165,21 +165,11 @@ impl FlashCacheEngine {
                 "the cache uses {used} of its flash, and does not grow to {capacity}"
             )));
         }
-        let low = u64::from(self.dirty_low) * u64::from(slots) / u64::from(self.slots.limit());
-        let high = u64::from(self.dirty_high) * u64::from(slots) / u64::from(self.slots.limit());
-        (self.dirty_low, self.dirty_high) = (low as u32, high as u32);
         for line in self.slots.shrink(slots) {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }
-        let room = slots - settings::reserve(slots);
-        self.policy.set_capacity(room);
-        self.admission.set_capacity(room);
-        while self.policy.len() > room
-            && let Some(object) = self.policy.evict()
-        {
-            self.to_evict.push_back(object.0);
-        }
+        self.hold(slots, slots - settings::reserve(slots));
         Ok(())
     }
 }

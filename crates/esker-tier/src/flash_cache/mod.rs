@@ -19,6 +19,8 @@
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
 
 mod admitting;
+mod allocating;
+mod allocation;
 mod appending;
 mod buffers;
 mod flushing;
@@ -41,12 +43,15 @@ mod writing;
 use std::collections::VecDeque;
 
 use esker_cache::{Admission, ObjectId, Replacement};
-use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Tag, TagMap, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber, Reshape, ReshapeError,
+    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber, Reshape,
+    ReshapeError, WindowDecision,
 };
 use crate::extent::DeviceIndex;
+use allocation::Allocator;
+pub use allocation::{AllocationFault, AllocationSettings, CopyingBack, Lifetime};
 use buffers::Buffers;
 use io::{Io, Outgoing};
 use locks::Locks;
@@ -71,8 +76,12 @@ pub struct FlashCacheEngine {
     /// Numbers of dirty lines between which the cleaner works.
     dirty_low: u32,
     dirty_high: u32,
+    /// What they are of the lines that the cache holds at most.
+    dirty_marks: [Ratio; 2],
     policy: Box<dyn Replacement>,
     admission: Box<dyn Admission>,
+    /// What chooses how much of the flash lines take, if that is not fixed.
+    allocator: Option<Box<Allocator>>,
     /// The time of the input that is handled.
     now: Nanos,
     slots: Slots,
@@ -157,14 +166,16 @@ impl FlashCacheEngine {
     fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
         let (lines, slots) = settings.sizes()?;
         let room = slots - settings::reserve(slots);
-        Ok(Self {
+        let mut engine = Self {
             line: settings.line.0,
             role: settings.role,
             write: settings.write,
             dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
+            dirty_marks: [settings.dirty_low, settings.dirty_high],
             policy: settings.build_policy(room, lines)?,
             admission: settings.build_admission(room, lines)?,
+            allocator: settings.allocator(slots).map(Box::new),
             now: Nanos::ZERO,
             slots: Slots::new(lines, slots, settings.slots.is_log(), settings.trim_freed),
             appends: settings.slots == SlotOrder::AppendOnly,
@@ -194,7 +205,11 @@ impl FlashCacheEngine {
             counts: FlashCacheCounts::default(),
             #[cfg(test)]
             fault: None,
-        })
+        };
+        if let Some(allocation) = &settings.allocation {
+            engine.leave_to_cleaning(allocation.first.as_f64());
+        }
+        Ok(engine)
     }
 
     /// Whether the flash takes nothing more.
@@ -223,7 +238,9 @@ impl FlashCacheEngine {
     }
 
     fn start_task(&mut self, tag: Tag) {
-        match self.part(tag).task {
+        let part = *self.part(tag);
+        self.allocate(&part);
+        match part.task {
             Task::Read => self.start_read(tag),
             Task::Write(_) => self.start_write(tag),
             Task::Evict => self.start_eviction(tag),
@@ -311,6 +328,9 @@ impl Engine for FlashCacheEngine {
             Input::JournalFailed => self.journal_failed(),
             Input::Device { device, telemetry } => {
                 self.health.learn(device, telemetry.state);
+                if device == FLASH {
+                    self.learn_wear(&telemetry);
+                }
                 self.leave_failed_flash();
             }
             // The cache sets no timer.
@@ -318,6 +338,14 @@ impl Engine for FlashCacheEngine {
         }
         self.settle();
         *effects = std::mem::take(&mut self.effects);
+    }
+
+    fn telemetry_period(&self) -> Option<Nanos> {
+        self.allocator.as_ref().map(|_| allocating::TELEMETRY)
+    }
+
+    fn cache_windows(&self) -> &[WindowDecision] {
+        self.allocator.as_ref().map_or(&[], |allocator| allocator.windows())
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::CacheStreams;
+use super::allocation::{AllocationFault, AllocationSettings, Allocator};
 
 /// Which requests bring a line into the cache. Lines that are there serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +86,8 @@ pub struct FlashCacheSettings {
     pub dirty_high: Ratio,
     /// Whether slots that become free are trimmed on the flash.
     pub trim_freed: bool,
+    /// How the cache chooses how much of the flash lines take, anew in each window; `None` if they take all of it.
+    pub allocation: Option<AllocationSettings>,
     /// Seed of what the policies draw at random.
     pub seed: u64,
 }
@@ -106,6 +109,7 @@ impl FlashCacheSettings {
             dirty_low: Ratio::percent(40),
             dirty_high: Ratio::percent(60),
             trim_freed: false,
+            allocation: None,
             seed: 0,
         }
     }
@@ -143,7 +147,25 @@ impl FlashCacheSettings {
         if self.dirty_low > self.dirty_high {
             return Err(FlashCacheError::LowMark { low: self.dirty_low, high: self.dirty_high });
         }
+        if let Some(allocation) = &self.allocation {
+            self.check_allocation(allocation)?;
+        }
         Ok((lines as u32, slots as u32))
+    }
+
+    fn check_allocation(&self, allocation: &AllocationSettings) -> Result<(), FlashCacheError> {
+        if self.slots.is_log() {
+            return Err(FlashCacheError::AllocationOfLog { slots: self.slots });
+        }
+        if !self.trim_freed {
+            return Err(FlashCacheError::AllocationWithoutTrims);
+        }
+        allocation.check(self.line).map_err(FlashCacheError::Allocation)
+    }
+
+    /// What chooses the size of a cache of `slots` slots.
+    pub(super) fn allocator(&self, slots: u32) -> Option<Allocator> {
+        self.allocation.as_ref().map(|settings| Allocator::new(settings, slots, self.line.0, self.seed))
     }
 
     /// The policy, for `capacity` of `lines` lines.
@@ -235,6 +257,20 @@ pub enum FlashCacheError {
         /// What happens to writes.
         write: WriteHandling,
     },
+    /// The size of a log would change.
+    #[error("`slots = \"{}\"` uses all slots in turn, and `allocation` leaves some of them empty", words(slots))]
+    AllocationOfLog {
+        /// The order of slots.
+        slots: SlotOrder,
+    },
+    /// The flash would not learn that the cache is smaller.
+    #[error(
+        "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
+    )]
+    AllocationWithoutTrims,
+    /// A setting of `allocation` makes no sense: which, and why.
+    #[error("{}", .0.message)]
+    Allocation(AllocationFault),
     /// The cleaner would begin at more dirty lines than there are.
     #[error("`dirty_high` is {0}, more than 100%")]
     HighMark(Ratio),
@@ -282,6 +318,9 @@ impl FlashCacheError {
             Self::AppendThrough => &["slots", "write"],
             Self::Admission(_) => &["admission"],
             Self::Combination { .. } => &["write", "role"],
+            Self::AllocationOfLog { .. } => &["slots", "allocation"],
+            Self::AllocationWithoutTrims => &["allocation"],
+            Self::Allocation(fault) => fault.keys,
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
             Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
@@ -311,6 +350,8 @@ impl Hint for FlashCacheError {
                 Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
             }
             Self::Lines(_) => Some("make `line` larger".to_string()),
+            Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
+            Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
             _ => None,
         }
     }

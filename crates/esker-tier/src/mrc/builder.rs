@@ -63,7 +63,7 @@ impl CurveMethod {
 /// assert_eq!((curve.accesses, curve.objects), (3, 2));
 /// assert_eq!(curve.miss_ratio_at(1), 2.0 / 3.0);
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CurveBuilder {
     objects: CurveObjects,
     /// Accesses that have not been counted yet: counting many at once is faster.
@@ -71,7 +71,7 @@ pub struct CurveBuilder {
     curve: Curve,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Curve {
     Exact(Box<ExactCurve>),
     Sampled(Box<Shards>),
@@ -119,6 +119,11 @@ impl CurveBuilder {
             Curve::Aet(aet) => aet.push_all(&self.pending),
         }
         self.pending.clear();
+    }
+
+    /// The curve of the accesses so far.
+    pub fn so_far(&self) -> MissRatioCurve {
+        self.clone().finish()
     }
 
     /// Returns the curve.

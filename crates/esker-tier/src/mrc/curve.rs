@@ -97,6 +97,24 @@ impl MissRatioCurve {
         Self { points, ..*self }
     }
 
+    /// The curve of the later accesses of this one, of which `before` are the first ones: of a cache that was warm when
+    /// they began. Its objects are those of all accesses.
+    pub fn since(&self, before: &Self) -> Self {
+        let accesses = self.accesses.saturating_sub(before.accesses);
+        let hits = |curve: &Self, objects| curve.accesses as f64 * (1.0 - curve.miss_ratio_at(objects));
+        let mut least = 1.0;
+        let miss_ratio = |objects| {
+            let later = hits(self, objects) - hits(before, objects);
+            // Sampled curves are estimates, whose difference need not fall with the size.
+            least = (1.0 - later / accesses.max(1) as f64).clamp(0.0, least);
+            least
+        };
+        let sizes = self.points.iter().map(|point| point.objects);
+        let ratios: Vec<f64> = sizes.clone().map(miss_ratio).collect();
+        let points = sizes.zip(ratios).map(|(objects, miss_ratio)| CurvePoint { objects, miss_ratio }).collect();
+        Self { accesses, objects: self.objects, points }
+    }
+
     /// Mean absolute difference of two curves at `samples` sizes that are spread evenly up to the larger number of
     /// objects. This is the usual measure of a sampled curve's error.
     pub fn mean_absolute_difference(&self, other: &Self, samples: u64) -> f64 {
@@ -128,6 +146,23 @@ mod tests {
         assert_eq!(curve().smallest_with_share_of_hits(0.0).objects, 0);
         let empty = MissRatioCurve::from_hits(0, 0, 0.0, []);
         assert_eq!(empty.smallest_with_share_of_hits(0.9), CurvePoint { objects: 0, miss_ratio: 0.0 });
+    }
+
+    /// The later accesses of a cache that was warm: counted by hand from the exact curve's hits.
+    #[test]
+    fn later_accesses_are_told_from_earlier_ones() {
+        use crate::mrc::{CurveBuilder, CurveSettings};
+        let mut builder = CurveBuilder::new(&CurveSettings::default());
+        (0..10).for_each(|id| builder.access(id));
+        let before = builder.so_far();
+        // Of the ten objects that were used, five are used again: each needs ten slots. Two are new.
+        (0..5).chain(20..22).for_each(|id| builder.access(id));
+        let later = builder.so_far().since(&before);
+        assert_eq!((later.accesses, later.objects), (7, 12));
+        let missed = [0, 9, 10, 100].map(|slots| (later.miss_ratio_at(slots) * 7.0).round());
+        assert_eq!(missed, [7.0, 7.0, 2.0, 2.0]);
+        let none = builder.so_far().since(&builder.so_far());
+        assert_eq!((none.accesses, none.miss_ratio_at(5)), (0, 1.0));
     }
 
     #[test]

@@ -43,7 +43,8 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
 
 /// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
 /// policies. Every fourth one is a log; half of the logs are append-only, where writes are not through. Windows are
-/// long, so that something enters, and a budget is for ten lines. Half of them trim slots.
+/// long, so that something enters, and a budget is for ten lines. Half of them trim slots, a fifth choose their
+/// size.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -70,5 +71,14 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         true => SlotOrder::Log,
         false => SlotOrder::Any,
     };
-    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, ..settings(slots, 16, role, write) }
+    // Windows of ten writes, so that the size changes all the time.
+    let line = Bytes(LINE * 512);
+    let allocation = (trim_freed && !log && kind % 5 < 2).then(|| AllocationSettings {
+        window: Some(Bytes(10 * line.0)),
+        training: Some(Bytes(4 * line.0)),
+        block: line,
+        ..AllocationSettings::default()
+    });
+    let settings = settings(slots, 16, role, write);
+    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, allocation, ..settings }
 }

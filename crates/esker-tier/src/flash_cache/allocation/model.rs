@@ -1,0 +1,172 @@
+//! What an access costs, by how much of the flash lines take.
+
+use esker_core::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Times of the flash, by line, and of what is behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Costs {
+    /// To read a line from the flash, and to program one, in nanoseconds.
+    pub(super) read: f64,
+    pub(super) program: f64,
+    /// To erase a block, in nanoseconds.
+    pub(super) erase: f64,
+    /// Lines in a block.
+    pub(super) lines_a_block: f64,
+    /// An access of the backing device, in nanoseconds.
+    pub(super) miss: f64,
+}
+
+/// What a workload does to a cache of some size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Traffic {
+    /// Share of the accesses that are writes.
+    pub(super) writes: f64,
+    pub(super) miss_ratio: f64,
+    /// Share of the lines of a block that are still valid when it is cleaned.
+    pub(super) valid: f64,
+}
+
+impl Traffic {
+    /// Lines that are programmed for an access, without what cleaning copies: writes, and reads that miss.
+    pub(super) fn programs(&self) -> f64 {
+        self.writes + (1.0 - self.writes) * self.miss_ratio
+    }
+}
+
+impl Costs {
+    /// Cost of programming a line together with its part of cleaning, in nanoseconds: equations 4.2 and 4.3.
+    pub(super) fn program_and_clean(&self, valid: f64) -> f64 {
+        let cleaning = valid * self.lines_a_block * (self.read + self.program) + self.erase;
+        self.program + cleaning / ((1.0 - valid) * self.lines_a_block)
+    }
+
+    /// Mean latency of an access, in nanoseconds, if `copying` back is done so.
+    pub(super) fn latency(&self, traffic: &Traffic, copying: CopyingBack) -> f64 {
+        let Traffic { writes, miss_ratio, valid } = *traffic;
+        let (program, reads) = (self.program_and_clean(valid), 1.0 - writes);
+        let read = reads * ((1.0 - miss_ratio) * self.read + miss_ratio * self.miss);
+        match copying {
+            CopyingBack::InTurn => {
+                let write = program + miss_ratio * (self.read + self.miss);
+                read + reads * miss_ratio * program + writes * write
+            }
+            CopyingBack::InBackground => {
+                let on_flash = traffic.programs() * program + reads * (1.0 - miss_ratio) * self.read;
+                let behind = miss_ratio * self.miss;
+                (read + writes * program).max(on_flash).max(behind)
+            }
+        }
+    }
+
+    /// Blocks erased for an access.
+    pub(super) fn erases(&self, traffic: &Traffic) -> f64 {
+        traffic.programs() / ((1.0 - traffic.valid) * self.lines_a_block)
+    }
+}
+
+impl Costs {
+    pub(super) fn new([read, program, erase, miss]: [Nanos; 4], lines_a_block: u64) -> Self {
+        let [read, program, erase, miss] = [read, program, erase, miss].map(|time| time.0 as f64);
+        Self { read, program, erase, lines_a_block: lines_a_block as f64, miss }
+    }
+}
+
+/// The over-provisioning of each step of the training, in percent of the flash (Xia, section 4.4).
+pub(super) const TRAINED: [u32; 8] = [85, 75, 65, 55, 45, 35, 25, 15];
+
+/// Share of lines of a block that are valid when it is cleaned, by over-provisioning: one measurement for each of
+/// [`TRAINED`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ValidByOverProvisioning(pub(super) [f64; TRAINED.len()]);
+
+impl ValidByOverProvisioning {
+    /// Before anything was measured: as if valid lines were spread evenly over all blocks. Cleaning that chooses its
+    /// blocks well finds fewer.
+    pub(super) fn even() -> Self {
+        Self(TRAINED.map(|percent| 1.0 - f64::from(percent) / 100.0))
+    }
+
+    /// Takes a measurement of what was found at `over_provisioning`. More space never lets cleaning find more: smaller
+    /// sizes have at least as much, and larger ones at most.
+    pub(super) fn measured(&mut self, over_provisioning: f64, valid: f64) {
+        let percent = over_provisioning * 100.0;
+        let nearest = |one: &usize, other: &usize| {
+            let far = |index: usize| (f64::from(TRAINED[index]) - percent).abs();
+            far(*one).total_cmp(&far(*other))
+        };
+        let at = (0..TRAINED.len()).min_by(nearest).expect("there are steps");
+        self.0[at] = valid;
+        self.0[..at].iter_mut().for_each(|more_space| *more_space = more_space.min(valid));
+        self.0[at + 1..].iter_mut().for_each(|less_space| *less_space = less_space.max(valid));
+    }
+
+    /// At `over_provisioning`, a share: along a straight line between measurements, beyond them as at the last one.
+    pub(super) fn at(&self, over_provisioning: f64) -> f64 {
+        let percent = (over_provisioning * 100.0).clamp(f64::from(TRAINED[TRAINED.len() - 1]), f64::from(TRAINED[0]));
+        let points: Vec<(f64, f64)> = TRAINED.iter().map(|&trained| f64::from(trained)).zip(self.0).collect();
+        let between = points.windows(2).find(|pair| pair[1].0 <= percent).expect("it lies between two");
+        let [(high, at_high), (low, at_low)] = [between[0], between[1]];
+        at_low + (at_high - at_low) * (percent - low) / (high - low)
+    }
+}
+
+/// When a line that leaves is copied back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyingBack {
+    /// While the host goes on, as the cache does: a write waits for the flash, a read that misses for the backing
+    /// device, and both are no faster than the busier of the two devices serves what it has to.
+    #[default]
+    InBackground,
+    /// Before the line that comes in is written: equation 4.5.
+    InTurn,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Xia's table 5: 25 and 200 us, 1.5 ms, 64 pages, 5 ms.
+    fn costs() -> Costs {
+        Costs::new([25, 200, 1500, 5000].map(Nanos::from_micros), 64)
+    }
+
+    #[test]
+    fn latency_is_that_of_the_equations() {
+        // Half of the lines are copied: 32 reads and programs, 7,200 us, and the erase, for 32 lines.
+        assert_eq!(costs().program_and_clean(0.5), 200_000.0 + 8_700_000.0 / 32.0);
+        let writes = Traffic { writes: 1.0, miss_ratio: 0.2, valid: 0.5 };
+        assert_eq!(costs().latency(&writes, CopyingBack::InTurn), 471_875.0 + 0.2 * 5_025_000.0);
+        // A fifth of 5 ms on the disk takes longer than the flash; a twentieth does not.
+        assert_eq!(costs().latency(&writes, CopyingBack::InBackground), 1_000_000.0);
+        let few = Traffic { miss_ratio: 0.05, ..writes };
+        assert_eq!(costs().latency(&few, CopyingBack::InBackground), 471_875.0);
+        assert_eq!(costs().erases(&writes), 1.0 / 32.0);
+        let reads = Traffic { writes: 0.0, ..writes };
+        let missed = 0.8 * 25_000.0 + 0.2 * 5_000_000.0;
+        assert_eq!(costs().latency(&reads, CopyingBack::InTurn), missed + 0.2 * 471_875.0);
+        assert_eq!(costs().latency(&reads, CopyingBack::InBackground), missed);
+        assert_eq!(costs().erases(&reads), 0.2 / 32.0);
+    }
+
+    #[test]
+    fn the_table_goes_straight_between_measurements() {
+        let table = ValidByOverProvisioning([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.9]);
+        let found = [0.95, 0.85, 0.80, 0.15, 0.20, 0.05].map(|share| (table.at(share) * 1e6).round() / 1e6);
+        assert_eq!(found, [0.0, 0.0, 0.05, 0.9, 0.75, 0.9]);
+        assert!((ValidByOverProvisioning::even().at(0.4) - 0.6).abs() < 1e-9);
+    }
+
+    /// More space never lets cleaning find more, whatever single measurements say.
+    #[test]
+    fn a_measurement_bounds_those_on_both_sides() {
+        let mut table = ValidByOverProvisioning::even();
+        table.measured(0.44, 0.3);
+        let found: Vec<f64> = TRAINED.iter().map(|&percent| table.at(f64::from(percent) / 100.0)).collect();
+        let expected = [0.15, 0.25, 0.3, 0.3, 0.3, 0.65, 0.75, 0.85];
+        let differs = found.iter().zip(expected).any(|(found, expected)| (found - expected).abs() > 1e-9);
+        assert!(!differs, "{found:?}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Settings of a cache that chooses its own size.
+
+use esker_core::{Bytes, Nanos, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CopyingBack, PERCENT};
+use crate::mrc::CurveMethod;
+
+/// How a cache chooses how much of the flash its lines take. Times and blocks are those of Xia's table 5.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AllocationSettings {
+    /// Bytes that the host writes in a window (default: twice the flash).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Bytes>,
+    /// Bytes that the host writes in each of the eight steps of a training, the second half of which is measured
+    /// (default: half of the flash).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training: Option<Bytes>,
+    /// Share of the flash that is left to cleaning in the first window.
+    pub first: Ratio,
+    /// How the miss-ratio curve of a window is computed.
+    pub curve: CurveMethod,
+    /// The cache is trained again when the curve of a window differs by so much from the one after the last training:
+    /// the share of the largest cache's hits, in the mean of all sizes. Assumed.
+    pub retrain: Ratio,
+    /// Time to read a line from the flash.
+    pub read: Nanos,
+    /// Time to program a line.
+    pub program: Nanos,
+    /// Time to erase a block.
+    pub erase: Nanos,
+    /// Bytes of an erase block.
+    pub block: Bytes,
+    /// Time of an access of the backing device.
+    pub miss: Nanos,
+    /// When a line that leaves is copied back, as far as expected latencies go.
+    pub copying_back: CopyingBack,
+    /// How long the flash has to live. Without it, latency alone decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Lifetime>,
+}
+
+/// How long the flash has to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lifetime {
+    /// Years of 365 days.
+    pub years: u32,
+    /// Erases that a block endures.
+    pub cycles: u32,
+}
+
+impl Default for AllocationSettings {
+    fn default() -> Self {
+        Self {
+            window: None,
+            training: None,
+            first: Ratio::percent(35),
+            curve: CurveMethod::ShardsFixedSize { objects: 1 << 16 },
+            retrain: Ratio::percent(10),
+            read: Nanos::from_micros(25),
+            program: Nanos::from_micros(200),
+            erase: Nanos::from_micros(1500),
+            block: Bytes::kib(256),
+            miss: Nanos::from_millis(5),
+            copying_back: CopyingBack::default(),
+            lifetime: None,
+        }
+    }
+}
+
+/// A setting of [`AllocationSettings`] that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocationFault {
+    /// Where it is, as configurations call it.
+    pub keys: &'static [&'static str],
+    /// What is wrong.
+    pub message: String,
+}
+
+impl AllocationSettings {
+    /// Checks the settings for lines of `line` bytes.
+    pub(in super::super) fn check(&self, line: Bytes) -> Result<(), AllocationFault> {
+        let fault = |keys, message: String| Err(AllocationFault { keys, message });
+        let bytes: [(&'static [&'static str], Option<Bytes>); 2] =
+            [(&["allocation", "window"], self.window), (&["allocation", "training"], self.training)];
+        for (keys, bytes) in bytes {
+            if let Some(bytes) = bytes.filter(|bytes| bytes.0 < 2 * line.0) {
+                return fault(keys, format!("`{}` is {bytes}, less than two lines of {line}", keys[1]));
+            }
+        }
+        if self.block.0 < line.0 || !self.block.0.is_multiple_of(line.0) {
+            let message = format!("`block` is {}; it has to be whole lines of {line}, one at least", self.block);
+            return fault(&["allocation", "block"], message);
+        }
+        let shares = f64::from(*PERCENT.start()) / 100.0..=f64::from(*PERCENT.end()) / 100.0;
+        if !shares.contains(&self.first.as_f64()) {
+            let (least, most) = (PERCENT.start(), PERCENT.end());
+            let message = format!("`first` is {}; it can be {least}% to {most}%", self.first);
+            return fault(&["allocation", "first"], message);
+        }
+        if let Some(Lifetime { years, cycles }) = self.lifetime
+            && (years == 0 || cycles == 0)
+        {
+            let message = format!("`lifetime` is {years} years with {cycles} erases of a block; both have to be more");
+            return fault(&["allocation", "lifetime"], message);
+        }
+        if self.program == Nanos::ZERO || self.miss == Nanos::ZERO {
+            let key: &[&str] =
+                if self.miss == Nanos::ZERO { &["allocation", "miss"] } else { &["allocation", "program"] };
+            return fault(key, format!("`{}` is 0; with that nothing is worth a choice", key[1]));
+        }
+        Ok(())
+    }
+}
