@@ -3,7 +3,6 @@
 
 mod buffer;
 mod common;
-mod disksim;
 mod fidelity;
 mod priority;
 mod properties;

@@ -25,13 +25,12 @@ fn any_zone() -> impl Strategy<Value = ZoneSettings> {
     (number(1..9), number(1..12), skew(), skew(), skew(), number(0..3), number(0..3)).prop_map(
         |(cylinders, sectors_per_track, track_skew, cylinder_skew, group_skew, spare_sectors, unused_cylinders)| {
             ZoneSettings {
-                cylinders,
-                sectors_per_track,
                 track_skew,
                 cylinder_skew,
                 group_skew,
                 spare_sectors,
                 unused_cylinders,
+                ..ZoneSettings::new(cylinders, sectors_per_track)
             }
         },
     )
@@ -51,7 +50,7 @@ fn any_seek() -> impl Strategy<Value = SeekSettings> {
         }),
         1 => prop::collection::vec((number(1..20), time(0..10_000_000)), 0..5).prop_map(SeekSettings::Points),
         3 => (time(0..1_000_000), fine(), number(0..20), time(0..1_000_000), fine())
-            .prop_map(|(a, b, split, c, e)| SeekSettings::Formula(SeekFormula { a, b, split, c, e })),
+            .prop_map(|(a, b, split, c, e)| SeekSettings::Formula(SeekFormula { a, b, split, c, e, first: vec![] })),
     ]
 }
 
@@ -76,13 +75,16 @@ prop_compose! {
             rotation_speed: RotationSpeed::rpm(speed),
             surfaces,
             zones,
-            layout: LayoutSettings { cylinders_per_group: group, alternate_surfaces },
+            layout: LayoutSettings { cylinders_per_group: group, alternate_surfaces, ..LayoutSettings::default() },
             seek,
             head_switch: times[0],
             write_settle: times[1],
+            write_advance: Nanos::ZERO,
             read_overhead: times[2],
             write_overhead: times[3],
             bus_rate,
+            write_bus_rate: None,
+            firmware: None,
             cache: cache.map(|(segments, segment_size, read_ahead, read_ahead_on_hit, write_back)| CacheSettings {
                 segments,
                 segment_size: Bytes(segment_size),
@@ -161,7 +163,7 @@ proptest! {
                 ..zone(cylinders, sectors_per_track)
             })
             .collect();
-        let layout = LayoutSettings { cylinders_per_group, alternate_surfaces };
+        let layout = LayoutSettings { cylinders_per_group, alternate_surfaces, ..LayoutSettings::default() };
         let settings = DiskSettings { zones, surfaces, layout, ..crate::common::round_numbers() };
         let mechanics = Mechanics::new(&settings).unwrap();
         let geometry = mechanics.geometry();
