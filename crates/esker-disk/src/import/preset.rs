@@ -9,10 +9,18 @@ use super::ImportedDrive;
 /// Longest line of a list.
 const WIDTH: usize = 110;
 
+/// How the first line of a preset goes on behind the drive's name.
+const MADE: &str = ", imported from parameter files in DiskSim's format:";
+
+/// Whether `text` begins an imported preset.
+pub fn is_imported(text: &str) -> bool {
+    text.starts_with("# ") && text.lines().next().is_some_and(|line| line.ends_with(MADE))
+}
+
 impl ImportedDrive {
     /// The preset's text: sources and remarks as comments, then the settings, with their `kind`.
     pub fn to_toml(&self) -> String {
-        let mut text = format!("# {}, imported from parameter files in DiskSim's format:\n", self.name);
+        let mut text = format!("# {}{MADE}\n", self.name);
         for file in &self.files {
             // Only names: folders mean nothing elsewhere.
             let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use esker_core::registry::NotFound;
-use esker_core::{Hint, Preset, Problem};
+use esker_core::{Hint, Preset, Problem, Ratio};
 
 use super::error::ConfigError;
 use super::read::{Document, Finding};
+use super::system::{DeviceDescription, PreconditionKind};
 use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
 use crate::node::{Node, Span};
 
@@ -38,6 +39,12 @@ impl NamedPreset {
     /// The kind of device that the preset is for.
     pub fn kind(&self) -> &'static DeviceKind {
         self.kind
+    }
+
+    /// A device with these parameters as they are, as from the factory.
+    pub fn device(&self) -> DeviceDescription {
+        let settings = (self.kind.build.read)(&self.node).expect("they were read before");
+        DeviceDescription { settings: settings.into(), precondition: PreconditionKind::None, utilisation: Ratio::ONE }
     }
 
     /// The parameters, placed where the user named the preset.
