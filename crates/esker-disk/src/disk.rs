@@ -181,7 +181,7 @@ impl Disk {
             } else if waiting.write && self.commands.get(waiting.slot).ended {
                 self.keep(&waiting);
                 self.destaging.push(waiting);
-            } else if !self.answered_from_buffer(now, &waiting) {
+            } else if self.hits_wait() || !self.answered_from_buffer(now, &waiting) {
                 self.wait_for_arm(waiting);
             }
         }
@@ -373,9 +373,6 @@ impl Disk {
 
     /// Whether a write completes in the buffer, as soon as there is room.
     fn ends_in_buffer(&self, request: &Request, sectors: u64) -> bool {
-        if self.firmware.as_ref().is_some_and(|firmware| !firmware.may_end_early(request.start.0, self.dirty > 0)) {
-            return false;
-        }
         let durable = matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
         !durable && sectors * Bytes::SECTOR.0 <= self.write_back
     }
@@ -388,11 +385,17 @@ impl Disk {
             let Some(&waiting) = next else { return };
             let command = self.commands.get_mut(waiting.slot);
             let size = command.sectors * Bytes::SECTOR.0;
-            if self.dirty + size > self.write_back {
+            let waits =
+                self.dirty > 0 && self.firmware.as_ref().is_some_and(|firmware| !firmware.appends(waiting.start));
+            if self.dirty + size > self.write_back || waits {
                 return;
             }
             command.ended = true;
-            let ready = command.bus.max(now);
+            let waited = now > command.submitted && self.firmware.is_some();
+            let ready = if waited { now + command.reselect } else { command.bus.max(now) };
+            if let Some(firmware) = &mut self.firmware {
+                firmware.admitted(waiting.start + command.sectors);
+            }
             self.ending.schedule(ready, Ending { tag: command.tag, service_start: now, result: Ok(()) });
             self.arriving.schedule(ready, waiting);
             self.dirty += size;

@@ -51,8 +51,9 @@ pub struct FirmwareSettings {
     pub forgets_written_sectors: bool,
     /// Whether the first segment of the buffer takes all writes, and no reads.
     pub separate_write_segment: bool,
-    /// Which writes may end in the buffer.
-    pub early_writes: EarlyWrites,
+    /// Whether a read whose sectors are all in the buffer is answered while the arm serves another command. If not,
+    /// it waits its turn.
+    pub hits_overtake: bool,
     /// Whether sectors before those that a read wants are kept if they pass the head while it waits.
     pub reads_while_waiting: bool,
 }
@@ -103,15 +104,4 @@ pub enum ReadAheadEnd {
     Cylinder,
     /// The end of the track behind the read; if the buffer holds what was before that track, the end of the next one.
     NextTrack,
-}
-
-/// Which writes may end in the buffer, if `cache.write_back` leaves room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EarlyWrites {
-    /// All.
-    #[default]
-    All,
-    /// Those that go on where data lie that wait for the medium.
-    Appending,
 }

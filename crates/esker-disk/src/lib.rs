@@ -34,7 +34,7 @@ mod units;
 pub use cache::CacheSettings;
 pub use disk::Disk;
 pub use error::DiskError;
-pub use firmware::{CommandOverhead, EarlyWrites, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
+pub use firmware::{CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
 pub use geometry::{Geometry, SectorPlace};
 pub use mechanics::{Access, Mechanics};
 pub use presets::PRESETS;

@@ -30,7 +30,7 @@ static TERMS: &[Term] = &[
     term(
         "simulated",
         "simulated",
-        "Mean response time of the model, which served the same requests with the same pauses.",
+        "Mean response time of the model, which got the same requests with the same pauses.",
     ),
     term(
         "demerit",

@@ -26,8 +26,8 @@ const NEAR_SECTORS: u64 = 2_000;
 /// Steps of the distributions that are kept.
 const STEPS: u32 = 200;
 
-/// The system that `device` names: a preset, the file of one, or an experiment file, of which only devices and target are
-/// used.
+/// The system that `device` names: a preset, the file of one, or an experiment file, of which only devices and target
+/// are used.
 ///
 /// # Errors
 /// What is wrong with the name or the file.

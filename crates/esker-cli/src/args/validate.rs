@@ -10,8 +10,7 @@ use super::{JsonArguments, ReadArguments};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         esker validate atlas10k.toml --measured atlas10k.trace\n  \
-        esker validate seagate-cheetah-15k5-146g --measured day.csv.zst\n  \
-        esker validate experiment.toml --measured day.csv.zst -o validation.html\n\
+        esker validate experiment.toml --measured atlas10k.trace -o validation.html\n\
         \n\
         The requests are served one after another, with the host's pauses in between. The demerit is the root\n\
         mean square difference of the two sorted lists of response times (Ruemmler and Wilkes 1994).")]

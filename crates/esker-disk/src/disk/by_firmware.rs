@@ -5,7 +5,7 @@ use esker_core::{Bytes, Nanos, Request, Tag};
 
 use super::{Command, Disk};
 use crate::cache::Found;
-use crate::{Access, DiskError, EarlyWrites, ExtraDisconnect, FirmwareSettings, Waiting};
+use crate::{Access, DiskError, ExtraDisconnect, FirmwareSettings, Waiting};
 
 /// The controller's settings, and what it remembers of the command before.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Controller {
     wrote: bool,
     /// The sector behind the last write.
     write_end: u64,
+    /// The sector behind the last write that ended in the buffer.
+    early_end: u64,
 }
 
 /// When a write can begin, by its controller.
@@ -57,20 +59,22 @@ impl Controller {
                 return Err(DiskError::OutOfRange { key, expected: "at most 10s", found: time.to_string() });
             }
         }
-        Ok(Self { settings: settings.clone(), wrote: false, write_end: 0 })
+        Ok(Self { settings: settings.clone(), wrote: false, write_end: 0, early_end: 0 })
     }
 
     pub(super) fn read_completion(&self) -> Nanos {
         self.settings.read_completion
     }
 
-    /// Whether a write from sector `start` may end in the buffer, by this drive's rule. `dirty`: earlier ones wait
-    /// there.
-    pub(super) fn may_end_early(&self, start: u64, dirty: bool) -> bool {
-        match self.settings.early_writes {
-            EarlyWrites::All => true,
-            EarlyWrites::Appending => dirty && start == self.write_end,
-        }
+    /// Whether a write from sector `start` goes on where the data end that wait in the buffer. All other writes wait
+    /// until these are on the medium.
+    pub(super) fn appends(&self, start: u64) -> bool {
+        start == self.early_end
+    }
+
+    /// Notes that a write up to sector `end` has ended in the buffer.
+    pub(super) fn admitted(&mut self, end: u64) {
+        self.early_end = end;
     }
 
     /// The times of a write from sector `start` that the controller takes at `from`.
@@ -98,6 +102,11 @@ impl Controller {
 }
 
 impl Disk {
+    /// Whether reads that are in the buffer wait for the arm now.
+    pub(super) fn hits_wait(&self) -> bool {
+        self.serving.is_some() && self.firmware.as_ref().is_some_and(|firmware| !firmware.settings.hits_overtake)
+    }
+
     /// Takes a read or write.
     pub(super) fn take_by_firmware(&mut self, now: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
         let write = request.kind.is_write();
@@ -175,7 +184,13 @@ impl Disk {
             false if settings.never_disconnects => received,
             false => received + times.disconnect,
         };
-        let reselect = if settings.never_disconnects { Nanos::ZERO } else { times.reselect };
+        let reselect = match (settings.never_disconnects, early) {
+            (true, false) => Nanos::ZERO,
+            (false, false) => times.reselect,
+            // Of one that had to wait for room: until it has ended.
+            (true, true) => bus.saturating_sub(times.data),
+            (false, true) => times.reselect + settings.data_preparation + bus.saturating_sub(times.data),
+        };
         (times.arm, data, bus, reselect)
     }
 
@@ -209,8 +224,11 @@ impl Disk {
         let (completion, watermark) = (settings.read_completion, settings.read_watermark);
         let reselect = settings.first_reselect + settings.data_preparation;
         let never = settings.never_disconnects;
-        let first = self.arm_free.saturating_sub(access.transfer) + access.sector;
         let fresh = self.fresh_bytes(next, command);
+        // Track changes make the transfer longer than its sectors; read-ahead that was taken over makes it shorter.
+        let together = Nanos(access.sector.0 * (fresh.div_ceil(Bytes::SECTOR.0).max(1) - 1));
+        let begun = self.arm_free.saturating_sub(access.transfer) + access.sector;
+        let first = begun.min(self.arm_free.saturating_sub(together));
         let partial = fresh < command.bytes;
         let taken = if never || partial {
             command.bus

@@ -82,7 +82,9 @@ impl Spares {
             let at = first - in_unit;
             in_unit += u64::from(count);
             in_zone += u64::from(count);
-            if in_unit > u64::from(zone.spare_sectors) {
+            // The cylinders behind the last whole range have no spares.
+            let left = unit_sectors.min(raw - unit * unit_sectors);
+            if in_unit > left.saturating_sub(unit_sectors - u64::from(zone.spare_sectors)) {
                 return Err("slips");
             }
             slips.push(Slip { at, first, in_unit, in_zone });

@@ -5,7 +5,7 @@ use esker_core::{Bytes, Nanos, Ratio};
 use super::block::Block;
 use super::error::ImportError;
 use super::remarks::Remarks;
-use crate::{CacheSettings, CommandOverhead, EarlyWrites, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
+use crate::{CacheSettings, CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
 
 /// The controller of `disk`, and its buffer if it caches.
 pub(super) fn read(
@@ -52,7 +52,7 @@ pub(super) fn read(
         write_seek_min: disk.time("Minimum seek delay")?,
         never_disconnects: disk.flag("Never disconnect")?,
         read_watermark: watermark(disk)?,
-        ..buffer_behaviour(disk, fast)?
+        ..buffer_behaviour(disk)?
     };
     Ok((firmware, cache(disk, fast)?))
 }
@@ -110,7 +110,7 @@ fn watermark(disk: &Block) -> Result<Ratio, ImportError> {
 }
 
 /// What the buffer holds and when.
-fn buffer_behaviour(disk: &Block, fast: i64) -> Result<FirmwareSettings, ImportError> {
+fn buffer_behaviour(disk: &Block) -> Result<FirmwareSettings, ImportError> {
     let read_ahead_to = match disk.whole("Buffer continuous read", 0, 4)? {
         1 => ReadAheadEnd::Track,
         2 => ReadAheadEnd::Cylinder,
@@ -124,7 +124,7 @@ fn buffer_behaviour(disk: &Block, fast: i64) -> Result<FirmwareSettings, ImportE
         forgets_written_sectors: !disk.flag("Allow read hits on write data")?,
         separate_write_segment: disk.flag("Use separate write segment")?
             && disk.count("Number of buffer segments", 4_096)? > 1,
-        early_writes: if fast == 1 { EarlyWrites::Appending } else { EarlyWrites::All },
+        hits_overtake: disk.flag("Allow sneaky full read hits")?,
         reads_while_waiting: disk.flag("Read any free blocks")?,
         ..FirmwareSettings::default()
     })

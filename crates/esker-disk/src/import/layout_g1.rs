@@ -196,23 +196,31 @@ fn slips(
         SpareUnit::Zone => sectors,
     };
     let join = sparing.unit == SpareUnit::Zone;
-    let (kept, dropped) = keep_slips(&firsts, unit, width as u32, spares + to_end, join);
+    let (kept, dropped) = keep_slips(&firsts, (unit, sectors), width as u32, spares + to_end, join);
     if dropped > 0 {
         remarks.add(zone, line, format!("{dropped} slips are more than there are spares: they are not modelled"));
     }
     Ok((kept, to_end))
 }
 
-/// Slips of `width` sectors as ranges, `most` sectors of them in a unit, and how many are more. Neighbours become one
-/// range if `join`.
-fn keep_slips(firsts: &[u64], unit: u64, width: u32, most: u64, join: bool) -> (Vec<(u64, u32)>, usize) {
+/// Slips of `width` sectors as ranges, `most` sectors of them in a unit of the zone's `sectors`, and how many are more.
+/// Neighbours become one range if `join`.
+fn keep_slips(
+    firsts: &[u64],
+    (unit, sectors): (u64, u64),
+    width: u32,
+    most: u64,
+    join: bool,
+) -> (Vec<(u64, u32)>, usize) {
     let (mut kept, mut of_unit, mut used) = (Vec::<(u64, u32)>::new(), u64::MAX, 0);
     let mut dropped = 0;
     for &first in firsts {
         if first / unit != of_unit {
             (of_unit, used) = (first / unit, 0);
         }
-        if used + u64::from(width) > most {
+        // The cylinders behind the last whole unit have no spares.
+        let left = unit.min(sectors - of_unit * unit);
+        if used + u64::from(width) > left.saturating_sub(unit.saturating_sub(most)) {
             dropped += 1;
             continue;
         }

@@ -4,8 +4,11 @@
 mod buffer;
 mod common;
 mod fidelity;
+mod firmware;
+mod import;
 mod priority;
 mod properties;
 mod scheduling;
+mod spares;
 mod timing;
 mod validation;
