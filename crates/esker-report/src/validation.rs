@@ -35,8 +35,8 @@ static TERMS: &[Term] = &[
     term(
         "demerit",
         "demerit",
-        "Both lists of response times are sorted and compared item by item: the root of the mean squared difference. It \
-         is the distance between the two distributions.",
+        "Both lists of response times are sorted and compared item by item: the root of the mean squared difference. \
+         It is the distance between the two distributions.",
     ),
     term("relative", "of the mean", "The demerit over the measured mean."),
 ];
