@@ -178,7 +178,7 @@ impl Place {
         let end = requests[before].request.end_byte() / Bytes::SECTOR.0;
         match requests[index].request.start.0.abs_diff(end) {
             0 => Self::Sequential,
-            ..=NEAR_SECTORS => Self::Near,
+            1..=NEAR_SECTORS => Self::Near,
             _ => Self::Far,
         }
     }

@@ -112,7 +112,7 @@ fn lies(requests: &[Measured], index: usize) -> Lies {
     let (start, end) = (requests[index].request.start.0, requests[before].request.end_byte() / 512);
     match start.abs_diff(end) {
         0 => Lies::Sequential,
-        ..=2_000 => Lies::Near,
+        1..=2_000 => Lies::Near,
         _ => Lies::Far,
     }
 }
