@@ -13,6 +13,8 @@ export ESKER_SOAK_SEED="$seed"
 ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked --quiet -p esker-cli --test hostile
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p esker-ftl -p esker-flash
+# Parameter files of drives, a tenth of that number.
+PROPTEST_CASES=$((cases / 10)) cargo test --release --locked --quiet -p esker-disk --test disk no_file_makes
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-cli --test it reference
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-study --test repeats
 # That nothing cheaper than what is recommended keeps the budgets, and that ten seeds agree.

@@ -10,10 +10,12 @@ use crate::values;
 mod cache;
 mod catalogue;
 mod study;
+mod validate;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
+pub(crate) use validate::ValidateArguments;
 
 /// Designs, sizes and verifies storage from your own I/O traces.
 ///
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Cache(CacheArguments),
     /// List products one can buy and device presets, and show them with their sources
     Devices(DevicesArguments),
+    /// How far a simulated device is from response times that were measured
+    Validate(ValidateArguments),
     /// Rerun a table or figure of the papers: published against measured
     Reproduce(ReproduceArguments),
     /// Print the JSON Schema of results
@@ -386,7 +390,8 @@ pub(crate) enum CurveObject {
     after_help = "Examples:\n  \
         esker devices micron-7450-pro\n  \
         esker devices --catalogue kim-2009\n  \
-        esker devices --only micron-7450-pro,toshiba-mg10 --currency EUR=0.92"
+        esker devices --only micron-7450-pro,toshiba-mg10 --currency EUR=0.92\n  \
+        esker devices import atlas10k.parv -o atlas10k.toml"
 )]
 pub(crate) struct DevicesArguments {
     /// What else to do.
@@ -412,6 +417,31 @@ pub(crate) enum DevicesCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Make a preset of a drive's extracted parameters, in DiskSim's files
+    Import(ImportArguments),
+}
+
+/// Arguments of `esker devices import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker devices import atlas10k.parv -o atlas10k.toml\n  \
+        esker devices import 3disks.parv --drive QUANTUM_TORNADO_validate -o atlas10k.toml\n\
+        \n\
+        Experiments and catalogues name the file: preset = \"atlas10k.toml\". What the model leaves out is listed on\n\
+        standard error, and at the top of the preset.")]
+pub(crate) struct ImportArguments {
+    /// The drive's .parv or .diskspecs file; the files that it names are read from its folder
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Which drive, of a file with several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drive: Option<String>,
+    /// Write the preset to FILE
+    #[arg(long, short, value_name = "PRESET.toml")]
+    pub(crate) output: PathBuf,
+    /// Replace a file that is there already and is no imported preset; an input is never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `esker reproduce`.
@@ -458,6 +488,8 @@ pub(crate) enum SchemaOf {
     Trace,
     /// Results of `esker cache`
     Cache,
+    /// Results of `esker validate`
+    Validation,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DiskError, Mechanics};
+use crate::{DiskError, FirmwareSettings, Geometry, Mechanics, ReadAheadEnd};
 
 /// The buffer of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,10 +38,33 @@ pub(crate) struct Cache {
     segment_sectors: u64,
     read_ahead: u64,
     read_ahead_on_hit: bool,
+    read_ahead_to: ReadAheadEnd,
+    /// What a particular drive does otherwise.
+    habits: Habits,
     /// Size of the disk: read-ahead stops here.
     disk_sectors: u64,
     uses: u64,
     stream: Option<Stream>,
+}
+
+/// How the buffer of a particular drive differs from the plain one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habits {
+    /// A read from exactly the end of a segment takes a segment of its own.
+    splits_at_end: bool,
+    forgets_read: bool,
+    forgets_written: bool,
+    /// A write empties the segments that it overlaps.
+    writes_empty: bool,
+}
+
+/// What the buffer has of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Whole,
+    /// The first sectors, or it is just reading the first one.
+    Part,
+    Nothing,
 }
 
 /// Sectors `first..end`, empty at first.
@@ -65,7 +88,11 @@ struct Stream {
 impl Cache {
     /// # Errors
     /// No segments or too many, segments smaller than a sector or larger than 1 GiB, or other amounts beyond 1 TiB.
-    pub(crate) fn new(settings: &CacheSettings, disk_sectors: u64) -> Result<Self, DiskError> {
+    pub(crate) fn new(
+        settings: &CacheSettings,
+        firmware: Option<&FirmwareSettings>,
+        disk_sectors: u64,
+    ) -> Result<Self, DiskError> {
         let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
         if !(1..=4_096).contains(&settings.segments) {
             return refuse("cache.segments", "1 to 4,096", settings.segments.to_string());
@@ -79,8 +106,18 @@ impl Cache {
         if settings.write_back > Bytes::gib(1 << 10) {
             return refuse("cache.write_back", "at most 1TiB", settings.write_back.to_string());
         }
+        // Nobody reads from a segment that takes writes alone.
+        let separate = firmware.is_some_and(|firmware| firmware.separate_write_segment);
+        let habits = firmware.map_or_else(Habits::default, |firmware| Habits {
+            splits_at_end: !firmware.read_at_end_hits,
+            forgets_read: firmware.forgets_read_sectors,
+            forgets_written: firmware.forgets_written_sectors || separate,
+            writes_empty: true,
+        });
         Ok(Self {
-            segments: vec![Segment::default(); settings.segments as usize],
+            segments: vec![Segment::default(); (settings.segments - u32::from(separate)).max(1) as usize],
+            read_ahead_to: firmware.map_or(ReadAheadEnd::Amount, |firmware| firmware.read_ahead_to),
+            habits,
             segment_sectors: settings.segment_size.0 / Bytes::SECTOR.0,
             read_ahead: settings.read_ahead.0 / Bytes::SECTOR.0,
             read_ahead_on_hit: settings.read_ahead_on_hit,
@@ -92,18 +129,51 @@ impl Cache {
 
     /// Whether the buffer holds all of `start..end`. If so, read-ahead behind it may go further, and if it has stopped
     /// it may resume when the arm is free.
-    pub(crate) fn hits(&mut self, start: u64, end: u64, now: Nanos, arm_free: bool) -> bool {
+    pub(crate) fn hits(&mut self, geometry: &Geometry, start: u64, end: u64, now: Nanos, arm_free: bool) -> bool {
         let holds = |segment: &Segment| segment.first <= start && end <= segment.end;
         let Some(index) = self.segments.iter().position(holds) else { return false };
         self.touch(index);
+        let limit = self.limit(geometry, index, end);
         match &mut self.stream {
-            Some(stream) if stream.segment == index => {
-                stream.limit = (end + self.read_ahead).clamp(stream.limit, self.disk_sectors.max(stream.limit));
-            }
-            None if arm_free && self.read_ahead_on_hit => self.read_ahead_from(index, end, now),
+            Some(stream) if stream.segment == index => stream.limit = limit.max(stream.limit),
+            None if arm_free && self.read_ahead_on_hit => self.read_ahead_from(geometry, index, end, now),
             _ => {}
         }
+        if self.habits.forgets_read {
+            self.segments[index].first = end;
+        }
         true
+    }
+
+    /// What the buffer has of a read of `start..end`, now that read-ahead has been advanced. If it has nothing of it,
+    /// or of a write, read-ahead stops.
+    pub(crate) fn look(&mut self, start: u64, end: u64, write: bool) -> Found {
+        let found = match () {
+            () if write => Found::Nothing,
+            () if self.segments.iter().any(|segment| segment.first <= start && end <= segment.end) => Found::Whole,
+            () if self.part_of(start).is_some() => Found::Part,
+            () => Found::Nothing,
+        };
+        if found == Found::Nothing {
+            self.stream = None;
+        }
+        if write && self.habits.writes_empty {
+            for segment in &mut self.segments {
+                if segment.first < end && start < segment.end {
+                    *segment = Segment::default();
+                }
+            }
+        }
+        found
+    }
+
+    /// The first sector behind a segment with sector `start`, or which read-ahead brings to it.
+    pub(crate) fn part_of(&self, start: u64) -> Option<u64> {
+        let reading = |index| self.stream.is_some_and(|stream| stream.segment == index) && !self.habits.splits_at_end;
+        let has = |(index, segment): &(usize, &Segment)| {
+            segment.first <= start && (start < segment.end || start == segment.end && reading(*index))
+        };
+        self.segments.iter().enumerate().find(has).map(|(_, segment)| segment.end)
     }
 
     /// Ends read-ahead if the head is already reading towards `start..end`. Returns the first sector that has not been
@@ -117,11 +187,28 @@ impl Cache {
     /// Notes that `start..end` is in the buffer: it extends a segment, or replaces the least recently used one. Returns
     /// the index of the segment.
     pub(crate) fn keep(&mut self, start: u64, end: u64) -> usize {
-        let joins = |segment: &Segment| segment.first <= start && start <= segment.end && segment.end > 0;
+        if self.habits.forgets_written {
+            return 0;
+        }
+        self.hold(start, start, end)
+    }
+
+    /// Like [`Cache::keep`], of a read that brought the sectors from `first` to `start` with it.
+    pub(crate) fn keep_read(&mut self, first: u64, start: u64, end: u64) -> usize {
+        let index = self.hold(first, start, end);
+        if self.habits.forgets_read {
+            self.segments[index].first = end;
+        }
+        index
+    }
+
+    fn hold(&mut self, first: u64, start: u64, end: u64) -> usize {
+        let last = u64::from(self.habits.splits_at_end);
+        let joins = |segment: &Segment| segment.first <= start && start + last <= segment.end && segment.end > 0;
         let index = self.segments.iter().position(joins).unwrap_or_else(|| {
             let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.last_use);
             let index = oldest.expect("there is at least one segment").0;
-            self.segments[index] = Segment { first: start, end: start, last_use: 0 };
+            self.segments[index] = Segment { first, end: start, last_use: 0 };
             if self.stream.is_some_and(|stream| stream.segment == index) {
                 self.stream = None;
             }
@@ -133,11 +220,29 @@ impl Cache {
     }
 
     /// Starts read-ahead: the arm is free since `now`, after a read that ended at sector `end` of segment `index`.
-    pub(crate) fn read_ahead_from(&mut self, index: usize, end: u64, now: Nanos) {
-        let limit = (end + self.read_ahead).min(self.disk_sectors);
+    pub(crate) fn read_ahead_from(&mut self, geometry: &Geometry, index: usize, end: u64, now: Nanos) {
+        let limit = self.limit(geometry, index, end);
         if self.segments[index].end < limit {
             self.stream = Some(Stream { segment: index, limit, at: now });
         }
+    }
+
+    /// Where read-ahead stops behind a read that ends at sector `end` of segment `index`.
+    fn limit(&self, geometry: &Geometry, index: usize, end: u64) -> u64 {
+        let amount = end + self.read_ahead;
+        let limit = match self.read_ahead_to {
+            ReadAheadEnd::Amount => amount,
+            _ if self.read_ahead == 0 || end >= self.disk_sectors => amount,
+            ReadAheadEnd::Track => amount.min(geometry.track_end(end - 1)),
+            ReadAheadEnd::Cylinder => amount.min(geometry.cylinder_end(end - 1)),
+            ReadAheadEnd::NextTrack => {
+                let track = end - u64::from(geometry.locate(end).sector).min(end);
+                let behind = geometry.track_end(end);
+                let goes_on = self.segments[index].first < track && behind < self.disk_sectors;
+                if goes_on { geometry.track_end(behind) } else { behind }
+            }
+        };
+        limit.min(self.disk_sectors)
     }
 
     /// Advances read-ahead to `now`.

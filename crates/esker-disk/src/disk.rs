@@ -1,5 +1,6 @@
 //! The disk as a device: controller, queue, arm, buffer and link.
 
+mod by_firmware;
 mod destaging;
 mod flushes;
 mod link;
@@ -12,6 +13,7 @@ use esker_core::{
 };
 use esker_results::{DeviceReport, Report, Reporting};
 
+use self::by_firmware::Controller;
 use self::destaging::Destaging;
 use self::flushes::{Flush, Flushes};
 use self::link::Link;
@@ -36,6 +38,8 @@ pub struct Disk {
     queue_depth: u32,
     read_overhead: Nanos,
     write_overhead: Nanos,
+    /// The controller of a particular drive, in place of the two overheads.
+    firmware: Option<Controller>,
     write_back: u64,
     mechanics: Mechanics,
     /// Commands that the host waits for.
@@ -71,8 +75,13 @@ struct Command {
     tag: Tag,
     priority: Priority,
     submitted: Nanos,
-    /// When the data of a write are in the buffer.
+    /// When the head may begin to write: its data are in the buffer then.
     data: Nanos,
+    /// When a write that completes in the buffer has done so. By firmware: of others, when the drive has given the bus
+    /// away, and of reads, when data can first be sent.
+    bus: Nanos,
+    /// By firmware: time to get the bus back once a write is on the medium.
+    reselect: Nanos,
     sectors: u64,
     bytes: u64,
     /// Whether this is a write that has completed in the buffer: the host no longer waits for it.
@@ -83,6 +92,8 @@ struct Command {
 struct Serving {
     waiting: Waiting,
     sectors: u64,
+    /// Sectors before those of a read that come into the buffer with it.
+    before: u64,
     ended: bool,
 }
 
@@ -114,8 +125,10 @@ impl Disk {
                 return refuse(key, "at most 10s", time.to_string());
             }
         }
-        if let Some(rate) = settings.bus_rate.filter(|rate| rate.0 < 1_000_000) {
-            return refuse("bus_rate", "at least 1MB/s", rate.to_string());
+        for (key, rate) in [("bus_rate", settings.bus_rate), ("write_bus_rate", settings.write_bus_rate)] {
+            if let Some(rate) = rate.filter(|rate| rate.0 < 1_000_000) {
+                return refuse(key, "at least 1MB/s", rate.to_string());
+            }
         }
         let scheduler = registry::find(SCHEDULERS, "scheduler", &settings.scheduler).map_err(DiskError::Scheduler)?;
         let sectors = capacity.0 / Bytes::SECTOR.0;
@@ -125,6 +138,7 @@ impl Disk {
             queue_depth: settings.queue_depth,
             read_overhead: settings.read_overhead,
             write_overhead: settings.write_overhead,
+            firmware: settings.firmware.as_ref().map(Controller::new).transpose()?,
             write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
             scheduler: ByPriority::new(scheduler.build, settings.priority_aging),
@@ -132,8 +146,8 @@ impl Disk {
                 (scheduler.build)(),
                 settings.cache.and_then(|cache| cache.write_batch).map(|batch| batch.0),
             ),
-            cache: settings.cache.map(|cache| Cache::new(&cache, sectors)).transpose()?,
-            link: Link::new(settings.bus_rate),
+            cache: settings.cache.map(|cache| Cache::new(&cache, settings.firmware.as_ref(), sectors)).transpose()?,
+            link: Link::new(settings.bus_rate, settings.write_bus_rate.or(settings.bus_rate)),
             flushes: Flushes::default(),
             commands: Slots::default(),
             arriving: EventQueue::default(),
@@ -167,7 +181,7 @@ impl Disk {
             } else if waiting.write && self.commands.get(waiting.slot).ended {
                 self.keep(&waiting);
                 self.destaging.push(waiting);
-            } else if !self.answered_from_buffer(now, &waiting) {
+            } else if self.hits_wait() || !self.answered_from_buffer(now, &waiting) {
                 self.wait_for_arm(waiting);
             }
         }
@@ -222,11 +236,15 @@ impl Disk {
         let Some(cache) = self.cache.as_mut().filter(|_| !waiting.write) else { return false };
         let command = self.commands.get(waiting.slot);
         cache.follow(&mut self.mechanics, now);
-        if !cache.hits(waiting.start, waiting.start + command.sectors, now, self.serving.is_none()) {
+        let geometry = self.mechanics.geometry();
+        if !cache.hits(geometry, waiting.start, waiting.start + command.sectors, now, self.serving.is_none()) {
             return false;
         }
         self.commands.remove(waiting.slot);
-        let ends = self.link.data_out(now, command.bytes);
+        let mut ends = self.link.data_out(now, command.bytes);
+        if let Some(firmware) = &self.firmware {
+            ends += firmware.read_completion();
+        }
         self.ending.schedule(ends, Ending { tag: command.tag, service_start: command.submitted, result: Ok(()) });
         true
     }
@@ -237,13 +255,16 @@ impl Disk {
         let service_start = command.submitted.max(self.arm_free);
         let access = match self.taken_over(now, &next, command.sectors) {
             Some(access) => access,
-            None => self.mechanics.access(now, command.data, next.start, command.sectors, next.write),
+            None => self.position(now, &next, &command),
         };
         self.arm_free = now + access.total();
-        self.serving = Some(Serving { waiting: next, sectors: command.sectors, ended: command.ended });
+        let before = self.passed_before(&next, &access);
+        self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
         self.measured.access(&access);
         if !command.ended {
-            let ends = if next.write {
+            let ends = if self.firmware.is_some() {
+                self.ends_by_firmware(&next, &command, &access)
+            } else if next.write {
                 self.arm_free
             } else {
                 self.link.data_out_behind(&access, self.arm_free, command.bytes)
@@ -278,11 +299,14 @@ impl Disk {
             self.end_flushes(now);
         }
         let Some(cache) = &mut self.cache else { return };
-        if !served.ended {
-            let segment = cache.keep(served.waiting.start, end);
-            if !served.waiting.write {
-                cache.read_ahead_from(segment, end, now);
-            }
+        if served.ended {
+            return;
+        }
+        if !served.waiting.write {
+            let segment = cache.keep_read(served.waiting.start - served.before, served.waiting.start, end);
+            cache.read_ahead_from(self.mechanics.geometry(), segment, end, now);
+        } else {
+            cache.keep(served.waiting.start, end);
         }
     }
 
@@ -318,6 +342,9 @@ impl Disk {
     fn take(&mut self, now: Nanos, ready: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
         let bytes = if request.kind.has_data() { request.length.0 } else { 0 };
         let write = request.kind.is_write();
+        if self.firmware.is_some() {
+            return self.take_by_firmware(now, tag, request, sectors, sequence);
+        }
         let mut data = Nanos::ZERO;
         if write {
             data = self.link.data_in(ready, bytes);
@@ -328,6 +355,8 @@ impl Disk {
             priority: request.priority,
             submitted: now,
             data,
+            bus: data,
+            reselect: Nanos::ZERO,
             sectors,
             bytes,
             ended: false,
@@ -356,11 +385,17 @@ impl Disk {
             let Some(&waiting) = next else { return };
             let command = self.commands.get_mut(waiting.slot);
             let size = command.sectors * Bytes::SECTOR.0;
-            if self.dirty + size > self.write_back {
+            let waits =
+                self.dirty > 0 && self.firmware.as_ref().is_some_and(|firmware| !firmware.appends(waiting.start));
+            if self.dirty + size > self.write_back || waits {
                 return;
             }
             command.ended = true;
-            let ready = command.data.max(now);
+            let waited = now > command.submitted && self.firmware.is_some();
+            let ready = if waited { now + command.reselect } else { command.bus.max(now) };
+            if let Some(firmware) = &mut self.firmware {
+                firmware.admitted(waiting.start + command.sectors);
+            }
             self.ending.schedule(ready, Ending { tag: command.tag, service_start: now, result: Ok(()) });
             self.arriving.schedule(ready, waiting);
             self.dirty += size;
@@ -390,7 +425,12 @@ impl Device for Disk {
         self.destaging.command_came(now);
         let sequence = self.sequence;
         self.sequence += 1;
-        let overhead = if request.kind.is_write() { self.write_overhead } else { self.read_overhead };
+        // By firmware, the overhead depends on what the command finds in the buffer.
+        let overhead = match &self.firmware {
+            Some(_) => Nanos::ZERO,
+            None if request.kind.is_write() => self.write_overhead,
+            None => self.read_overhead,
+        };
         let ready = self.controller_free.max(now) + overhead;
         self.controller_free = ready;
         match (request.kind, self.sectors(&request)) {

@@ -2,7 +2,10 @@
 
 use esker_core::Nanos;
 
-use crate::{DiskError, DiskSettings, Rotation, SeekCurve, ZoneSettings};
+use self::spares::Spares;
+use crate::{DiskError, DiskSettings, LayoutSettings, Rotation, SeekCurve, SpareUnit, ZoneSettings};
+
+mod spares;
 
 /// Where a sector lies on the platters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +16,8 @@ pub struct SectorPlace {
     pub surface: u32,
     /// Index on the track, in order of addresses.
     pub sector: u32,
-    /// Sectors from this one to the end of the track or of the zone's addresses, including this one.
+    /// Sectors from this one to the end of the track, of the zone's addresses or to the next sector that is left out,
+    /// including this one.
     pub run: u32,
     /// Angle at which the sector begins.
     pub angle: u64,
@@ -27,7 +31,7 @@ pub struct Geometry {
     zones: Vec<Zone>,
     surfaces: u32,
     group: u32,
-    alternate_surfaces: bool,
+    layout: LayoutSettings,
     cylinders: u32,
     sectors: u64,
 }
@@ -41,6 +45,10 @@ struct Zone {
     cylinders: u32,
     sectors_per_track: u32,
     sector_angle: u64,
+    /// Angle of the first sector.
+    angle: u64,
+    /// Sectors without addresses; `None` if these are only spares at the zone's end.
+    spares: Option<Spares>,
     /// Angles by which the first sector falls back from track to track, from cylinder to cylinder, and from group to
     /// group.
     track_skew: u64,
@@ -69,6 +77,11 @@ impl Geometry {
         };
         within("surfaces", surfaces, SURFACES_MAX, "1 to 64")?;
         within("layout.cylinders_per_group", group, 1 << 16, "1 to 65,536")?;
+        within("layout.spare_range", settings.layout.spare_range, CYLINDERS_MAX, "1 to 4,194,304")?;
+        if group > 1 && settings.layout.spare_unit != SpareUnit::Zone {
+            let (key, expected) = ("layout.spare_unit", "\"zone\" if layout.cylinders_per_group is over 1");
+            return Err(DiskError::OutOfRange { key, expected, found: "another".to_string() });
+        }
         if settings.zones.is_empty() {
             let key = "zones";
             return Err(DiskError::OutOfRange { key, expected: "at least one zone", found: "an empty list".into() });
@@ -78,7 +91,7 @@ impl Geometry {
         let same_head = settings.layout.alternate_surfaces || surfaces == 1;
         let reach = |distance, same_head| {
             let switch = if same_head { Nanos::ZERO } else { settings.head_switch };
-            seek.time(distance).max(switch) + settings.write_settle
+            (seek.time(distance).max(switch) + settings.write_settle).saturating_sub(settings.write_advance)
         };
         let switches = Switches {
             track: reach(0, false),
@@ -89,7 +102,7 @@ impl Geometry {
             zones: Vec::with_capacity(settings.zones.len()),
             surfaces,
             group,
-            alternate_surfaces: settings.layout.alternate_surfaces,
+            layout: settings.layout,
             cylinders: 0,
             sectors: 0,
         };
@@ -118,11 +131,16 @@ impl Geometry {
         if !(1..=SECTORS_PER_TRACK_MAX).contains(&zone.sectors_per_track) {
             return refuse("sectors_per_track", "1 to 1,048,576", zone.sectors_per_track);
         }
-        let raw = u64::from(zone.cylinders) * u64::from(self.surfaces) * u64::from(zone.sectors_per_track);
-        let spare = u64::from(zone.spare_sectors);
-        if spare >= raw {
-            return refuse("spare_sectors", "less than all sectors of the zone", zone.spare_sectors);
-        }
+        let addresses = Spares::addresses(&self.layout, self.surfaces, zone);
+        let Some(addresses) = addresses.filter(|&addresses| addresses > 0) else {
+            return refuse("spare_sectors", "fewer than all sectors of their unit", zone.spare_sectors);
+        };
+        let spares = Spares::new(&self.layout, self.surfaces, zone).map_err(|key| DiskError::Zone {
+            zone: index,
+            key,
+            expected: Spares::EXPECTED,
+            found: zone.slips.len() as u64,
+        })?;
         let sector_angle = Rotation::TURN / u64::from(zone.sectors_per_track);
         let skew = |given: Option<u32>, switch: Nanos| {
             // The number of sectors that pass during the switch; whole turns do not matter.
@@ -133,17 +151,19 @@ impl Geometry {
         let cylinder_skew = skew(zone.cylinder_skew, switches.cylinder);
         self.zones.push(Zone {
             first: self.sectors,
-            end: self.sectors + raw - spare,
+            end: self.sectors + addresses,
             first_cylinder: self.cylinders,
             cylinders: zone.cylinders,
             sectors_per_track: zone.sectors_per_track,
             sector_angle,
+            angle: u64::from(zone.first_sector_offset % zone.sectors_per_track) * sector_angle,
+            spares,
             track_skew: skew(zone.track_skew, switches.track),
             cylinder_skew,
             // With one cylinder per group, the next group is the next cylinder.
             group_skew: if self.group == 1 { cylinder_skew } else { skew(zone.group_skew, switches.group) },
         });
-        self.sectors += raw - spare;
+        self.sectors += addresses;
         self.cylinders += zone.cylinders + zone.unused_cylinders;
         Ok(())
     }
@@ -163,7 +183,13 @@ impl Geometry {
     pub fn locate(&self, address: u64) -> SectorPlace {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= address) - 1];
         debug_assert!(address < zone.end, "sector {address} is beyond the disk");
-        let within = address - zone.first;
+        let (within, together) = match &zone.spares {
+            None => (address - zone.first, zone.end - address),
+            Some(spares) => {
+                let (within, together) = spares.locate(address - zone.first);
+                (within, together.min(zone.end - address))
+            }
+        };
         // At most 2^28 tracks.
         let track = (within / u64::from(zone.sectors_per_track)) as u32;
         let sector = (within % u64::from(zone.sectors_per_track)) as u32;
@@ -173,7 +199,9 @@ impl Geometry {
         } else {
             self.locate_in_group(zone, track)
         };
-        let surface = if self.alternate_surfaces && group % 2 == 1 { self.surfaces - 1 - position } else { position };
+        let before = if self.layout.alternate_across_zones { zone.first_cylinder } else { 0 };
+        let reversed = self.layout.alternate_surfaces && (group + before) % 2 == 1;
+        let surface = if reversed { self.surfaces - 1 - position } else { position };
         // Wraps at 2^64, which is a whole number of turns.
         let skew = zone
             .per_group(self.surfaces, self.group)
@@ -181,15 +209,41 @@ impl Geometry {
             .wrapping_add(
                 zone.per_surface(self.group.min(zone.cylinders - group * self.group)).wrapping_mul(u64::from(position)),
             )
-            .wrapping_add(zone.cylinder_skew.wrapping_mul(u64::from(along)));
+            .wrapping_add(zone.cylinder_skew.wrapping_mul(u64::from(along)))
+            .wrapping_add(zone.angle)
+            .wrapping_add(zone.spares.as_ref().map_or(0, |spares| spares.shift(track).wrapping_mul(zone.sector_angle)));
         SectorPlace {
             cylinder: zone.first_cylinder + cylinder,
             surface,
             sector,
-            run: u64::from(zone.sectors_per_track - sector).min(zone.end - address) as u32,
+            run: u64::from(zone.sectors_per_track - sector).min(together) as u32,
             angle: skew.wrapping_add(u64::from(sector) * zone.sector_angle) % Rotation::TURN,
             sector_angle: zone.sector_angle,
         }
+    }
+
+    /// The first address behind the track of `address`, where that is a sector of the disk.
+    pub fn track_end(&self, address: u64) -> u64 {
+        let start = self.locate(address);
+        self.end_while(address, |place| (place.cylinder, place.surface) == (start.cylinder, start.surface))
+    }
+
+    /// The first address behind the cylinder of `address`.
+    pub fn cylinder_end(&self, address: u64) -> u64 {
+        let start = self.locate(address);
+        self.end_while(address, |place| place.cylinder == start.cylinder)
+    }
+
+    fn end_while(&self, address: u64, within: impl Fn(&SectorPlace) -> bool) -> u64 {
+        let mut next = address;
+        while next < self.sectors {
+            let place = self.locate(next);
+            if !within(&place) {
+                break;
+            }
+            next += u64::from(place.run);
+        }
+        next
     }
 
     /// The group, the surfaces filled before within it, the tracks filled before on the surface, and the cylinder

@@ -34,6 +34,7 @@ pub struct Mechanics {
     seek: SeekCurve,
     head_switch: Nanos,
     write_settle: Nanos,
+    write_advance: Nanos,
     cylinder: u32,
     surface: u32,
 }
@@ -49,7 +50,11 @@ impl Mechanics {
             let (key, expected) = ("rotation_speed", "60rpm to 1000000rpm");
             return Err(DiskError::OutOfRange { key, expected, found: speed.to_string() });
         }
-        for (key, time) in [("head_switch", settings.head_switch), ("write_settle", settings.write_settle)] {
+        for (key, time) in [
+            ("head_switch", settings.head_switch),
+            ("write_settle", settings.write_settle),
+            ("write_advance", settings.write_advance),
+        ] {
             if time > Nanos::from_secs(1) {
                 return Err(DiskError::OutOfRange { key, expected: "at most 1s", found: time.to_string() });
             }
@@ -67,6 +72,7 @@ impl Mechanics {
             seek,
             head_switch: settings.head_switch,
             write_settle: settings.write_settle,
+            write_advance: settings.write_advance,
             cylinder: 0,
             surface: 0,
         })
@@ -169,7 +175,7 @@ impl Mechanics {
         if distance == 0 && to.surface == surface {
             return Nanos::ZERO;
         }
-        let settle = if write { self.write_settle } else { Nanos::ZERO };
-        self.seek.time(distance).max(switch) + settle
+        let reached = self.seek.time(distance).max(switch);
+        if write { (reached + self.write_settle).saturating_sub(self.write_advance) } else { reached }
     }
 }

@@ -31,11 +31,13 @@ impl SeekCurve {
                 }
                 Self(CurveForm::Points(points.clone()))
             }
-            SeekSettings::Formula(formula) => Self(CurveForm::Formula(*formula)),
+            SeekSettings::Formula(formula) => Self(CurveForm::Formula(formula.clone())),
         };
-        if let SeekSettings::Points(points) = settings
-            && let Some((distance, time)) = points.iter().find(|(_, time)| *time > SEEK_MAX)
-        {
+        let listed = match settings {
+            SeekSettings::Points(points) => points.clone(),
+            SeekSettings::Formula(formula) => (1..).zip(formula.first.iter().copied()).collect(),
+        };
+        if let Some((distance, time)) = listed.iter().find(|(_, time)| *time > SEEK_MAX) {
             return Err(DiskError::SeekTime { distance: *distance, time: *time, limit: SEEK_MAX });
         }
         // The formula rises on both of its pieces, so the ends of the pieces bound it.
@@ -75,7 +77,11 @@ impl SeekCurve {
 }
 
 impl SeekFormula {
+    /// The time over `distance` cylinders, at least one.
     fn time(&self, distance: u32) -> Nanos {
+        if let Some(&measured) = self.first.get(distance as usize - 1) {
+            return measured;
+        }
         if distance < self.split {
             // Square roots and products of doubles are the same on every machine (IEEE 754).
             let root = f64::from(distance).sqrt() * self.b.0 as f64 / 1e3;
@@ -125,6 +131,7 @@ mod tests {
             split: 8_700,
             c: Nanos::from_micros(2_349),
             e: Picoseconds(63_470),
+            first: vec![],
         };
         let curve = SeekCurve::new(&SeekSettings::Formula(formula), 72_170).unwrap();
         assert_eq!(curve.time(100), Nanos(861_000 + 218_430));

@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheSettings, Picoseconds, RotationSpeed};
+use crate::{CacheSettings, FirmwareSettings, Picoseconds, RotationSpeed};
 
 /// All settings of a disk. Physical parameters have no default: name a preset or give them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +33,10 @@ pub struct DiskSettings {
     pub head_switch: Nanos,
     /// Extra settling time before a write, after any move of the arm or change of head.
     pub write_settle: Nanos,
+    /// How much sooner than a read a write may begin after any move of the arm or change of head: of drives whose seek
+    /// times for writes are below those for reads. At most the move itself. Default: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub write_advance: Nanos,
     /// Controller time per read, before anything else. Hidden while the arm serves others.
     pub read_overhead: Nanos,
     /// Controller time per write, hidden likewise.
@@ -40,6 +44,13 @@ pub struct DiskSettings {
     /// Rate of the link to the host. Without it, transfers take no time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bus_rate: Option<ByteRate>,
+    /// Rate of the link from the host, where it differs. Default: `bus_rate`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub write_bus_rate: Option<ByteRate>,
+    /// What the controller of a particular drive does, as extracted from it. With it, `read_overhead` and
+    /// `write_overhead` are not used. Default: the plain controller of docs/disk-model.md.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub firmware: Option<FirmwareSettings>,
     /// The drive's buffer. Without it, every request goes to the medium.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cache: Option<CacheSettings>,
@@ -57,6 +68,12 @@ pub struct DiskSettings {
     pub queue_depth: u32,
 }
 
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
+}
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
 fn default_scheduler() -> String {
     "c-look".to_string()
 }
@@ -88,12 +105,40 @@ pub struct ZoneSettings {
     /// Skew from one group of cylinders to the next, in sectors. Used only if `layout.cylinders_per_group` is over 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub group_skew: Option<u32>,
-    /// Spare sectors at the end of the zone, without addresses.
+    /// Spare sectors without addresses, at the end of the zone or of each `layout.spare_unit`.
     #[serde(default)]
     pub spare_sectors: u32,
+    /// Sectors at the start of the zone that hold the drive's own data and have no addresses.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub front_sectors: u32,
+    /// Angle of the zone's first sector, in sectors. Default: zero, as on all other zones.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub first_sector_offset: u32,
+    /// `[first, count]` of sectors that are left out as defective, counted from the zone's first sector, in rising
+    /// order. Addresses go on behind them, and use up spare sectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slips: Vec<(u64, u32)>,
     /// Cylinders behind the zone that hold no data.
     #[serde(default)]
     pub unused_cylinders: u32,
+}
+
+impl ZoneSettings {
+    /// A zone with addresses on all of its sectors and the default skews.
+    pub fn new(cylinders: u32, sectors_per_track: u32) -> Self {
+        Self {
+            cylinders,
+            sectors_per_track,
+            track_skew: None,
+            cylinder_skew: None,
+            group_skew: None,
+            spare_sectors: 0,
+            front_sectors: 0,
+            first_sector_offset: 0,
+            slips: Vec::new(),
+            unused_cylinders: 0,
+        }
+    }
 }
 
 /// The order in which addresses fill the tracks. Within a group of cylinders they go along one surface, then back along
@@ -106,11 +151,56 @@ pub struct LayoutSettings {
     /// Whether every second group takes the surfaces in reverse order, so that going on to the next group changes no
     /// head.
     pub alternate_surfaces: bool,
+    /// Whether `alternate_surfaces` counts groups from the disk's first cylinder on, not anew in each zone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub alternate_across_zones: bool,
+    /// What has `spare_sectors` of its own.
+    #[serde(skip_serializing_if = "is_default_spare_unit")]
+    pub spare_unit: SpareUnit,
+    /// With `spare_unit = "range"`: cylinders of a range.
+    #[serde(skip_serializing_if = "is_one")]
+    pub spare_range: u32,
+    /// Whether spare sectors lie at the start of their unit instead of its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spares_first: bool,
+    /// Whether each slipped sector also moves the start of the tracks behind it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub slips_shift_tracks: bool,
+}
+
+/// What has spare sectors of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpareUnit {
+    /// The zone.
+    #[default]
+    Zone,
+    /// So many cylinders of a zone as `spare_range` says.
+    Range,
+    /// Each cylinder.
+    Cylinder,
+    /// Each track.
+    Track,
+}
+
+fn is_default_spare_unit(unit: &SpareUnit) -> bool {
+    *unit == SpareUnit::default()
+}
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 impl Default for LayoutSettings {
     fn default() -> Self {
-        Self { cylinders_per_group: 1, alternate_surfaces: false }
+        Self {
+            cylinders_per_group: 1,
+            alternate_surfaces: false,
+            alternate_across_zones: false,
+            spare_unit: SpareUnit::Zone,
+            spare_range: 1,
+            spares_first: false,
+            slips_shift_tracks: false,
+        }
     }
 }
 
@@ -125,7 +215,7 @@ pub enum SeekSettings {
 }
 
 /// `a + b * sqrt(d)` for distances below `split` cylinders, `c + e * d` from there on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekFormula {
     /// Constant of short seeks.
@@ -138,6 +228,9 @@ pub struct SeekFormula {
     pub c: Nanos,
     /// Per cylinder.
     pub e: Picoseconds,
+    /// Measured times of the shortest distances, from one cylinder on, instead of the formula's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Nanos>,
 }
 
 /// Written by hand, because an untagged derive would answer every mistake with "did not match any variant".

@@ -54,6 +54,7 @@ mod standing;
 mod stretch;
 mod study;
 mod tables;
+mod validation;
 
 pub use caches::render_cache;
 pub use error::RenderError;
@@ -62,3 +63,4 @@ pub use reproduction::render_reproduction;
 pub use run::render_run;
 pub use study::render;
 pub use tables::{TABLE_HEADS, Table, markdown, table_names, tables};
+pub use validation::render_validation;

@@ -14,6 +14,7 @@ mod run;
 mod run_read;
 mod settled;
 pub mod study;
+pub mod validation;
 
 pub use device::*;
 pub use placement_map::*;

@@ -14,13 +14,14 @@ mod run;
 mod run_error;
 mod settle;
 mod sweep;
+mod validate;
 mod workload;
 
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DeviceDescription, Dimension, Experiment, OneOrMore,
-    Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
-    VolumeSettings, WorkloadSettings,
+    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DeviceDescription, Dimension, Experiment, NamedPreset,
+    OneOrMore, Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy,
+    StreamChoice, System, VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
@@ -34,6 +35,7 @@ pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;
 pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
+pub use validate::{MeasuredRequest, read_measured, system_of, validate};
 pub use workload::{
     Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
 };

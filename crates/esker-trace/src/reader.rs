@@ -9,7 +9,7 @@ use esker_core::Nanos;
 
 use crate::Record;
 use crate::error::TraceError;
-use crate::format::{self, FormatEntry, Open, RecordSource, Sample};
+use crate::format::{self, FormatEntry, Open, RecordSource, Sample, disksim_validate};
 use crate::input::Input;
 use crate::notes::ReadNotes;
 use crate::pairing::COMPLETION;
@@ -78,6 +78,18 @@ impl TraceReader {
         Self::new(vec![Input::new(name, input, None, None)?], options)
     }
 
+    /// Opens a file of measured response times: a trace like [`TraceReader::open`], or one of DiskSim's validation
+    /// files, whose requests came one after another.
+    pub fn open_measured(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut input = Input::open(path)?;
+        let is_validation = options.format.is_none() && format::is_disksim_validation(input.sample()?.0);
+        if is_validation {
+            Self::of(vec![input], &disksim_validate::ENTRY, options)
+        } else {
+            Self::new(vec![input], options)
+        }
+    }
+
     fn new(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Self, TraceError> {
         let format = match &options.format {
             Some(name) => format::entry(name)?,
@@ -88,6 +100,10 @@ impl TraceReader {
                 format::recognise(&name, &Sample { bytes, whole })?
             }
         };
+        Self::of(inputs, format, options)
+    }
+
+    fn of(mut inputs: Vec<Input>, format: &'static FormatEntry, options: &ReadOptions) -> Result<Self, TraceError> {
         if !format.build.binary {
             inputs.iter_mut().try_for_each(Input::skip_mark)?;
         }

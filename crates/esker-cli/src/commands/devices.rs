@@ -1,5 +1,6 @@
-//! `esker devices`: the products of a catalogue and the presets, with their sources.
+//! `esker devices`: the products of a catalogue and the presets, with their sources; presets of extracted drives.
 
+mod import;
 mod product;
 
 use std::process::ExitCode;
@@ -9,7 +10,7 @@ use esker_plan::{Catalogue, Product};
 use esker_sim::Choices;
 use serde_json::json;
 
-use crate::args::{DevicesArguments, DevicesCommand, read_catalogue};
+use crate::args::{Common, DevicesArguments, DevicesCommand, read_catalogue};
 use crate::failure::Failure;
 use crate::output::{self, Outputs};
 use crate::table::Table;
@@ -19,8 +20,12 @@ fn presets() -> impl Iterator<Item = &'static Preset> {
     esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)())
 }
 
-/// Lists products and presets, shows one, or checks a catalogue.
-pub(crate) fn run(arguments: &DevicesArguments) -> Result<ExitCode, Failure> {
+/// Lists products and presets, shows one, checks a catalogue, or imports a preset.
+pub(crate) fn run(arguments: &DevicesArguments, common: &Common) -> Result<ExitCode, Failure> {
+    if let Some(DevicesCommand::Import(arguments)) = &arguments.command {
+        import::run(arguments, common.quiet)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(DevicesCommand::Check { file }) = &arguments.command {
         let catalogue = read_catalogue(file)?;
         let (count, products) = match catalogue.products.len() {

@@ -13,6 +13,7 @@ mod study_tables;
 mod sweep;
 mod trace;
 mod transfers;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -30,7 +31,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Sweep(arguments) => sweep::run(&arguments, &common),
         Command::Mrc(arguments) => mrc::run(&arguments, &common),
         Command::Cache(arguments) => cache::run(&arguments, &common),
-        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Devices(arguments) => devices::run(&arguments, &common),
+        Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Reproduce(arguments) => reproduce::run(&arguments, &common),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions { shell } => complete::completions(shell),

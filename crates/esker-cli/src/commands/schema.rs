@@ -12,6 +12,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaOf::Results => esker_sim::results_schema(),
         SchemaOf::Study => schemars::schema_for!(esker_results::study::StudyReport),
         SchemaOf::Cache => schemars::schema_for!(esker_results::cache::CacheResults),
+        SchemaOf::Validation => schemars::schema_for!(esker_results::validation::ValidationResults),
         SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),
     };
     output::print_json(&schema)?;

@@ -31,6 +31,8 @@ pub(crate) enum Content {
     Markdown,
     /// The manual page of a command.
     Manual,
+    /// An imported preset.
+    Preset,
 }
 
 impl fmt::Display for Content {
@@ -43,6 +45,7 @@ impl fmt::Display for Content {
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
             Self::Manual => f.write_str("a manual page of esker"),
+            Self::Preset => f.write_str("an imported preset"),
         }
     }
 }
@@ -76,6 +79,7 @@ impl Content {
                 Ok(text.starts_with("# ") && text.lines().last().is_some_and(|line| line.starts_with("Made by esker ")))
             }
             Self::Manual => Ok(head(path)?.contains(".TH esker")),
+            Self::Preset => Ok(esker_disk::import::is_imported(&head(path)?)),
         }
     }
 }

@@ -19,3 +19,4 @@ mod study;
 mod support;
 mod terminal;
 mod trace;
+mod validate;

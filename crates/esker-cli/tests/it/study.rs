@@ -106,7 +106,13 @@ fn two_traces_alone_and_together() {
 #[test]
 fn the_published_schemas_are_current() {
     let folder = tempfile::tempdir().unwrap();
-    let all = [("results", "results-2"), ("study", "study-3"), ("trace", "trace-1"), ("cache", "cache-1")];
+    let all = [
+        ("results", "results-2"),
+        ("study", "study-3"),
+        ("trace", "trace-1"),
+        ("cache", "cache-1"),
+        ("validation", "validation-1"),
+    ];
     for (of, file) in all.map(|(of, name)| (of, format!("{name}.json"))) {
         let path = format!("{}/../../docs/schema/{file}", env!("CARGO_MANIFEST_DIR"));
         let current = esker_ok(folder.path(), &["schema", of]).stdout;

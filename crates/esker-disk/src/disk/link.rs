@@ -8,13 +8,14 @@ use crate::Access;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     rate: Option<ByteRate>,
+    in_rate: Option<ByteRate>,
     in_free: Nanos,
     out_free: Nanos,
 }
 
 impl Link {
-    pub(super) fn new(rate: Option<ByteRate>) -> Self {
-        Self { rate, in_free: Nanos::ZERO, out_free: Nanos::ZERO }
+    pub(super) fn new(rate: Option<ByteRate>, in_rate: Option<ByteRate>) -> Self {
+        Self { rate, in_rate, in_free: Nanos::ZERO, out_free: Nanos::ZERO }
     }
 
     #[inline]
@@ -25,11 +26,29 @@ impl Link {
     /// When the data of a write that can begin its transfer at `ready` have been received.
     #[inline]
     pub(super) fn data_in(&mut self, ready: Nanos, bytes: u64) -> Nanos {
-        if self.rate.is_none() || bytes == 0 {
-            return ready;
-        }
-        self.in_free = ready.max(self.in_free) + self.time(bytes);
+        let Some(rate) = self.in_rate.filter(|_| bytes > 0) else { return ready };
+        self.in_free = ready.max(self.in_free) + rate.time(Bytes(bytes));
         self.in_free
+    }
+
+    /// Time of a sector from the host.
+    pub(super) fn sector_in(&self) -> Nanos {
+        self.in_rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes::SECTOR))
+    }
+
+    /// When the data of a read have been sent whose first sector off the medium came at `first` and the last at `last`,
+    /// `fresh` bytes, if the drive takes the bus at `taken`. The rest of `bytes` was in the buffer before.
+    pub(super) fn data_out_from(
+        &mut self,
+        taken: Nanos,
+        (first, last): (Nanos, Nanos),
+        fresh: u64,
+        bytes: u64,
+    ) -> Nanos {
+        let begin = taken.max(self.out_free);
+        let sector = self.time(fresh.min(Bytes::SECTOR.0));
+        self.out_free = (begin + self.time(bytes)).max(first + self.time(fresh)).max(last + sector);
+        self.out_free
     }
 
     /// When data that are in the buffer at `now` have been sent.

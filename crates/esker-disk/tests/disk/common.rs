@@ -17,9 +17,12 @@ pub(crate) fn round_numbers() -> DiskSettings {
         seek: SeekSettings::Points(vec![(1, Nanos::from_micros(1_000)), (201, Nanos::from_micros(3_000))]),
         head_switch: Nanos::from_micros(500),
         write_settle: Nanos::from_micros(200),
+        write_advance: Nanos::ZERO,
         read_overhead: Nanos::ZERO,
         write_overhead: Nanos::ZERO,
         bus_rate: None,
+        write_bus_rate: None,
+        firmware: None,
         cache: None,
         scheduler: "fcfs".to_string(),
         priority_aging: Priority::AGING,
@@ -28,15 +31,7 @@ pub(crate) fn round_numbers() -> DiskSettings {
 }
 
 pub(crate) fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneSettings {
-    ZoneSettings {
-        cylinders,
-        sectors_per_track,
-        track_skew: None,
-        cylinder_skew: None,
-        group_skew: None,
-        spare_sectors: 0,
-        unused_cylinders: 0,
-    }
+    ZoneSettings::new(cylinders, sectors_per_track)
 }
 
 /// Keeps every completion with its arrival and request.

@@ -3,10 +3,12 @@
 
 mod buffer;
 mod common;
-mod disksim;
 mod fidelity;
+mod firmware;
+mod import;
 mod priority;
 mod properties;
 mod scheduling;
+mod spares;
 mod timing;
 mod validation;

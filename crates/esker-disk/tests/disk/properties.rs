@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, Priority, ReplaySettings, Request, RequestKind};
+use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, Priority, Ratio, ReplaySettings, Request, RequestKind};
 use esker_disk::{
-    CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, Picoseconds, Rotation, RotationSpeed, SCHEDULERS,
-    SeekFormula, SeekSettings, ZoneSettings,
+    CacheSettings, CommandOverhead, Disk, DiskSettings, ExtraDisconnect, FirmwareSettings, LayoutSettings, Mechanics,
+    Picoseconds, ReadAheadEnd, Rotation, RotationSpeed, SCHEDULERS, SeekFormula, SeekSettings, ZoneSettings,
 };
 use proptest::prelude::*;
 
@@ -25,13 +25,12 @@ fn any_zone() -> impl Strategy<Value = ZoneSettings> {
     (number(1..9), number(1..12), skew(), skew(), skew(), number(0..3), number(0..3)).prop_map(
         |(cylinders, sectors_per_track, track_skew, cylinder_skew, group_skew, spare_sectors, unused_cylinders)| {
             ZoneSettings {
-                cylinders,
-                sectors_per_track,
                 track_skew,
                 cylinder_skew,
                 group_skew,
                 spare_sectors,
                 unused_cylinders,
+                ..ZoneSettings::new(cylinders, sectors_per_track)
             }
         },
     )
@@ -51,8 +50,56 @@ fn any_seek() -> impl Strategy<Value = SeekSettings> {
         }),
         1 => prop::collection::vec((number(1..20), time(0..10_000_000)), 0..5).prop_map(SeekSettings::Points),
         3 => (time(0..1_000_000), fine(), number(0..20), time(0..1_000_000), fine())
-            .prop_map(|(a, b, split, c, e)| SeekSettings::Formula(SeekFormula { a, b, split, c, e })),
+            .prop_map(|(a, b, split, c, e)| SeekSettings::Formula(SeekFormula { a, b, split, c, e, first: vec![] })),
     ]
+}
+
+fn overhead() -> impl Strategy<Value = CommandOverhead> {
+    (time(0..2_000_000), time(0..2_000_000))
+        .prop_map(|(after_read, after_write)| CommandOverhead { after_read, after_write })
+}
+
+prop_compose! {
+    fn any_firmware()(
+        overheads in [overhead(), overhead(), overhead(), overhead()],
+        times in prop::collection::vec(time(0..2_000_000), 12),
+        extra in any::<bool>(),
+        share in 0..=100u64,
+        read_ahead_to in prop::sample::select(vec![
+            ReadAheadEnd::Amount, ReadAheadEnd::Track, ReadAheadEnd::Cylinder, ReadAheadEnd::NextTrack,
+        ]),
+        flags in any::<[bool; 7]>(),
+    ) -> FirmwareSettings {
+        FirmwareSettings {
+            read_hit: overheads[0],
+            read_miss: overheads[1],
+            write: overheads[2],
+            read_completion: times[0],
+            write_completion: times[1],
+            data_preparation: times[2],
+            first_reselect: times[3],
+            other_reselect: times[4],
+            read_disconnect: overheads[3],
+            write_disconnect: times[5],
+            extra_disconnect: extra.then_some(ExtraDisconnect {
+                command: times[6],
+                disconnect: times[7],
+                pause: times[8],
+                second_disconnect: times[9],
+                seek_delay: times[10],
+            }),
+            write_seek_min: times[11],
+            never_disconnects: flags[0],
+            read_watermark: Ratio::percent(share),
+            read_ahead_to,
+            read_at_end_hits: flags[1],
+            forgets_read_sectors: flags[2],
+            forgets_written_sectors: flags[3],
+            separate_write_segment: flags[4],
+            hits_overtake: flags[5],
+            reads_while_waiting: flags[6],
+        }
+    }
 }
 
 prop_compose! {
@@ -67,6 +114,7 @@ prop_compose! {
         times in [time(0..1_000_000), time(0..1_000_000), time(0..1_000_000), time(0..1_000_000)],
         bus_rate in prop::option::of(prop_oneof![Just(0), 1_000_000..1_000_000_000u64].prop_map(ByteRate)),
         cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
+        firmware in prop::option::of(any_firmware()),
         scheduler in prop::sample::select(scheduler_names()),
         priority_aging in time(0..100_000_000),
         queue_depth in number(1..40),
@@ -76,13 +124,16 @@ prop_compose! {
             rotation_speed: RotationSpeed::rpm(speed),
             surfaces,
             zones,
-            layout: LayoutSettings { cylinders_per_group: group, alternate_surfaces },
+            layout: LayoutSettings { cylinders_per_group: group, alternate_surfaces, ..LayoutSettings::default() },
             seek,
             head_switch: times[0],
             write_settle: times[1],
+            write_advance: times[3],
             read_overhead: times[2],
             write_overhead: times[3],
             bus_rate,
+            write_bus_rate: firmware.is_some().then_some(ByteRate(3_000_000)),
+            firmware,
             cache: cache.map(|(segments, segment_size, read_ahead, read_ahead_on_hit, write_back)| CacheSettings {
                 segments,
                 segment_size: Bytes(segment_size),
@@ -161,7 +212,7 @@ proptest! {
                 ..zone(cylinders, sectors_per_track)
             })
             .collect();
-        let layout = LayoutSettings { cylinders_per_group, alternate_surfaces };
+        let layout = LayoutSettings { cylinders_per_group, alternate_surfaces, ..LayoutSettings::default() };
         let settings = DiskSettings { zones, surfaces, layout, ..crate::common::round_numbers() };
         let mechanics = Mechanics::new(&settings).unwrap();
         let geometry = mechanics.geometry();

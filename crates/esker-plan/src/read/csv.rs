@@ -82,6 +82,7 @@ pub(crate) fn csv(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
     }
     let reading = Reading {
         text: &ConfigText::parse("", name)?,
+        folder: super::folder_of(name),
         currency: currency.unwrap_or_else(|| "USD".to_string()),
         references: References(BTreeMap::new()),
         classes: BTreeMap::new(),

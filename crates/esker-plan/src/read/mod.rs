@@ -7,6 +7,7 @@ mod products;
 mod raw;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use esker_core::Problem;
 use esker_sim::ConfigText;
@@ -46,6 +47,8 @@ fn toml(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
 /// What the parts of a catalogue are read with.
 struct Reading<'a> {
     text: &'a ConfigText,
+    /// Where the paths of presets start.
+    folder: PathBuf,
     currency: String,
     references: References,
     classes: BTreeMap<Class, ClassPrice>,
@@ -56,8 +59,13 @@ fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, 
         let message = format!("`{}` is no currency: write three capital letters, such as \"USD\"", raw.currency);
         return Err(wrong("currency", message));
     }
-    let mut reading =
-        Reading { text, currency: raw.currency, references: References(raw.source), classes: BTreeMap::new() };
+    let mut reading = Reading {
+        text,
+        folder: folder_of(name),
+        currency: raw.currency,
+        references: References(raw.source),
+        classes: BTreeMap::new(),
+    };
     for (class, price) in raw.price_class {
         let price = reading.class_price(class, price)?;
         reading.classes.insert(class, price);
@@ -69,6 +77,11 @@ fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, 
     }
     products.sort_by_key(|product: &Product| text.offset(&format!("product.{}", product.name)));
     finished(name, reading, products, running)
+}
+
+/// The folder of a catalogue file; of one that is no file, the current folder.
+fn folder_of(name: &str) -> PathBuf {
+    Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 /// The catalogue of these products.

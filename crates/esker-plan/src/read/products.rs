@@ -1,8 +1,10 @@
 //! One product: its figures, and the settings that model it.
 
+use std::path::Path;
+
 use esker_core::registry::NotFound;
-use esker_core::{Bytes, Preset, Problem, Ratio};
-use esker_sim::DEVICE_KINDS;
+use esker_core::{Bytes, Problem, Ratio};
+use esker_sim::{DEVICE_KINDS, NamedPreset};
 use serde_json::Value;
 
 use super::origin::Origin;
@@ -47,11 +49,11 @@ impl Reading<'_> {
             None => None,
         };
         let mut draft = Draft { path, source: source.as_deref(), assumed: Vec::new() };
-        let (kind, preset) = known_preset(&draft, &raw)?;
+        let (kind, preset) = known_preset(&draft, &raw, &self.folder)?;
         let volume = kind == CLOUD_VOLUME;
         let (capacities, die) = self.capacities(&mut draft, &mut raw, kind)?;
         let volume_sizes = self.volume_sizes(&mut draft, &mut raw, volume)?;
-        let (settings, own_settings) = self.settings(&mut draft, &raw, name, preset)?;
+        let (settings, own_settings) = self.settings(&mut draft, &raw, name, preset.as_ref())?;
         let endurance = self.endurance(&mut draft, &mut raw, &capacities)?;
         let price = self.product_price(&mut draft, &mut raw, volume)?;
         let product = Product {
@@ -221,7 +223,7 @@ impl Reading<'_> {
         draft: &mut Draft<'_>,
         raw: &RawProduct,
         name: &str,
-        preset: Option<&Preset>,
+        preset: Option<&NamedPreset>,
     ) -> Result<(Value, Vec<String>), CatalogueError> {
         let mut keys = Vec::new();
         if let Some(device) = &raw.device {
@@ -375,7 +377,8 @@ fn assumed(reason: &str) -> Origin {
 fn known_preset(
     draft: &Draft<'_>,
     raw: &RawProduct,
-) -> Result<(&'static str, Option<&'static Preset>), CatalogueError> {
+    folder: &Path,
+) -> Result<(&'static str, Option<NamedPreset>), CatalogueError> {
     let known = |kind: &str| DEVICE_KINDS.iter().find(|known| known.name == kind);
     if raw.kind.as_deref() == Some(CLOUD_VOLUME) && known(CLOUD_VOLUME).is_none() {
         return Ok((CLOUD_VOLUME, None));
@@ -387,14 +390,7 @@ fn known_preset(
         let problem = NotFound::new("kind of device", kind, kinds).into();
         return Err(CatalogueError::new(draft.key("kind"), problem));
     }
-    let fits = |preset: &&Preset| raw.kind.as_ref().is_none_or(|kind| preset.kind == kind);
-    let all = || DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)()).filter(fits);
-    match all().find(|preset| preset.name == raw.preset) {
-        Some(preset) => Ok((preset.kind, Some(preset))),
-        None => {
-            let names = all().map(|preset| preset.name);
-            let problem = NotFound::new("preset", &raw.preset, names).into();
-            Err(CatalogueError::new(draft.key("preset"), problem))
-        }
-    }
+    let preset = NamedPreset::find(&raw.preset, raw.kind.as_deref(), folder)
+        .map_err(|problem| CatalogueError::new(draft.key("preset"), problem))?;
+    Ok((preset.kind().name, Some(preset)))
 }

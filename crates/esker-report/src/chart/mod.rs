@@ -18,6 +18,7 @@ mod run_intervals;
 mod skew;
 mod style;
 mod utilisation;
+mod validation;
 mod working_set;
 
 use esker_results::study::{StudyReport, WorkloadStudy};
@@ -28,6 +29,7 @@ use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};
 pub(crate) use published::figure;
 pub(crate) use run::of_run;
 use style::{Scale, Shape};
+pub(crate) use validation::of_validation;
 
 use crate::columns::Columns;
 

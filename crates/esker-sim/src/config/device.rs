@@ -1,14 +1,17 @@
 //! Device tables: kind, preset, overrides, precondition.
 
+use std::path::Path;
+
 use esker_core::registry::{self, NotFound};
 use esker_core::{Preset, Ratio, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::preset::{NamedPreset, preset_node};
 use super::read::{Finding, join, read};
 use super::system::{DeviceDescription, PreconditionKind};
 use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
-use crate::node::{Node, Span, Table, TableEntry};
+use crate::node::{Node, Table, TableEntry};
 use esker_core::Problem;
 
 /// The keys that every device table may have.
@@ -18,7 +21,8 @@ pub struct CommonSettings {
     /// Kind of device. Not needed with a preset, which knows its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// A preset: a named set of parameters, for all keys that the table does not contain.
+    /// A preset: a named set of parameters, for all keys that the table does not contain. Its name, or the path of a
+    /// TOML file with such parameters and their `kind`, relative to the file that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// State of the device's data before the run.
@@ -33,8 +37,8 @@ const fn whole() -> Ratio {
     Ratio::ONE
 }
 
-/// Reads the device table `node` at the dotted `path`.
-pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, Finding> {
+/// Reads the device table `node` at the dotted `path`. Files of presets are found from `folder` on.
+pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<DeviceDescription, Finding> {
     let Some(table) = node.as_table() else {
         return Err(Finding::new(&node.at, path, format!("expected a table, found {}", node.type_name())));
     };
@@ -43,16 +47,20 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
     own.move_keys(COMMON_KEYS, &mut common);
     let common: CommonSettings = read(&common, path)?;
     let kind = common.kind.as_deref().map(|name| known_kind(name, &table["kind"], path)).transpose()?;
-    let preset = common.preset.as_deref().map(|name| known_preset(name, kind, &table["preset"], path)).transpose()?;
-    let kind = match (kind, preset) {
+    let found = |name: &str| {
+        NamedPreset::find(name, kind.map(|kind| kind.name), folder)
+            .map_err(|problem| Finding::of(&table["preset"].node.at, join(path, "preset"), problem))
+    };
+    let preset = common.preset.as_deref().map(found).transpose()?;
+    let kind = match (kind, &preset) {
         (Some(kind), _) => kind,
-        (None, Some(preset)) => device_kind(preset.kind).expect("a preset is registered with its kind"),
+        (None, Some(preset)) => preset.kind(),
         (None, None) => return Err(nameless(table, node, path)),
     };
-    let merged = match preset {
+    let merged = match &preset {
         None => own,
         Some(preset) => {
-            let mut merged = preset_node(preset, &table["preset"].node.at);
+            let mut merged = preset.node(&table["preset"].node.at);
             merged.move_keys(COMMON_KEYS, &mut Node::empty_table(0..0));
             merged.overlay(own);
             merged
@@ -62,7 +70,7 @@ pub(crate) fn read_device(node: &Node, path: &str) -> Result<DeviceDescription, 
         let mut finding = Finding::read(&merged, path, error);
         finding.also_knows(path, COMMON_KEYS);
         if let (Problem::MissingKey { hint, .. }, None, false) =
-            (&mut *finding.problem, preset, (kind.build.presets)().is_empty())
+            (&mut *finding.problem, &preset, (kind.build.presets)().is_empty())
         {
             let presets = (kind.build.presets)().iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             *hint = Some(format!("name a preset, which gives all of them: {presets}"));
@@ -97,27 +105,6 @@ fn known_kind(name: &str, entry: &TableEntry, path: &str) -> Result<&'static Dev
     device_kind(name).map_err(|name| Finding::of(&entry.node.at, join(path, "kind"), name.into()))
 }
 
-fn known_preset(
-    name: &str,
-    kind: Option<&DeviceKind>,
-    entry: &TableEntry,
-    path: &str,
-) -> Result<&'static Preset, Finding> {
-    let (at, key) = (&entry.node.at, join(path, "preset"));
-    let all = DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)().iter());
-    if let Some(preset) = all.clone().find(|preset| preset.name == name) {
-        return match kind {
-            Some(kind) if kind.name != preset.kind => {
-                let message = format!("`{name}` is a preset of the kind `{}`, not of `{}`", preset.kind, kind.name);
-                Err(Finding::new(at, key, message))
-            }
-            _ => Ok(preset),
-        };
-    }
-    let fitting = all.filter(|preset| kind.is_none_or(|kind| kind.name == preset.kind)).map(|preset| preset.name);
-    Err(Finding::of(at, key, NotFound::new("preset", name, fitting).into()))
-}
-
 /// Lays the table `node`, at the dotted `path`, over the settings of the preset of `presets` that it names, if any.
 pub(super) fn over_preset(node: &mut Node, path: &str, presets: &'static [Preset]) -> Result<(), Finding> {
     let Some(entry) = node.as_table().and_then(|table| table.get("preset")) else { return Ok(()) };
@@ -131,10 +118,4 @@ pub(super) fn over_preset(node: &mut Node, path: &str, presets: &'static [Preset
     merged.overlay(node.clone());
     *node = merged;
     Ok(())
-}
-
-/// A preset's parameters as a node. Errors in them point to where the user named the preset.
-pub(super) fn preset_node(preset: &Preset, at: &Span) -> Node {
-    let node = Node::parse(preset.toml);
-    node.unwrap_or_else(|error| panic!("the preset {} is not TOML: {error}", preset.name)).moved_to(at)
 }

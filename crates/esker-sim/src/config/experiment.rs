@@ -67,12 +67,16 @@ impl Experiment {
             origin: origin.clone(),
             ..ConfigError::new("", Problem::new(format!("cannot read it: {error}")))
         })?;
-        Ok(Self::from_str(&text, &origin)?.in_folder(path.parent().unwrap_or(Path::new(""))))
+        Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new("")))
     }
 
     /// Reads the text of an experiment file; `origin` is its name in errors. Relative paths in it start from the
     /// current folder.
     pub fn from_str(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        Self::from_text(text, origin, Path::new(""))
+    }
+
+    fn from_text(text: &str, origin: &str, folder: &Path) -> Result<Self, ConfigError> {
         let document = Arc::new(Document { origin: origin.to_string(), text: text.to_string() });
         let mut raw = document.parse()?;
         let sweep = match &mut raw.value {
@@ -81,7 +85,7 @@ impl Experiment {
         };
         let dimensions = sweep.map(|entry| read_dimensions(&entry.node)).transpose();
         let dimensions = dimensions.map_err(|finding| document.error(finding))?.unwrap_or_default();
-        let experiment = Self::resolve(File::new(document, raw, Arc::new(dimensions)), PathBuf::new())?;
+        let experiment = Self::resolve(File::new(document, raw, Arc::new(dimensions)), folder.to_path_buf())?;
         // An invalid dimension is an error of the file, not only of its points.
         for dimension in experiment.dimensions() {
             experiment.check_dimension(dimension).map_err(|finding| experiment.file.document.error(finding))?;
@@ -98,7 +102,7 @@ impl Experiment {
         Self::from_str(&text, origin)
     }
 
-    /// Makes relative paths start from `folder`.
+    /// Makes relative paths of traces start from `folder`. Files of presets have been read already.
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_path_buf();
         self
@@ -178,7 +182,8 @@ impl Experiment {
     }
 
     fn resolve(file: File, folder: PathBuf) -> Result<Self, ConfigError> {
-        let (workload, devices, run) = read_tables(&file.raw).map_err(|finding| file.document.error(finding))?;
+        let (workload, devices, run) =
+            read_tables(&file.raw, &folder).map_err(|finding| file.document.error(finding))?;
         let (target, run) = run;
         let system = System::of(devices, target).map_err(|error| file.located(error))?;
         let experiment = Self::of(system, workload, run).map_err(|error| file.located(error))?;
@@ -224,7 +229,7 @@ impl File {
 
 type Tables = (WorkloadSettings, BTreeMap<String, DeviceDescription>, (String, RunSettings));
 
-fn read_tables(raw: &Node) -> Result<Tables, Finding> {
+fn read_tables(raw: &Node, folder: &Path) -> Result<Tables, Finding> {
     let table = raw.as_table().expect("a TOML document is a table");
     if let Some((key, entry)) = table.iter().find(|(key, _)| !TABLES.contains(&key.as_str())) {
         let problem = NotFound::new("table of an experiment", key, TABLES).into();
@@ -246,7 +251,7 @@ fn read_tables(raw: &Node) -> Result<Tables, Finding> {
         if name.is_empty() || !name.chars().all(plain) {
             return Err(Finding::new(&entry.key_at, path, "a device's name is made of letters, digits, `-` and `_`"));
         }
-        Ok((name.clone(), read_device(&entry.node, &path)?))
+        Ok((name.clone(), read_device(&entry.node, &path, folder)?))
     });
     Ok((workload, devices.collect::<Result<_, _>>()?, run))
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::{Preset, Problem};
+use esker_core::Problem;
 use serde::de::DeserializeOwned;
 
-use super::device::{COMMON_KEYS, preset_node};
+use super::device::COMMON_KEYS;
 use super::error::ConfigError;
+use super::preset::NamedPreset;
 use super::read::{Document, Finding, key_positions, located, read};
-use crate::device::{DeviceSettings, device_kind};
+use crate::device::DeviceSettings;
 use crate::node::{Node, Span, Value};
 
 /// A TOML text that knows where each of its keys and values was written.
@@ -48,14 +49,14 @@ impl ConfigText {
     /// The table need not be there. Errors about the preset itself point to the value of the key `named_at`.
     pub fn device(
         &self,
-        preset: &Preset,
+        preset: &NamedPreset,
         path: &[&str],
         but: &[&str],
         named_at: &str,
     ) -> Result<Box<dyn DeviceSettings>, ConfigError> {
         let dotted = path.join(".");
         let at = self.positions.get(named_at).cloned().unwrap_or(0..0);
-        let mut merged = preset_node(preset, &at);
+        let mut merged = preset.node(&at);
         merged.move_keys(COMMON_KEYS, &mut Node::empty_table(0..0));
         let mut over = Some(&self.node);
         for key in path {
@@ -71,8 +72,7 @@ impl ConfigText {
             over.move_keys(but, &mut Node::empty_table(0..0));
             merged.overlay(over);
         }
-        let kind = device_kind(preset.kind).expect("a preset is registered with its kind");
-        (kind.build.read)(&merged).map_err(|error| {
+        (preset.kind().build.read)(&merged).map_err(|error| {
             let mut finding = Finding::read(&merged, &dotted, error);
             finding.also_knows(&dotted, but);
             self.document.error(finding)

@@ -17,6 +17,7 @@ mod blkparse;
 mod blktrace;
 mod diskmon;
 mod disksim;
+pub(crate) mod disksim_validate;
 mod esker;
 mod fio;
 mod fixed;
@@ -52,7 +53,7 @@ use crate::reader::ReadOptions;
 use crate::sink::Sink;
 use crate::writer::RecordWriter;
 
-pub(crate) use recognise::{entry, recognise};
+pub(crate) use recognise::{entry, is_disksim_validation, recognise};
 
 /// Every format, in the order of the reference page.
 pub static FORMATS: &[FormatEntry] = &[

@@ -100,7 +100,8 @@ fn first_line(bytes: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn is_disksim_validation(bytes: &[u8]) -> bool {
+/// Whether `bytes` begin one of DiskSim's validation files.
+pub(crate) fn is_disksim_validation(bytes: &[u8]) -> bool {
     let mut words = first_line(bytes).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     matches!(words.next(), Some(b"R" | b"W")) && matches!(words.next(), Some(b"Hit" | b"Miss" | b"Doub" | b"Trip"))
 }

@@ -40,6 +40,15 @@ target = "station"
 
 const CATALOGUE: &str = include_str!("../../../../esker-plan/catalogues/kim-2009.toml");
 
+/// A small drive in DiskSim's format: its file, and those that it names.
+const DRIVE: &[(&str, &str)] = &[
+    ("atlas10k.parv", include_str!("../../../../esker-disk/tests/disk/drive/small.parv")),
+    ("small.diskspecs", include_str!("../../../../esker-disk/tests/disk/drive/small.diskspecs")),
+    ("small.model", include_str!("../../../../esker-disk/tests/disk/drive/small.model")),
+    ("small.seek", include_str!("../../../../esker-disk/tests/disk/drive/small.seek")),
+    ("atlas10k.trace", "R Hit 100 8 5000.0 1000.0\nW Hit 108 8 700.5 30000.0\nR Miss 4000 2 9000.0 0.0\n"),
+];
+
 const GRID: &str = "\n[sweep]\n\"device.station.service_time\" = [\"1ms\", \"2ms\", \"3ms\"]\n";
 
 /// Programs before or after `esker` in pipelines.
@@ -62,6 +71,12 @@ pub(super) fn write(folder: &Path) {
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
     std::fs::copy(RECORDED_STUDY, folder.join("study.json")).expect("the folder can be written");
     std::fs::create_dir(folder.join("traces")).expect("the folder can be written");
+    for (name, text) in DRIVE {
+        std::fs::write(folder.join(name), text).expect("the folder can be written");
+    }
+    let several = ["QUANTUM_TORNADO_validate", "OTHER"].map(|name| DRIVE[1].1.replace("SMALL", name)).concat();
+    std::fs::write(folder.join("3disks.parv"), several).expect("the folder can be written");
+    esker_ok(folder, &["devices", "import", "atlas10k.parv", "-o", "atlas10k.toml"]);
     let bin = folder.join("bin");
     std::fs::create_dir(&bin).expect("the folder can be written");
     for (name, script) in PROGRAMS {
