@@ -10,12 +10,7 @@ pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
     summary: "write-only pages at low cost, read-only pages at high cost, all others at medium cost",
     source: "AGCR of Li et al. 2016 as Xia 2017 describes it in sections 5.2 and 5.4.1; what these leave open is ours",
     parameters: ParameterSource::NONE,
-    capabilities: &[
-        ModeCapability::LowCost,
-        ModeCapability::MediumCost,
-        ModeCapability::HighCost,
-        ModeCapability::ReEncode,
-    ],
+    capabilities: &[ModeCapability::LowCost, ModeCapability::MediumCost, ModeCapability::HighCost],
     build: |_, host_pages| Box::new(Agcr { histories: Vec::new(), host_pages }),
 };
 
@@ -40,8 +35,8 @@ impl History {
     }
 }
 
-/// The history of a page is its last two accesses, which the papers' summary does not say. A page that the host reads
-/// is programmed again at high cost if both were reads.
+/// The history of a page is its last two accesses, which Xia's summary does not say. Modes are chosen when pages are
+/// programmed anyway, for the host or by cleaning: a read alone has nothing programmed.
 #[derive(Clone, Debug)]
 struct Agcr {
     histories: Vec<History>,
@@ -89,10 +84,8 @@ impl ModePolicy for Agcr {
         }
     }
 
-    fn re_encode(&self, page: u32, mode: WriteMode) -> Option<WriteMode> {
-        let history = self.history(page);
-        let wanted = mode != WriteMode::HighCost && history.accesses() == 2 && history.writes() == 0;
-        wanted.then_some(WriteMode::HighCost)
+    fn re_encode(&self, _: u32, _: WriteMode) -> Option<WriteMode> {
+        None
     }
 
     fn forget(&mut self) {

@@ -3,7 +3,7 @@
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::state::{ModePolicy, WriteMode};
 
-use super::{ModeCapability, Separator, WriteModeEntry};
+use super::{Hotness, ModeCapability, Separator, WriteModeEntry};
 
 pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
     name: "differentiated",
@@ -23,6 +23,11 @@ pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
             value: Accepted::Integer { default: 3, least: 0, most: 5 },
         },
         Parameter {
+            name: "idle",
+            meaning: "mode in which a page is copied that was neither read nor written lately",
+            value: Accepted::OneOf(&["low-cost", "normal"]),
+        },
+        Parameter {
             name: "filter_bits",
             meaning: "bits of each of the eight filters",
             value: Accepted::Count { default: Fallback::Value(2048), least: 64, most: 1 << 24 },
@@ -36,17 +41,20 @@ pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
     capabilities: &[ModeCapability::LowCost, ModeCapability::ReEncode],
     build: |parameters, _| {
         let separator = Separator::new(parameters.count("filter_bits") as u32, parameters.count("decay"));
-        Box::new(Differentiated { separator, m: parameters.integer("m"), n: parameters.integer("n") })
+        let idle = if parameters.name("idle") == "normal" { WriteMode::Normal } else { WriteMode::LowCost };
+        Box::new(Differentiated { separator, m: parameters.integer("m"), n: parameters.integer("n"), idle })
     },
 };
 
-/// The rules of section 5.3.3. A page that is neither written nor read lately is copied in the normal mode, which the
-/// paper leaves open, and so is one that is only read.
+/// The rules of section 5.3.3. They leave two cases open, which only copies meet. A page that was only read lately is
+/// copied in the normal mode. A page that was neither read nor written lately is copied in mode `idle`: by default at
+/// low cost, since there are no reads that would suffer from it.
 #[derive(Clone, Debug)]
 struct Differentiated {
     separator: Separator,
     m: i64,
     n: i64,
+    idle: WriteMode,
 }
 
 impl ModePolicy for Differentiated {
@@ -68,9 +76,11 @@ impl ModePolicy for Differentiated {
 
     fn choose(&self, page: u32) -> WriteMode {
         let hotness = self.separator.hotness(page);
-        match hotness.is_write_only() || hotness.is_overlapped() && hotness.writes_lead_by(self.m) {
-            true => WriteMode::LowCost,
-            false => WriteMode::Normal,
+        match hotness {
+            Hotness { read: 0, write: 0 } => self.idle,
+            hotness if hotness.is_write_only() => WriteMode::LowCost,
+            hotness if hotness.is_overlapped() && hotness.writes_lead_by(self.m) => WriteMode::LowCost,
+            _ => WriteMode::Normal,
         }
     }
 

@@ -145,7 +145,7 @@ impl Separator {
     #[inline]
     fn bits_of(&self, page: u32) -> [usize; HASHES] {
         let mixed = mix64(u64::from(page) + 1);
-        let scaled = |half: u32| (u64::from(half) * u64::from(self.bits) >> 32) as usize;
+        let scaled = |half: u32| ((u64::from(half) * u64::from(self.bits)) >> 32) as usize;
         [scaled(mixed as u32), scaled((mixed >> 32) as u32)]
     }
 }
