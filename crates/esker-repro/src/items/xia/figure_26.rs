@@ -33,7 +33,7 @@ pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) ->
     let values = [("AGCR", mean(1)), ("differentiated", mean(2))];
     claims.push(Claim::descending(item.name, "more erases than normal, percent, mean", &values, reason));
     let claims = claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect();
-    let figure = bars("Xia's figure 26: erases", &found, |run| run.flash.erases as f64);
+    let figure = bars("Xia's figure 26: erases", &found, |run| run.flash.erases.max(1) as f64);
     Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
