@@ -5,8 +5,8 @@ use esker_core::{
     Request, Rng, Verdict, replay,
 };
 use esker_flash::{PRESETS, Ssd, SsdSettings};
-use esker_ftl::{Choice, FTLS, ParameterValue};
-use esker_nand::{PoolScope, Scheduling};
+use esker_ftl::{Choice, FTLS, ParameterValue, WRITE_MODE_POLICIES};
+use esker_nand::{ModeSettings, PoolScope, Scheduling, WriteModeSettings};
 use esker_results::Report;
 use esker_testkit::Bench;
 
@@ -45,6 +45,32 @@ fn worn(stated: impl Fn(&mut SsdSettings)) -> Ssd {
         settings.wear = worn.wear;
         stated(settings);
     })
+}
+
+/// Random writes and reads on the drive of Agrawal 2008 with three write modes, by each policy.
+fn write_modes(spare: fn(&mut SsdSettings)) {
+    for policy in WRITE_MODE_POLICIES {
+        let drive = move || {
+            agrawal(|settings| {
+                spare(settings);
+                let mode = |program, read| {
+                    let [page_program, read] = [program, read].map(Nanos::from_micros);
+                    let (page_read, decode) = (Some(read), Nanos::ZERO);
+                    Some(ModeSettings { page_program, page_read, decode, raw_errors: 1.0, code: None })
+                };
+                let [low_cost, medium_cost, high_cost] = [mode(100, 80), mode(200, 60), mode(400, 40)];
+                let policy = Choice::named(policy.name);
+                settings.write_modes = Some(WriteModeSettings { policy, low_cost, medium_cost, high_cost });
+            })
+        };
+        random_writes(&format!("spare factor 15 %, write modes {}", policy.name), drive);
+        let filled = || condition(drive(), Precondition::Filled { utilisation: Ratio::ONE });
+        let name = format!("random 4 KiB reads, write modes {}", policy.name);
+        Bench::new(name).rate_with_setup("requests", filled, |mut ssd| {
+            let pages = ssd.capacity().0 / PAGE;
+            run(&mut ssd, requests(), |_, rng| Request::read(page_at(rng.below(pages)), Bytes(PAGE)))
+        });
+    }
 }
 
 fn condition(mut ssd: Ssd, condition: Precondition) -> Ssd {
@@ -321,6 +347,7 @@ fn main() {
         });
     }
     random_writes("spare factor 15 %, ecc of worn cells", || worn(spare));
+    write_modes(spare);
     for layer in FTLS.iter().filter(|layer| !["page", "dftl"].contains(&layer.name)) {
         layer_writes(layer.name, Ratio::ONE, 1 << 18);
         layer_writes(layer.name, Ratio::percent(1), 1 << 21);

@@ -1,6 +1,7 @@
 //! Checks of settings that cannot be combined.
 
 use esker_ftl::WriteFrontiers;
+use esker_nand::state::WriteMode;
 use esker_nand::{PoolScope, ValueError, setting_name};
 
 use crate::{SsdError, SsdSettings};
@@ -35,6 +36,7 @@ impl SsdSettings {
                 return contradiction(keys, first, second, reason.to_string(), remedy);
             }
         }
+        self.check_write_modes(&inside)?;
         let planes = self.wiring().seen().planes_per_die;
         let in_plane = match self.write_frontiers {
             WriteFrontiers::Plane => true,
@@ -53,5 +55,46 @@ impl SsdSettings {
             );
         }
         Ok(self.wiring().check_parts()?)
+    }
+
+    /// Refuses write modes that the policy needs and that are not given, and settings that programs of several modes
+    /// cannot be combined with. `inside` is the setting that copies inside planes, if there is one.
+    fn check_write_modes(&self, inside: &Option<(&'static str, String)>) -> Result<(), SsdError> {
+        let Some(modes) = &self.write_modes else { return Ok(()) };
+        let policy = esker_ftl::modes::find(&modes.policy)?;
+        let contradiction = |keys: [&'static str; 2], first: &str, second: String, reason: &str, remedy: String| {
+            let (first, reason) = (first.to_string(), reason.to_string());
+            Err(ValueError::Contradiction { keys: keys.into(), first, second, reason, remedy }.into())
+        };
+        let named = format!("`write_modes.policy` = \"{}\"", policy.name);
+        for (mode, key, example) in [
+            (WriteMode::LowCost, "write_modes.low_cost", "page_program = \"650us\", page_read = \"145us\""),
+            (WriteMode::MediumCost, "write_modes.medium_cost", "page_program = \"1300us\", page_read = \"110us\""),
+            (WriteMode::HighCost, "write_modes.high_cost", "page_program = \"2600us\", page_read = \"75us\""),
+        ] {
+            let needed = policy.capabilities.iter().any(|can| can.mode() == Some(mode));
+            if needed && modes.of(mode).is_none() {
+                let reason = "the policy programs pages in this mode, whose times have to be known";
+                let (second, remedy) = (format!("no `{key}`"), format!("{key} = {{ {example} }} would work"));
+                return contradiction(["write_modes.policy", key], &named, second, reason, remedy);
+            }
+        }
+        if let Some((key, first)) = inside {
+            let reason = "a page that is copied inside its plane keeps the code of its mode";
+            let remedy = "leave one of them out".to_string();
+            return contradiction([*key, "write_modes"], first, "`write_modes`".to_string(), reason, remedy);
+        }
+        let several = match (self.array.span.is_empty(), self.array.logical_page) {
+            (false, _) => Some("array.span"),
+            (true, Some(_)) => Some("array.logical_page"),
+            (true, None) => None,
+        };
+        if let (true, Some(several)) = (self.re_encodes(), several) {
+            let reason = "a read of some of these flash pages does not bring the others, which would have to be \
+                          programmed again too";
+            let (first, remedy) = ("`array.span` or `array.logical_page`", "leave one of them out".to_string());
+            return contradiction([several, "write_modes.policy"], first, named, reason, remedy);
+        }
+        Ok(())
     }
 }

@@ -28,15 +28,15 @@ mod ssd;
 
 pub use error::{HostManagedCacheError, SsdError};
 pub use esker_ftl::{
-    BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES, WearLevelling,
-    WearSettings, WriteFrontiers,
+    BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES,
+    WRITE_MODE_POLICIES, WearLevelling, WearSettings, WriteFrontiers,
 };
 pub use esker_nand::array::{Ended, Waiter};
 pub use esker_nand::{
     ArrayLevel, BlockIndex, ChannelIndex, CopyBack, DecodingStepSettings, DieIndex, EccCode, EccSettings,
     EnergySettings, ErrorCount, FlashArraySettings, Gang, GangControl, GangData, Geometry, GeometrySettings,
-    MultiPlane, NandError, Placement, PlaneIndex, PoolScope, RawErrorSettings, Rewrite, Scheduling, Stripe,
-    SuspendSettings, TimingSettings, ValueError,
+    ModeCodeSettings, ModeSettings, MultiPlane, NandError, Placement, PlaneIndex, PoolScope, RawErrorSettings, Rewrite,
+    Scheduling, Stripe, SuspendSettings, TimingSettings, ValueError, WriteModeSettings,
 };
 pub use presets::PRESETS;
 pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};

@@ -23,6 +23,7 @@ pub static PRESETS: &[Preset] = &[
     preset!("kim-slc-32g", "the 32 GB of SLC flash of Kim 2009, chapter 3, one plane"),
     preset!("xia-mlc-32g", "32 GiB of MLC flash with the latencies of Xia 2017, table 7"),
     preset!("xia-cache-3g", "3 GiB of flash as in the read caches of Xia 2017, table 2"),
+    preset!("xia-cache-4g", "4 GiB of flash as in the write caches of Xia 2017, table 5"),
     preset!("mlc-512g", "512 GiB of planar MLC flash around 2015: MQSim's default drive"),
     preset!("tlc-data-centre", "a data-centre drive of 480 GB around 2021: 3D TLC flash, eight dies, PCIe 3.0"),
     preset!(

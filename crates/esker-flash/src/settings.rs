@@ -1,8 +1,11 @@
 //! The settings of a drive, as a configuration writes them. [`crate::Ssd::new`] checks them and derives the rest.
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
+use esker_ftl::modes::ModeCapability;
 use esker_ftl::{Choice, CleaningRules, FtlSettings, Separation, WearSettings, WriteFrontiers};
-use esker_nand::{EccSettings, FlashArraySettings, GeometrySettings, Placement, PoolScope, TimingSettings, Wiring};
+use esker_nand::{
+    EccSettings, FlashArraySettings, GeometrySettings, Placement, PoolScope, TimingSettings, Wiring, WriteModeSettings,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +71,10 @@ pub struct SsdSettings {
     /// Bit errors and the code that corrects them. If left out, reads never fail and need no decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSettings>,
+    /// Write modes: pages that are programmed fast and read slowly, or the other way around. If left out, all pages are
+    /// programmed alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_modes: Option<WriteModeSettings>,
     /// The drive's memory for data. If left out, every write waits for the flash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<WriteBufferSettings>,
@@ -92,8 +99,15 @@ impl SsdSettings {
             endurance_cycles: self.endurance_cycles,
             wear: self.wear,
             refresh: self.ecc.as_ref().is_some_and(|ecc| ecc.refresh_above.is_some()),
+            re_encode: self.re_encodes(),
             power_fails: self.power_failure.is_some(),
         }
+    }
+
+    /// Returns true if pages are programmed again in another write mode when the host reads them.
+    pub(crate) fn re_encodes(&self) -> bool {
+        let entry = self.write_modes.as_ref().and_then(|modes| esker_ftl::modes::find(&modes.policy).ok());
+        entry.is_some_and(|entry| entry.can(ModeCapability::ReEncode))
     }
 
     /// Returns how the array is wired, and how it is divided into pools.

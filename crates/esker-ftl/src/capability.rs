@@ -67,7 +67,9 @@ impl Capability for LayerCapability {
                 "writes pages to different blocks by how soon they are likely to be rewritten (`cleaning.separate`)"
             }
             Self::Streams => "writes each stream of the host to blocks of its own (`streams`)",
-            Self::Refresh => "rewrites data before they become unreadable (`ecc.refresh_above`)",
+            Self::Refresh => {
+                "rewrites data before they become unreadable (`ecc.refresh_above`), or in another write mode (`write_modes`)"
+            }
             Self::GradualCleaning => "cleans a little with each write before space runs out (`cleaning.gradual`)",
             Self::KnownSteady => "preconditioning can begin in the steady state rather than write its way there",
             Self::Recover => "recovers its map after a power failure (`power_failure`)",
@@ -115,6 +117,13 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
             "this layer does not write pages again on its own",
         ),
         (
+            settings.re_encode,
+            "`write_modes.policy`",
+            "write_modes.policy",
+            LayerCapability::Refresh,
+            "this layer does not write pages again on its own",
+        ),
+        (
             settings.streams > 1,
             &*streams,
             "streams",
@@ -146,7 +155,7 @@ pub(super) fn check(entry: &'static FtlEntry, settings: &FtlSettings) -> Result<
 #[cfg(test)]
 mod tests {
     use esker_core::{LogicalPage, Ratio, Rng};
-    use esker_nand::state::{FlashState, OpIndex, OpList, Scan};
+    use esker_nand::state::{Cause, FlashState, OpIndex, OpList, Scan};
     use esker_nand::{Geometry, PoolScope};
 
     use super::*;
@@ -236,7 +245,7 @@ mod tests {
             world.ops.clear();
             world.ftl.read(page, &mut Cells::new(&mut world.flash, &mut world.ops));
             let read = OpIndex(world.ops.as_slice().len() as u32 - 1);
-            world.ftl.refresh(page, read, &mut Cells::new(&mut world.flash, &mut world.ops)).unwrap();
+            world.ftl.refresh(page, read, Cause::Refresh, &mut Cells::new(&mut world.flash, &mut world.ops)).unwrap();
             let moved = world.ftl.find(page) != before;
             assert_eq!(moved, layer.can(LayerCapability::Refresh), "{}: refreshing", layer.name);
 

@@ -29,6 +29,7 @@ mod error;
 mod fast;
 pub mod gc;
 mod last;
+pub mod modes;
 mod numbers;
 mod owner;
 mod page;
@@ -49,7 +50,7 @@ use std::fmt;
 use esker_core::registry::{self, Entry};
 use esker_core::{LogicalPage, PhysicalPage, StreamId};
 use esker_nand::Geometry;
-use esker_nand::state::{FlashState, OpIndex, OpList, Silent};
+use esker_nand::state::{Cause, FlashState, OpIndex, OpList, Silent};
 use thiserror::Error;
 
 pub use capability::LayerCapability;
@@ -58,6 +59,7 @@ pub use counters::FtlCounters;
 pub use error::BuildError;
 pub use esker_core::registry::{Choice, ParameterValue, Parameters};
 pub use gc::VICTIM_POLICIES;
+pub use modes::WRITE_MODE_POLICIES;
 pub use numbers::PoolBlock;
 pub use owner::PageOwner;
 pub use pools::{Content, PageMap, Pools, WearCounts};
@@ -132,9 +134,16 @@ pub trait Ftl: fmt::Debug + Send {
     fn write(&mut self, page: LogicalPage, extent: WriteExtent, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError>;
 
     /// Writes the data of `page` to another flash page; for layers that can [refresh](LayerCapability::Refresh). `read`
-    /// is the operation among `ops` that fetches the data, just emitted by [`Self::read`].
-    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        let _ = (page, read, cells);
+    /// is the operation among `ops` that fetches the data, just emitted by [`Self::read`]; `cause` is what the program
+    /// counts as.
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        cause: Cause,
+        cells: &mut Cells<'_, OpList>,
+    ) -> Result<(), FtlError> {
+        let _ = (page, read, cause, cells);
         Ok(())
     }
 

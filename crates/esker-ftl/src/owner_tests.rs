@@ -1,7 +1,7 @@
 //! Owners that no longer need all of their pages: the layer still maps the others, and copies less.
 
 use esker_core::{LogicalPage, PhysicalPage, Ratio, Rng};
-use esker_nand::state::{FlashState, OpIndex, OpList};
+use esker_nand::state::{Cause, FlashState, OpIndex, OpList};
 use esker_nand::{Geometry, PoolScope};
 use proptest::prelude::*;
 
@@ -188,8 +188,14 @@ impl Ftl for StaleFtl {
         self.places[page.0 as usize] = self.inner.find(page);
         Ok(())
     }
-    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.inner.refresh(page, read, cells)
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        cause: Cause,
+        cells: &mut Cells<'_, OpList>,
+    ) -> Result<(), FtlError> {
+        self.inner.refresh(page, read, cause, cells)
     }
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.inner.trim(page, cells);
@@ -252,7 +258,7 @@ fn a_page_that_is_dropped_while_it_is_refreshed_stays_gone() {
             let read = OpIndex(ops.as_slice().len() as u32 - 1);
             let mut owner = Dropper::new(round, 30);
             let cells = &mut Cells::new(&mut pair.flash, &mut ops).owned_by(&mut owner);
-            pair.ftl.refresh(page, read, cells).unwrap();
+            pair.ftl.refresh(page, read, Cause::Refresh, cells).unwrap();
             if owner.dropped.contains(&page.0) {
                 assert_eq!(pair.ftl.find(page), None, "{layer:?}");
                 pair.flash.check();

@@ -180,7 +180,13 @@ impl<A: Allocation> Ftl for PageFtl<A> {
         self.write_to(page, extent, cells)
     }
 
-    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        cause: Cause,
+        cells: &mut Cells<'_, OpList>,
+    ) -> Result<(), FtlError> {
         let Self { striping, map: entries, suspects, pools, .. } = self;
         let (pool, slot) = striping.locate(page.0);
         let at = page_of(entries[slot as usize]).expect("its data were read");
@@ -191,7 +197,7 @@ impl<A: Allocation> Ftl for PageFtl<A> {
             cells,
             &mut Map { entries, suspects, striping },
         )?;
-        let new = cells.program(block, slot, Cause::Refresh, Some(read));
+        let new = cells.program(block, slot, cause, Some(read));
         // Cleaning may have moved or dropped the page.
         let old = page_of(entries[slot as usize]);
         if old.is_some() {

@@ -43,6 +43,7 @@ pub(crate) fn layer(kind: &str, over_provisioning: u64, pool: PoolScope) -> FtlS
         endurance_cycles: 1000,
         wear: None,
         refresh: false,
+        re_encode: false,
         power_fails: false,
     }
 }

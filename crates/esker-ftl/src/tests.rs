@@ -358,6 +358,7 @@ pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
                 ParameterValue::Text(names[rng.below(names.len() as u64) as usize].to_string())
             }
             (_, Accepted::Count { .. }) => ParameterValue::Integer(rng.below(5)),
+            (_, Accepted::Integer { .. }) => ParameterValue::Number(rng.below(5) as f64 - 2.0),
         };
         if rng.below(2) == 0 {
             choice.parameters.insert(parameter.name.to_string(), value);

@@ -121,6 +121,7 @@ fn drive(spare: f64, b: usize, blocks: u32, victim: Choice) -> Drive {
         endurance_cycles: 100_000,
         wear: None,
         refresh: false,
+        re_encode: false,
         power_fails: false,
     };
     let geometry = GeometrySettings {

@@ -20,8 +20,8 @@ pub use error::NandError;
 pub use geometry::{BlockIndex, ChannelIndex, DieIndex, Geometry, PlaneIndex};
 pub use settings::{
     ArrayLevel, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, FlashArraySettings,
-    Gang, GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite,
-    Scheduling, Stripe, SuspendSettings, TimingSettings,
+    Gang, GangControl, GangData, GeometrySettings, ModeCodeSettings, ModeSettings, MultiPlane, Placement, PoolScope,
+    RawErrorSettings, Rewrite, Scheduling, Stripe, SuspendSettings, TimingSettings, WriteModeSettings,
 };
 pub use value::ValueError;
 pub use wiring::{Wiring, setting_name};

@@ -52,6 +52,7 @@ fn no_example_is_forgotten() {
             "slow-disk.toml",
             "sweep.toml",
             "translation-layers.toml",
+            "write-modes.toml",
             "wu-pair.toml"
         ]
     );
@@ -236,4 +237,27 @@ fn translation_layers() {
     assert_eq!(bast.full_merge_data_blocks.keys().collect::<Vec<_>>(), [&1]);
     let small = flash("{ kind = \"fast\", log = \"1%\" }");
     assert!(small.map_bytes < fast.map_bytes && small.erases > fast.erases);
+}
+
+/// Pages that are written more than read are programmed at low cost, and answers are sooner than without modes.
+#[test]
+fn write_modes_make_writes_faster_without_slower_reads() {
+    const NAME: &str = "write-modes.toml";
+    let text = std::fs::read_to_string(example(NAME)).unwrap();
+    let run = |policy: &str| {
+        let chosen = "{ kind = \"differentiated\", m = -1, n = 3 }";
+        assert!(text.contains(chosen), "the example chooses a policy");
+        let mut experiment = Experiment::from_str(&text.replace(chosen, &format!("\"{policy}\"")), NAME).unwrap();
+        requests(&mut experiment, 60_000);
+        let results = run_changed(NAME, &experiment);
+        let [read, write] = [results.requests.read, results.requests.write].map(|class| class.response_time.mean_us);
+        (read, write, results.devices["flash"].flash.clone().unwrap())
+    };
+    let (normal_read, normal_write, normal) = run("normal");
+    let (read, write, flash) = run("differentiated");
+    assert!(write < 0.6 * normal_write && read < normal_read, "{write} {normal_write} {read} {normal_read}");
+    assert!(flash.erases as f64 <= 1.02 * normal.erases as f64, "{} {}", flash.erases, normal.erases);
+    let low_cost = &flash.write_modes.unwrap().modes[1];
+    assert_eq!(low_cost.mode, "low-cost");
+    assert!(10 * low_cost.programs.host > 9 * flash.programs.host, "{low_cost:?}");
 }

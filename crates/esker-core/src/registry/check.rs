@@ -60,6 +60,7 @@ fn parameters(source: &ParameterSource) -> Vec<String> {
 fn bounds(parameter: &Parameter) -> Option<String> {
     let wrong = match &parameter.value {
         Accepted::Count { default, least, most } => outside(fixed(default), least, most),
+        Accepted::Integer { default, least, most } => outside(Some(default), least, most),
         Accepted::Share { default, least, most } => outside(Some(default), least, most),
         Accepted::Size { default, least, most } => outside(fixed(default), least, most),
         Accepted::Flag { .. } => None,

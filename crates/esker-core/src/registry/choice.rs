@@ -97,6 +97,16 @@ impl<'a> Parameters<'a> {
         self.choice.parameters.get(name).and_then(ParameterValue::count)
     }
 
+    /// Returns the whole number `name`, which may be negative.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.accepted(name) {
+            Accepted::Integer { default, .. } => {
+                self.choice.parameters.get(name).and_then(ParameterValue::integer).unwrap_or(default)
+            }
+            other => unreachable!("`{name}` is {other}, not a whole number that may be negative"),
+        }
+    }
+
     /// Returns the share `name`.
     pub fn share(&self, name: &str) -> Ratio {
         match self.accepted(name) {
@@ -188,6 +198,15 @@ impl ParameterValue {
         }
     }
 
+    /// Configurations have negative whole numbers as plain numbers.
+    fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(value) => i64::try_from(*value).ok(),
+            Self::Number(value) if value.fract() == 0.0 && value.abs() < 1e15 => Some(*value as i64),
+            _ => None,
+        }
+    }
+
     fn share(&self) -> Option<Ratio> {
         match self {
             Self::Text(text) => text.parse().ok(),
@@ -209,6 +228,9 @@ impl ParameterValue {
     fn is(&self, accepted: &Accepted) -> bool {
         match accepted {
             Accepted::Count { least, most, .. } => self.count().is_some_and(|value| (*least..=*most).contains(&value)),
+            Accepted::Integer { least, most, .. } => {
+                self.integer().is_some_and(|value| (*least..=*most).contains(&value))
+            }
             Accepted::Share { least, most, .. } => self.share().is_some_and(|value| (*least..=*most).contains(&value)),
             Accepted::Size { least, most, .. } => self.size().is_some_and(|value| (*least..=*most).contains(&value)),
             Accepted::Flag { .. } => matches!(self, Self::Flag(_)),

@@ -40,6 +40,15 @@ pub enum Accepted {
         /// The largest value.
         most: u64,
     },
+    /// A whole number that may be negative.
+    Integer {
+        /// The default.
+        default: i64,
+        /// The smallest value.
+        least: i64,
+        /// The largest value.
+        most: i64,
+    },
     /// A share, such as `"3%"`.
     Share {
         /// The default.
@@ -114,6 +123,7 @@ impl Accepted {
     pub fn default_text(&self) -> String {
         match self {
             Self::Count { default, .. } => default.to_string(),
+            Self::Integer { default, .. } => default.to_string(),
             Self::Share { default, .. } => default.to_string(),
             Self::Size { default, .. } => default.to_string(),
             Self::Flag { default } => default.to_string(),
@@ -127,6 +137,7 @@ impl fmt::Display for Accepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count { least, most, .. } => write!(f, "a whole number from {least} to {most}"),
+            Self::Integer { least, most, .. } => write!(f, "a whole number from {least} to {most}"),
             Self::Share { least, most, .. } => write!(f, "a share from {least} to {most}"),
             Self::Size { least, most: Bytes(u64::MAX), .. } => write!(f, "a size of at least {least}"),
             Self::Size { least, most, .. } => write!(f, "a size from {least} to {most}"),

@@ -1,6 +1,7 @@
 //! The flash side of the drive: the translation layer, the contents of the cells, the array with its timing, the
 //! decoder. It deals with pages and with who waits for them; of a request it knows only the slot.
 
+mod issue;
 mod owned;
 
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use esker_ftl::{
 };
 use esker_nand::array::{Array, Timing, Waiter};
 use esker_nand::ecc::{self, Ecc};
-use esker_nand::state::{Cause, Cover, FlashState, OpList};
+use esker_nand::state::{Cause, FlashState, HostAccess, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::PreconditionReport;
 
@@ -94,13 +95,7 @@ impl Back {
             }
             flash.set_wear(wear.initial_erases);
         }
-        let mut decoder = None;
-        if let Some(ecc) = &settings.ecc {
-            timing.decoding = ecc::decoding(ecc, &timing)?;
-            let mut judge = Ecc::new(ecc, &geometry, &Geometry::new(&wiring.layout().0, false)?, seed)?;
-            judge.start(Nanos::ZERO, &flash);
-            decoder = Some(Box::new(judge));
-        }
+        let decoder = add_modes_and_errors(settings, &mut timing, &mut flash, space.host_pages, seed)?;
         let ftl = esker_ftl::build(&FtlContext { geometry: &geometry, space: &space, settings: &layer, seed })?;
         Ok(Self {
             page_shift: geometry.page_size().0.trailing_zeros(),
@@ -153,7 +148,8 @@ impl Back {
 
     /// Lets copies of adjacent pages be one operation, unless the array, the decoder or `single` needs each page.
     pub(super) fn choose_operations(&mut self, single: bool) {
-        let runs = self.array.get_mut().takes_runs() && self.ecc.is_none() && !single;
+        let needs_pages = self.ecc.is_some() || self.flash.mode_policy().is_some();
+        let runs = self.array.get_mut().takes_runs() && !needs_pages && !single;
         self.ops.take_runs(runs);
     }
 
@@ -202,6 +198,7 @@ impl Back {
         let extent = self.write_extent(start, end, u64::from(page.0));
         let result = match kind {
             RequestKind::Read => {
+                self.flash.begin_access(HostAccess::Read);
                 self.ftl.read(page, &mut Cells::new(&mut self.flash, &mut self.ops));
                 let has_data = self.ops.as_slice().iter().any(|op| op.cause == Cause::Host);
                 self.counts.unwritten_reads += u64::from(!has_data);
@@ -243,7 +240,10 @@ impl Back {
         if self.least_loaded {
             self.array.get_mut().backlog(now, &mut self.flash.backlog);
         }
-        self.ftl.write(page, extent, &mut Cells::new(&mut self.flash, &mut self.ops))
+        self.flash.begin_access(HostAccess::Write);
+        let written = self.ftl.write(page, extent, &mut Cells::new(&mut self.flash, &mut self.ops));
+        self.flash.begin_access(HostAccess::None);
+        written
     }
 
     /// Writes a page that leaves the buffer, as a request of its own whichever requests wrote it.
@@ -283,62 +283,6 @@ impl Back {
             }
         }
         under_way
-    }
-
-    /// Issues operations that a layer emitted into `ops` instead of this drive's own list.
-    pub(super) fn issue_list(&mut self, now: Nanos, ops: OpList, waiter: Waiter) -> Issued {
-        self.ops = ops;
-        let issued = self.issue(now, waiter, None, None);
-        self.ops = OpList::default();
-        issued
-    }
-
-    /// Issues what the layer emitted to the array. `read` is the page that this reads for the host, if any; if its bit
-    /// errors have become many, it is rewritten (refreshed).
-    #[inline]
-    fn issue(&mut self, now: Nanos, waiter: Waiter, cover: Option<&Cover>, read: Option<LogicalPage>) -> Issued {
-        if self.ops.as_slice().is_empty() {
-            return Issued::default();
-        }
-        let mut uncorrectable = false;
-        if let Some(ecc) = &mut self.ecc {
-            uncorrectable = ecc.judge(now, self.ops.as_slice(), cover);
-            if let (Some(page), Some(index)) = (read, ecc.stale()) {
-                // Without room for a new copy the data stay where they are; the host has read them all the same.
-                let _ = self.ftl.refresh(page, index, &mut Cells::new(&mut self.flash, &mut self.ops));
-                ecc.judge_more(now, self.ops.as_slice(), cover);
-            }
-        }
-        if self.tracks_changes {
-            self.report_changes();
-        }
-        let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
-        let awaited = self.array.get_mut().push(now, self.ops.as_slice(), more_steps, waiter, cover);
-        Issued { awaited, uncorrectable }
-    }
-
-    /// Tells the array which of the operations that are issued next have to wait for earlier ones of their pool.
-    #[cold]
-    fn report_changes(&mut self) {
-        let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
-        self.array.get_mut().set_waits(self.flash.waits_of_last(changes));
-    }
-
-    /// Returns which flash pages of a logical page have to be read for a request to its bytes from `start` to `end`. A
-    /// read needs those that hold the bytes, a write those that it does not overwrite whole.
-    #[cold]
-    fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
-        let end = end.min(1 << self.page_shift);
-        let part = 1 << self.part_shift;
-        let all = 1 << (self.page_shift - self.part_shift);
-        if kind == RequestKind::Read {
-            if self.whole_page_reads {
-                return Cover { needed: [0..all, 0..0] };
-            }
-            return Cover { needed: [(start / part) as u32..end.div_ceil(part) as u32, 0..0] };
-        }
-        let (first, last) = (start.div_ceil(part) as u32, (end / part) as u32);
-        Cover { needed: if first < last { [0..first, last..all] } else { [0..all, 0..0] } }
     }
 
     /// Builds a translation layer in its first state, from the same settings as the first one.
@@ -397,4 +341,31 @@ impl Back {
         self.flash.check();
         self.ftl.check(&self.flash);
     }
+}
+
+/// Has `flash` keep the write modes of its pages, sets their times and those of decoding, and returns the model of bit
+/// errors, as far as the settings ask for these.
+fn add_modes_and_errors(
+    settings: &SsdSettings,
+    timing: &mut Timing,
+    flash: &mut FlashState,
+    host_pages: u32,
+    seed: u64,
+) -> Result<Option<Box<Ecc>>, SsdError> {
+    let modes = settings.write_modes.as_ref();
+    if let Some(modes) = modes {
+        flash.keep_modes(esker_ftl::modes::build(&modes.policy, host_pages)?);
+    }
+    let mut decoder = None;
+    if let Some(ecc) = &settings.ecc {
+        timing.decoding = ecc::decoding(ecc, timing)?;
+        let read = Geometry::new(&settings.wiring().layout().0, false)?;
+        let mut judge = Ecc::new(ecc, modes, flash.geometry(), &read, seed)?;
+        judge.start(Nanos::ZERO, flash);
+        decoder = Some(Box::new(judge));
+    }
+    if let Some(modes) = modes {
+        modes.set_times(timing, settings.ecc.as_ref())?;
+    }
+    Ok(decoder)
 }

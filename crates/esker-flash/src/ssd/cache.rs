@@ -321,6 +321,7 @@ fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
         ("write_buffer", flash.write_buffer.is_some()),
         ("power_failure", flash.power_failure.is_some()),
         ("ecc", flash.ecc.is_some()),
+        ("write_modes", flash.write_modes.is_some()),
         ("cleaning.background", flash.cleaning.background.is_some()),
     ] {
         if given {

@@ -17,11 +17,19 @@ pub(super) fn cause_name(cause: Cause) -> &'static str {
         Cause::WearLevelling => "wear-levelling",
         Cause::Recovery => "recovery",
         Cause::Refresh => "refresh",
+        Cause::ReEncoding => "re-encoding",
     }
 }
 
-const CAUSES_IN_ORDER: [Cause; CAUSES] =
-    [Cause::Host, Cause::Cleaning, Cause::Mapping, Cause::WearLevelling, Cause::Recovery, Cause::Refresh];
+const CAUSES_IN_ORDER: [Cause; CAUSES] = [
+    Cause::Host,
+    Cause::Cleaning,
+    Cause::Mapping,
+    Cause::WearLevelling,
+    Cause::Recovery,
+    Cause::Refresh,
+    Cause::ReEncoding,
+];
 
 impl Ssd {
     /// Reports each die and bus by itself, and operations by step and cause.
@@ -128,6 +136,7 @@ impl Prices<'_> {
             wear_levelling_pj: of(Cause::WearLevelling),
             recovery_pj: of(Cause::Recovery),
             refresh_pj: of(Cause::Refresh),
+            re_encoding_pj: of(Cause::ReEncoding),
         }
     }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use esker_core::{BusyTime, Bytes, DeviceState, Nanos, Ratio, ResourceKind, Telemetry};
 use esker_nand::array::DieStep;
 use esker_nand::ecc::Ecc;
-use esker_nand::state::{Cause, OperationCounts, by_cause};
+use esker_nand::state::{Cause, OperationCounts, WriteMode, by_cause};
 use esker_results::{
     BufferReport, CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
+    WriteModeReport, WriteModesReport,
 };
 
 use super::power::PowerFailure;
@@ -29,6 +30,7 @@ impl Ssd {
         if let Some(ecc) = &mut self.back.ecc {
             ecc.reset_counts();
         }
+        self.back.flash.reset_mode_counts();
         if let Some(buffer) = &mut self.front.buffer {
             buffer.earlier = buffer.counts;
         }
@@ -158,6 +160,7 @@ impl Ssd {
             projected_lifetime_years: lifetime,
             wear: self.wear_report(&erase_count),
             ecc: self.back.ecc.as_ref().map(|ecc| ecc_report(ecc)),
+            write_modes: self.write_modes_report(),
             write_buffer: self.front.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.back.geometry.pages()),
             precondition: self.precondition,
@@ -169,6 +172,22 @@ impl Ssd {
 }
 
 impl Ssd {
+    fn write_modes_report(&self) -> Option<WriteModesReport> {
+        let flash = &self.back.flash;
+        let (policy, counts) = (flash.mode_policy()?, flash.mode_counts()?);
+        let mode = |mode: &WriteMode| WriteModeReport {
+            mode: mode.name().to_string(),
+            reads: by_cause(&counts.reads[*mode as usize]),
+            programs: by_cause(&counts.programs[*mode as usize]),
+        };
+        let tag_bits = policy.modes().len().next_power_of_two().ilog2();
+        Some(WriteModesReport {
+            modes: policy.modes().iter().map(mode).collect(),
+            tag_bytes: (u64::from(self.back.geometry.pages()) * u64::from(tag_bits)).div_ceil(8),
+            history_bytes: policy.memory_bits().div_ceil(8),
+        })
+    }
+
     fn wear_report(&self, erases: &EraseCounts) -> Option<WearReport> {
         self.settings.wear?;
         let counts = self.back.ftl.wear()?;

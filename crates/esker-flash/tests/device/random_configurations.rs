@@ -14,9 +14,10 @@ use esker_ftl::{
 };
 use esker_nand::{
     ArrayLevel, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, FlashArraySettings,
-    Gang, GangControl, GangData, GeometrySettings, MultiPlane, Placement, PoolScope, RawErrorSettings, Rewrite,
-    Scheduling, Stripe, SuspendSettings, TimingSettings,
+    Gang, GangControl, GangData, GeometrySettings, ModeSettings, MultiPlane, Placement, PoolScope, RawErrorSettings,
+    Rewrite, Scheduling, Stripe, SuspendSettings, TimingSettings, WriteModeSettings,
 };
+use esker_results::WriteModeReport;
 use proptest::prelude::*;
 
 use crate::common::{report, run};
@@ -132,6 +133,29 @@ fn ftl() -> impl Strategy<Value = Choice> {
 }
 
 /// Draws no code, or cells with many errors and a code of a few steps.
+/// Each policy, sometimes without a mode that it needs, with times far apart.
+fn write_modes() -> impl Strategy<Value = Option<WriteModeSettings>> {
+    let time = || prop_oneof![1 => Just(0), 60 => 1u64..2_000_000].prop_map(Nanos);
+    let mode = (time(), prop::option::of(time()), 0u64..100_000, prop_oneof![9 => Just(1.0), 1 => 0.1..9.0]).prop_map(
+        |(page_program, page_read, decode, raw_errors)| {
+            let decode = Nanos(if decode % 4 == 0 { decode } else { 0 });
+            ModeSettings { page_program, page_read, decode, raw_errors, code: None }
+        },
+    );
+    let modes = prop::array::uniform3(prop::option::weighted(0.95, mode));
+    let modes = (prop::sample::select(vec!["normal", "agcr", "differentiated"]), 0u64..4, modes).prop_map(
+        |(policy, n, [low_cost, medium_cost, high_cost])| {
+            let mut policy = Choice::named(policy);
+            if policy.kind == "differentiated" {
+                policy.parameters.insert("n".to_string(), ParameterValue::Integer(n));
+                policy.parameters.insert("decay".to_string(), ParameterValue::Integer(64));
+            }
+            WriteModeSettings { policy, low_cost, medium_cost, high_cost }
+        },
+    );
+    prop::option::weighted(0.4, modes)
+}
+
 fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
     let code = prop::sample::select(vec![EccCode::Bch, EccCode::Ldpc, EccCode::Ldpc]);
     let errors = prop::sample::select(vec![ErrorCount::Drawn, ErrorCount::Drawn, ErrorCount::Expected]);
@@ -282,14 +306,14 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
             any::<bool>(),
             (mostly(1..40), streams),
             link,
-            (write_buffer(), wear(), ecc()),
+            (write_buffer(), wear(), ecc(), write_modes()),
         ),
         array(),
     )
         .prop_map(
             |(
                 (over, spare, geometry, read, program, erase),
-                ((cleaning, ftl), pool, frontiers, summary, (depth, streams), link, (write_buffer, wear, ecc)),
+                ((cleaning, ftl), pool, frontiers, summary, (depth, streams), link, (write_buffer, wear, ecc, modes)),
                 array,
             )| {
                 let array_is_plain = array.copy_back == CopyBack::Off
@@ -340,6 +364,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     write_buffer,
                     // Mostly left out where it would be refused.
                     ecc: ecc.filter(|_| array_is_plain || depth % 4 == 0),
+                    write_modes: modes.filter(|_| array_is_plain && asks(LayerCapability::Refresh)),
                     power_failure: None,
                 }
             },
@@ -429,6 +454,15 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
                 && ecc.worst_raw_bit_error_rate <= 0.5
         );
     }
+    if let Some(modes) = &flash.write_modes {
+        let programs = |mode: &WriteModeReport| mode.programs.total();
+        let reads = |mode: &WriteModeReport| mode.reads.total();
+        let all = flash.programs.total();
+        prop_assert_eq!(modes.modes.iter().map(programs).sum::<u64>(), all);
+        // Superblocks also read spare areas.
+        let read = modes.modes.iter().map(reads).sum::<u64>();
+        prop_assert!(read == flash.reads.total() || settings.ftl.kind == "superblock");
+    }
     if let Some(array) = &flash.array {
         let dies: u64 = array.steps.iter().map(|step| step.cells_ns + step.transfers_ns + step.interruptions_ns).sum();
         let busy = ssd.telemetry().busy.iter().find(|busy| busy.kind == ResourceKind::Die).unwrap().busy;
@@ -483,6 +517,7 @@ proptest! {
                             over_provisioning: Some(remedy),
                             spare_factor: None,
                             ecc: None,
+                            write_modes: None,
                             queue_depth: settings.queue_depth.max(1),
                             ..settings.clone()
                         };

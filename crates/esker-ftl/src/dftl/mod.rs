@@ -352,7 +352,13 @@ impl Ftl for Dftl {
         self.write_to(page, extent, cells)
     }
 
-    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        cause: Cause,
+        cells: &mut Cells<'_, OpList>,
+    ) -> Result<(), FtlError> {
         let (pool, slot) = self.tables.striping.locate(page.0);
         let index = self.tables.cached(slot).expect("the read looked it up");
         let at = cells
@@ -360,7 +366,7 @@ impl Ftl for Dftl {
             .geometry()
             .block_of(tables::page_of(self.tables.cache.page(index)).expect("its data were read"));
         let block = self.pools.place_copy(pool, slot, at, cells, &mut self.tables)?;
-        let new = cells.program(block, slot, Cause::Refresh, Some(read));
+        let new = cells.program(block, slot, cause, Some(read));
         // Cleaning may have moved or dropped the page.
         let old = tables::page_of(self.tables.cache.page(index));
         if old.is_some() {

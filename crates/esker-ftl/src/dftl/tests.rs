@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::{Ratio, Rng};
-use esker_nand::state::{FlashOp, FlashOpKind, Transfer};
+use esker_nand::state::{FlashOp, FlashOpKind, OpModes, Transfer};
 use esker_nand::{Geometry, PoolScope, ValueError};
 
 use super::*;
@@ -70,11 +70,17 @@ impl Drive {
 }
 
 fn read(page: u32, cause: Cause, after: Option<u32>) -> FlashOp {
-    FlashOp { kind: FlashOpKind::Read { page: PhysicalPage(page) }, cause, after: after.map(OpIndex), awaited: true }
+    FlashOp {
+        kind: FlashOpKind::Read { page: PhysicalPage(page) },
+        cause,
+        after: after.map(OpIndex),
+        awaited: true,
+        modes: OpModes::default(),
+    }
 }
 fn program(page: u32, cause: Cause, after: Option<u32>) -> FlashOp {
     let kind = FlashOpKind::Program { page: PhysicalPage(page), transfer: Transfer::Page };
-    FlashOp { kind, cause, after: after.map(OpIndex), awaited: true }
+    FlashOp { kind, cause, after: after.map(OpIndex), awaited: true, modes: OpModes::default() }
 }
 
 #[test]

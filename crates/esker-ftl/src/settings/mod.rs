@@ -41,6 +41,8 @@ pub struct FtlSettings {
     pub wear: Option<WearSettings>,
     /// Whether pages with too many bit errors are rewritten.
     pub refresh: bool,
+    /// Whether pages are programmed again in another write mode.
+    pub re_encode: bool,
     /// Whether power may fail: the layer then keeps what recovery needs.
     pub power_fails: bool,
 }

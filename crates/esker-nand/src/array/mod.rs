@@ -18,13 +18,13 @@ mod waiter;
 
 use esker_core::{Nanos, PhysicalPage};
 
-use crate::state::{Cause, ChangeFate, Cover, FlashOp};
+use crate::state::{Cause, ChangeFate, Cover, FlashOp, WriteMode};
 use crate::{CopyBack, Geometry, Wiring};
 use by_event::{ByEvent, Layout};
 use in_runs::InRuns;
 
 pub use tally::{DieStep, Done, Tally};
-pub use timing::{Decoding, DecodingStep, STEPS_MAX, Timing};
+pub use timing::{Decoding, DecodingStep, ModeTiming, STEPS_MAX, Timing};
 pub use waiter::{Waiter, WaiterKind};
 
 /// An operation that ended, and that somebody waits for.
@@ -43,6 +43,8 @@ pub struct Performed {
     pub step: DieStep,
     /// The reason for it.
     pub cause: Cause,
+    /// The write mode of the page that it reads or programs.
+    pub mode: WriteMode,
     /// Index of the die in the array.
     pub die: u32,
     /// Index of the plane in its die.

@@ -1,10 +1,12 @@
 //! Work of dies by kind and cause: steps and times.
 
 use crate::array::Timing;
-use crate::state::CAUSES;
+use crate::state::{CAUSES, WRITE_MODES, WriteMode};
 
 /// Kinds of steps.
 pub(super) const STEPS: usize = 14;
+/// Counts of steps, by [`WriteMode`], [`DieStep`] and [`crate::state::Cause`].
+pub(super) type StepCounts = [u64; WRITE_MODES * STEPS * CAUSES];
 
 /// What a die does between two scheduling decisions: cell work and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,11 +134,13 @@ impl DieStep {
         }
     }
 
-    /// Returns its cell work, ns, if that is always the same.
-    pub fn cells(self, timing: &Timing) -> u64 {
+    /// Returns its cell work on a page of `mode`, ns, if that is always the same.
+    pub fn cells(self, timing: &Timing, mode: WriteMode) -> u64 {
         match self {
-            Self::Read | Self::ReadSector | Self::CopyOut => timing.page_read.0,
-            Self::Program | Self::ProgramSector | Self::CopyIn => timing.page_program.0,
+            Self::Read | Self::CopyOut => timing.of_mode(mode).page_read.0,
+            // Spare areas have a code of their own, whatever the mode.
+            Self::ReadSector => timing.page_read.0,
+            Self::Program | Self::ProgramSector | Self::CopyIn => timing.of_mode(mode).page_program.0,
             Self::Erase => timing.block_erase.0,
             Self::CopyBack | Self::CopyBackChecked | Self::Rewrite => timing.page_read.0 + timing.page_program.0,
             Self::ReadAgain | Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld => 0,
@@ -185,17 +189,17 @@ pub struct Tally {
 
 impl Tally {
     /// Computes it from counts, if each step takes the time that it takes alone.
-    pub fn of_steps(steps: &[u64; STEPS * CAUSES], timing: &Timing) -> Self {
+    pub fn of_steps(steps: &StepCounts, timing: &Timing) -> Self {
         let mut tally = Self::default();
         for step in DieStep::ALL {
             for cause in 0..CAUSES {
-                let steps = steps[step as usize * CAUSES + cause];
-                tally.done[step as usize][cause] = Done {
-                    steps,
-                    cells: steps * step.cells(timing),
-                    transfers: steps * step.transfer(timing),
-                    interruptions: 0,
-                };
+                let done = &mut tally.done[step as usize][cause];
+                for mode in WriteMode::ALL {
+                    let steps = steps[(mode as usize * STEPS + step as usize) * CAUSES + cause];
+                    done.steps += steps;
+                    done.cells += steps * step.cells(timing, mode);
+                    done.transfers += steps * step.transfer(timing);
+                }
             }
         }
         tally

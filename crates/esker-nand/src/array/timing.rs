@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, Nanos};
 
-use crate::state::Transfer;
+use crate::state::{Transfer, WRITE_MODES, WriteMode};
 use crate::{Geometry, TimingSettings, ValueError};
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
@@ -24,6 +24,19 @@ pub struct Timing {
     pub page_transfer: Nanos,
     /// Transfer of one sector.
     pub sector_transfer: Nanos,
+    /// Times of decoding.
+    pub decoding: Decoding,
+    /// Times of pages that are programmed in another mode than [`WriteMode::Normal`], by mode.
+    pub other_modes: [ModeTiming; WRITE_MODES - 1],
+}
+
+/// Times of the pages of one write mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModeTiming {
+    /// Read from cells to data register, with all sensings of the first decoding step.
+    pub page_read: Nanos,
+    /// Program from data register to cells.
+    pub page_program: Nanos,
     /// Times of decoding.
     pub decoding: Decoding,
 }
@@ -71,6 +84,7 @@ impl Timing {
             page_transfer: settings.bus_rate.time(geometry.raw_page_size()),
             sector_transfer: settings.bus_rate.time(Bytes::SECTOR),
             decoding: Decoding::default(),
+            other_modes: Default::default(),
         };
         for (key, found) in [
             ("timing.page_read", timing.page_read),
@@ -86,6 +100,31 @@ impl Timing {
             }
         }
         Ok(timing)
+    }
+
+    /// Returns the times of the pages of `mode`.
+    #[inline]
+    pub fn of_mode(&self, mode: WriteMode) -> ModeTiming {
+        match mode {
+            WriteMode::Normal => {
+                ModeTiming { page_read: self.page_read, page_program: self.page_program, decoding: self.decoding }
+            }
+            other => self.other_modes[other as usize - 1],
+        }
+    }
+
+    /// Returns the decoding steps of the pages of `mode`.
+    #[inline]
+    pub fn decoding_of(&self, mode: WriteMode) -> &Decoding {
+        match mode {
+            WriteMode::Normal => &self.decoding,
+            other => &self.other_modes[other as usize - 1].decoding,
+        }
+    }
+
+    /// Returns true if pages of any mode spend time in the decoder.
+    pub fn decodes(&self) -> bool {
+        self.decoding.is_on || self.other_modes.iter().any(|mode| mode.decoding.is_on)
     }
 
     /// Returns the bus time of `transfer`.

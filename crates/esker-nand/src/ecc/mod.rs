@@ -5,6 +5,7 @@
 //! of it. Error rates are those at the time when an operation is pushed: the wait for the die changes no rate.
 
 mod code;
+mod modes;
 mod rate;
 #[cfg(test)]
 mod tests;
@@ -14,8 +15,8 @@ use std::collections::BTreeSet;
 use esker_core::{Nanos, PhysicalPage, Rng};
 
 use crate::array::STEPS_MAX;
-use crate::state::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, FlashState, OpIndex};
-use crate::{BlockIndex, EccSettings, Geometry, ValueError};
+use crate::state::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, FlashState, OpIndex, WRITE_MODES, WriteMode};
+use crate::{BlockIndex, EccSettings, Geometry, ValueError, WriteModeSettings};
 use code::{Code, DecodeOutcome};
 use rate::RawErrors;
 
@@ -73,7 +74,10 @@ pub struct Ecc {
     /// Flash pages per page of `geometry`. Each is decoded on its own.
     flash_pages: u32,
     raw_errors: RawErrors,
-    code: Code,
+    /// The code of the pages of each write mode.
+    codes: [Code; WRITE_MODES],
+    /// Raw bit-error rates of the pages of each write mode, as multiples of those of the normal mode.
+    factors: [f64; WRITE_MODES],
     rng: Rng,
     /// Age of the data in flash at the start.
     retention_at_start: Nanos,
@@ -81,8 +85,8 @@ pub struct Ecc {
     blocks: Vec<Block>,
     /// Flash pages whose data could not be decoded when they were moved: the controller marks them.
     lost: BTreeSet<u64>,
-    /// Sensings of a read, by its number of steps beyond the first.
-    sensings: [u32; STEPS_MAX],
+    /// Sensings of a read, by write mode and by its number of steps beyond the first.
+    sensings: [[u32; STEPS_MAX]; WRITE_MODES],
     counts: EccCounts,
     /// Per operation of the last list, and per flash page, the decoding steps beyond the first.
     more_steps: Vec<u8>,
@@ -93,20 +97,36 @@ pub struct Ecc {
 }
 
 impl Ecc {
-    /// `geometry` is the array as the translation layer sees it; `flash` has the pages that are read one by one.
-    pub fn new(settings: &EccSettings, geometry: &Geometry, flash: &Geometry, seed: u64) -> Result<Self, ValueError> {
-        let code = Code::new(settings, flash)?;
-        let mut sensings = [0; STEPS_MAX];
-        let mut sum = 0;
-        for (step, sensed) in settings.steps.iter().zip(&mut sensings) {
-            sum += step.sensings;
-            *sensed = sum;
+    /// `geometry` is the array as the translation layer sees it; `flash` has the pages that are read one by one. `own`
+    /// may give pages of some modes a code of their own.
+    pub fn new(
+        settings: &EccSettings,
+        own: Option<&WriteModeSettings>,
+        geometry: &Geometry,
+        flash: &Geometry,
+        seed: u64,
+    ) -> Result<Self, ValueError> {
+        let by_mode = modes::codes(own, settings);
+        let mut codes = Vec::new();
+        for (mode, (code, _)) in WriteMode::ALL.into_iter().zip(&by_mode) {
+            codes.push(Code::new(code, flash).map_err(|error| modes::fault_of_code(mode, own, error))?);
         }
+        let factors = by_mode.each_ref().map(|(_, factor)| *factor);
+        let sensings = by_mode.map(|(code, _)| {
+            let mut sensings = [0; STEPS_MAX];
+            let mut sum = 0;
+            for (step, sensed) in code.steps.iter().zip(&mut sensings) {
+                sum += step.sensings;
+                *sensed = sum;
+            }
+            sensings
+        });
         Ok(Self {
             geometry: *geometry,
             flash_pages: (geometry.page_size().0 / flash.page_size().0) as u32,
             raw_errors: RawErrors::new(&settings.raw_errors)?,
-            code,
+            codes: codes.try_into().expect("one for each mode"),
+            factors,
             rng: Rng::derive(seed, "ecc"),
             retention_at_start: settings.retention_at_start,
             started: Nanos::ZERO,
@@ -141,14 +161,14 @@ impl Ecc {
         &self.counts
     }
 
-    /// Returns the number of decoding steps of the code.
+    /// Returns the number of decoding steps of the code; if pages have several, of the one with the most.
     pub fn steps(&self) -> usize {
-        self.code.steps()
+        self.codes.iter().map(Code::steps).max().unwrap_or(0)
     }
 
     /// Returns the data bits that the codewords of a page protect.
     pub fn data_bits_of_page(&self) -> u64 {
-        self.code.data_bits_of_page()
+        self.codes[0].data_bits_of_page()
     }
 
     /// Returns the decoding steps beyond the first of the operations of the last list, one number per flash page.
@@ -173,13 +193,14 @@ impl Ecc {
             let (op, first) = (ops[index], index * flash_pages);
             match op.kind {
                 FlashOpKind::Read { page } => {
-                    let stale = self.read(now, page, op.cause, cover.filter(|_| op.cause == Cause::Host));
+                    let cover = cover.filter(|_| op.cause == Cause::Host);
+                    let stale = self.read(now, page, op, cover);
                     if stale && op.cause == Cause::Host {
                         self.stale = Some(OpIndex(index as u32));
                     }
                 }
                 FlashOpKind::Copy { from, to } => {
-                    self.read(now, from, op.cause, None);
+                    self.read(now, from, op, None);
                     self.program(now, to);
                     // The controller has another copy of the map.
                     if op.cause != Cause::Mapping {
@@ -232,12 +253,12 @@ impl Ecc {
 
     /// Reads the flash pages of `page`, or those that `cover` names, and records the results. Returns true if the page
     /// should be rewritten.
-    fn read(&mut self, now: Nanos, page: PhysicalPage, cause: Cause, cover: Option<&Cover>) -> bool {
+    fn read(&mut self, now: Nanos, page: PhysicalPage, op: FlashOp, cover: Option<&Cover>) -> bool {
         let mut any_stale = false;
         for part in 0..self.flash_pages {
             let needed = cover.is_none_or(|cover| cover.needed.iter().any(|range| range.contains(&part)));
             let (step, failed, stale) =
-                if needed { self.read_flash_page(now, page, part, cause) } else { (0, false, false) };
+                if needed { self.read_flash_page(now, page, part, op) } else { (0, false, false) };
             self.more_steps.push(step);
             self.failed.push(failed);
             any_stale |= stale;
@@ -246,12 +267,14 @@ impl Ecc {
     }
 
     /// Returns the read's decoding steps beyond the first, whether it failed, and whether the page should be rewritten.
-    fn read_flash_page(&mut self, now: Nanos, page: PhysicalPage, part: u32, cause: Cause) -> (u8, bool, bool) {
-        let rate = self.rate(now, page);
-        let draw = if self.code.draws() { self.rng.unit() } else { 0.0 };
-        let outcome = self.code.decode(rate, draw);
-        let stale = outcome != DecodeOutcome::Failed && self.code.is_stale(rate, draw);
-        let uncorrectable_rate = self.code.uncorrectable_bit_error_rate(rate);
+    fn read_flash_page(&mut self, now: Nanos, page: PhysicalPage, part: u32, op: FlashOp) -> (u8, bool, bool) {
+        let mode = op.modes.read() as usize;
+        let rate = (self.rate(now, page) * self.factors[mode]).min(0.5);
+        let code = &mut self.codes[mode];
+        let draw = if code.draws() { self.rng.unit() } else { 0.0 };
+        let outcome = code.decode(rate, draw);
+        let stale = outcome != DecodeOutcome::Failed && code.is_stale(rate, draw);
+        let uncorrectable_rate = code.uncorrectable_bit_error_rate(rate);
         let counts = &mut self.counts;
         counts.rates += rate;
         counts.worst_rate = counts.worst_rate.max(rate);
@@ -262,12 +285,12 @@ impl Ecc {
                 (step, false)
             }
             DecodeOutcome::Failed => {
-                counts.failed[cause as usize] += 1;
-                (self.code.steps() as u8 - 1, true)
+                counts.failed[op.cause as usize] += 1;
+                (code.steps() as u8 - 1, true)
             }
         };
         let block = &mut self.blocks[self.geometry.block_of(page).0 as usize];
-        block.reads = block.reads.saturating_add(self.sensings[step as usize]);
+        block.reads = block.reads.saturating_add(self.sensings[mode][step as usize]);
         if !self.lost.is_empty() && self.lost.contains(&self.flash_page(page, part)) {
             self.counts.reads_of_lost_pages += 1;
             return (step, true, false);
@@ -314,6 +337,6 @@ impl Ecc {
 
     /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.blocks) + self.code.memory_bytes()
+        size_of_val(&*self.blocks) + self.codes.iter().map(Code::memory_bytes).sum::<usize>()
     }
 }

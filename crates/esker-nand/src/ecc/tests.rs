@@ -1,7 +1,7 @@
 use esker_core::Bytes;
 
 use super::*;
-use crate::state::{OpList, OpSink, Transfer};
+use crate::state::{OpList, OpModes, OpSink, Transfer};
 use crate::{DecodingStepSettings, EccCode, ErrorCount, GeometrySettings, RawErrorSettings};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -47,7 +47,7 @@ fn settings() -> EccSettings {
 }
 
 fn op(kind: FlashOpKind, cause: Cause, after: Option<OpIndex>) -> FlashOp {
-    FlashOp { kind, cause, after, awaited: cause == Cause::Host }
+    FlashOp { kind, cause, after, awaited: cause == Cause::Host, modes: OpModes::default() }
 }
 fn read(page: u32) -> FlashOp {
     op(FlashOpKind::Read { page: PhysicalPage(page) }, Cause::Host, None)
@@ -69,7 +69,7 @@ fn begin(settings: &EccSettings) -> Ecc {
     flash.program(BlockIndex(0), 0, Cause::Host, None, &mut ops);
     flash.program(BlockIndex(0), 1, Cause::Host, None, &mut ops);
     assert_eq!(ops.emit(read(0)), OpIndex(2));
-    let mut ecc = Ecc::new(settings, &geometry(), &geometry(), 1).unwrap();
+    let mut ecc = Ecc::new(settings, None, &geometry(), &geometry(), 1).unwrap();
     ecc.start(Nanos::ZERO, &flash);
     ecc
 }
@@ -90,7 +90,7 @@ fn data_age_from_the_time_that_they_were_programmed() {
     assert!(!ecc.judge(hours(9), &[program(1, None), read(0), read(1)], None));
     assert!(ecc.judge(hours(10), &[read(1)], None));
     let counts = ecc.counts();
-    assert_eq!((counts.decoded[0], counts.failed), (5, [3, 0, 0, 0, 0, 0]));
+    assert_eq!((counts.decoded[0], counts.failed), (5, [3, 0, 0, 0, 0, 0, 0]));
     assert!((counts.worst_rate - 400.0 / (8.0 * 4544.0)).abs() < 1e-9);
 }
 
@@ -133,7 +133,7 @@ fn only_unreadable_flash_pages_of_a_logical_page_are_lost() {
     let seen = Geometry::new(&seen, false).unwrap();
     let mut flash = FlashState::new(&seen);
     flash.program(BlockIndex(0), 0, Cause::Host, None, &mut OpList::default());
-    let mut ecc = Ecc::new(&settings(), &seen, &geometry(), 1).unwrap();
+    let mut ecc = Ecc::new(&settings(), None, &seen, &geometry(), 1).unwrap();
     ecc.start(Nanos::ZERO, &flash);
     let now = Nanos(2 * HOUR.0);
     let half = |half: u32| Cover { needed: [half..half + 1, 0..0] };

@@ -53,5 +53,6 @@ pub fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
         wear_levelling: counts[Cause::WearLevelling as usize],
         recovery: counts[Cause::Recovery as usize],
         refresh: counts[Cause::Refresh as usize],
+        re_encoding: counts[Cause::ReEncoding as usize],
     }
 }

@@ -89,6 +89,8 @@ struct Held {
     owners: Vec<u32>,
     sequences: Vec<u64>,
     versions: Vec<u64>,
+    /// Tags of write modes, if there are several.
+    tags: Vec<u8>,
     role: u8,
     maps: Vec<(u32, MapPage)>,
 }
@@ -153,8 +155,16 @@ impl Journal {
             self.changes.push_back(Change::Program { page, from, cause, waits });
         }
     }
-    /// Records an erase of `block`, of whose pages (from `first` on, of `owners`) `written` were used.
-    pub(super) fn record_erase(&mut self, block: BlockIndex, cause: Cause, first: u32, written: u32, owners: &[u32]) {
+    /// Records an erase of `block`, of whose pages (from `first` on, of `owners`, with `tags` of modes) `written` were
+    /// used.
+    pub(super) fn record_erase(
+        &mut self,
+        block: BlockIndex,
+        cause: Cause,
+        (first, written): (u32, u32),
+        owners: &[u32],
+        tags: &[u8],
+    ) {
         let range = first..first + owners.len() as u32;
         let role = std::mem::take(&mut self.roles[block.0 as usize]);
         let maps: Vec<(u32, MapPage)> =
@@ -163,7 +173,8 @@ impl Journal {
         let sequences = &mut self.sequences[range.clone()];
         if !self.settled {
             let (versions, owners) = (self.versions[range].to_vec(), owners.to_vec());
-            let held = Held { written, owners, sequences: sequences.to_vec(), versions, role, maps };
+            let (sequences, tags) = (sequences.to_vec(), tags.to_vec());
+            let held = Held { written, owners, sequences, versions, tags, role, maps };
             self.changes.push_back(Change::Erase { block, cause, held });
         }
         sequences.fill(0);
@@ -390,6 +401,9 @@ impl FlashState {
     fn power_failed(&mut self, mut journal: Box<Journal>) {
         journal.oldest_open.fill(u64::MAX);
         self.journal = Some(journal);
+        if let Some(modes) = &mut self.modes {
+            modes.forget();
+        }
         self.forget_validity();
     }
 
@@ -439,6 +453,9 @@ impl FlashState {
                 journal.versions[pages].copy_from_slice(&held.versions);
                 journal.roles[block.0 as usize] = held.role;
                 journal.maps.extend(held.maps);
+                if let Some(modes) = &mut self.modes {
+                    modes.restore_tags(first, &held.tags);
+                }
                 self.undo_erase(block, cause, Some((&held.owners, held.written as u16)));
             }
         }

@@ -4,11 +4,15 @@
 mod counts;
 mod flash;
 mod journal;
+mod mode;
 mod op;
+mod page_modes;
 mod scan;
 
 pub use counts::{OperationCounts, by_cause};
 pub use flash::FlashState;
 pub use journal::{ChangeFate, MapPage, SpareArea};
+pub use mode::{OpModes, WRITE_MODES, WriteMode};
 pub use op::{CAUSES, Cause, Cover, FlashOp, FlashOpKind, OpIndex, OpList, OpSink, Silent, Transfer};
+pub use page_modes::{HostAccess, ModeCounts, ModePolicy};
 pub use scan::{Scan, ScanCounts};

@@ -5,10 +5,11 @@ use std::ops::Range;
 use esker_core::PhysicalPage;
 
 use super::Scan;
+use super::mode::OpModes;
 use crate::BlockIndex;
 
 /// Number of [`Cause`]s.
-pub const CAUSES: usize = 6;
+pub const CAUSES: usize = 7;
 
 /// The reason for an operation. Results count operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Cause {
     Recovery = 4,
     /// Rewriting data that have too many bit errors.
     Refresh = 5,
+    /// Programming data in another write mode that suits the host's reads of them.
+    ReEncoding = 6,
 }
 
 /// The part of a page that crosses the bus.
@@ -99,6 +102,8 @@ pub struct FlashOp {
     /// Whether the request ends only after this operation: true of all operations for the host, and of those that look
     /// up the location of its data.
     pub awaited: bool,
+    /// The write modes of its pages.
+    pub modes: OpModes,
 }
 
 /// The parts of a logical page, held by several flash pages, that a request needs.
@@ -136,7 +141,7 @@ fn emit_one_by_one<S: OpSink + ?Sized>(
     let mut last = OpIndex(0);
     for page in 0..count {
         let kind = FlashOpKind::Copy { from: PhysicalPage(from.0 + page), to: PhysicalPage(to.0 + page) };
-        last = sink.emit(FlashOp { kind, cause, after: None, awaited: false });
+        last = sink.emit(FlashOp { kind, cause, after: None, awaited: false, modes: OpModes::default() });
     }
     last
 }
@@ -188,7 +193,7 @@ impl OpSink for OpList {
     fn emit_copies(&mut self, from: PhysicalPage, to: PhysicalPage, count: u32, cause: Cause) -> OpIndex {
         if self.takes_runs && count > 1 {
             let kind = FlashOpKind::CopyRun { from, to, count };
-            return self.emit(FlashOp { kind, cause, after: None, awaited: false });
+            return self.emit(FlashOp { kind, cause, after: None, awaited: false, modes: OpModes::default() });
         }
         emit_one_by_one(self, from, to, count, cause)
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use esker_core::PhysicalPage;
 
-use super::{Cause, FlashOp, FlashOpKind};
+use super::{Cause, FlashOp, FlashOpKind, OpModes};
 use crate::{BlockIndex, Geometry};
 
 /// Reads of recovery that are not tied to other operations, in the order in which they were emitted. Each keeps its
@@ -150,7 +150,7 @@ impl Scan {
         into.extend((first..first + pages).map(|page| {
             let page = PhysicalPage(page);
             let kind = if whole { FlashOpKind::Read { page } } else { FlashOpKind::ReadSpare { page } };
-            FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false }
+            FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false, modes: OpModes::default() }
         }));
         Some(number)
     }

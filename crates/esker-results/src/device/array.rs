@@ -23,12 +23,16 @@ pub struct EnergyByCause {
     /// For pages written again because of bit errors.
     #[serde(skip_serializing_if = "is_zero")]
     pub refresh_pj: u64,
+    /// Pages programmed again in another write mode.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub re_encoding_pj: u64,
 }
 
 impl EnergyByCause {
     /// Energy of all causes, in picojoules.
     pub fn total_pj(&self) -> u64 {
-        self.host_pj + self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj + self.recovery_pj + self.refresh_pj
+        let background = self.cleaning_pj + self.mapping_pj + self.wear_levelling_pj;
+        self.host_pj + background + self.recovery_pj + self.refresh_pj + self.re_encoding_pj
     }
 }
 

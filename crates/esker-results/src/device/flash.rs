@@ -26,12 +26,16 @@ pub struct PageOperations {
     /// Pages written again because their data had too many bit errors when they were read.
     #[serde(skip_serializing_if = "is_zero")]
     pub refresh: u64,
+    /// Pages programmed again in another write mode that suits the host's reads of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub re_encoding: u64,
 }
 
 impl PageOperations {
     /// Operations of all causes.
     pub fn total(&self) -> u64 {
-        self.host + self.cleaning + self.mapping + self.wear_levelling + self.recovery + self.refresh
+        let background = self.cleaning + self.mapping + self.wear_levelling;
+        self.host + background + self.recovery + self.refresh + self.re_encoding
     }
 }
 
@@ -135,6 +139,9 @@ pub struct FlashReport {
     /// Bit errors and their correction, if the drive models them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccReport>,
+    /// Operations by write mode, if the drive has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_modes: Option<WriteModesReport>,
     /// Counts of the write buffer, if the drive has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<BufferReport>,
@@ -176,6 +183,31 @@ pub struct EccReport {
     pub expected_uncorrectable_bit_error_rate: f64,
     /// Pages that no step corrected, per bit of data read.
     pub uncorrectable_bit_error_rate: f64,
+}
+
+/// Page operations by write mode: by how finely pages are programmed (Xia 2017, chapter 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WriteModesReport {
+    /// Operations of each mode that the policy uses.
+    pub modes: Vec<WriteModeReport>,
+    /// Bytes of controller memory for the tags that hold the mode of each page: the memory that the drive would need,
+    /// not that of the simulator.
+    pub tag_bytes: u64,
+    /// Bytes of controller memory for what the policy remembers of the host's accesses.
+    pub history_bytes: u64,
+}
+
+/// Page operations of one write mode.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WriteModeReport {
+    /// The mode: "normal", "low-cost", "medium-cost" or "high-cost".
+    pub mode: String,
+    /// Reads of pages that were programmed in this mode, by cause, without spare areas.
+    pub reads: PageOperations,
+    /// Programs in this mode, by cause.
+    pub programs: PageOperations,
 }
 
 /// Counts of a translation layer with its map on flash. The counts of page operations are (1) to (8) of Kim 2009, table

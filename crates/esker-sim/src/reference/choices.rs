@@ -46,6 +46,7 @@ pub fn choices() -> Vec<Choices> {
     vec![
         of("Translation layers", "ftl", esker_flash::FTLS),
         of("Which block is cleaned", "cleaning.victim", esker_flash::VICTIM_POLICIES),
+        of("Write modes of pages", "write_modes.policy", esker_flash::WRITE_MODE_POLICIES),
         of("Disk schedulers", "scheduler", esker_disk::SCHEDULERS),
         of("Replacement policies of caches", "policy", esker_cache::REPLACEMENTS),
         of("Admission policies of caches", "admission", esker_cache::ADMISSIONS),

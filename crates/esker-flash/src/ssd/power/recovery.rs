@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use esker_core::{LogicalPage, Nanos, PhysicalPage};
 use esker_ftl::LayerCapability;
 use esker_nand::array::Waiter;
-use esker_nand::state::{Cause, FlashOp, FlashOpKind, OpList, Scan, Transfer};
+use esker_nand::state::{Cause, FlashOp, FlashOpKind, OpList, OpModes, Scan, Transfer};
 use esker_nand::{BlockIndex, Geometry, MultiPlane, Scheduling};
 use esker_results::{RecoveryReport, RecoveryWay};
 
@@ -232,7 +232,7 @@ fn reserved_place(geometry: &Geometry, pages: u64) -> (Vec<FlashOp>, Vec<FlashOp
         let block = BlockIndex(block as u32);
         (block, PhysicalPage(geometry.first_page(block).0 + (of_plane % per_block) as u32))
     };
-    let op = |kind| FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false };
+    let op = |kind| FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false, modes: OpModes::default() };
     let program = |page| op(FlashOpKind::Program { page: place(page).1, transfer: Transfer::Page });
     let read = |page| op(FlashOpKind::Read { page: place(page).1 });
     let of_blocks = (0..pages).map(place).filter(|(block, page)| geometry.first_page(*block) == *page);

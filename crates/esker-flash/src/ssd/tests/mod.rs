@@ -4,6 +4,7 @@ mod buffer;
 mod buffer_model;
 mod cleaning_ahead;
 mod ecc;
+mod modes;
 mod power;
 mod wear;
 mod witness;

@@ -7,7 +7,8 @@ use esker_ftl::{Choice, EndOfLife, FTLS, LayerCapability, Separation, WearLevell
 use esker_nand::array::DieStep;
 use esker_nand::state::{Cause, SpareArea};
 use esker_nand::{
-    CopyBack, FlashArraySettings, Gang, GangControl, MultiPlane, PoolScope, Rewrite, Scheduling, SuspendSettings,
+    CopyBack, FlashArraySettings, Gang, GangControl, ModeSettings, MultiPlane, PoolScope, Rewrite, Scheduling,
+    SuspendSettings, WriteModeSettings,
 };
 use esker_results::RecoveryReport;
 
@@ -383,6 +384,24 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
     settings
 }
 
+/// Every third drive that can be given write modes has them.
+fn with_modes(settings: SsdSettings, seed: u64) -> SsdSettings {
+    let array = &settings.array;
+    let inside = array.copy_back != CopyBack::Off || array.rewrite != Rewrite::Controller;
+    let layer = registry::find(FTLS, "layer", &settings.ftl.kind).unwrap();
+    let able = layer.can(LayerCapability::Refresh) && array.span.is_empty() && array.logical_page.is_none();
+    if inside || !able || !seed.is_multiple_of(3) {
+        return settings;
+    }
+    let mode = |program, read| {
+        let [page_program, read] = [program, read].map(Nanos::from_micros);
+        Some(ModeSettings { page_program, page_read: Some(read), decode: Nanos::ZERO, raw_errors: 1.0, code: None })
+    };
+    let policy = Choice::named(if seed.is_multiple_of(2) { "differentiated" } else { "agcr" });
+    let (low_cost, medium_cost, high_cost) = (mode(100, 80), mode(200, 50), mode(400, 30));
+    SsdSettings { write_modes: Some(WriteModeSettings { policy, low_cost, medium_cost, high_cost }), ..settings }
+}
+
 #[test]
 fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
     let soak = u64::from(esker_testkit::soak());
@@ -395,6 +414,7 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         if std::env::var("ONLY").is_ok_and(|only| only != format!("{:?}", settings.array.scheduling)) {
             continue;
         }
+        let settings = with_modes(settings, seed);
         let Some(mut host) = Host::new(&settings, seed) else { continue };
         if !host.run(300) {
             continue;

@@ -71,8 +71,23 @@ impl Ftl for Witness {
     fn read(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.layer.read(page, cells);
     }
-    fn refresh(&mut self, page: LogicalPage, read: OpIndex, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
-        self.layer.refresh(page, read, cells)
+    fn refresh(
+        &mut self,
+        page: LogicalPage,
+        read: OpIndex,
+        cause: Cause,
+        cells: &mut Cells<'_, OpList>,
+    ) -> Result<(), FtlError> {
+        let version = |layer: &dyn Ftl, flash: &FlashState| layer.find(page).map(|at| flash.version(at));
+        let old = version(&*self.layer, cells.flash);
+        let refreshed = self.layer.refresh(page, read, cause, cells);
+        let new = version(&*self.layer, cells.flash);
+        // The data are those of the write before.
+        let mut programs = self.programs.lock().unwrap();
+        if let (Some(new), Some(of)) = (new, old.and_then(|old| programs.get(&old).copied())) {
+            programs.insert(new, of);
+        }
+        refreshed
     }
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) {
         self.layer.trim(page, cells);

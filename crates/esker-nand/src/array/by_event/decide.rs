@@ -275,7 +275,7 @@ impl ByEvent {
                 _ => !planes.contains(&op.plane),
             };
             let fits = op.step.command() == leader.step.command() && op.pages == leader.pages && plane;
-            let fits = fits && self.finds_page(index, op) == held;
+            let fits = fits && op.mode == leader.mode && self.finds_page(index, op) == held;
             let class = !reads_apart || op.is_host_read() == leader.is_host_read();
             if fits && class && op.sequence < limit && passed.lets_pass(op) {
                 joined.push(at);

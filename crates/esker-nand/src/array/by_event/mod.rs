@@ -24,7 +24,7 @@ use super::delivery::Deliveries;
 use super::tally::{DieStep, STEPS, Tally};
 use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
-use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer};
+use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer, WRITE_MODES};
 use crate::{CopyBack, FlashArraySettings, Gang, Geometry, Rewrite, Scheduling};
 use control::Control;
 pub(super) use layout::Layout;
@@ -59,7 +59,7 @@ pub(in crate::array) struct ByEvent {
     geometry: Geometry,
     layout: Layout,
     timing: Timing,
-    shapes: [Shape; STEPS],
+    shapes: [[Shape; STEPS]; WRITE_MODES],
     settings: FlashArraySettings,
     ops: Ops,
     dies: Vec<Die>,
@@ -104,7 +104,7 @@ impl ByEvent {
         Self {
             geometry: *geometry,
             timing: *timing,
-            shapes: Shape::of_steps(timing),
+            shapes: Shape::of_modes(timing),
             settings: settings.clone(),
             ops: Ops::default(),
             dies: (0..dies).map(|_| Die::new(registers)).collect(),
@@ -243,7 +243,8 @@ impl ByEvent {
                     return NOBODY;
                 }
                 let place = at(&self.layout, geometry.block_of(page));
-                let read = Op::new(DieStep::Read, place, page.0, pages, op.cause, waiter);
+                let mode = op.modes.read();
+                let read = Op { mode, ..Op::new(DieStep::Read, place, page.0, pages, op.cause, waiter) };
                 let needed = cover.filter(|_| op.cause == Cause::Host);
                 self.enqueue_read(now, read, part, needed, more_steps, after)
             }
@@ -257,7 +258,8 @@ impl ByEvent {
                     Transfer::Page => (DieStep::Program, depth),
                     Transfer::Sector => (DieStep::ProgramSector, 1),
                 };
-                self.enqueue(now, Op::new(step, place, page.0, pages, op.cause, waiter), after)
+                let mode = op.modes.program();
+                self.enqueue(now, Op { mode, ..Op::new(step, place, page.0, pages, op.cause, waiter) }, after)
             }
             FlashOpKind::Copy { from, to } if self.settings.copy_back.applies(&geometry, from, to) => {
                 let step = match self.settings.copy_back {
@@ -273,10 +275,11 @@ impl ByEvent {
             FlashOpKind::Copy { from, to } => {
                 let source = at(&self.layout, geometry.block_of(from));
                 let target = at(&self.layout, geometry.block_of(to));
-                let read = Op::new(DieStep::CopyOut, source, from.0, depth, op.cause, Waiter::NOBODY);
+                let (mode, programs) = (op.modes.read(), op.modes.program());
+                let read = Op { mode, ..Op::new(DieStep::CopyOut, source, from.0, depth, op.cause, Waiter::NOBODY) };
                 let read = self.enqueue_read(now, read, part, None, more_steps, after);
                 let program = Op::new(DieStep::CopyIn, target, to.0, depth, op.cause, waiter);
-                self.enqueue(now, Op { source: source.block, ..program }, read)
+                self.enqueue(now, Op { source: source.block, mode: programs, ..program }, read)
             }
             FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
             FlashOpKind::Erase { block } => {

@@ -4,7 +4,7 @@ use super::super::Waiter;
 use super::super::tally::DieStep;
 use super::NOBODY;
 use super::layout::PartLocation;
-use crate::state::Cause;
+use crate::state::{Cause, WriteMode};
 
 /// No change of the cells, or one that is not tracked.
 pub(super) const NO_CHANGE: u64 = u64::MAX;
@@ -43,6 +43,8 @@ impl Touch {
 pub(super) struct Op {
     pub(super) step: DieStep,
     pub(super) cause: Cause,
+    /// The write mode of the page that it reads or programs.
+    pub(super) mode: WriteMode,
     /// The decoding step that it reads for, counted from zero.
     pub(super) decoding: u8,
     /// Decoding steps of its page beyond that one.
@@ -83,6 +85,7 @@ impl Op {
         Self {
             step,
             cause,
+            mode: WriteMode::Normal,
             decoding: 0,
             more_steps: 0,
             waiter,

@@ -10,6 +10,7 @@ use super::super::{Ended, Performed, Waiter};
 use super::op::Op;
 use super::{ByEvent, Decoded, Known, NOBODY};
 use crate::array::Timing;
+use crate::state::{WRITE_MODES, WriteMode};
 
 /// A bus.
 #[derive(Clone, Debug, Default)]
@@ -100,20 +101,21 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the times of every step, if they are always the same. Computed once, since they are needed several times
-    /// per operation.
-    pub(super) fn of_steps(timing: &Timing) -> [Self; STEPS] {
+    /// Returns the times of every step on pages of every mode, if they are always the same. Computed once, since they
+    /// are needed several times per operation.
+    pub(super) fn of_modes(timing: &Timing) -> [[Self; STEPS]; WRITE_MODES] {
+        WriteMode::ALL.map(|mode| Self::of_steps(timing, mode))
+    }
+
+    fn of_steps(timing: &Timing, mode: WriteMode) -> [Self; STEPS] {
         let mut shapes = [Self::default(); STEPS];
         for step in DieStep::ALL {
             let before = match step {
-                DieStep::Read
-                | DieStep::ReadSector
-                | DieStep::CopyOut
-                | DieStep::CopyBackChecked
-                | DieStep::Rewrite => timing.page_read.0,
+                DieStep::Read | DieStep::ReadSector | DieStep::CopyOut => step.cells(timing, mode),
+                DieStep::CopyBackChecked | DieStep::Rewrite => timing.page_read.0,
                 _ => 0,
             };
-            let (transfer, after) = (step.transfer(timing), step.cells(timing) - before);
+            let (transfer, after) = (step.transfer(timing), step.cells(timing, mode) - before);
             shapes[step as usize] = Self { before, transfer, after };
         }
         shapes
@@ -128,10 +130,10 @@ impl ByEvent {
     #[inline]
     fn shape(&self, op: &Op) -> Shape {
         if op.step == DieStep::ReadAgain {
-            let step = &self.timing.decoding.steps[op.decoding as usize];
+            let step = &self.timing.decoding_of(op.mode).steps[op.decoding as usize];
             return Shape { before: step.sense, transfer: step.transfer, after: 0 };
         }
-        self.shapes[op.step as usize]
+        self.shapes[op.mode as usize][op.step as usize]
     }
 
     /// Returns how long `op` takes alone.
@@ -308,6 +310,7 @@ impl ByEvent {
             performed.push(Performed {
                 step: ended.step,
                 cause: ended.cause,
+                mode: ended.mode,
                 die: ended.die,
                 plane: ended.plane,
                 page: ended.touches.page,
@@ -320,7 +323,7 @@ impl ByEvent {
             });
         }
         let (waiter, start) = (ended.waiter, ended.begun.unwrap_or(ended.start));
-        if self.timing.decoding.is_on && ended.step.is_decoded() {
+        if self.timing.decoding_of(ended.mode).is_on && ended.step.is_decoded() {
             return self.decode(op, now);
         }
         let followers = self.ops.end(op);
@@ -331,7 +334,7 @@ impl ByEvent {
     fn decode(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
         let (waiter, start) = (ended.waiter, ended.begun.unwrap_or(ended.start));
-        let decode = self.timing.decoding.steps[ended.decoding as usize].decode;
+        let decode = self.timing.decoding_of(ended.mode).steps[ended.decoding as usize].decode;
         if ended.more_steps == 0 {
             let known = Known { waiter, start, followers: self.ops.end(op) };
             match decode {

@@ -51,9 +51,9 @@ impl InRuns {
             }
             self.asks[index] += later;
             let die = &mut self.dies[index];
-            let (one, other) = (self.parts.first(die.current.kind), self.parts.second(die.current.kind));
-            self.steps[die.counted_at(one.step)] += cycles;
-            self.steps[die.counted_at(other.step)] += cycles;
+            let (one, other) = (self.parts.first(&die.current), self.parts.second(&die.current));
+            self.steps[die.counted_at(one)] += cycles;
+            self.steps[die.counted_at(other)] += cycles;
             self.buses[bus].busy += cycles * (one.hold + other.hold);
             self.audit.die(index, die.start, die.start + later);
             die.skip_repeats(cycles as u32, later, one.busy() + one.decode + other.busy(), one.decode);

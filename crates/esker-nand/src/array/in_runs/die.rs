@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::super::tally::DieStep;
+use super::super::tally::{DieStep, STEPS};
 use super::op::{DieOp, DieOpKind, NEVER, OpPart, OpParts};
 use crate::array::{Timing, Waiter};
-use crate::state::CAUSES;
+use crate::state::{CAUSES, WriteMode};
 
 /// A bus.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,10 +131,10 @@ impl Die {
         self.current
     }
 
-    /// Returns the index of the counter for a `step` of the current operation.
+    /// Returns the index of the counter for a `part` of the current operation.
     #[inline(always)]
-    pub(super) fn counted_at(&self, step: DieStep) -> usize {
-        step as usize * CAUSES + self.current.cause as usize
+    pub(super) fn counted_at(&self, part: &OpPart) -> usize {
+        (part.mode as usize * STEPS + part.step as usize) * CAUSES + self.current.cause as usize
     }
 
     /// Returns when everything queued will have ended, if the next transfer is asked for at `ask`, the bus is not free
@@ -170,7 +170,7 @@ impl Die {
         self.phase = Phase::Asking;
         self.start = self.free;
         self.steps_taken = 0;
-        self.part = *parts.first(self.current.kind);
+        self.part = *parts.first(&self.current);
         self.reached += self.part.busy();
         self.start + self.part.before
     }
@@ -192,7 +192,7 @@ impl Die {
             self.reached += self.part.decode;
             self.current.sequence += 1;
             self.steps_taken = self.current.more_steps;
-            self.part = *parts.second(self.current.kind);
+            self.part = *parts.second(&self.current);
             self.reached += self.part.busy();
             return Some(self.start);
         }
@@ -221,10 +221,11 @@ impl Die {
         self.start = end + self.part.decode;
         self.reached += self.part.decode;
         self.steps_taken += 1;
-        let step = timing.decoding.steps[self.steps_taken as usize];
+        let step = timing.decoding_of(self.current.modes.read()).steps[self.steps_taken as usize];
         let goes_on = self.part.goes_on;
         self.part = OpPart {
             step: DieStep::ReadAgain,
+            mode: WriteMode::Normal,
             needs_bus: true,
             goes_on,
             before: step.sense,

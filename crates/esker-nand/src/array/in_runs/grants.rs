@@ -105,7 +105,7 @@ impl InRuns {
     fn grant(&mut self, index: usize) -> bool {
         let ask = self.asks[index];
         let die = &mut self.dies[index];
-        self.steps[die.counted_at(die.part.step)] += 1;
+        self.steps[die.counted_at(&die.part)] += 1;
         let end = if die.part.needs_bus {
             let bus = &mut self.buses[die.bus as usize];
             bus.free = ask.max(bus.free) + die.part.hold;
@@ -144,7 +144,7 @@ impl InRuns {
     fn grant_repeats(&mut self, index: usize, limit: u64) -> bool {
         let die = &mut self.dies[index];
         let bus = &mut self.buses[die.bus as usize];
-        let (one, other) = (&die.part, self.parts.second(die.current.kind));
+        let (one, other) = (&die.part, self.parts.second(&die.current));
         let granted = self.asks[index].max(bus.free);
         let last_ask = granted + one.hold + one.decode;
         let (work, decode) = (one.busy() + one.decode + other.busy(), one.decode);
@@ -152,8 +152,8 @@ impl InRuns {
             return false;
         }
         let repeats = ((limit - 1 - last_ask) / work + 1).min(u64::from(die.repeats_left()));
-        self.steps[die.counted_at(one.step)] += repeats;
-        self.steps[die.counted_at(other.step)] += repeats;
+        self.steps[die.counted_at(one)] += repeats;
+        self.steps[die.counted_at(other)] += repeats;
         bus.busy += repeats * (one.hold + other.hold);
         bus.free = last_ask + other.hold + (repeats - 1) * work;
         self.audit.bus(die.bus as usize, granted, bus.free);

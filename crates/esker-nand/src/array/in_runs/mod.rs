@@ -32,10 +32,10 @@ use esker_core::{Nanos, Timetable};
 use super::audit::Audit;
 use super::delivery::Deliveries;
 use super::register::Register;
-use super::tally::{DieStep, Done, STEPS, Tally};
+use super::tally::{DieStep, Done, STEPS, StepCounts, Tally};
 use super::{Ended, Waiter};
 use crate::array::Timing;
-use crate::state::CAUSES;
+use crate::state::{CAUSES, WRITE_MODES};
 use crate::{CopyBack, DieIndex, Divisor, Geometry, PoolScope, Wiring};
 use cycles::Cycle;
 use die::{Bus, Die};
@@ -73,12 +73,14 @@ pub(in crate::array) struct InRuns {
     /// Per plane, the content of its register when all pushed operations have ended. Empty if a flash page has one
     /// unit.
     registers: Vec<Register>,
+    /// Whether pages of any write mode are decoded.
+    decodes: bool,
     /// Per operation of the list that is being pushed, its ties to others.
     links: Vec<Link>,
     /// Host operations whose pages are in the decoder: the request, and the start of the operation.
     decoded: Deliveries<(Waiter, u64)>,
     /// Counts of decided parts since measuring began, by step and cause.
-    steps: [u64; STEPS * CAUSES],
+    steps: Box<StepCounts>,
     /// Times of repeated reads among these, by cause.
     again: [Done; CAUSES],
     audit: Audit,
@@ -91,6 +93,7 @@ impl InRuns {
         Self {
             geometry: *geometry,
             timing: *timing,
+            decodes: timing.decodes(),
             parts: OpParts::new(timing),
             copies: wiring.array.copy_back,
             dies: (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieIndex(die)).0)).collect(),
@@ -111,7 +114,7 @@ impl InRuns {
             },
             links: Vec::new(),
             decoded: Deliveries::new(),
-            steps: [0; STEPS * CAUSES],
+            steps: Box::new([0; WRITE_MODES * STEPS * CAUSES]),
             again: [Done::default(); CAUSES],
             audit: Audit::new(dies, geometry.channels() as usize, 0),
         }

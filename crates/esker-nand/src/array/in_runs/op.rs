@@ -2,7 +2,7 @@
 
 use super::super::tally::DieStep;
 use crate::array::{Timing, Waiter};
-use crate::state::Cause;
+use crate::state::{Cause, OpModes, WriteMode};
 
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -87,6 +87,8 @@ pub(super) struct DieOp {
     pub(super) more_steps: u8,
     /// Whether it also reports for the operation that it waits for, with that one's start time.
     pub(super) reports_both: bool,
+    /// The write modes of its pages.
+    pub(super) modes: OpModes,
 }
 
 impl DieOp {
@@ -101,7 +103,7 @@ impl DieOp {
     #[inline(always)]
     pub(super) fn continues_with(&self, next: &Self) -> bool {
         next.kind.has_two_parts()
-            && (next.kind, next.cause) == (self.kind, self.cause)
+            && (next.kind, next.cause, next.modes) == (self.kind, self.cause, self.modes)
             && next.waits == NOBODY
             && next.is_alone()
             && self.is_alone()
@@ -114,6 +116,8 @@ impl DieOp {
 pub(super) struct OpPart {
     /// The step that it counts as.
     pub(super) step: DieStep,
+    /// The write mode of the page that it reads or programs.
+    pub(super) mode: WriteMode,
     /// Whether it has a transfer.
     pub(super) needs_bus: bool,
     /// Whether another part of the operation follows.
@@ -139,6 +143,13 @@ impl OpPart {
 /// The parts of each kind of operation.
 #[derive(Debug)]
 pub(super) struct OpParts {
+    /// By [`OpModes`].
+    rows: [OpPartsRow; OpModes::COMBINATIONS],
+}
+
+/// The parts of each kind of operation on pages of certain modes.
+#[derive(Clone, Copy, Debug)]
+struct OpPartsRow {
     first: [OpPart; KINDS],
     /// The program of a [`DieOpKind::Copy`] and of a [`DieOpKind::Rewrite`].
     second: [OpPart; 2],
@@ -146,26 +157,29 @@ pub(super) struct OpParts {
     work: [u64; KINDS],
 }
 
-impl OpParts {
-    pub(super) fn new(timing: &Timing) -> Self {
-        let (read, program, erase) = (timing.page_read.0, timing.page_program.0, timing.block_erase.0);
+impl OpPartsRow {
+    fn new(timing: &Timing, [reads, programs]: [WriteMode; 2]) -> Self {
+        let (read, program) = (timing.of_mode(reads).page_read.0, timing.of_mode(programs).page_program.0);
         let (page, sector) = (timing.page_transfer.0, timing.sector_transfer.0);
-        let decode = timing.decoding.steps[0].decode;
+        let decode = timing.decoding_of(reads).steps[0].decode;
         let reading = |step, hold| OpPart { step, needs_bus: true, before: read, hold, ..OpPart::default() };
-        let decoded = |step| OpPart { decode, ..reading(step, page) };
+        let decoded = |step| OpPart { decode, mode: reads, ..reading(step, page) };
+        // Spare areas are read alike in all modes.
+        let spare = |step| OpPart { before: timing.page_read.0, ..reading(step, sector) };
         let held = |part| OpPart { before: 0, ..part };
-        let programming = |step, hold| OpPart { step, needs_bus: true, hold, tail: program, ..OpPart::default() };
+        let programming =
+            |step, hold| OpPart { step, needs_bus: true, hold, tail: program, mode: programs, ..OpPart::default() };
         let inside = |step, tail| OpPart { step, tail, ..OpPart::default() };
         let mut first = [OpPart::default(); KINDS];
         for (kind, part) in [
             (DieOpKind::Read, decoded(DieStep::Read)),
-            (DieOpKind::ReadSector, reading(DieStep::ReadSector, sector)),
+            (DieOpKind::ReadSector, spare(DieStep::ReadSector)),
             (DieOpKind::Program, programming(DieStep::Program, page)),
             (DieOpKind::ProgramSector, programming(DieStep::ProgramSector, sector)),
-            (DieOpKind::Erase, inside(DieStep::Erase, erase)),
+            (DieOpKind::Erase, inside(DieStep::Erase, timing.block_erase.0)),
             (DieOpKind::CopyOut, decoded(DieStep::CopyOut)),
             (DieOpKind::ReadHeld, held(decoded(DieStep::ReadHeld))),
-            (DieOpKind::ReadSectorHeld, held(reading(DieStep::ReadSectorHeld, sector))),
+            (DieOpKind::ReadSectorHeld, held(spare(DieStep::ReadSectorHeld))),
             (DieOpKind::CopyOutHeld, held(decoded(DieStep::CopyOutHeld))),
             (DieOpKind::CopyHeld, held(OpPart { goes_on: true, ..decoded(DieStep::CopyOutHeld) })),
             (DieOpKind::RewriteHeld, held(OpPart { goes_on: true, ..decoded(DieStep::ReadHeld) })),
@@ -184,31 +198,42 @@ impl OpParts {
         }
         Self { first, second, work }
     }
+}
 
-    /// Returns the first part of an operation of `kind`.
-    #[inline(always)]
-    pub(super) fn first(&self, kind: DieOpKind) -> &OpPart {
-        &self.first[kind as usize]
+impl OpParts {
+    pub(super) fn new(timing: &Timing) -> Self {
+        let row = |index: usize| {
+            let mode = |number: usize| WriteMode::ALL[number % WriteMode::ALL.len()];
+            OpPartsRow::new(timing, [mode(index), mode(index / WriteMode::ALL.len())])
+        };
+        Self { rows: std::array::from_fn(row) }
     }
 
-    /// Returns the second part of an operation of `kind`, which must have two.
+    /// Returns the first part of `op`.
     #[inline(always)]
-    pub(super) fn second(&self, kind: DieOpKind) -> &OpPart {
-        &self.second[usize::from(matches!(kind, DieOpKind::Rewrite | DieOpKind::RewriteHeld))]
+    pub(super) fn first(&self, op: &DieOp) -> &OpPart {
+        &self.rows[op.modes.index()].first[op.kind as usize]
+    }
+
+    /// Returns the second part of `op`, which must have two.
+    #[inline(always)]
+    pub(super) fn second(&self, op: &DieOp) -> &OpPart {
+        let rewrites = matches!(op.kind, DieOpKind::Rewrite | DieOpKind::RewriteHeld);
+        &self.rows[op.modes.index()].second[usize::from(rewrites)]
     }
 
     /// Returns how long `op` takes at least, with the bus free whenever it asks.
     #[inline(always)]
     pub(super) fn work(&self, op: &DieOp, timing: &Timing) -> u64 {
-        let work = self.work[op.kind as usize];
+        let work = self.rows[op.modes.index()].work[op.kind as usize];
         match op.more_steps {
             0 => u64::from(op.count) * work,
             more if op.kind.has_two_parts() => {
                 // The program waits for the last decoding step instead of the first.
-                let steps = &timing.decoding.steps;
-                work - steps[0].decode + steps[more as usize].decode + timing.decoding.repeated(more)
+                let decoding = timing.decoding_of(op.modes.read());
+                work - decoding.steps[0].decode + decoding.steps[more as usize].decode + decoding.repeated(more)
             }
-            more => work + timing.decoding.repeated(more),
+            more => work + timing.decoding_of(op.modes.read()).repeated(more),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::Waiter;
 use super::super::register::{Register, Use};
 use super::op::{DieOp, DieOpKind, NOBODY};
 use super::{InRuns, Nanos};
-use crate::state::{FlashOp, FlashOpKind, OpIndex, Transfer};
+use crate::state::{FlashOp, FlashOpKind, OpIndex, OpModes, Transfer};
 use crate::{CopyBack, DieIndex};
 
 /// The ties of an operation to others of its list.
@@ -40,6 +40,7 @@ impl Link {
             waits: self.waits,
             signals: self.signals,
             sequence: 0,
+            modes: op.modes,
         }
     }
 }
@@ -85,7 +86,8 @@ impl InRuns {
             if link.pairs {
                 // Whoever waits for the program waits for both.
                 let Link { signals, silent, .. } = self.links[index + 1];
-                let both = Link { signals, silent, ..link }.apply(op, more(index), waiter);
+                let modes = OpModes::new(op.modes.read(), ops[index + 1].modes.program());
+                let both = DieOp { modes, ..Link { signals, silent, ..link }.apply(op, more(index), waiter) };
                 let pages = [self.first_page(op), self.first_page(&ops[index + 1])];
                 self.enqueue(now, self.first_die(op), DieOp { kind: DieOpKind::Rewrite, ..both }, pages);
                 count += u32::from(both.waiter != Waiter::NOBODY);
@@ -127,7 +129,7 @@ impl InRuns {
     fn tie(&mut self, after: usize, index: usize, ops: &[FlashOp], waiter: Waiter) {
         let (first, op) = (&ops[after], &ops[index]);
         let die = self.last_die(first);
-        let decodes = self.timing.decoding.is_on && matches!(first.kind, FlashOpKind::Read { .. });
+        let decodes = self.decodes && matches!(first.kind, FlashOpKind::Read { .. });
         if !decodes && die == self.first_die(op) {
             return;
         }

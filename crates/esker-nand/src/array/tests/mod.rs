@@ -8,8 +8,8 @@ use esker_core::{Bytes, PhysicalPage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::array::{Decoding, DecodingStep, Timing};
-use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, Transfer};
+use crate::array::{Decoding, DecodingStep, ModeTiming, Timing};
+use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, OpModes, Transfer, WRITE_MODES, WriteMode};
 use crate::{
     BlockIndex, CopyBack, FlashArraySettings, Gang, GangControl, GeometrySettings, MultiPlane, PoolScope, Scheduling,
     SuspendSettings,
@@ -73,6 +73,8 @@ struct Drawn {
     chained: bool,
     /// Number of copies in a run.
     count: u32,
+    /// The modes of its pages, if the array has several.
+    modes: (usize, usize),
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -81,8 +83,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     ];
     let after = prop::option::weighted(0.3, any::<prop::sample::Index>());
     let chained = prop::bool::weighted(0.2);
-    (kind, 0..1000u32, 0..1000u32, 0..4u8, any::<bool>(), after, chained, 1..40u32).prop_map(
-        |(kind, die, other, more_steps, host, after, chained, count)| Drawn {
+    let modes = (0..WRITE_MODES, 0..WRITE_MODES);
+    (kind, 0..1000u32, 0..1000u32, 0..4u8, any::<bool>(), after, chained, 1..40u32, modes).prop_map(
+        |(kind, die, other, more_steps, host, after, chained, count, modes)| Drawn {
             kind,
             die,
             other,
@@ -91,6 +94,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             after,
             chained,
             count,
+            modes,
         },
     )
 }
@@ -137,13 +141,14 @@ fn to_ops(list: &[Drawn], geometry: &Geometry, one_channel: bool) -> Vec<FlashOp
                 _ => FlashOpKind::Copy { from: at, to: page(op.other, index + 1) },
             };
             let cause = if host { Cause::Host } else { Cause::Cleaning };
+            let modes = OpModes::new(WriteMode::ALL[op.modes.0], WriteMode::ALL[op.modes.1]);
             let before = match op.after {
                 _ if index == 0 => None,
                 _ if op.chained => Some(index - 1),
                 after => after.map(|after| after.index(index)),
             };
             let after = before.map(|before| OpIndex(before as u32));
-            FlashOp { kind, cause, after, awaited: cause == Cause::Host }
+            FlashOp { kind, cause, after, awaited: cause == Cause::Host, modes }
         })
         .collect()
 }
@@ -180,8 +185,9 @@ fn spans(log: &[(u32, u64, u64)]) -> BTreeMap<u32, (u64, u64)> {
 /// Decoding steps of reads beyond the first; empty if nothing is decoded.
 fn more_steps(list: &[Drawn], ops: &[FlashOp], timing: &Timing) -> Vec<u8> {
     let reads = |op: &FlashOp| matches!(op.kind, FlashOpKind::Read { .. } | FlashOpKind::Copy { .. });
-    match timing.decoding.is_on {
-        true => list.iter().zip(ops).map(|(drawn, op)| if reads(op) { drawn.more_steps } else { 0 }).collect(),
+    let decodes = |op: &FlashOp| reads(op) && timing.decoding_of(op.modes.read()).is_on;
+    match timing.decodes() {
+        true => list.iter().zip(ops).map(|(drawn, op)| if decodes(op) { drawn.more_steps } else { 0 }).collect(),
         false => Vec::new(),
     }
 }
@@ -205,10 +211,11 @@ fn compare(
     let gang = shares_strobes.then_some(dies_per_channel);
     let units = settings.geometry.units_per_page;
     let mut reference = reference::Scheduler::new(timing, dies, dies_per_bus, gang, units > 1);
-    let located = |page: PhysicalPage, copies: bool| reference::OpLocation {
+    let located = |page: PhysicalPage, copies: bool, mode: WriteMode| reference::OpLocation {
         plane: page.0 / 4,
         flash_page: page.0 / units,
         copies,
+        mode,
     };
     let mut log = Vec::new();
     let mut ended = Vec::new();
@@ -229,7 +236,10 @@ fn compare(
     for (request, (gap, list)) in lists.iter().enumerate() {
         now += gap;
         run_until(&mut array, &mut reference, now);
-        let ops = to_ops(list, &geometry, pool != PoolScope::Device);
+        let mut ops = to_ops(list, &geometry, pool != PoolScope::Device);
+        if copies != CopyBack::Off {
+            ops.iter_mut().for_each(|op| op.modes = OpModes::default());
+        }
         let more_steps = more_steps(list, &ops, timing);
         let single = one_by_one(&ops);
         let host = match array.takes_runs() {
@@ -247,8 +257,9 @@ fn compare(
             let die = |page: PhysicalPage| (page.0 / PAGES_PER_DIE) as usize;
             let after = op.after.map(|OpIndex(after)| last_of[after as usize]);
             let request = (op.cause == Cause::Host).then_some(request as u32);
-            let mut push = |step, page: PhysicalPage, copies, more, after, request| {
-                reference.push(now, die(page), step, located(page, copies), more, after, request)
+            let mut push = |step: reference::Step, page: PhysicalPage, copies, more, after, request| {
+                let mode = if step.is_read() { op.modes.read() } else { op.modes.program() };
+                reference.push(now, die(page), step, located(page, copies, mode), more, after, request)
             };
             let last = match op.kind {
                 FlashOpKind::Read { page } => push(reference::Step::Read, page, false, more, after, request),
@@ -311,7 +322,18 @@ fn timing() -> impl Strategy<Value = Timing> {
         page_transfer: Nanos(page.max(sector)),
         sector_transfer: Nanos(sector),
         decoding: Decoding::default(),
+        other_modes: Default::default(),
     })
+}
+
+/// Times of pages of other modes, some of which may be decoded.
+fn other_modes() -> impl Strategy<Value = [ModeTiming; WRITE_MODES - 1]> {
+    let mode = (1u64..12, 1u64..20, decoding()).prop_map(|(read, program, decoding)| ModeTiming {
+        page_read: Nanos(read),
+        page_program: Nanos(program),
+        decoding,
+    });
+    prop::array::uniform3(mode)
 }
 
 /// No decoding, or four steps.
@@ -329,6 +351,7 @@ proptest! {
         lists in lists(),
         timing in timing(),
         decoding in decoding(),
+        other_modes in other_modes(),
         device_pool: bool,
         (channels, packages, dies) in (1u32..4, 1u32..4, 1u32..4),
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
@@ -336,7 +359,7 @@ proptest! {
     ) {
         // Pages to be decoded are not copied inside a plane, nor are units of a flash page.
         let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
-        let timing = Timing { decoding, ..timing };
+        let timing = Timing { decoding, other_modes, ..timing };
         let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
         let mut settings = settings(pool, copies);
         settings.geometry = GeometrySettings { units_per_page, ..shape(channels, packages, dies) };
@@ -362,6 +385,7 @@ fn small_timing() -> Timing {
         page_transfer: Nanos(2),
         sector_transfer: Nanos(1),
         decoding: Decoding::default(),
+        other_modes: Default::default(),
     }
 }
 
@@ -389,7 +413,7 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     settings.geometry = shape(1, 2, 1);
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
     let mut array = by_event(&settings, &small_timing());
-    let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true };
+    let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true, modes: OpModes::default() };
     let read = |die: u32| op(FlashOpKind::Read { page: PhysicalPage(die * PAGES_PER_DIE) });
     let erase = op(FlashOpKind::Erase { block: geometry.block_of(PhysicalPage(0)) });
     // The erase in one package ends at 11. Meanwhile the other package reads, then programs. The first package reads
@@ -421,7 +445,13 @@ fn units_of_one_flash_page_are_sensed_once() {
             };
             for (at, kinds) in lists {
                 run_until(&mut array, *at);
-                let op = |kind: &FlashOpKind| FlashOp { kind: *kind, cause: Cause::Host, after: None, awaited: true };
+                let op = |kind: &FlashOpKind| FlashOp {
+                    kind: *kind,
+                    cause: Cause::Host,
+                    after: None,
+                    awaited: true,
+                    modes: OpModes::default(),
+                };
                 let ops: Vec<FlashOp> = kinds.iter().map(op).collect();
                 array.push(Nanos(*at), &ops, &[], Waiter::request(9), None);
             }
@@ -454,6 +484,7 @@ fn several_operations_may_wait_for_the_same_one() {
         cause: Cause::Host,
         after,
         awaited: true,
+        modes: OpModes::default(),
     };
     array.push(
         Nanos(0),
@@ -484,7 +515,8 @@ fn check_order(
 ) -> Result<(), TestCaseError> {
     let geometry = Geometry::new(&settings.geometry, false).unwrap();
     // The latest time at which the first step of an operation can have begun.
-    let begun = |op: &Whole| op.first.end.0 - op.first.step.cells(timing) - op.first.step.transfer(timing);
+    let begun =
+        |op: &Whole| op.first.end.0 - op.first.step.cells(timing, op.first.mode) - op.first.step.transfer(timing);
     let reads = |step: DieStep| step.leaves_page_in_register();
     let mut sequence = 0;
     let mut copies: Vec<(BlockIndex, u64)> = Vec::new();
@@ -535,6 +567,7 @@ proptest! {
         lists in lists(),
         timing in timing(),
         decoding in decoding(),
+        other_modes in other_modes(),
         (channels, packages, dies) in (1u32..3, 1u32..4, 1u32..3),
         scheduling in prop::sample::select(vec![Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder]),
         multi_plane in prop::sample::select(vec![MultiPlane::Off, MultiPlane::Pairs, MultiPlane::Any]),
@@ -549,7 +582,7 @@ proptest! {
         units_per_page in prop::sample::select(vec![1u32, 2, 4]),
     ) {
         let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
-        let timing = Timing { decoding, ..timing };
+        let timing = Timing { decoding, other_modes, ..timing };
         let mut settings = settings(PoolScope::Device, copies);
         settings.geometry = GeometrySettings { units_per_page, ..shape(channels, packages, dies) };
         settings.array.scheduling = scheduling;
@@ -582,7 +615,10 @@ proptest! {
         for (request, (gap, list)) in lists.iter().enumerate() {
             now += gap;
             run_until(&mut array, now);
-            let ops = to_ops(list, &geometry, false);
+            let mut ops = to_ops(list, &geometry, false);
+            if copies != CopyBack::Off {
+                ops.iter_mut().for_each(|op| op.modes = OpModes::default());
+            }
             let more_steps = more_steps(list, &ops, &timing);
             let single = one_by_one(&ops);
             let more_steps: Vec<u8> = single.iter().filter_map(|(place, _)| more_steps.get(*place).copied()).collect();

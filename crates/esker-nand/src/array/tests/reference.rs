@@ -18,7 +18,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    fn is_read(self) -> bool {
+    pub(super) fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::ReadSector)
     }
 
@@ -35,6 +35,8 @@ pub(super) struct OpLocation {
     pub(super) flash_page: u32,
     /// Whether it is part of a copy over the bus.
     pub(super) copies: bool,
+    /// The write mode of its page.
+    pub(super) mode: WriteMode,
 }
 
 /// The content of a plane's register.
@@ -153,9 +155,25 @@ impl Scheduler {
         self.ops.len() - 1
     }
 
+    fn decoding(&self, op: &Op) -> DecodingStep {
+        self.timing.of_mode(op.place.mode).decoding.steps[op.taken]
+    }
+
+    fn program_time(&self, op: &Op) -> u64 {
+        self.timing.of_mode(op.place.mode).page_program.0
+    }
+
+    /// Spare areas are sensed alike, whatever the mode.
+    fn sensing_time(&self, op: &Op) -> u64 {
+        match op.step {
+            Step::ReadSector => self.timing.page_read.0,
+            _ => self.timing.of_mode(op.place.mode).page_read.0,
+        }
+    }
+
     fn transfer_time(&self, op: &Op) -> u64 {
         match op.step {
-            Step::Read if op.taken > 0 => self.timing.decoding.steps[op.taken].transfer,
+            Step::Read if op.taken > 0 => self.decoding(op).transfer,
             Step::ProgramSector | Step::ReadSector => self.timing.sector_transfer.0,
             _ => self.timing.page_transfer.0,
         }
@@ -209,7 +227,7 @@ impl Scheduler {
     fn end(&mut self, die: usize, now: u64) -> bool {
         let Some(&index) = self.queues[die].front() else { return false };
         let op = self.ops[index];
-        let (step, decoding) = (op.step, self.timing.decoding.steps[op.taken]);
+        let (step, decoding) = (op.step, self.decoding(&op));
         match self.doing[die] {
             Doing::Transfer { until, .. } if until == now && op.more_steps > 0 => {
                 self.die_busy[die] += self.reading_time(&op);
@@ -222,10 +240,9 @@ impl Scheduler {
                 return true;
             }
             Doing::Failed if !self.waits_for_strobes(die, now) => {
-                let op = &mut self.ops[index];
-                op.more_steps -= 1;
-                op.taken += 1;
-                let until = now + self.timing.decoding.steps[op.taken].sense;
+                self.ops[index].more_steps -= 1;
+                self.ops[index].taken += 1;
+                let until = now + self.decoding(&self.ops[index]).sense;
                 self.doing[die] = Doing::Cells { before_transfer: true, until };
                 return true;
             }
@@ -234,7 +251,7 @@ impl Scheduler {
                 return true;
             }
             Doing::Transfer { until, .. } if until == now && !step.is_read() => {
-                let until = now + self.timing.page_program.0;
+                let until = now + self.program_time(&op);
                 self.doing[die] = Doing::Cells { before_transfer: false, until };
                 return true;
             }
@@ -258,7 +275,7 @@ impl Scheduler {
         }
         self.die_busy[die] += match step {
             Step::Read | Step::ReadSector => self.reading_time(&op),
-            Step::Program | Step::ProgramSector => self.transfer_time(&op) + self.timing.page_program.0,
+            Step::Program | Step::ProgramSector => self.transfer_time(&op) + self.program_time(&op),
             Step::Erase => self.timing.block_erase.0,
             Step::CopyBack => self.timing.page_read.0 + self.timing.page_program.0,
             Step::CopyBackChecked => self.timing.page_read.0 + self.transfer_time(&op) + self.timing.page_program.0,
@@ -278,8 +295,8 @@ impl Scheduler {
     fn reading_time(&self, op: &Op) -> u64 {
         let sense = match op.taken {
             0 if op.held => 0,
-            0 => self.timing.page_read.0,
-            taken => self.timing.decoding.steps[taken].sense,
+            0 => self.sensing_time(op),
+            _ => self.decoding(op).sense,
         };
         sense + self.transfer_time(op)
     }
@@ -310,7 +327,7 @@ impl Scheduler {
         let before_transfer = op.step.is_read() || op.step == Step::CopyBackChecked;
         let cells = |until| Doing::Cells { before_transfer, until };
         self.doing[die] = match op.step {
-            Step::Read | Step::ReadSector | Step::CopyBackChecked => cells(now + self.timing.page_read.0),
+            Step::Read | Step::ReadSector | Step::CopyBackChecked => cells(now + self.sensing_time(&op)),
             Step::CopyBack => cells(now + self.timing.page_read.0 + self.timing.page_program.0),
             Step::Erase => cells(now + self.timing.block_erase.0),
             Step::Program | Step::ProgramSector => Doing::Asking { since: now },

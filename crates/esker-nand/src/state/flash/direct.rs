@@ -29,6 +29,9 @@ impl FlashState {
         self.counts.programs[if map { Cause::Mapping } else { Cause::Host } as usize] += u64::from(written);
         self.counts.programs[Cause::Mapping as usize] += u64::from(summary);
         let first = self.geometry.first_page(block);
+        if let Some(modes) = &mut self.modes {
+            modes.set_tags(first.0, all, map);
+        }
         if let Some(journal) = &mut self.journal {
             journal.record_programs(first, all, sequence);
         }

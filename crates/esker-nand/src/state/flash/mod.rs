@@ -2,6 +2,7 @@
 //! counters and emitted operations always agree.
 
 mod direct;
+mod modes;
 mod operations;
 mod undo;
 
@@ -11,6 +12,7 @@ use esker_results::EraseCounts;
 use crate::memory::{prefetch, zeroed};
 use crate::state::OperationCounts;
 use crate::state::journal::Journal;
+use crate::state::page_modes::PageModes;
 use crate::{BlockIndex, Geometry};
 
 /// The counts of a block in one word, so that they lie next to its bits.
@@ -65,6 +67,8 @@ pub struct FlashState {
     pub backlog: Vec<u64>,
     /// The journal for power failures, if one is kept.
     pub(super) journal: Option<Box<Journal>>,
+    /// The write modes of pages, if there are several.
+    pub(super) modes: Option<Box<PageModes>>,
 }
 
 impl FlashState {
@@ -82,6 +86,7 @@ impl FlashState {
             skipped: 0,
             backlog: Vec::new(),
             journal: None,
+            modes: None,
         }
     }
 
@@ -95,6 +100,9 @@ impl FlashState {
         }
         if let Some(journal) = &mut self.journal {
             journal.format();
+        }
+        if let Some(modes) = &mut self.modes {
+            modes.format();
         }
     }
 
@@ -213,7 +221,7 @@ impl FlashState {
 
     /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.owners) + size_of_val(&*self.records)
+        size_of_val(&*self.owners) + size_of_val(&*self.records) + self.mode_bytes()
     }
 
     /// Asserts the invariants that hold at any time.

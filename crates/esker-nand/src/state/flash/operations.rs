@@ -4,7 +4,7 @@ use esker_core::PhysicalPage;
 
 use super::{Block, ERASE, FlashState, VALID, WRITTEN};
 use crate::BlockIndex;
-use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, OpSink, Transfer};
+use crate::state::{Cause, FlashOp, FlashOpKind, OpIndex, OpModes, OpSink, Transfer};
 
 impl FlashState {
     /// Reads `page`.
@@ -17,7 +17,8 @@ impl FlashState {
     #[inline]
     pub fn read_map<S: OpSink>(&mut self, page: PhysicalPage, awaited: bool, sink: &mut S) -> OpIndex {
         self.counts.reads[Cause::Mapping as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause: Cause::Mapping, after: None, awaited })
+        let (kind, modes) = (FlashOpKind::Read { page }, self.modes_of_read(page, Cause::Mapping));
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited, modes })
     }
 
     /// Programs the next page of `block` with a map page, once `after` has ended. If `awaited`, the request waits for
@@ -35,7 +36,8 @@ impl FlashState {
         self.counts.programs[Cause::Mapping as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
         self.issued(page, Cause::Mapping, true);
-        sink.emit(FlashOp { kind, cause: Cause::Mapping, after, awaited });
+        let modes = self.modes_of_map_program(page);
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after, awaited, modes });
         page
     }
 
@@ -48,19 +50,26 @@ impl FlashState {
         sink: &mut S,
     ) -> OpIndex {
         self.counts.reads[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::Read { page }, cause, after, awaited: cause == Cause::Host })
+        let (kind, modes) = (FlashOpKind::Read { page }, self.modes_of_read(page, cause));
+        let read = sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host, modes });
+        if let (Some(modes), Cause::Host) = (&mut self.modes, cause) {
+            modes.emitted(read);
+        }
+        read
     }
 
     /// Reads the spare area of `page`.
     pub fn read_spare<S: OpSink>(&mut self, page: PhysicalPage, cause: Cause, sink: &mut S) -> OpIndex {
         self.counts.reads[cause as usize] += 1;
-        sink.emit(FlashOp { kind: FlashOpKind::ReadSpare { page }, cause, after: None, awaited: cause == Cause::Host })
+        let (kind, modes) = (FlashOpKind::ReadSpare { page }, OpModes::default());
+        sink.emit(FlashOp { kind, cause, after: None, awaited: cause == Cause::Host, modes })
     }
 
     /// Emits a read of recovery.
     pub(in crate::state) fn scan<S: OpSink>(&mut self, kind: FlashOpKind, sink: &mut S) {
         self.counts.reads[Cause::Recovery as usize] += 1;
-        sink.scan(FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false });
+        let modes = OpModes::default();
+        sink.scan(FlashOp { kind, cause: Cause::Recovery, after: None, awaited: false, modes });
     }
 
     /// Programs the next page of `block` with data of `owner`.
@@ -77,7 +86,11 @@ impl FlashState {
         self.counts.programs[cause as usize] += 1;
         let kind = FlashOpKind::Program { page, transfer: Transfer::Page };
         self.issued(page, cause, false);
-        sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host });
+        let modes = match &mut self.modes {
+            Some(modes) => OpModes::programming(modes.program(page, owner, cause)),
+            None => OpModes::default(),
+        };
+        sink.emit(FlashOp { kind, cause, after, awaited: cause == Cause::Host, modes });
         page
     }
 
@@ -108,7 +121,26 @@ impl FlashState {
             journal.programmed(page);
         }
         self.issued(page, Cause::Mapping, false);
-        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false });
+        let modes = self.modes_of_map_program(page);
+        sink.emit(FlashOp { kind, cause: Cause::Mapping, after: None, awaited: false, modes });
+    }
+
+    /// Records a read of `page`. Returns its mode.
+    #[inline(always)]
+    fn modes_of_read(&mut self, page: PhysicalPage, cause: Cause) -> OpModes {
+        match &mut self.modes {
+            Some(modes) => OpModes::reading(modes.read(page, self.owners[page.0 as usize], cause)),
+            None => OpModes::default(),
+        }
+    }
+
+    /// Records that `page` gets a page of the map. Returns its mode.
+    #[inline(always)]
+    fn modes_of_map_program(&mut self, page: PhysicalPage) -> OpModes {
+        match &mut self.modes {
+            Some(modes) => OpModes::programming(modes.program_map(page)),
+            None => OpModes::default(),
+        }
     }
 
     /// Moves the data of `from`, which is valid, to the next page of `block`. Returns the owner and the new page.
@@ -151,8 +183,8 @@ impl FlashState {
         sink: &mut S,
     ) -> (OpIndex, PhysicalPage) {
         let to = PhysicalPage(self.geometry.first_page(block).0 + offset);
-        if self.journal.is_some() {
-            // The journal records single pages.
+        if self.journal.is_some() || self.modes.is_some() {
+            // The journal records single pages, and modes are chosen for each.
             let copies =
                 (0..count).map(|page| self.copy_at(PhysicalPage(from.0 + page), block, offset + page, cause, sink).0);
             return (copies.last().expect("a run has a page"), to);
@@ -193,7 +225,12 @@ impl FlashState {
         self.issued_copy(from, to, cause);
         self.counts.reads[cause as usize] += 1;
         self.counts.programs[cause as usize] += 1;
-        let copy = sink.emit(FlashOp { kind: FlashOpKind::Copy { from, to }, cause, after: None, awaited: false });
+        let modes = match &mut self.modes {
+            Some(modes) => modes.copy([from, to], owner, cause),
+            None => OpModes::default(),
+        };
+        let kind = FlashOpKind::Copy { from, to };
+        let copy = sink.emit(FlashOp { kind, cause, after: None, awaited: false, modes });
         (owner, to, copy)
     }
 
@@ -271,14 +308,19 @@ impl FlashState {
         if let Some(journal) = &mut self.journal {
             let first = self.geometry.first_page(block).0;
             let owners = &self.owners[first as usize..(first + self.geometry.pages_per_block()) as usize];
-            journal.record_erase(block, cause, first, u32::from(state.written), owners);
+            let tags = match &self.modes {
+                Some(modes) => modes.tags_of(first, owners.len() as u32),
+                None => &[],
+            };
+            journal.record_erase(block, cause, (first, u32::from(state.written)), owners, tags);
         }
         self.counts.erases += 1;
         self.counts.erases_for[cause as usize] += 1;
         if self.copied_from.take() != Some(block) {
             self.counts.erases_without_copies += 1;
         }
-        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false });
+        let modes = OpModes::default();
+        sink.emit(FlashOp { kind: FlashOpKind::Erase { block }, cause, after, awaited: false, modes });
     }
 }
 

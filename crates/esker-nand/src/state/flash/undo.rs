@@ -31,6 +31,9 @@ impl FlashState {
     pub(in crate::state) fn undo_program(&mut self, page: PhysicalPage, cause: Cause) {
         let record = self.record(self.geometry.block_of(page));
         self.records[record] -= WRITTEN;
+        if let Some(modes) = &mut self.modes {
+            modes.undo_program(page, cause);
+        }
         self.counts.programs[cause as usize] -= 1;
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use esker_sim::CacheReply;
 
 use super::caches::{Arrivals, Cache, LAYOUTS, Load, OpenBlocks, Runs, SHARES, SIZES};
+use super::volumes::VolumeScale;
 use super::workloads::{Scale, WEB_SEARCH_2};
 use crate::{ClaimVerdict, Context, Item, ItemOutcome, ReproduceError};
 
@@ -34,6 +35,29 @@ pub(super) fn short(item: &Item, measure: Measure) -> ItemOutcome {
     let cancel = AtomicBool::new(false);
     let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
     cancel.store(true, Ordering::Relaxed);
+    assert!(matches!(measure(item, &context, scale), Err(ReproduceError::Cancelled)), "it can be stopped");
+    outcome
+}
+
+/// The outcome of `measure` on drives of a 128th and few requests, of items on write modes. Asserts that every claim is
+/// one on stand-ins, that figures have finite points, and that the run can be stopped.
+pub(super) fn few(
+    item: &Item,
+    measure: fn(&Item, &Context<'_>, VolumeScale) -> Result<ItemOutcome, ReproduceError>,
+) -> ItemOutcome {
+    let scale = VolumeScale { part: 128, fewer: 16 };
+    let outcome = outcome(|context| measure(item, context, scale));
+    for claim in &outcome.claims {
+        let allowed = [ClaimVerdict::StandIn, ClaimVerdict::Unreachable, ClaimVerdict::Beside];
+        assert!(claim.item == item.name && allowed.contains(&claim.verdict), "{claim:?}");
+        assert!(!claim.reason.is_empty(), "{}", claim.claim);
+    }
+    for figure in &outcome.figures {
+        let finite = |curve: &crate::Curve| curve.points.iter().all(|(x, y)| x.is_finite() && y.is_finite());
+        assert!(figure.curves.iter().all(|curve| !curve.points.is_empty() && finite(curve)), "{}", figure.title);
+    }
+    let cancel = AtomicBool::new(true);
+    let context = Context { seed: 2, traces: None, progress: &|_| {}, cancel: &cancel };
     assert!(matches!(measure(item, &context, scale), Err(ReproduceError::Cancelled)), "it can be stopped");
     outcome
 }

@@ -1,0 +1,176 @@
+//! The write modes of all pages, and the policy that chooses them.
+
+use std::fmt;
+
+use esker_core::PhysicalPage;
+
+use super::mode::{OpModes, WRITE_MODES, WriteMode};
+use super::op::{CAUSES, Cause, OpIndex};
+
+/// Decides in which mode data are programmed. Pages are named by their owner, as translation layers write it into spare
+/// areas: a number per logical page.
+pub trait ModePolicy: fmt::Debug + Send {
+    /// Returns the mode of pages of the map, and of the data at the start.
+    fn usual(&self) -> WriteMode;
+
+    /// Returns the modes that it uses.
+    fn modes(&self) -> &'static [WriteMode];
+
+    /// The host reads `page` from flash.
+    fn record_read(&mut self, page: u32);
+
+    /// The host writes `page` to flash.
+    fn record_write(&mut self, page: u32);
+
+    /// Returns the mode in which the data of `page` are programmed, for the host or as a copy.
+    fn choose(&self, page: u32) -> WriteMode;
+
+    /// Returns the mode in which `page` is programmed anew, now that the host reads it; `None` if it stays as it is, in
+    /// `mode`.
+    fn re_encode(&self, page: u32, mode: WriteMode) -> Option<WriteMode>;
+
+    /// Power failed: all that is kept in the controller's memory is lost.
+    fn forget(&mut self);
+
+    /// Returns the bits of controller memory that it would take in a drive, without the tags of pages.
+    fn memory_bits(&self) -> u64;
+
+    /// Returns a copy of its present state.
+    fn copy(&self) -> Box<dyn ModePolicy>;
+}
+
+/// Page operations by mode and cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModeCounts {
+    /// Page reads, without spare areas.
+    pub reads: [[u64; CAUSES]; WRITE_MODES],
+    /// Page programs.
+    pub programs: [[u64; CAUSES]; WRITE_MODES],
+}
+
+/// What the host does to the pages that it accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostAccess {
+    /// Nothing: operations are not the host's, or are not to be recorded.
+    #[default]
+    None,
+    /// It reads them.
+    Read,
+    /// It writes them. Reads are only those of read-modify-write.
+    Write,
+}
+
+/// The tag of a page of the map, whose owner is no page of the host. The lower bits are its mode.
+const MAP: u8 = 1 << 7;
+
+/// The modes of all pages, and the policy that chooses them.
+#[derive(Debug)]
+pub(super) struct PageModes {
+    pub(super) policy: Box<dyn ModePolicy>,
+    /// Per page the mode in which it was programmed last, with [`MAP`].
+    tags: Vec<u8>,
+    pub(super) access: HostAccess,
+    /// The last read of the host's that should be followed by a program in another mode.
+    pub(super) wish: Option<(OpIndex, WriteMode)>,
+    pub(super) counts: ModeCounts,
+}
+
+impl Clone for PageModes {
+    fn clone(&self) -> Self {
+        Self { policy: self.policy.copy(), tags: self.tags.clone(), ..*self }
+    }
+}
+
+impl PageModes {
+    pub(super) fn new(policy: Box<dyn ModePolicy>, pages: u32) -> Self {
+        let tags = vec![policy.usual() as u8; pages as usize];
+        Self { policy, tags, access: HostAccess::None, wish: None, counts: ModeCounts::default() }
+    }
+
+    pub(super) fn mode_of(&self, page: PhysicalPage) -> WriteMode {
+        Self::mode(self.tags[page.0 as usize])
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.tags.len()
+    }
+
+    fn mode(tag: u8) -> WriteMode {
+        WriteMode::ALL[usize::from(tag & 3)]
+    }
+
+    pub(super) fn tags_of(&self, first: u32, pages: u32) -> &[u8] {
+        &self.tags[first as usize..(first + pages) as usize]
+    }
+    pub(super) fn restore_tags(&mut self, first: u32, tags: &[u8]) {
+        self.tags[first as usize..first as usize + tags.len()].copy_from_slice(tags);
+    }
+    pub(super) fn set_tags(&mut self, first: u32, pages: u32, map: bool) {
+        let tag = self.policy.usual() as u8 | if map { MAP } else { 0 };
+        self.tags[first as usize..(first + pages) as usize].fill(tag);
+    }
+    pub(super) fn format(&mut self) {
+        self.tags.fill(self.policy.usual() as u8);
+        self.forget();
+    }
+    pub(super) fn forget(&mut self) {
+        self.policy.forget();
+        self.wish = None;
+    }
+
+    /// Data of `owner` are read from `page`. Returns the mode.
+    pub(super) fn read(&mut self, page: PhysicalPage, owner: u32, cause: Cause) -> WriteMode {
+        let mode = Self::mode(self.tags[page.0 as usize]);
+        self.counts.reads[mode as usize][cause as usize] += 1;
+        if cause == Cause::Host && self.access == HostAccess::Read {
+            self.policy.record_read(owner);
+            self.wish = self.policy.re_encode(owner, mode).map(|mode| (OpIndex(0), mode));
+        }
+        mode
+    }
+
+    /// The read that was recorded last is operation `read` of its list.
+    pub(super) fn emitted(&mut self, read: OpIndex) {
+        self.wish = self.wish.map(|(_, mode)| (read, mode));
+    }
+
+    /// Data of `owner` are programmed to `page`. Returns the mode.
+    pub(super) fn program(&mut self, page: PhysicalPage, owner: u32, cause: Cause) -> WriteMode {
+        let mode = match (cause, self.wish) {
+            (Cause::ReEncoding, Some((_, mode))) => mode,
+            _ => {
+                if cause == Cause::Host && self.access == HostAccess::Write {
+                    self.policy.record_write(owner);
+                }
+                self.policy.choose(owner)
+            }
+        };
+        self.tag(page, mode as u8, cause)
+    }
+
+    /// A page of the map is programmed to `page`. Returns the mode.
+    pub(super) fn program_map(&mut self, page: PhysicalPage) -> WriteMode {
+        self.tag(page, self.policy.usual() as u8 | MAP, Cause::Mapping)
+    }
+
+    /// The data of `owner` are copied. Returns both modes.
+    pub(super) fn copy(&mut self, [from, to]: [PhysicalPage; 2], owner: u32, cause: Cause) -> OpModes {
+        let tag = self.tags[from.0 as usize];
+        self.counts.reads[usize::from(tag & 3)][cause as usize] += 1;
+        let new = if tag & MAP == 0 { self.policy.choose(owner) as u8 } else { tag };
+        OpModes::new(Self::mode(tag), self.tag(to, new, cause))
+    }
+
+    fn tag(&mut self, page: PhysicalPage, tag: u8, cause: Cause) -> WriteMode {
+        self.tags[page.0 as usize] = tag;
+        self.counts.programs[usize::from(tag & 3)][cause as usize] += 1;
+        Self::mode(tag)
+    }
+
+    /// Undoes the program of `page`. Counts begin anew when measuring begins.
+    pub(super) fn undo_program(&mut self, page: PhysicalPage, cause: Cause) {
+        let tag = self.tags[page.0 as usize];
+        let count = &mut self.counts.programs[usize::from(tag & 3)][cause as usize];
+        *count = count.saturating_sub(1);
+    }
+}

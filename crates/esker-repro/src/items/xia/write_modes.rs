@@ -1,0 +1,220 @@
+//! Runs of the stand-ins on Xia's drive with each policy of write modes.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_core::{
+    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplayEnd, ReplaySettings,
+    Request, ResourceKind, Rng, Verdict, jobs, replay,
+};
+use esker_flash::{ModeSettings, ParameterValue, Ssd, SsdError, SsdSettings, WriteModeSettings};
+use esker_results::{FlashReport, Report, RequestStatistics};
+
+use super::caches::geometric_mean;
+use super::volumes::{VOLUMES, VolumeScale};
+use crate::drive::{Drive, FLASH, choice};
+use crate::{Axis, Context, Curve, Figure, Item, ItemFault, ReproduceError};
+
+/// A policy of write modes, as the figures compare them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scheme {
+    Normal,
+    Agcr,
+    Differentiated {
+        m: i8,
+        n: i8,
+    },
+    /// The paper's own, with pages that were neither read nor written lately copied in the normal mode.
+    IdleNormal,
+}
+
+impl Scheme {
+    /// The paper's own, with the values that it chooses in section 5.4.2.1.
+    pub(super) const CHOSEN: Self = Self::Differentiated { m: -1, n: 3 };
+
+    fn modes(self) -> WriteModeSettings {
+        let [low_cost, medium_cost, high_cost] = MODES.map(|(page_program, page_read)| {
+            let [page_program, read] = [page_program, page_read].map(Nanos::from_micros);
+            Some(ModeSettings { page_program, page_read: Some(read), decode: Nanos::ZERO, raw_errors: 1.0, code: None })
+        });
+        let value = |value: i8| ParameterValue::Number(f64::from(value));
+        let policy = match self {
+            Self::Normal => choice("normal", []),
+            Self::Agcr => choice("agcr", []),
+            Self::IdleNormal => choice("differentiated", [("idle", ParameterValue::Text("normal".to_string()))]),
+            Self::Differentiated { m, n } => choice("differentiated", [("m", value(m)), ("n", value(n))]),
+        };
+        WriteModeSettings { policy, low_cost, medium_cost, high_cost }
+    }
+}
+
+/// Table 7: program and read of pages at low, medium and high cost, us. Those of the normal mode are the preset's.
+pub(super) const MODES: [(u64, u64); 3] = [(650, 145), (1300, 110), (2600, 75)];
+
+/// Share of time for which the dies of the normal drive are busy (assumed).
+pub(super) const LOAD: f64 = 0.5;
+
+/// The result of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
+    /// Mean response times of all requests, of reads and of writes, us.
+    pub(super) all_us: f64,
+    pub(super) read_us: f64,
+    pub(super) write_us: f64,
+    pub(super) flash: FlashReport,
+}
+
+type Key = (usize, Scheme, VolumeScale, u64, u64);
+/// What was measured already: several figures are about the same runs.
+static MEASURED: Mutex<BTreeMap<Key, Measured>> = Mutex::new(BTreeMap::new());
+/// Requests per second that load the normal drive of a volume by one percent.
+static RATES: Mutex<BTreeMap<(usize, VolumeScale, u64), f64>> = Mutex::new(BTreeMap::new());
+
+/// The drive of section 5.4.1 for volume `volume`, with eight packages of as many blocks as its address space needs.
+pub(super) fn settings(volume: usize, scheme: Scheme, scale: VolumeScale) -> SsdSettings {
+    let mut settings = Drive::preset("xia-mlc-32g").settings;
+    let block = u64::from(settings.geometry.pages_per_block);
+    let pages = f64::from(VOLUMES[volume].pages(scale)) / 0.85;
+    settings.geometry.planes_per_die = 1;
+    settings.geometry.blocks_per_plane = (pages / (8 * block) as f64).ceil() as u32;
+    settings.write_modes = Some(scheme.modes());
+    settings
+}
+
+struct Watch<'a> {
+    statistics: RequestStatistics,
+    cancel: &'a AtomicBool,
+}
+
+impl Observer for Watch<'_> {
+    fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
+        self.statistics.record(arrival, request.kind, completion);
+        if self.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }
+    }
+}
+
+/// Replays the volume's requests at `rate` per second on a drive in the steady state.
+fn replayed(
+    (volume, scheme, scale, seed): (usize, Scheme, VolumeScale, u64),
+    rate: f64,
+    cancel: &AtomicBool,
+) -> Result<(Ssd, RequestStatistics, Nanos), ItemFault> {
+    let fault = |error: SsdError| ItemFault::Cache(error.into());
+    let mut ssd = Ssd::new(FLASH, &settings(volume, scheme, scale), seed).map_err(fault)?;
+    // The short runs of tests begin with a drive that was only filled.
+    let condition = match scale.fewer {
+        1 => Precondition::Steady { utilisation: Ratio::ONE, seed },
+        _ => Precondition::Filled { utilisation: Ratio::ONE },
+    };
+    ssd.control(Nanos::ZERO, Control::Precondition(condition))?;
+    ssd.control(Nanos::ZERO, Control::StartMeasuring)?;
+    let row = &VOLUMES[volume];
+    let size = Bytes::kib(8 * u64::from(row.pages_per_request()));
+    let mut rng = Rng::derive(seed, "arrivals");
+    let mut now = 0.0;
+    let arrivals = row.accesses(scale, seed).map(|access| {
+        now += rng.exponential(1e9 / rate);
+        let start = Lba(u64::from(access.page) * 16);
+        let request = if access.is_write { Request::write(start, size) } else { Request::read(start, size) };
+        Arrival { at: Nanos(now as u64), request }
+    });
+    let mut watch = Watch { statistics: RequestStatistics::default(), cancel };
+    let run = replay(&mut ssd, arrivals, &ReplaySettings::OPEN, &mut watch)?;
+    match run.end {
+        ReplayEnd::Complete if watch.statistics.errors() == 0 => Ok((ssd, watch.statistics, run.last_event)),
+        ReplayEnd::Complete => Err(ItemFault::RequestsFailed(watch.statistics.errors())),
+        ReplayEnd::Stopped => Err(esker_sim::RunError::Cancelled.into()),
+        end => Err(ItemFault::EndedEarly(end)),
+    }
+}
+
+/// Requests per second that load the normal drive of `volume` by one percent: busy time is proportional to requests.
+fn rate_of_a_percent(volume: usize, scale: VolumeScale, seed: u64, cancel: &AtomicBool) -> Result<f64, ItemFault> {
+    if let Some(found) = RATES.lock().expect("nothing panics with the lock").get(&(volume, scale, seed)) {
+        return Ok(*found);
+    }
+    let rate = 100.0 / f64::from(VOLUMES[volume].pages_per_request());
+    let (ssd, _, end) = replayed((volume, Scheme::Normal, scale, seed), rate, cancel)?;
+    let busy = ssd.telemetry().busy.into_iter().find(|busy| busy.kind == ResourceKind::Die);
+    let share = busy.map_or(0.0, |busy| busy.busy.0 as f64 / f64::from(busy.count) / end.0 as f64);
+    let found = rate / (100.0 * share);
+    RATES.lock().expect("nothing panics with the lock").insert((volume, scale, seed), found);
+    Ok(found)
+}
+
+/// Runs `volume` under `scheme`, at the rate that keeps the dies of the normal drive busy for `load` of the time.
+fn measured(
+    (volume, scheme, scale, seed): (usize, Scheme, VolumeScale, u64),
+    load: f64,
+    cancel: &AtomicBool,
+) -> Result<Measured, ItemFault> {
+    let key = (volume, scheme, scale, seed, (load * 1000.0) as u64);
+    if let Some(found) = MEASURED.lock().expect("nothing panics with the lock").get(&key) {
+        return Ok(found.clone());
+    }
+    let rate = 100.0 * load * rate_of_a_percent(volume, scale, seed, cancel)?;
+    let (ssd, statistics, _) = replayed((volume, scheme, scale, seed), rate, cancel)?;
+    let flash = Report::of(&ssd).devices[FLASH].flash.clone().ok_or(ItemFault::NotReported("its flash"))?;
+    let found = Measured {
+        all_us: statistics.response().mean() / 1e3,
+        read_us: statistics.read_response().mean() / 1e3,
+        write_us: statistics.write_response().mean() / 1e3,
+        flash,
+    };
+    MEASURED.lock().expect("nothing panics with the lock").insert(key, found.clone());
+    Ok(found)
+}
+
+/// Threads that items with many runs use.
+const THREADS: usize = 2;
+
+/// Runs each of `schemes` on each of `volumes`. Returns the results by volume, then by scheme.
+pub(super) fn matrix(
+    item: &Item,
+    context: &Context<'_>,
+    scale: VolumeScale,
+    (volumes, schemes): (&[usize], &[Scheme]),
+    load: f64,
+) -> Result<Vec<Vec<Measured>>, ReproduceError> {
+    let done = Mutex::new(0);
+    let found = jobs::collect(THREADS, volumes.len(), |index| {
+        let row: Result<Vec<Measured>, ItemFault> = schemes
+            .iter()
+            .map(|scheme| measured((volumes[index], *scheme, scale, context.seed), load, context.cancel))
+            .collect();
+        let mut done = done.lock().expect("nothing panics with the lock");
+        *done += 1;
+        (context.progress)(f64::from(*done) / volumes.len() as f64);
+        row
+    });
+    found.into_iter().collect::<Result<_, _>>().map_err(|fault| ReproduceError::of(item, fault))
+}
+
+/// All volumes.
+pub(super) fn all() -> Vec<usize> {
+    (0..VOLUMES.len()).collect()
+}
+
+/// The schemes of figures 23 to 26.
+pub(super) const COMPARED: [Scheme; 3] = [Scheme::Normal, Scheme::Agcr, Scheme::CHOSEN];
+
+/// Returns the geometric mean over the volumes of a value of scheme `index`, over that of the first scheme.
+pub(super) fn mean_over_volumes(found: &[Vec<Measured>], index: usize, of: fn(&Measured) -> f64) -> f64 {
+    geometric_mean(found.iter().map(|runs| of(&runs[index]) / of(&runs[0])))
+}
+
+/// Bars of all volumes under [`COMPARED`], over those of the normal drive.
+pub(super) fn bars(title: &str, found: &[Vec<Measured>], of: fn(&Measured) -> f64) -> Figure {
+    let curves = ["normal", "AGCR", "differentiated"].into_iter().enumerate().map(|(scheme, name)| {
+        let at = |(volume, runs): (usize, &Vec<Measured>)| (volume as f64, of(&runs[scheme]) / of(&runs[0]));
+        Curve::measured(name, found.iter().enumerate().map(at))
+    });
+    Figure {
+        title: title.to_string(),
+        note: "Over the normal drive's. The paper's bars are not in the text.".into(),
+        x: Axis::categories("volume", VOLUMES.iter().map(|volume| volume.name)),
+        y: Axis::linear("over the normal drive's"),
+        curves: curves.collect(),
+    }
+}
