@@ -98,7 +98,7 @@ fn disk() {
 #[test]
 fn flash_cache() {
     let results = run_example("flash-cache.toml", |_| {});
-    let cache = results.devices["volume"].flash_cache.unwrap();
+    let cache = results.devices["volume"].flash_cache.as_ref().unwrap();
     assert!(cache.hit_ratio > 0.3 && cache.read_hits > 0 && cache.lost == 0, "{cache:?}");
     let disk = run_example("flash-cache.toml", |experiment| {
         experiment.system = System::of(experiment.system.devices().clone(), "disk").unwrap();
