@@ -16,8 +16,8 @@ pub use engine::{
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    AllocationFault, AllocationSettings, CacheRole, CacheStreams, CopyingBack, FlashCacheEngine, FlashCacheError,
-    FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
+    AllocationCurve, AllocationFault, AllocationSettings, CacheRole, CacheStreams, CopyingBack, FlashCacheEngine,
+    FlashCacheError, FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

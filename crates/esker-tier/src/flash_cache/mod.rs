@@ -51,7 +51,7 @@ use crate::engine::{
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
-pub use allocation::{AllocationFault, AllocationSettings, CopyingBack, Lifetime};
+pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, CopyingBack, Lifetime};
 use buffers::Buffers;
 use io::{Io, Outgoing};
 use locks::Locks;

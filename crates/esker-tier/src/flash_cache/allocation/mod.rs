@@ -17,7 +17,7 @@ use crate::engine::{ExpectedCost, WindowDecision};
 use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 pub use model::CopyingBack;
 use model::{Costs, TRAINED, Traffic, ValidByOverProvisioning};
-pub use settings::{AllocationFault, AllocationSettings, Lifetime};
+pub use settings::{AllocationCurve, AllocationFault, AllocationSettings, Lifetime};
 
 /// Sizes that are compared, in percent of the flash.
 const PERCENT: std::ops::RangeInclusive<u32> = 15..=85;
@@ -108,7 +108,7 @@ impl Allocator {
     /// For a flash of `slots` lines of `line` bytes.
     pub(super) fn new(settings: &AllocationSettings, slots: u32, line: u64, seed: u64) -> Self {
         let flash = u64::from(slots) * line;
-        let curve_settings = CurveSettings { method: settings.curve, objects: CurveObjects::Pages, seed };
+        let curve_settings = CurveSettings { method: settings.curve.method(), objects: CurveObjects::Pages, seed };
         let times = [settings.read, settings.program, settings.erase, settings.miss];
         Self {
             costs: Costs::new(times, (settings.block.0 / line).max(1)),

@@ -21,7 +21,7 @@ pub struct AllocationSettings {
     /// Share of the flash that is left to cleaning in the first window.
     pub first: Ratio,
     /// How the miss-ratio curve of a window is computed.
-    pub curve: CurveMethod,
+    pub curve: AllocationCurve,
     /// The cache is trained again when the curve of a window differs by so much from the one after the last training:
     /// the share of the largest cache's hits, in the mean of all sizes. Assumed.
     pub retrain: Ratio,
@@ -42,6 +42,29 @@ pub struct AllocationSettings {
     pub lifetime: Option<Lifetime>,
 }
 
+/// How the miss-ratio curve of a window is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllocationCurve {
+    /// SHARDS with at most 65,536 lines in the sample.
+    #[default]
+    Sampled,
+    /// AET, from the times between uses of a line. Takes some 30 bytes for each line that is used.
+    Aet,
+    /// Exact. Takes some 30 bytes for each line that is used.
+    Exact,
+}
+
+impl AllocationCurve {
+    pub(super) fn method(self) -> CurveMethod {
+        match self {
+            Self::Sampled => CurveMethod::ShardsFixedSize { objects: 1 << 16 },
+            Self::Aet => CurveMethod::Aet,
+            Self::Exact => CurveMethod::Exact,
+        }
+    }
+}
+
 /// How long the flash has to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +81,7 @@ impl Default for AllocationSettings {
             window: None,
             training: None,
             first: Ratio::percent(35),
-            curve: CurveMethod::ShardsFixedSize { objects: 1 << 16 },
+            curve: AllocationCurve::default(),
             retrain: Ratio::percent(10),
             read: Nanos::from_micros(25),
             program: Nanos::from_micros(200),

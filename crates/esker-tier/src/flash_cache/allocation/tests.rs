@@ -3,7 +3,6 @@
 use esker_core::Rng;
 
 use super::*;
-use crate::mrc::CurveMethod;
 
 const SLOTS: u32 = 1000;
 const LINE: u64 = 4096;
@@ -25,7 +24,7 @@ struct Run {
 
 impl Run {
     fn new(settings: &AllocationSettings) -> Self {
-        let settings = AllocationSettings { curve: CurveMethod::Exact, ..settings.clone() };
+        let settings = AllocationSettings { curve: AllocationCurve::Exact, ..settings.clone() };
         Self {
             allocator: Allocator::new(&settings, SLOTS, LINE, 1),
             rng: Rng::new(1),
