@@ -27,7 +27,7 @@ impl FlashState {
     }
 
     /// Returns the read of the present access whose page should be programmed in another mode. The next program for
-    /// [`Cause::ReEncoding`] uses that mode.
+    /// [`Cause::ReEncoding`](crate::state::Cause::ReEncoding) uses that mode.
     #[inline]
     pub fn re_encoding(&self) -> Option<OpIndex> {
         self.modes.as_ref().and_then(|modes| modes.wish).map(|(read, _)| read)
