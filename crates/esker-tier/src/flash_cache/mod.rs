@@ -117,7 +117,7 @@ pub struct FlashCacheEngine {
     /// Whether the cleaner is on its way from the high mark to the low one.
     must_clean: bool,
     clean_next: u32,
-    /// Clean lines that have not been recorded since the last flush of the cache's own.
+    /// Clean and appended lines that have not been recorded since the last flush of the cache's own.
     unrecorded: u32,
     /// Whether a flush of the cache's own is under way.
     syncing: bool,

@@ -160,6 +160,9 @@ impl FlashCacheSettings {
         if !self.trim_freed {
             return Err(FlashCacheError::AllocationWithoutTrims);
         }
+        if self.role == CacheRole::Read {
+            return Err(FlashCacheError::AllocationOfReads);
+        }
         allocation.check(self.line).map_err(FlashCacheError::Allocation)
     }
 
@@ -268,6 +271,9 @@ pub enum FlashCacheError {
         "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
     )]
     AllocationWithoutTrims,
+    /// No window would ever end.
+    #[error("`allocation` decides after so many bytes of writes, and `role = \"read\"` caches none")]
+    AllocationOfReads,
     /// A setting of `allocation` makes no sense: which, and why.
     #[error("{}", .0.message)]
     Allocation(AllocationFault),
@@ -320,6 +326,7 @@ impl FlashCacheError {
             Self::Combination { .. } => &["write", "role"],
             Self::AllocationOfLog { .. } => &["slots", "allocation"],
             Self::AllocationWithoutTrims => &["allocation"],
+            Self::AllocationOfReads => &["allocation", "role"],
             Self::Allocation(fault) => fault.keys,
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
@@ -351,6 +358,7 @@ impl Hint for FlashCacheError {
             }
             Self::Lines(_) => Some("make `line` larger".to_string()),
             Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
+            Self::AllocationOfReads => Some("leave `allocation` out, and set `flash_capacity`".to_string()),
             Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
             _ => None,
         }

@@ -346,6 +346,9 @@ fn impossible_caches_say_what_is_wrong() {
     };
     let usual = AllocationSettings { block: base.line, ..AllocationSettings::default() };
     assert!(sized(usual.clone(), false).contains("without `trim_freed` the flash is not told which"));
+    let (role, write, allocation) = (CacheRole::Read, WriteHandling::WriteAround, Some(usual.clone()));
+    let reads = FlashCacheSettings { role, write, allocation, trim_freed: true, ..base.clone() };
+    assert!(error(reads).contains("`role = \"read\"` caches none"));
     let short = AllocationSettings { window: Some(base.line), ..usual.clone() };
     assert_eq!(sized(short, true), "`window` is 2KiB, less than two lines of 2KiB");
     let odd = AllocationSettings { block: Bytes(3000), ..usual.clone() };

@@ -73,7 +73,7 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     };
     // Windows of ten writes, so that the size changes all the time.
     let line = Bytes(LINE * 512);
-    let allocation = (trim_freed && !log && kind % 5 < 2).then(|| AllocationSettings {
+    let allocation = (trim_freed && !log && role != CacheRole::Read && kind % 5 < 2).then(|| AllocationSettings {
         window: Some(Bytes(10 * line.0)),
         training: Some(Bytes(4 * line.0)),
         block: line,
