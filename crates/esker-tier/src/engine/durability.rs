@@ -136,6 +136,11 @@ impl<R> Durability<R> {
         books.durable < books.written && books.flushes.iter().all(|flush| flush.covers < books.written)
     }
 
+    /// Whether a flush of `device` is under way.
+    pub(crate) fn is_flushing(&self, device: DeviceIndex) -> bool {
+        !self.devices[device.0 as usize].flushes.is_empty()
+    }
+
     /// Returns what a host's flush has to wait for on `device`.
     pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Tag) -> Waiting {
         let books = &mut self.devices[device.0 as usize];

@@ -77,7 +77,10 @@ impl FlashCacheEngine {
             if self.fault == Some(super::Fault::HurriesOutdated) {
                 self.slots.set_recorded(line, Recorded::No);
             }
-            self.slots.remap(line, slot);
+            let is_flushing = self.durability.is_flushing(FLASH);
+            #[cfg(test)]
+            let is_flushing = is_flushing && self.fault != Some(super::Fault::ForgetsPromises);
+            self.slots.remap(line, slot, is_flushing);
         }
         self.unrecorded += 1;
         self.durability.record_after_flush_of(FLASH, self.slots.state(line));

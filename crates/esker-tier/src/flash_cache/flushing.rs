@@ -5,8 +5,8 @@ use esker_core::{Bytes, DeviceError, Lba, Priority, Request, RequestKind, Tag};
 use super::io::Io;
 use super::slots::{Recorded, State};
 use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{DataRef, Effect, IoId, RecordNumber, Waiting};
-use crate::extent::DeviceIndex;
+use crate::engine::{DataRef, Effect, IoId, MapRecord, RecordNumber, Waiting};
+use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent};
 
 impl FlashCacheEngine {
     /// Handles a flush of the host, or the flush at the end of a durable write. It waits for a flush of each device
@@ -52,6 +52,9 @@ impl FlashCacheEngine {
         for state in states {
             self.data_durable(device, state);
         }
+        if device == FLASH && !self.durability.is_flushing(FLASH) {
+            self.slots.forget_promises();
+        }
         for host in hosts {
             let result = if self.is_dispensable(device) { Ok(()) } else { result };
             if self.hosts.child_ended(host, u64::from(device.0), result) {
@@ -66,8 +69,13 @@ impl FlashCacheEngine {
 
     /// A state of a line's data is durable on `device`: the record is brought up to date.
     fn data_durable(&mut self, device: DeviceIndex, state: State) {
-        if !self.slots.is_here(state) || self.health.journal_failed() {
+        if self.health.journal_failed() {
             return;
+        }
+        if !self.slots.is_here(state) {
+            return if device == FLASH {
+                self.keep_promise(state)
+            };
         }
         if device == BACKING {
             if self.slots.is_unchanged(state) && !self.slots.is_dirty(state.line) {
@@ -88,6 +96,16 @@ impl FlashCacheEngine {
             (true, _) => drop(self.record_line(state.line, true)),
             (false, _) if unchanged => drop(self.record_line(state.line, false)),
             (false, _) => {}
+        }
+    }
+
+    /// The data of `state` are durable in a slot that its line has left while they were flushed. Those in the new slot
+    /// may yet be lost, and the host waits for these: the journal names them until it can name the new slot.
+    fn keep_promise(&mut self, state: State) {
+        if let Some(slot) = self.slots.keep_promise(state) {
+            let (line, at) = (LogicalExtent(state.line), PhysicalExtent(slot));
+            let record = self.issue(MapRecord::Cached { line, slot: at, dirty: true });
+            self.slots.name_former(state.line, slot, record);
         }
     }
 
@@ -130,7 +148,7 @@ impl FlashCacheEngine {
     pub(super) fn sync_if_due(&mut self) {
         let due = (self.slots.limit() / 16).max(64);
         // Slots that wait for a record are none for new lines.
-        let is_short = self.slots.outdated() > 0 && self.slots.free_in_order() <= self.few();
+        let is_short = !self.slots.former_named().is_empty() && self.slots.free_in_order() <= self.few();
         if (self.unrecorded < due && !is_short)
             || self.syncing
             || self.flash_failed()

@@ -10,8 +10,8 @@
 //!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
 //!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
-//!   their order, and the lines that it comes to leave. In an append-only log, a line that is changed goes to the next
-//!   slot; the one that the journal names is used again once the record of the new one is durable.
+//!   their order, and the lines that it comes to leave. In an append-only log, a changed line goes to the next slot; the
+//!   one that the journal names stays until it names the new one, and any while a flush may be for what it holds.
 //! - **Admission** is asked for lines that are not held, and for no others. What it refuses goes to the backing device
 //!   alone. Lines that are held are changed where they are.
 //! - **Dirty lines** leave after their data are durable on the backing device.
@@ -24,6 +24,7 @@ mod allocation;
 mod appending;
 mod buffers;
 mod flushing;
+mod former;
 mod free;
 mod io;
 mod leaving;
@@ -152,6 +153,8 @@ enum Fault {
     HurriesTrims,
     /// The slot of a changed line is used again before the record of its new slot is durable.
     HurriesOutdated,
+    /// The slot of a changed line is used again although a flush is for what it holds.
+    ForgetsPromises,
 }
 
 impl FlashCacheEngine {

@@ -76,7 +76,7 @@ impl FlashCacheEngine {
     pub(super) fn recorded_lines(&self) -> Checkpoint {
         let recorded = self.slots.held().filter(|(_, _, recorded, _)| *recorded != Recorded::No);
         let recorded = recorded.map(|(line, slot, recorded, _)| (line, slot, recorded == Recorded::Dirty));
-        let outdated = self.slots.outdated_lines().map(|(line, slot)| (line, slot, true));
+        let outdated = self.slots.former_named().iter().map(|(&line, &slot)| (line, slot, true));
         let as_line = |(line, slot, dirty)| CachedLine { line: LogicalExtent(line), slot: PhysicalExtent(slot), dirty };
         let mut cached: Vec<CachedLine> = recorded.chain(outdated).map(as_line).collect();
         cached.sort_unstable_by_key(|cached| cached.line);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
+use super::former::Former;
 use super::free::FreeSlots;
 use super::settings::reserve;
 use crate::engine::RecordNumber;
@@ -25,9 +26,8 @@ pub(super) struct Slot {
     pub(super) recorded: Recorded,
     /// Whether the backing device may hold older data.
     dirty: bool,
-    /// When it got its line, on the clock of changes.
+    /// When it got its line, and when its data changed last, on the clock of changes.
     mapped_at: u64,
-    /// When its data changed last.
     changed_at: u64,
 }
 
@@ -53,8 +53,8 @@ pub(super) struct Slots {
     leaving: VecDeque<(RecordNumber, u32, u32)>,
     /// The last of those records, for each line.
     left: BTreeMap<u32, RecordNumber>,
-    /// The slot that the journal names, as a dirty one, of lines whose data have gone to another one since.
-    outdated: BTreeMap<u32, u32>,
+    /// Slots of lines whose data have gone to another one since.
+    former: Former,
     /// Slots from this one on are not used any more.
     limit: u32,
     /// Counts changes.
@@ -79,7 +79,7 @@ impl Slots {
             untold: Vec::new(),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
-            outdated: BTreeMap::new(),
+            former: Former::default(),
             limit: slots,
             clock: 0,
             dirty: BTreeSet::new(),
@@ -110,9 +110,9 @@ impl Slots {
         self.of(line).map_or(Recorded::No, |slot| self.slots[slot as usize].recorded)
     }
 
-    /// Whether the journal names `line`, if in an outdated slot.
+    /// Whether the journal names `line`, if in a former slot.
     pub(super) fn is_known(&self, line: u32) -> bool {
-        self.recorded(line) != Recorded::No || self.outdated.contains_key(&line)
+        self.recorded(line) != Recorded::No || self.former.named().contains_key(&line)
     }
 
     pub(super) fn set_recorded(&mut self, line: u32, recorded: Recorded) {
@@ -191,8 +191,9 @@ impl Slots {
         self.slots[slot as usize].line = NONE;
         self.dirty.remove(&line);
         self.lost.remove(&line);
-        let outdated = self.outdated.remove(&line);
-        for slot in std::iter::once(slot).chain(outdated) {
+        let (named, promised) = self.former.forget(line);
+        promised.into_iter().for_each(|slot| self.put_back(slot));
+        for slot in std::iter::once(slot).chain(named) {
             match record {
                 Some(record) => self.leaving.push_back((record, line, slot)),
                 None => self.put_back(slot),
@@ -201,34 +202,51 @@ impl Slots {
         self.left.extend(record.map(|record| (line, record)));
     }
 
-    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The slot before is free at once, or
-    /// once the record of the new one is durable if the journal names it.
-    pub(super) fn remap(&mut self, line: u32, slot: u32) {
+    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The slot before stays until the new one
+    /// is recorded if the journal names it, or if the flash `is_flushing`: somebody may wait for what it holds.
+    pub(super) fn remap(&mut self, line: u32, slot: u32, is_flushing: bool) {
         let before = self.lines[line as usize];
+        let Slot { recorded, mapped_at, .. } = self.slots[before as usize];
         self.slots[before as usize].line = NONE;
-        if self.slots[before as usize].recorded == Recorded::No {
-            self.put_back(before);
-        } else {
-            let other = self.outdated.insert(line, before);
-            assert_eq!(other, None, "the journal names two slots of a line");
+        match recorded {
+            Recorded::No if is_flushing => self.former.promise(line, before, mapped_at),
+            Recorded::No => self.put_back(before),
+            Recorded::Clean | Recorded::Dirty => {
+                let other = self.former.name(line, before);
+                assert_eq!(other, None, "the journal names two slots of a line");
+            }
         }
         self.map(line, slot, true);
     }
 
-    /// The outdated slot of `line`, if there is one, is free once `record` is durable.
-    pub(super) fn outdated_leaves(&mut self, line: u32, record: RecordNumber) {
-        let slot = self.outdated.remove(&line);
-        self.leaving.extend(slot.map(|slot| (record, line, slot)));
+    /// What `state` was of is durable, and its line has left. Returns the slot that holds it, if it was kept.
+    pub(super) fn keep_promise(&mut self, state: State) -> Option<u32> {
+        let (slot, earlier) = self.former.keep_promise(state)?;
+        earlier.into_iter().for_each(|slot| self.put_back(slot));
+        Some(slot)
     }
 
-    /// Number of outdated slots.
-    pub(super) fn outdated(&self) -> usize {
-        self.outdated.len()
+    /// The journal names `slot`, which was kept, once `record` is durable. Then the one that it names now is free.
+    pub(super) fn name_former(&mut self, line: u32, slot: u32, record: RecordNumber) {
+        let before = self.former.name(line, slot);
+        self.leaving.extend(before.map(|before| (record, line, before)));
     }
 
-    /// Lines that the journal has as dirty ones in an outdated slot, with that slot.
-    pub(super) fn outdated_lines(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.outdated.iter().map(|(&line, &slot)| (line, slot))
+    /// No flush is under way that could be for what former slots hold.
+    pub(super) fn forget_promises(&mut self) {
+        self.former.forget_promises().into_iter().for_each(|slot| self.put_back(slot));
+    }
+
+    /// The former slots of `line` are not needed once `record`, of its present one, is durable.
+    pub(super) fn former_leave(&mut self, line: u32, record: RecordNumber) {
+        let (named, promised) = self.former.forget(line);
+        promised.into_iter().for_each(|slot| self.put_back(slot));
+        self.leaving.extend(named.map(|slot| (record, line, slot)));
+    }
+
+    /// The former slots that the journal names, by line.
+    pub(super) fn former_named(&self) -> &BTreeMap<u32, u32> {
+        self.former.named()
     }
 
     /// Records up to `through` are durable: slots become free.
@@ -370,7 +388,8 @@ impl Slots {
         }
         self.free.check();
         let mut unused = self.free.all();
-        unused.extend(self.leaving.iter().map(|(.., slot)| slot).chain(&self.trimming).chain(self.outdated.values()));
+        unused
+            .extend(self.leaving.iter().map(|(.., slot)| slot).chain(&self.trimming).copied().chain(self.former.all()));
         let all = unused.len();
         unused.sort_unstable();
         unused.dedup();

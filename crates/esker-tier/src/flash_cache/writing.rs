@@ -210,7 +210,7 @@ impl FlashCacheEngine {
         self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
         let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
-        self.slots.outdated_leaves(line, record);
+        self.slots.former_leave(line, record);
         record
     }
 
@@ -220,7 +220,7 @@ impl FlashCacheEngine {
         self.issue(MapRecord::Uncached { line: LogicalExtent(line) })
     }
 
-    fn issue(&mut self, record: MapRecord) -> RecordNumber {
+    pub(super) fn issue(&mut self, record: MapRecord) -> RecordNumber {
         let number = self.durability.issue();
         self.effects.push(Effect::Record { number, record });
         number

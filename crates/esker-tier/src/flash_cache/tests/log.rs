@@ -76,7 +76,7 @@ fn a_restarted_log_goes_on_where_it_was() {
     assert_eq!([7, 8, 10, 20, 22].map(held), [true; 5]);
 }
 
-fn append_only(slots: u64, lines: u64) -> FlashCacheSettings {
+pub(super) fn append_only(slots: u64, lines: u64) -> FlashCacheSettings {
     let log = log(slots, lines, CacheRole::Unified, WriteHandling::WriteBack);
     FlashCacheSettings { slots: SlotOrder::AppendOnly, ..log }
 }

@@ -176,3 +176,28 @@ fn wrong_caches_are_found_out() {
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
 }
+
+/// Two lines of an append-only log are changed again and again while the host waits for flushes, and power is lost. In
+/// how many of `runs` runs is something gone that was promised?
+fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {
+    let loses = |seed: &u64| {
+        let mut rng = Rng::new(*seed);
+        let mut world = World::new(super::log::append_only(8, 16), *seed);
+        world.engine.fault = fault;
+        let mut operation = |_| {
+            let (kind, start) = (if rng.chance(1, 4) { 13 } else { 1 }, rng.below(2 * LINE));
+            (kind, start, 1 + rng.below(2), false, rng.below(4) as u8)
+        };
+        let operations: Vec<Operation> = (0..40).map(&mut operation).collect();
+        live_and_crash(world, [&operations, &[]]).is_err()
+    };
+    (0..runs).filter(loses).count()
+}
+
+/// What a flush was asked for survives, though its line has gone to another slot before the flush has ended.
+#[test]
+fn a_flush_keeps_what_moves_meanwhile() {
+    assert_eq!(losses_under_flushes(2_000, None), 0);
+    let found = losses_under_flushes(2_000, Some(Fault::ForgetsPromises));
+    assert!(found >= 20, "{found}");
+}
