@@ -23,6 +23,10 @@ pub trait PageOwner: fmt::Debug {
         None
     }
 
+    /// A block went out of use. The layer has room for fewer pages from now on, and the owner may say that pages which
+    /// it would have [kept](Self::keep) are no longer needed.
+    fn retired(&mut self) {}
+
     /// The block with the data of `page`, which was [suspected](crate::Ftl::suspect), is being erased: it can no longer
     /// be revived.
     fn erased(&mut self, page: LogicalPage) {

@@ -32,6 +32,8 @@ pub struct Space {
     /// Logical pages that the map knows: `host_pages`, or more if an owner keeps only some of its pages here.
     pub logical_pages: u32,
     raw_pages: u32,
+    /// Whether the owner of the pages lets some go when blocks go out of use.
+    shrinks: bool,
 }
 
 /// Returns the number of kinds of data that are kept apart.
@@ -102,6 +104,7 @@ impl Space {
             host_pages: 0,
             logical_pages: 0,
             raw_pages: geometry.pages(),
+            shrinks: false,
         };
         let needed = reserve.saturating_add(open);
         if needed >= blocks_per_pool {
@@ -122,6 +125,20 @@ impl Space {
     /// owner, and one pool could be asked to hold them all.
     pub fn addressing(self, pages: u32) -> Option<Self> {
         (pages >= self.host_pages && self.pools == 1).then_some(Self { logical_pages: pages, ..self })
+    }
+
+    /// The space of a layer whose owner holds no more than [`Self::pages_of_owner`] pages when blocks go out of use.
+    pub fn shrinking(self) -> Self {
+        Self { shrinks: true, ..self }
+    }
+
+    /// The most pages with data once `retired` blocks of a pool have gone out of use: the same share of the flash as
+    /// before, or fewer where cleaning could not gain any space.
+    pub fn pages_of_owner(&self, retired: u32) -> u32 {
+        let left = self.blocks_per_pool.saturating_sub(retired);
+        let share = u64::from(self.host_pages_per_pool()) * u64::from(left) / u64::from(self.blocks_per_pool);
+        let room = self.room_in(left, self.reserve);
+        room.min(share as u32)
     }
 
     /// Returns the key that states the spare space, its value, and the number of pages of which it is a share.
@@ -172,8 +189,13 @@ impl Space {
     /// blocks, at least one page of those blocks is superseded (Agrawal 2008, section 3.1: "enough spare blocks to
     /// allow writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
+        self.room_in(self.blocks_per_pool, free)
+    }
+
+    /// Like [`Self::room_per_pool`], for a pool that has `blocks` left.
+    fn room_in(&self, blocks: u32, free: u32) -> u32 {
         let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
-        ((self.blocks_per_pool + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
+        ((blocks + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
     }
 
     /// Blocks of a pool that are open at the same time, for writes of the host or for copies.
@@ -181,8 +203,13 @@ impl Space {
         self.kinds * self.frontiers
     }
 
-    /// Blocks of a pool that may go bad before the host's pages no longer fit.
+    /// Blocks of a pool that may go bad before the host's pages no longer fit; if there are fewer and fewer of them,
+    /// before no page does.
     pub fn spare_blocks_per_pool(&self) -> u32 {
+        if self.shrinks {
+            let least = self.reserve + self.open_blocks() + self.bad_blocks_per_pool;
+            return self.blocks_per_pool.saturating_sub(least);
+        }
         let spare = self.room_per_pool(self.reserve).saturating_sub(self.host_pages_per_pool());
         spare / self.data_pages_per_block
     }

@@ -81,10 +81,14 @@ impl Farc {
 
     /// Has an object leave T1 or T2, if the cache is full.
     fn replace(&mut self, hit_in_b2: bool, left: &mut Vec<Left>) {
-        let first = self.len(T1);
-        if first + self.len(T2) < self.capacity {
-            return;
+        if self.held() >= self.capacity {
+            self.evict_one(hit_in_b2, left);
         }
+    }
+
+    /// Has an object leave T1 or T2, by the target.
+    fn evict_one(&mut self, hit_in_b2: bool, left: &mut Vec<Left>) {
+        let first = self.len(T1);
         let size = f64::from(first);
         let from_first = first > 0 && (size > self.target || hit_in_b2 && size == self.target);
         self.evict(if from_first || self.len(T2) == 0 { T1 } else { T2 }, left);
@@ -100,7 +104,12 @@ impl Farc {
         }
         self.push(suspects, tail);
         left.push(Left::Suspected(ObjectId(tail)));
-        if self.suspected() > self.suspects_max {
+        self.forget_suspects(left);
+    }
+
+    /// Forgets the suspects that are too many.
+    fn forget_suspects(&mut self, left: &mut Vec<Left>) {
+        while self.suspected() > self.suspects_max {
             let longer = if self.len(S2) > self.len(S1) { S2 } else { S1 };
             let last = self.pop(longer).expect("the longer queue has entries");
             self.push(longer + 1, last);
@@ -179,6 +188,18 @@ impl FlashPolicy for Farc {
         if self.places[object.index()].queue != 0 {
             self.take(object);
         }
+    }
+
+    fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>) {
+        self.capacity = capacity;
+        // Those that suspect nothing go on so.
+        self.suspects_max = self.suspects_max.min(suspects);
+        self.target = self.target.min(f64::from(capacity));
+        self.forget_suspects(left);
+        while self.held() > capacity {
+            self.evict_one(false, left);
+        }
+        self.cut();
     }
 
     fn erased(&mut self, object: ObjectId) {

@@ -44,16 +44,24 @@ impl Flru {
 
     /// Has the tail of a full main queue leave.
     fn make_room(&mut self, left: &mut Vec<Left>) {
-        if self.main.len() < self.capacity {
-            return;
+        if self.main.len() >= self.capacity {
+            self.evict(left);
         }
+    }
+
+    fn evict(&mut self, left: &mut Vec<Left>) {
         let Some(tail) = self.main.pop_tail(&mut self.places) else { return };
         if self.suspects_max == 0 {
             return left.push(Left::Gone(ObjectId(tail)));
         }
         self.suspects.push_head(&mut self.places, tail);
         left.push(Left::Suspected(ObjectId(tail)));
-        if self.suspects.len() > self.suspects_max {
+        self.forget_suspects(left);
+    }
+
+    /// Forgets the suspects that are too many.
+    fn forget_suspects(&mut self, left: &mut Vec<Left>) {
+        while self.suspects.len() > self.suspects_max {
             left.extend(self.suspects.pop_tail(&mut self.places).map(|last| Left::Gone(ObjectId(last))));
         }
     }
@@ -94,6 +102,16 @@ impl FlashPolicy for Flru {
             MAIN => self.main.remove(&mut self.places, object.0),
             SUSPECTS => self.suspects.remove(&mut self.places, object.0),
             _ => {}
+        }
+    }
+
+    fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>) {
+        self.capacity = capacity;
+        // Those that suspect nothing go on so.
+        self.suspects_max = self.suspects_max.min(suspects);
+        self.forget_suspects(left);
+        while self.main.len() > capacity {
+            self.evict(left);
         }
     }
 

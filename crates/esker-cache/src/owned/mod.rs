@@ -43,6 +43,10 @@ pub trait FlashPolicy: Debug + Send {
     /// Forgets `object`, held or suspected: it was written to, or cleaning has dropped it.
     fn remove(&mut self, object: ObjectId);
 
+    /// From now on the cache holds at most `capacity` objects and remembers at most `suspects`, neither more than
+    /// before. Appends to `left` what becomes of the objects that have to leave, in order.
+    fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>);
+
     /// The data of `object`, if it is suspected, have been erased.
     fn erased(&mut self, object: ObjectId);
 

@@ -59,15 +59,7 @@ impl Trial<'_> {
         if found != expected {
             return Err(format!("{object} was found as {found:?}, not as {expected:?}"));
         }
-        for left in left {
-            let fits = match left {
-                Left::Suspected(ObjectId(one)) => self.held.remove(&one) && self.suspected.insert(one),
-                Left::Gone(ObjectId(one)) => self.held.remove(&one) || self.suspected.remove(&one),
-            };
-            if !fits || self.held.len() as u32 > self.shape.capacity {
-                return Err(format!("{left:?} does not fit"));
-            }
-        }
+        self.leave(&left)?;
         self.held.insert(object);
         if self.rng.below(8) == 0 {
             let erased: Vec<u32> = self.suspected.iter().copied().filter(|_| self.rng.below(3) == 0).collect();
@@ -76,6 +68,33 @@ impl Trial<'_> {
                 self.suspected.remove(&one);
             }
         }
+        self.counts_fit()?;
+        Ok(found)
+    }
+
+    /// Takes room away. Returns what does not fit together.
+    fn shrink(&mut self, capacity: u32, suspects: u32) -> Result<(), String> {
+        let mut left = Vec::new();
+        self.policy.shrink(capacity, suspects, &mut left);
+        self.leave(&left)?;
+        self.shape = FlashShape { capacity, suspects, ..self.shape };
+        self.counts_fit()
+    }
+
+    fn leave(&mut self, left: &[Left]) -> Result<(), String> {
+        for left in left {
+            let fits = match left {
+                Left::Suspected(ObjectId(one)) => self.held.remove(one) && self.suspected.insert(*one),
+                Left::Gone(ObjectId(one)) => self.held.remove(one) || self.suspected.remove(one),
+            };
+            if !fits || self.held.len() as u32 > self.shape.capacity {
+                return Err(format!("{left:?} does not fit"));
+            }
+        }
+        Ok(())
+    }
+
+    fn counts_fit(&self) -> Result<(), String> {
         let counts = (self.policy.held(), self.policy.suspected());
         if counts != (self.held.len() as u32, self.suspected.len() as u32) {
             return Err(format!("it counts {counts:?} for {:?} and {:?}", self.held, self.suspected));
@@ -83,7 +102,7 @@ impl Trial<'_> {
         if counts.0 > self.shape.capacity || counts.1 > self.shape.suspects {
             return Err(format!("{counts:?} are too many for {:?}", self.shape));
         }
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -191,7 +210,7 @@ proptest! {
         prop_assert_eq!(hits("arc"), Ok(reads.iter().map(|object| arc.read(*object)).collect()));
     }
 
-    /// What policies hold and suspect fits what they say, through erases and removals.
+    /// What policies hold and suspect fits what they say, through erases, removals and losses of room.
     #[test]
     fn policies_account_for_every_object(seed: u64, capacity in 1u32..40, suspects in 0u32..40, objects in 1u32..90) {
         let shape = FlashShape { capacity, suspects, objects };
@@ -209,6 +228,14 @@ proptest! {
                     trial.held.remove(&gone);
                     trial.suspected.remove(&gone);
                 }
+                if rng.below(40) == 0 {
+                    let FlashShape { capacity, suspects, .. } = trial.shape;
+                    let (capacity, suspects) = (capacity - capacity / 8, suspects - suspects / 6);
+                    let shrunk = trial.shrink(capacity.max(1), suspects);
+                    prop_assert!(shrunk.is_ok(), "{}: {}", entry.name, shrunk.unwrap_err());
+                }
+                let suspects = policy_suspects(entry.name);
+                prop_assert!(suspects || trial.policy.suspected() == 0, "{} suspects", entry.name);
                 let hot = (0..objects).filter(|object| trial.policy.is_hot(ObjectId(*object))).count();
                 let halves = trial.policy.held().div_ceil(2) as usize + 1;
                 prop_assert!(hot <= halves, "{}: {} are hot", entry.name, hot);
@@ -245,6 +272,11 @@ proptest! {
     }
 }
 
+/// Whether the policy keeps what it evicts in mind.
+fn policy_suspects(name: &str) -> bool {
+    matches!(name, "flru" | "farc")
+}
+
 /// A faulty FLRU: what it revives stays where it is among the suspects, so that the main queue does not learn of it.
 #[derive(Debug)]
 struct Forgetful(Box<dyn FlashPolicy>, BTreeSet<u32>);
@@ -274,6 +306,9 @@ impl FlashPolicy for Forgetful {
     }
     fn remove(&mut self, object: ObjectId) {
         self.0.remove(object);
+    }
+    fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>) {
+        self.0.shrink(capacity, suspects, left);
     }
     fn erased(&mut self, object: ObjectId) {
         self.1.remove(&object.0);

@@ -83,7 +83,7 @@ impl Back {
         let geometry = Geometry::new(&wiring.seen(), settings.block_summary)?.with_stripe(&settings.array.stripe)?;
         let layer = settings.layer();
         let space = Space::new(&layer, &geometry)?;
-        let space = space.addressing(pages).unwrap_or(space);
+        let space = if pages > 0 { space.addressing(pages).unwrap_or(space).shrinking() } else { space };
         if settings.endurance_cycles == 0 {
             return Err(ValueError::Zero { key: "endurance_cycles" }.into());
         }

@@ -7,7 +7,7 @@ use esker_cache::{
     build_flash_policy, suspects_max,
 };
 use esker_core::{Bytes, LogicalPage, Nanos, StreamId};
-use esker_ftl::{FtlCounters, LayerCapability, PageOwner};
+use esker_ftl::{FtlCounters, LayerCapability, PageOwner, Space};
 use esker_nand::array::{Ended, Waiter};
 use esker_nand::state::OperationCounts;
 use esker_nand::{PoolScope, ValueError};
@@ -59,9 +59,6 @@ pub struct HostManagedCache {
     back: Back,
     contents: Contents,
     admission: Box<dyn Admission>,
-    suspects_max: u32,
-    /// What left during the last access; kept to reuse the allocation.
-    left: Vec<Left>,
     counts: Counts,
     before: (Counts, OperationCounts, FtlCounters),
 }
@@ -81,12 +78,40 @@ struct Counts {
 struct Contents {
     policy: Box<dyn FlashPolicy>,
     cleaning: CacheCleaning,
+    /// C_total, in pages, and what it is divided into. Then the blocks that have gone out of use.
+    flash_pages: u32,
+    space: Space,
+    retired: u32,
+    /// C_user and N_SQ, with what is left of the flash.
+    capacity: u32,
+    suspects_max: u32,
+    /// Whether the last page found no room: nothing is copied now.
+    is_short: bool,
+    /// What the policy let go, and the layer has yet to be told of.
+    left: Vec<Left>,
+}
+
+impl Contents {
+    /// C_user and N_SQ with `retired` blocks out of use.
+    fn sizes(space: &Space, flash_pages: u32, retired: u32) -> (u32, u32) {
+        let capacity = space.pages_of_owner(retired);
+        let total = flash_pages.saturating_sub(retired * space.data_pages_per_block);
+        (capacity, suspects_max(total, capacity, space.reserve_pages()))
+    }
+
+    /// From now on it holds at most so many pages, and suspects so many.
+    fn hold(&mut self, capacity: u32, suspects_max: u32) {
+        (self.capacity, self.suspects_max) = (capacity, suspects_max);
+        self.policy.shrink(capacity, suspects_max, &mut self.left);
+    }
 }
 
 impl PageOwner for Contents {
     fn keep(&mut self, page: LogicalPage) -> bool {
         let keep = match self.cleaning {
-            CacheCleaning::Migrate => true,
+            _ if self.is_short => false,
+            // Those that had to leave for want of room are not needed, though the layer does not know of it yet.
+            CacheCleaning::Migrate => self.policy.holds(ObjectId(page.0)),
             CacheCleaning::ZeroMigration => false,
             CacheCleaning::Conditional => self.policy.is_hot(ObjectId(page.0)),
         };
@@ -98,6 +123,13 @@ impl PageOwner for Contents {
 
     fn stream(&mut self, page: LogicalPage) -> Option<StreamId> {
         Some(if self.policy.is_hot(ObjectId(page.0)) { HOT } else { COLD })
+    }
+
+    fn retired(&mut self) {
+        self.retired += 1;
+        let (capacity, suspects_max) = Self::sizes(&self.space, self.flash_pages, self.retired);
+        // Once it has given up, that is for good.
+        self.hold(capacity.min(self.capacity), suspects_max.min(self.suspects_max));
     }
 
     fn erased(&mut self, page: LogicalPage) {
@@ -121,19 +153,27 @@ impl HostManagedCache {
         let pages = u32::try_from(volume.0.div_ceil(page_size.max(1)))
             .map_err(|_| HostManagedCacheError::VolumeTooLarge { volume, page_size: flash.geometry.page_size })?;
         let back = Back::addressing(flash, pages, seed)?;
-        let space = &back.space;
-        let user = space.host_pages;
-        let suspects_max = suspects_max(back.geometry.pages(), user, space.reserve_pages());
-        let shape = FlashShape { capacity: user, suspects: suspects_max, objects: space.logical_pages };
-        let policy = build_flash_policy(policy, &shape)?;
-        let shape = Shape { capacity: user, objects: space.logical_pages, seed };
+        let (space, flash_pages) = (back.space, back.geometry.pages());
+        let (capacity, suspects_max) = Contents::sizes(&space, flash_pages, 0);
+        let objects = space.logical_pages;
+        let policy = build_flash_policy(policy, &FlashShape { capacity, suspects: suspects_max, objects })?;
+        let shape = Shape { capacity, objects, seed };
         let admission = build_admission(admission, &shape).map_err(HostManagedCacheError::Admission)?;
+        let (retired, is_short, left) = (0, false, Vec::new());
         Ok(Self {
             back,
-            contents: Contents { policy, cleaning },
+            contents: Contents {
+                policy,
+                cleaning,
+                flash_pages,
+                space,
+                retired,
+                capacity,
+                suspects_max,
+                is_short,
+                left,
+            },
             admission,
-            suspects_max,
-            left: Vec::new(),
             counts: Counts::default(),
             before: Default::default(),
         })
@@ -148,25 +188,19 @@ impl HostManagedCache {
     /// holds it, but its data are there only once it was [filled](Self::fill). A page that is not admitted is a miss,
     /// and nothing fills it in.
     pub fn access(&mut self, now: Nanos, page: LogicalPage) -> Found {
+        if self.contents.capacity == 0 {
+            self.counts.misses += 1;
+            return Found::Miss;
+        }
         if !self.admits(now, page) {
             self.counts.misses += 1;
             self.counts.not_admitted += 1;
             return Found::Miss;
         }
-        let Self { back, contents: Contents { policy, .. }, left, .. } = self;
-        left.clear();
+        let Contents { policy, left, .. } = &mut self.contents;
         let mut found = policy.access(ObjectId(page.0), left);
-        for left in left.drain(..) {
-            match left {
-                Left::Suspected(object) => {
-                    // It may have been evicted before its data came.
-                    if !back.suspect(LogicalPage(object.0)) {
-                        policy.erased(object);
-                    }
-                }
-                Left::Gone(object) => back.forget(Nanos::ZERO, LogicalPage(object.0)),
-            }
-        }
+        self.let_go();
+        let back = &mut self.back;
         if found == Found::Revived && !back.revive(page) {
             debug_assert!(false, "{page:?} is suspected by the policy alone");
             found = Found::Miss;
@@ -177,6 +211,22 @@ impl HostManagedCache {
             Found::Miss => self.counts.misses += 1,
         }
         found
+    }
+
+    /// Tells the layer what the policy let go.
+    fn let_go(&mut self) {
+        let Self { back, contents: Contents { policy, left, .. }, .. } = self;
+        for left in left.drain(..) {
+            match left {
+                Left::Suspected(object) => {
+                    // It may have been evicted before its data came, or dropped by cleaning.
+                    if !back.suspect(LogicalPage(object.0)) {
+                        policy.erased(object);
+                    }
+                }
+                Left::Gone(object) => back.forget(Nanos::ZERO, LogicalPage(object.0)),
+            }
+        }
     }
 
     /// Tells the admission policy of a read of `page`. Returns false if it misses and is refused. To revive a page
@@ -222,7 +272,14 @@ impl HostManagedCache {
         if written.is_err() {
             self.counts.refused += 1;
             self.contents.policy.remove(ObjectId(page.0));
+            if self.contents.is_short {
+                self.contents.hold(0, 0);
+            }
         }
+        // With a worn flash cleaning may find no room for copies. It drops what the next victims hold.
+        self.contents.is_short = written.is_err() && self.contents.retired > 0;
+        // Blocks may have gone out of use.
+        self.let_go();
         issued.awaited
     }
 
@@ -290,8 +347,9 @@ impl HostManagedCache {
             erased_suspects: layer.erased_suspects,
             write_amplification: (programs.host > 0).then(|| programs.total() as f64 / programs.host as f64),
             flash_pages: u64::from(self.back.geometry.pages()),
-            user_pages: u64::from(self.back.space.host_pages),
-            suspects_max: u64::from(self.suspects_max),
+            user_pages: u64::from(self.contents.capacity),
+            retired_blocks: u64::from(self.contents.retired),
+            suspects_max: u64::from(self.contents.suspects_max),
             held_pages: u64::from(policy.held()),
             suspected_pages: u64::from(policy.suspected()),
             map_bytes: self.back.ftl.map_bytes(),

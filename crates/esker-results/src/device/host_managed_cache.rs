@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::zero::is_zero;
+
 /// Results of a read cache that owns its flash. Everything is counted in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -36,8 +38,11 @@ pub struct HostManagedCacheReport {
     pub write_amplification: Option<f64>,
     /// Pages of the flash: C_total.
     pub flash_pages: u64,
-    /// Pages that the cache may hold: C_user.
+    /// Pages that the cache may hold at the end: C_user, less what went with the blocks that went out of use.
     pub user_pages: u64,
+    /// Blocks that went out of use since the flash was new.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retired_blocks: u64,
     /// Evicted pages that a policy may remember: N_SQ, (OP - GC_th) x C_total.
     pub suspects_max: u64,
     /// Pages that the cache holds at the end.

@@ -1,6 +1,7 @@
 //! Cleaning of a pool, including wear-levelling.
 
 use esker_core::{PhysicalPage, StreamId, bits};
+use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpSink};
 
 use super::{COLD, Pool, Victim};
@@ -14,6 +15,15 @@ use crate::{Cells, FtlError};
 /// If the map has blocks of its own, cleaning a data block may open two blocks before it frees one. With fewer free
 /// blocks than this, the victim is chosen by its gain, whatever the policy says.
 const FREE_FOR_ANY_VICTIM: u32 = 3;
+
+/// Takes `block`, which has just been erased, out of use.
+#[cold]
+fn retire<S: OpSink>(block: BlockIndex, cells: &mut Cells<'_, S>) {
+    cells.flash.mark_bad(block);
+    if let Some(owner) = &mut cells.owner {
+        owner.retired();
+    }
+}
 
 impl Pool {
     /// Copies the valid pages of one victim to the frontier of its part, updates the map, and erases the victim.
@@ -190,7 +200,7 @@ impl Pool {
         }
         self.under_cleaning = None;
         match self.wear.as_mut().map_or(BlockFate::Free, |wear| wear.erased(victim, cells.flash)) {
-            BlockFate::Retired => cells.flash.mark_bad(block),
+            BlockFate::Retired => retire(block, cells),
             BlockFate::TakesColdData if !map => self.migrate(victim, cells, page_map)?,
             BlockFate::TakesColdData | BlockFate::Free => self.free(victim),
         }
@@ -309,7 +319,7 @@ impl Pool {
         let wear = self.wear.as_mut().expect("wear is counted");
         wear.migrated();
         match wear.erased(cold, cells.flash) {
-            BlockFate::Retired => cells.flash.mark_bad(from),
+            BlockFate::Retired => retire(from, cells),
             _ => self.free(cold),
         }
         Ok(())

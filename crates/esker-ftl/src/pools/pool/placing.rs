@@ -130,6 +130,12 @@ impl Pool {
             return Err(FtlError::WornOut);
         }
         while self.frontiers[index].room == 0 {
+            // Blocks that went out of use one after the other may have taken the reserve. Pages that an owner lets go
+            // need no room.
+            while self.free_blocks == 0 && cells.owner.is_some() {
+                self.clean(false, cells, page_map)?;
+                attempts = attempts.checked_sub(1).ok_or(FtlError::NoSpace)?;
+            }
             self.open(index, cells)?;
             while self.free_blocks < self.reserve {
                 // If each copy may need a map update, a policy that does not look for gain may lose space as fast as it

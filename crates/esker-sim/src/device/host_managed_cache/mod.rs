@@ -6,7 +6,7 @@ mod tests;
 
 use esker_core::registry::{self, ParameterSource};
 use esker_core::{Hint, Preset, Ratio};
-use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings};
+use esker_flash::{CacheCleaning, Choice, HostManagedCache, HostManagedCacheError, SsdSettings, WearSettings};
 use esker_results::Reporting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,12 @@ pub struct HostManagedCacheSettings {
     /// Another number of blocks in each plane: the size of the cache (default: as the flash).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_per_plane: Option<u32>,
+    /// How blocks wear (default: as the flash). The cache holds less with each block that goes out of use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearSettings>,
+    /// Erases that a block is rated for (default: as the flash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance_cycles: Option<u64>,
     /// Which pages leave: one of [`esker_cache::FLASH_POLICIES`].
     #[serde(default = "flru")]
     pub policy: Choice,
@@ -132,6 +138,12 @@ impl HostManagedCacheSettings {
         if let Some(blocks) = self.blocks_per_plane {
             flash.geometry.blocks_per_plane = blocks;
         }
+        if let Some(wear) = self.wear {
+            flash.wear = Some(wear);
+        }
+        if let Some(endurance_cycles) = self.endurance_cycles {
+            flash.endurance_cycles = endurance_cycles;
+        }
         if self.erase == EraseUnit::Zone {
             flash.ftl = Choice::named("zoned");
         }
@@ -149,6 +161,8 @@ impl HostManagedCacheSettings {
         let key = |key: String| match key.as_str() {
             "flash.over_provisioning" if self.over_provisioning.is_some() => "over_provisioning".to_string(),
             "flash.geometry.blocks_per_plane" if self.blocks_per_plane.is_some() => "blocks_per_plane".to_string(),
+            "flash.endurance_cycles" if self.endurance_cycles.is_some() => "endurance_cycles".to_string(),
+            _ if key.starts_with("flash.wear") && self.wear.is_some() => key.replacen("flash.", "", 1),
             "flash.ftl" if self.erase != EraseUnit::Block => "erase".to_string(),
             _ if key.starts_with("flash.cleaning.victim") && self.victim.is_some() => {
                 key.replacen("flash.cleaning.victim", "victim", 1)

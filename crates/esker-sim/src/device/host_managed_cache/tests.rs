@@ -96,6 +96,23 @@ fn what_was_written_to_is_fetched_anew() {
     assert_eq!(report(&*third).filled_pages, 1);
 }
 
+/// Blocks that reach their rated erases go out of use, and the cache holds less. Once they are all gone, it fetches.
+#[test]
+fn a_worn_cache_holds_less_and_then_nothing() {
+    let keys = "cleaning = \"zero-migration\"\nendurance_cycles = 3\nwear = { end_of_life = \"retire\" }";
+    let rounds = |rounds: u64| {
+        let mut device = device(keys);
+        let megabyte = |number| (number * 1_000 * MS, Request::read(page(number % 64 * 256), Bytes::mib(1)));
+        times(&mut *device, &(0..64 * rounds).map(megabyte).collect::<Vec<_>>());
+        report(&*device)
+    };
+    let [young, worn, gone] = [1, 2, 6].map(rounds);
+    assert_eq!((young.flash_pages, young.user_pages, young.retired_blocks), (6_144, 4_608, 0));
+    assert!(worn.user_pages <= young.user_pages && worn.held_pages <= worn.user_pages, "{worn:?}");
+    assert!((gone.user_pages, gone.held_pages) == (0, 0) && gone.retired_blocks > 80, "{gone:?}");
+    assert!(gone.filled_pages < 4 * 6_144 && gone.misses > gone.filled_pages, "{gone:?}");
+}
+
 #[test]
 fn settings_that_do_not_suit_a_cache_are_refused_by_name() {
     let error = |keys: &str| {
@@ -109,5 +126,6 @@ fn settings_that_do_not_suit_a_cache_are_refused_by_name() {
     };
     assert!(error("flash_preset = \"samsung-k9xxg08-slc-32g\"").contains("`pool` has to be \"device\""));
     assert!(error("flash_preset = \"xia-cache-3\"").contains("xia-cache-3g"));
+    assert!(error("endurance_cycles = 0").contains("endurance_cycles"));
     assert!(error("policy = \"flur\"").contains("flru"));
 }
