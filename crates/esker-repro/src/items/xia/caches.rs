@@ -277,6 +277,8 @@ fn system(cache: &Cache, scale: Scale, volume_pages: u32, reply: CacheReply) -> 
         flash: Some(cache.flash(scale)),
         over_provisioning: None,
         blocks_per_plane: None,
+        wear: None,
+        endurance_cycles: None,
         policy: Choice::named(cache.policy),
         admission: Choice::named(NO_ADMISSION),
         cleaning: cache.cleaning(),
