@@ -206,8 +206,7 @@ impl Cache {
         let last = u64::from(self.habits.splits_at_end);
         let joins = |segment: &Segment| segment.first <= start && start + last <= segment.end && segment.end > 0;
         let index = self.segments.iter().position(joins).unwrap_or_else(|| {
-            let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.last_use);
-            let index = oldest.expect("there is at least one segment").0;
+            let index = self.least_recently_used();
             self.segments[index] = Segment { first, end: start, last_use: 0 };
             if self.stream.is_some_and(|stream| stream.segment == index) {
                 self.stream = None;
@@ -216,6 +215,17 @@ impl Cache {
         });
         self.grow(index, end);
         self.touch(index);
+        index
+    }
+
+    /// A plain loop, which is several times faster here than `min_by_key`.
+    fn least_recently_used(&self) -> usize {
+        let (mut index, mut last_use) = (0, u64::MAX);
+        for (other, segment) in self.segments.iter().enumerate() {
+            if segment.last_use < last_use {
+                (index, last_use) = (other, segment.last_use);
+            }
+        }
         index
     }
 

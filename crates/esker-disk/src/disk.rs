@@ -141,9 +141,10 @@ impl Disk {
             firmware: settings.firmware.as_ref().map(Controller::new).transpose()?,
             write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
-            scheduler: ByPriority::new(scheduler.build, settings.priority_aging),
+            scheduler: ByPriority::new(scheduler.build, settings.wait_limit, settings.priority_aging),
             destaging: Destaging::new(
                 (scheduler.build)(),
+                settings.wait_limit,
                 settings.cache.and_then(|cache| cache.write_batch).map(|batch| batch.0),
             ),
             cache: settings.cache.map(|cache| Cache::new(&cache, settings.firmware.as_ref(), sectors)).transpose()?,
@@ -196,8 +197,8 @@ impl Disk {
 
     #[inline]
     fn wait_for_arm(&mut self, waiting: Waiting) {
-        let Command { submitted, priority, .. } = self.commands.get(waiting.slot);
-        self.scheduler.push(submitted, priority, waiting);
+        let priority = self.commands.get(waiting.slot).priority;
+        self.scheduler.push(priority, waiting);
     }
 
     #[inline]
@@ -207,16 +208,19 @@ impl Disk {
         if self.cache.is_none() {
             return self.scheduler.pop(now, mechanics, flush_waits);
         }
-        let no_room = !self.full.is_empty();
-        let (next, from_buffer) = if self.destaging.goes_first(flush_waits, no_room) {
-            match self.destaging.pop(now, mechanics, false, no_room) {
+        let (no_room, flush_since) = (!self.full.is_empty(), self.flushes.waits_since());
+        // Commands that have waited too long get every other turn.
+        let goes_first =
+            self.destaging.goes_first(flush_waits, no_room) && !(self.destaging.served && self.scheduler.overdue(now));
+        let (next, from_buffer) = if goes_first {
+            match self.destaging.pop(now, mechanics, false, no_room, flush_since) {
                 Some(next) => (next, true),
                 None => (self.scheduler.pop(now, mechanics, flush_waits)?, false),
             }
         } else {
             match self.scheduler.pop(now, mechanics, flush_waits) {
                 Some(next) => (next, false),
-                None => (self.destaging.pop(now, mechanics, true, no_room)?, true),
+                None => (self.destaging.pop(now, mechanics, true, no_room, flush_since)?, true),
             }
         };
         self.destaging.served = from_buffer;
@@ -361,7 +365,7 @@ impl Disk {
             bytes,
             ended: false,
         });
-        let waiting = Waiting { start: request.start.0, write, sequence, slot };
+        let waiting = Waiting { start: request.start.0, write, sequence, came: now, slot };
         if write && self.ends_in_buffer(request, sectors) {
             self.full.push(now, request.priority, waiting);
             self.admit_writes(now);

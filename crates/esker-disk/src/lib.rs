@@ -30,6 +30,7 @@ mod scheduler;
 mod seek;
 mod settings;
 mod units;
+mod wait_limit;
 
 pub use cache::CacheSettings;
 pub use disk::Disk;
@@ -43,3 +44,4 @@ pub use scheduler::{SCHEDULERS, Scheduler, SchedulerEntry, Waiting};
 pub use seek::SeekCurve;
 pub use settings::{DiskSettings, LayoutSettings, SeekFormula, SeekSettings, SpareUnit, ZoneSettings};
 pub use units::{Picoseconds, RotationSpeed};
+pub use wait_limit::WaitLimit;

@@ -22,6 +22,11 @@ pub static PRESETS: &[Preset] = &[
          assumed"
     ),
     preset!(
+        "ibm-ultrastar-36z15-18g",
+        "IBM Ultrastar 36Z15, 18.4 GB, 15,000 rpm (2001): the outer zones of the larger one; zones and seek curve \
+         assumed"
+    ),
+    preset!(
         "seagate-cheetah-15k5-146g",
         "Seagate Cheetah 15K.5, 146 GB, 15,020 rpm (2007): extracted zones, layout and seek curve"
     ),
@@ -71,6 +76,7 @@ mod tests {
     fn mean_seeks_are_as_stated() {
         for (name, stated_ms) in [
             ("ibm-ultrastar-36z15", 3.4),
+            ("ibm-ultrastar-36z15-18g", 3.4),
             ("seagate-cheetah-15k5-146g", 3.8),
             ("nearline-7200-20t", 7.4),
             ("sas-10k-2400g", 4.2),

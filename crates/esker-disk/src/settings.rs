@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheSettings, FirmwareSettings, Picoseconds, RotationSpeed};
+use crate::{CacheSettings, FirmwareSettings, Picoseconds, RotationSpeed, WaitLimit};
 
 /// All settings of a disk. Physical parameters have no default: name a preset or give them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,10 @@ pub struct DiskSettings {
     /// The order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
+    /// A command that has waited this long goes next, whatever the scheduler's order (default: 10s; "off": never).
+    /// Early writes in the buffer have no limit until a flush has waited this long.
+    #[serde(default = "default_wait_limit", skip_serializing_if = "is_default_wait_limit")]
+    pub wait_limit: WaitLimit,
     /// User commands go before background ones, to the arm and into the buffer. Background commands that have waited
     /// this long (default: 10s) get every other turn; while a flush waits they get it at once, because the flush may
     /// wait for any of them.
@@ -76,6 +80,12 @@ fn is_none(number: &u32) -> bool {
 }
 fn default_scheduler() -> String {
     "c-look".to_string()
+}
+fn default_wait_limit() -> WaitLimit {
+    WaitLimit::after(Priority::AGING)
+}
+fn is_default_wait_limit(limit: &WaitLimit) -> bool {
+    *limit == default_wait_limit()
 }
 fn default_priority_aging() -> Nanos {
     Priority::AGING

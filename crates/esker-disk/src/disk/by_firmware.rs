@@ -137,7 +137,7 @@ impl Disk {
         }
         let priority = request.priority;
         let command = Command { tag, priority, submitted: now, data, bus, reselect, sectors, bytes, ended: false };
-        let waiting = Waiting { start, write, sequence, slot: self.commands.insert(command) };
+        let waiting = Waiting { start, write, sequence, came: now, slot: self.commands.insert(command) };
         if early {
             self.full.push(now, request.priority, waiting);
             self.admit_writes(now);

@@ -3,7 +3,7 @@
 use esker_core::{
     Arrival, Bytes, Completion, Lba, Nanos, Observer, Priority, Replay, ReplaySettings, Request, Rng, Verdict, replay,
 };
-use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
+use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, WaitLimit, ZoneSettings};
 use esker_results::{DiskReport, Report};
 
 /// 6,000 rpm: 10 ms per turn; 100 sectors per track: 0.1 ms each; 2 surfaces; seek 1 ms + 0.01 ms per further cylinder.
@@ -25,6 +25,7 @@ pub(crate) fn round_numbers() -> DiskSettings {
         firmware: None,
         cache: None,
         scheduler: "fcfs".to_string(),
+        wait_limit: WaitLimit::after(Priority::AGING),
         priority_aging: Priority::AGING,
         queue_depth: 32,
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, Priority, Ratio, ReplaySettings, Request, RequestKind};
 use esker_disk::{
     CacheSettings, CommandOverhead, Disk, DiskSettings, ExtraDisconnect, FirmwareSettings, LayoutSettings, Mechanics,
-    Picoseconds, ReadAheadEnd, Rotation, RotationSpeed, SCHEDULERS, SeekFormula, SeekSettings, ZoneSettings,
+    Picoseconds, ReadAheadEnd, Rotation, RotationSpeed, SCHEDULERS, SeekFormula, SeekSettings, WaitLimit, ZoneSettings,
 };
 use proptest::prelude::*;
 
@@ -116,6 +116,7 @@ prop_compose! {
         cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
         firmware in prop::option::of(any_firmware()),
         scheduler in prop::sample::select(scheduler_names()),
+        wait_limit in prop::option::of(time(0..100_000_000)),
         priority_aging in time(0..100_000_000),
         queue_depth in number(1..40),
     ) -> DiskSettings {
@@ -144,6 +145,7 @@ prop_compose! {
                 write_batch: (segments % 2 == 0).then_some(Bytes(write_back / 2)),
             }),
             scheduler: scheduler.to_string(),
+            wait_limit: wait_limit.map_or(WaitLimit::OFF, WaitLimit::after),
             priority_aging,
             queue_depth,
         }
