@@ -1,6 +1,8 @@
 //! The drive's buffer: segments of contiguous sectors, read-ahead while the arm is free, and writes that complete in
 //! the buffer.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,16 +257,17 @@ impl Cache {
         limit.min(self.disk_sectors)
     }
 
-    /// Advances read-ahead to `now`.
-    pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) {
-        let Some(stream) = &mut self.stream else { return };
-        let index = stream.segment;
+    /// Advances read-ahead to `now`. Returns when the sectors passed that it has brought, if it is under way.
+    pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) -> Option<Range<Nanos>> {
+        let stream = self.stream.as_mut()?;
+        let (index, from) = (stream.segment, stream.at);
         let (end, at) = mechanics.read_on(stream.at, self.segments[index].end, stream.limit, now);
         stream.at = at;
         if end == stream.limit {
             self.stream = None;
         }
         self.grow(index, end);
+        Some(from..at)
     }
 
     /// Moves the end of a segment. Sectors that no longer fit are dropped at its start.

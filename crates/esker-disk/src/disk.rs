@@ -5,19 +5,22 @@ mod destaging;
 mod flushes;
 mod link;
 mod measured;
+mod spindle;
 
 use esker_core::registry;
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Priority, Request,
     RequestKind, ResourceKind, Tag, Telemetry, Unsupported, WaitingLine,
 };
-use esker_results::{DeviceReport, Report, Reporting};
+use esker_results::{Report, Reporting};
 
 use self::by_firmware::Controller;
 use self::destaging::Destaging;
 use self::flushes::{Flush, Flushes};
 use self::link::Link;
 use self::measured::Measured;
+pub(crate) use self::measured::report_of;
+use self::spindle::Spindle;
 use crate::cache::Cache;
 use crate::scheduler::ByPriority;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Waiting};
@@ -48,6 +51,8 @@ pub struct Disk {
     cache: Option<Cache>,
     link: Link,
     flushes: Flushes,
+    /// Power and standby, of a disk whose settings have them.
+    spindle: Option<Spindle>,
     commands: Slots,
     /// Commands in the controller or on the link, by the time at which they can have the arm.
     arriving: EventQueue<Waiting>,
@@ -108,27 +113,15 @@ impl Disk {
     /// A disk called `name` in reports, idle, at time zero.
     ///
     /// # Errors
-    /// The first setting that the model cannot represent, with the accepted values.
+    /// The first setting that the model cannot represent, with the accepted values. Disks with several arms and
+    /// shingled ones are built by [`crate::build`].
     pub fn new(name: &str, settings: &DiskSettings) -> Result<Self, DiskError> {
+        settings.check_plain()?;
         let mechanics = Mechanics::new(settings)?;
         let holds = Bytes(mechanics.geometry().sectors() * Bytes::SECTOR.0);
         let capacity = Bytes(settings.capacity.unwrap_or(holds).0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
         if capacity > holds || capacity == Bytes::ZERO {
             return Err(DiskError::Capacity { capacity, holds });
-        }
-        let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
-        if !(1..=1 << 16).contains(&settings.queue_depth) {
-            return refuse("queue_depth", "1 to 65,536", settings.queue_depth.to_string());
-        }
-        for (key, time) in [("read_overhead", settings.read_overhead), ("write_overhead", settings.write_overhead)] {
-            if time > Nanos::from_secs(10) {
-                return refuse(key, "at most 10s", time.to_string());
-            }
-        }
-        for (key, rate) in [("bus_rate", settings.bus_rate), ("write_bus_rate", settings.write_bus_rate)] {
-            if let Some(rate) = rate.filter(|rate| rate.0 < 1_000_000) {
-                return refuse(key, "at least 1MB/s", rate.to_string());
-            }
         }
         let scheduler = registry::find(SCHEDULERS, "scheduler", &settings.scheduler).map_err(DiskError::Scheduler)?;
         let sectors = capacity.0 / Bytes::SECTOR.0;
@@ -150,6 +143,7 @@ impl Disk {
             cache: settings.cache.map(|cache| Cache::new(&cache, settings.firmware.as_ref(), sectors)).transpose()?,
             link: Link::new(settings.bus_rate, settings.write_bus_rate.or(settings.bus_rate)),
             flushes: Flushes::default(),
+            spindle: settings.power.map(Spindle::new),
             commands: Slots::default(),
             arriving: EventQueue::default(),
             ending: EventQueue::default(),
@@ -239,9 +233,15 @@ impl Disk {
     fn answered_from_buffer(&mut self, now: Nanos, waiting: &Waiting) -> bool {
         let Some(cache) = self.cache.as_mut().filter(|_| !waiting.write) else { return false };
         let command = self.commands.get(waiting.slot);
-        cache.follow(&mut self.mechanics, now);
+        let read = cache.follow(&mut self.mechanics, now);
+        // Platters that have stopped do not begin to read ahead.
+        let turns = self.spindle.as_mut().is_none_or(|spindle| {
+            spindle.read_ahead(read);
+            spindle.turns(now)
+        });
         let geometry = self.mechanics.geometry();
-        if !cache.hits(geometry, waiting.start, waiting.start + command.sectors, now, self.serving.is_none()) {
+        let arm_free = self.serving.is_none() && turns;
+        if !cache.hits(geometry, waiting.start, waiting.start + command.sectors, now, arm_free) {
             return false;
         }
         self.commands.remove(waiting.slot);
@@ -257,11 +257,17 @@ impl Disk {
         let command = self.commands.remove(next.slot);
         // The command waited for the arm only while the arm served others; before that, its own overhead kept it.
         let service_start = command.submitted.max(self.arm_free);
-        let access = match self.taken_over(now, &next, command.sectors) {
-            Some(access) => access,
-            None => self.position(now, &next, &command),
+        let (begin, access) = match self.taken_over(now, &next, command.sectors) {
+            Some(access) => (now, access),
+            None => {
+                let begin = self.spindle.as_mut().map_or(now, |spindle| spindle.ready(now));
+                (begin, self.position(begin, &next, &command))
+            }
         };
-        self.arm_free = now + access.total();
+        self.arm_free = begin + access.total();
+        if let Some(spindle) = &mut self.spindle {
+            spindle.access(begin, &access);
+        }
         let before = self.passed_before(&next, &access);
         self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
         self.measured.access(&access);
@@ -280,7 +286,10 @@ impl Disk {
     /// The rest of a read that read-ahead has already begun; `None` if it has not, and read-ahead stops.
     fn taken_over(&mut self, now: Nanos, next: &Waiting, sectors: u64) -> Option<Access> {
         let cache = self.cache.as_mut()?;
-        cache.follow(&mut self.mechanics, now);
+        let read = cache.follow(&mut self.mechanics, now);
+        if let Some(spindle) = &mut self.spindle {
+            spindle.read_ahead(read);
+        }
         let end = next.start + sectors;
         let (from, at) = cache.take_over(next.start, end).filter(|_| !next.write)?;
         let access = self.mechanics.access(at, at, from, end - from, false);
@@ -427,6 +436,9 @@ impl Device for Disk {
         self.measured.clock(now);
         self.in_flight += 1;
         self.destaging.command_came(now);
+        if let Some(spindle) = &mut self.spindle {
+            spindle.command_came(now);
+        }
         let sequence = self.sequence;
         self.sequence += 1;
         // By firmware, the overhead depends on what the command finds in the buffer.
@@ -480,6 +492,9 @@ impl Device for Disk {
             Control::Precondition(_) => Ok(()),
             Control::StartMeasuring => {
                 self.measured = Measured::since(now);
+                if let Some(spindle) = &mut self.spindle {
+                    spindle.start_measuring(now);
+                }
                 Ok(())
             }
             Control::RecordTimeline(_) => Ok(()),
@@ -500,19 +515,7 @@ impl Device for Disk {
 
 impl Reporting for Disk {
     fn report(&self, into: &mut Report) {
-        let utilisation = [("arm".to_string(), self.measured.utilisation())];
-        into.add(
-            &self.name,
-            DeviceReport {
-                kind: "hdd".to_string(),
-                capacity_bytes: self.capacity.0,
-                requests: self.measured.requests(),
-                utilisation: utilisation.clone().into(),
-                utilisation_busiest: utilisation.into(),
-                disk: Some(self.measured.report()),
-                ..DeviceReport::default()
-            },
-        );
+        into.add(&self.name, report_of(self.capacity, self.measured.requests(), &[self]));
     }
 }
 

@@ -114,7 +114,10 @@ impl Disk {
         let idle = self.serving.is_none() && self.arriving.is_empty();
         let found = match &mut self.cache {
             Some(cache) if idle => {
-                cache.follow(&mut self.mechanics, now);
+                let read = cache.follow(&mut self.mechanics, now);
+                if let Some(spindle) = &mut self.spindle {
+                    spindle.read_ahead(read);
+                }
                 cache.look(start, end, write)
             }
             _ => Found::Nothing,

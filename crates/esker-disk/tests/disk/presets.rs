@@ -1,13 +1,12 @@
 //! Is what the docs say of the presets so?
 
-use esker_disk::{Disk, DiskSettings, PRESETS};
+use esker_disk::{DiskSettings, Mechanics, PRESETS};
 
 use crate::common::preset;
 
 /// The line of a preset in the table of docs/disk-model.md.
 fn row(name: &str, settings: &DiskSettings) -> String {
-    let disk = Disk::new(name, settings).unwrap();
-    let mechanics = disk.mechanics();
+    let mechanics = Mechanics::new(settings).unwrap();
     let seek = mechanics.seek_curve().mean(mechanics.geometry().cylinders()).as_micros_f64() / 1e3;
     let turn = mechanics.rotation().revolution().as_secs_f64();
     let rate = f64::from(settings.zones[0].sectors_per_track) * 512.0 / turn / 1e6;
