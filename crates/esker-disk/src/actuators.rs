@@ -1,13 +1,12 @@
 //! Disks with several arms on one spindle.
 
 use esker_core::{
-    Bytes, Children, Completion, Control, Device, DeviceError, Lba, Nanos, Request, RequestKind, Tag, Telemetry,
-    Unsupported,
+    Bytes, Children, Completion, Control, Device, Lba, Nanos, Request, RequestKind, Tag, Telemetry, Unsupported,
 };
 use esker_results::{Report, Reporting};
 
 use crate::disk::{Disk, report_of};
-use crate::split::SplitRequests;
+use crate::split::{SplitRequests, sectors_of};
 use crate::{DiskError, DiskSettings, Mechanics};
 
 /// A disk with several arms, each of which serves an equal share of the surfaces and of the addresses: the first arm
@@ -107,20 +106,14 @@ impl Device for MultiActuatorDisk {
             (0..count as usize).for_each(|arm| self.arms.submit(now, arm, key, request));
             return;
         }
-        let sectors = request.length.sectors_ceil();
-        let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
-        match end {
-            Some(end) if end <= self.capacity.0 => {
-                let last = (request.start.0 + sectors.max(1) - 1) / self.share;
-                let first = request.start.0 / self.share;
+        match sectors_of(&request, self.capacity) {
+            Ok(sectors) => {
                 // An empty request at the very end belongs to the last arm.
-                let (first, last) = (first.min(count - 1), last.min(count - 1));
+                let arm = |sector: u64| (sector / self.share).min(count - 1);
+                let (first, last) = (arm(request.start.0), arm(request.start.0 + sectors.max(1) - 1));
                 self.submit_parts(now, tag, &request, first, last);
             }
-            end => {
-                let error = DeviceError::OutOfRange { end: end.unwrap_or(u64::MAX), capacity: self.capacity };
-                self.requests.refuse(now, tag, error);
-            }
+            Err(error) => self.requests.refuse(now, tag, error),
         }
     }
 

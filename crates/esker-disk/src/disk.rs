@@ -23,6 +23,7 @@ pub(crate) use self::measured::report_of;
 use self::spindle::Spindle;
 use crate::cache::Cache;
 use crate::scheduler::ByPriority;
+use crate::split::sectors_of;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Waiting};
 
 /// A disk with one arm.
@@ -266,7 +267,7 @@ impl Disk {
         };
         self.arm_free = begin + access.total();
         if let Some(spindle) = &mut self.spindle {
-            spindle.access(begin, &access);
+            spindle.access(now, begin, &access);
         }
         let before = self.passed_before(&next, &access);
         self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
@@ -338,16 +339,6 @@ impl Disk {
             (false, _) => self.arriving.next().min(self.destaging.next_event()),
         };
         self.next_event = arm.min(self.ending.next());
-    }
-
-    /// The number of sectors of `request`, or an error if it does not lie within the disk.
-    fn sectors(&self, request: &Request) -> Result<u64, DeviceError> {
-        let sectors = request.length.sectors_ceil();
-        let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
-        match end {
-            Some(end) if end <= self.capacity.0 => Ok(sectors),
-            end => Err(DeviceError::OutOfRange { end: end.unwrap_or(u64::MAX), capacity: self.capacity }),
-        }
     }
 
     /// Takes a read or write that the controller passes on at `ready`.
@@ -449,7 +440,7 @@ impl Device for Disk {
         };
         let ready = self.controller_free.max(now) + overhead;
         self.controller_free = ready;
-        match (request.kind, self.sectors(&request)) {
+        match (request.kind, sectors_of(&request, self.capacity)) {
             (RequestKind::Flush, _) => {
                 self.flushes.push(Flush { tag, submitted: now, ready, sequence });
                 self.end_flushes(now);

@@ -1,6 +1,16 @@
-//! Requests that a disk serves in parts.
+//! Requests that a disk serves in parts, and those that lie outside of it.
 
-use esker_core::{Completion, DeviceError, EventQueue, Nanos, Tag, TagSlab};
+use esker_core::{Bytes, Completion, DeviceError, EventQueue, Nanos, Request, Tag, TagSlab};
+
+/// The number of sectors of `request`, or an error if it does not lie within a disk of `capacity`.
+pub(crate) fn sectors_of(request: &Request, capacity: Bytes) -> Result<u64, DeviceError> {
+    let sectors = request.length.sectors_ceil();
+    let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
+    match end {
+        Some(end) if end <= capacity.0 => Ok(sectors),
+        end => Err(DeviceError::OutOfRange { end: end.unwrap_or(u64::MAX), capacity }),
+    }
+}
 
 /// The host's requests under way, each with the number of parts that have not ended. A request ends with its last part.
 #[derive(Debug, Default)]

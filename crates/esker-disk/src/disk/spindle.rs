@@ -80,8 +80,9 @@ impl Spindle {
         ready
     }
 
-    /// Notes an access that begins at `begin`.
-    pub(super) fn access(&mut self, begin: Nanos, access: &Access) {
+    /// Notes at `now` an access that begins at `begin`.
+    pub(super) fn access(&mut self, now: Nanos, begin: Nanos, access: &Access) {
+        self.count_to(now);
         let moved = begin + access.seek;
         self.calm_since = begin + access.total();
         self.known.extend([(Mode::Idle, begin), (Mode::Seek, moved), (Mode::Active, self.calm_since)]);
@@ -89,7 +90,9 @@ impl Spindle {
 
     /// Notes when the disk has read ahead, if it has.
     pub(super) fn read_ahead(&mut self, read: Option<Range<Nanos>>) {
-        let Some(Range { start, end }) = read else { return };
+        let Some(Range { start, end }) = read.filter(|read| !read.is_empty()) else { return };
+        // What has passed is counted at once, so that a long stream leaves nothing to remember.
+        self.count_to(start);
         self.known.extend([(Mode::Idle, start), (Mode::Active, end)]);
         self.calm_since = self.calm_since.max(end);
     }
@@ -149,5 +152,30 @@ impl Spindle {
             spin_up_s: seconds(Mode::SpinUp),
             spin_ups: self.spin_ups,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_stream_leaves_nothing_to_remember() {
+        let access = Access { cylinders: 0, seek: Nanos(1), rotation: Nanos(2), transfer: Nanos(3), sector: Nanos(3) };
+        let power = PowerSettings { spin_down_after: Some(Nanos::from_secs(5)), ..PowerSettings::default() };
+        let mut spindle = Spindle::new(power);
+        for step in 0..10_000 {
+            let now = Nanos(step * 100);
+            spindle.command_came(now);
+            // Reads ahead for 40 ns; every other time a command takes over from there.
+            spindle.read_ahead(Some(now..now + Nanos(40)));
+            if step % 2 == 0 {
+                spindle.access(now + Nanos(50), now + Nanos(50), &access);
+            }
+        }
+        assert!(spindle.known.len() < 8, "{}", spindle.known.len());
+        let report = spindle.report(Nanos(1_000_000));
+        let found = [report.seek_s, report.active_s, report.idle_s].map(|seconds| (seconds * 1e9).round());
+        assert_eq!(found, [5_000.0, 400_000.0 + 25_000.0, 1_000_000.0 - 430_000.0]);
     }
 }

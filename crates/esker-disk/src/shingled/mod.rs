@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use esker_core::{
-    Bytes, Children, Completion, Control, Device, DeviceError, Lba, Nanos, Precondition, Request, RequestKind, Tag,
-    Telemetry, Unsupported,
+    Bytes, Children, Completion, Control, Device, Lba, Nanos, Precondition, Request, RequestKind, Tag, Telemetry,
+    Unsupported,
 };
 use esker_results::{DeviceReport, Report, Reporting, ShingledReport};
 
@@ -17,7 +17,7 @@ use self::cleaning::Cleaning;
 use self::media_cache::MediaCache;
 use self::zones::Zones;
 use crate::disk::{Disk, report_of};
-use crate::split::SplitRequests;
+use crate::split::{SplitRequests, sectors_of};
 use crate::{DiskError, DiskSettings, ShingledSettings};
 
 /// Sectors of the media cache that one entry takes at most; a longer write takes several.
@@ -215,19 +215,10 @@ impl Device for ShingledDisk {
         assert!(self.free_slots() > 0, "a request more than {} holds", self.name);
         assert!(now <= self.next_event(), "an event of {} was skipped at {now}", self.name);
         self.quiet_since = now;
-        let sectors = request.length.sectors_ceil();
-        let end = request
-            .start
-            .0
-            .checked_add(sectors)
-            .filter(|end| end.checked_mul(Bytes::SECTOR.0).is_some_and(|end| end <= self.capacity.0));
-        let range = match (request.kind, end) {
-            (RequestKind::Flush, _) => 0..0,
-            (_, Some(end)) => request.start.0..end,
-            (_, None) => {
-                let end = request.start.0.saturating_add(sectors).saturating_mul(Bytes::SECTOR.0);
-                return self.requests.refuse(now, tag, DeviceError::OutOfRange { end, capacity: self.capacity });
-            }
+        let range = match sectors_of(&request, self.capacity) {
+            _ if request.kind == RequestKind::Flush => 0..0,
+            Ok(sectors) => request.start.0..request.start.0 + sectors,
+            Err(error) => return self.requests.refuse(now, tag, error),
         };
         match request.kind {
             RequestKind::Read if !range.is_empty() => self.read(now, tag, &request, range),
