@@ -1,6 +1,8 @@
 //! The drive's buffer: segments of contiguous sectors, read-ahead while the arm is free, and writes that complete in
 //! the buffer.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -206,8 +208,7 @@ impl Cache {
         let last = u64::from(self.habits.splits_at_end);
         let joins = |segment: &Segment| segment.first <= start && start + last <= segment.end && segment.end > 0;
         let index = self.segments.iter().position(joins).unwrap_or_else(|| {
-            let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.last_use);
-            let index = oldest.expect("there is at least one segment").0;
+            let index = self.least_recently_used();
             self.segments[index] = Segment { first, end: start, last_use: 0 };
             if self.stream.is_some_and(|stream| stream.segment == index) {
                 self.stream = None;
@@ -216,6 +217,17 @@ impl Cache {
         });
         self.grow(index, end);
         self.touch(index);
+        index
+    }
+
+    /// A plain loop, which is several times faster here than `min_by_key`.
+    fn least_recently_used(&self) -> usize {
+        let (mut index, mut last_use) = (0, u64::MAX);
+        for (other, segment) in self.segments.iter().enumerate() {
+            if segment.last_use < last_use {
+                (index, last_use) = (other, segment.last_use);
+            }
+        }
         index
     }
 
@@ -245,16 +257,17 @@ impl Cache {
         limit.min(self.disk_sectors)
     }
 
-    /// Advances read-ahead to `now`.
-    pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) {
-        let Some(stream) = &mut self.stream else { return };
-        let index = stream.segment;
+    /// Advances read-ahead to `now`. Returns when the sectors passed that it has brought, if it is under way.
+    pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) -> Option<Range<Nanos>> {
+        let stream = self.stream.as_mut()?;
+        let (index, from) = (stream.segment, stream.at);
         let (end, at) = mechanics.read_on(stream.at, self.segments[index].end, stream.limit, now);
         stream.at = at;
         if end == stream.limit {
             self.stream = None;
         }
         self.grow(index, end);
+        Some(from..at)
     }
 
     /// Moves the end of a segment. Sectors that no longer fit are dropped at its start.

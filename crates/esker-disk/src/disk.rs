@@ -5,21 +5,25 @@ mod destaging;
 mod flushes;
 mod link;
 mod measured;
+mod spindle;
 
 use esker_core::registry;
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Priority, Request,
     RequestKind, ResourceKind, Tag, Telemetry, Unsupported, WaitingLine,
 };
-use esker_results::{DeviceReport, Report, Reporting};
+use esker_results::{Report, Reporting};
 
 use self::by_firmware::Controller;
 use self::destaging::Destaging;
 use self::flushes::{Flush, Flushes};
 use self::link::Link;
 use self::measured::Measured;
+pub(crate) use self::measured::report_of;
+use self::spindle::Spindle;
 use crate::cache::Cache;
 use crate::scheduler::ByPriority;
+use crate::split::sectors_of;
 use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Waiting};
 
 /// A disk with one arm.
@@ -48,6 +52,8 @@ pub struct Disk {
     cache: Option<Cache>,
     link: Link,
     flushes: Flushes,
+    /// Power and standby, of a disk whose settings have them.
+    spindle: Option<Spindle>,
     commands: Slots,
     /// Commands in the controller or on the link, by the time at which they can have the arm.
     arriving: EventQueue<Waiting>,
@@ -108,27 +114,15 @@ impl Disk {
     /// A disk called `name` in reports, idle, at time zero.
     ///
     /// # Errors
-    /// The first setting that the model cannot represent, with the accepted values.
+    /// The first setting that the model cannot represent, with the accepted values. Disks with several arms and
+    /// shingled ones are built by [`crate::build`].
     pub fn new(name: &str, settings: &DiskSettings) -> Result<Self, DiskError> {
+        settings.check_plain()?;
         let mechanics = Mechanics::new(settings)?;
         let holds = Bytes(mechanics.geometry().sectors() * Bytes::SECTOR.0);
         let capacity = Bytes(settings.capacity.unwrap_or(holds).0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
         if capacity > holds || capacity == Bytes::ZERO {
             return Err(DiskError::Capacity { capacity, holds });
-        }
-        let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
-        if !(1..=1 << 16).contains(&settings.queue_depth) {
-            return refuse("queue_depth", "1 to 65,536", settings.queue_depth.to_string());
-        }
-        for (key, time) in [("read_overhead", settings.read_overhead), ("write_overhead", settings.write_overhead)] {
-            if time > Nanos::from_secs(10) {
-                return refuse(key, "at most 10s", time.to_string());
-            }
-        }
-        for (key, rate) in [("bus_rate", settings.bus_rate), ("write_bus_rate", settings.write_bus_rate)] {
-            if let Some(rate) = rate.filter(|rate| rate.0 < 1_000_000) {
-                return refuse(key, "at least 1MB/s", rate.to_string());
-            }
         }
         let scheduler = registry::find(SCHEDULERS, "scheduler", &settings.scheduler).map_err(DiskError::Scheduler)?;
         let sectors = capacity.0 / Bytes::SECTOR.0;
@@ -141,14 +135,16 @@ impl Disk {
             firmware: settings.firmware.as_ref().map(Controller::new).transpose()?,
             write_back: settings.cache.map_or(0, |cache| cache.write_back.0),
             mechanics,
-            scheduler: ByPriority::new(scheduler.build, settings.priority_aging),
+            scheduler: ByPriority::new(scheduler.build, settings.wait_limit, settings.priority_aging),
             destaging: Destaging::new(
                 (scheduler.build)(),
+                settings.wait_limit,
                 settings.cache.and_then(|cache| cache.write_batch).map(|batch| batch.0),
             ),
             cache: settings.cache.map(|cache| Cache::new(&cache, settings.firmware.as_ref(), sectors)).transpose()?,
             link: Link::new(settings.bus_rate, settings.write_bus_rate.or(settings.bus_rate)),
             flushes: Flushes::default(),
+            spindle: settings.power.map(Spindle::new),
             commands: Slots::default(),
             arriving: EventQueue::default(),
             ending: EventQueue::default(),
@@ -196,8 +192,8 @@ impl Disk {
 
     #[inline]
     fn wait_for_arm(&mut self, waiting: Waiting) {
-        let Command { submitted, priority, .. } = self.commands.get(waiting.slot);
-        self.scheduler.push(submitted, priority, waiting);
+        let priority = self.commands.get(waiting.slot).priority;
+        self.scheduler.push(priority, waiting);
     }
 
     #[inline]
@@ -207,16 +203,19 @@ impl Disk {
         if self.cache.is_none() {
             return self.scheduler.pop(now, mechanics, flush_waits);
         }
-        let no_room = !self.full.is_empty();
-        let (next, from_buffer) = if self.destaging.goes_first(flush_waits, no_room) {
-            match self.destaging.pop(now, mechanics, false, no_room) {
+        let (no_room, flush_since) = (!self.full.is_empty(), self.flushes.waits_since());
+        // Commands that have waited too long get every other turn.
+        let goes_first =
+            self.destaging.goes_first(flush_waits, no_room) && !(self.destaging.served && self.scheduler.overdue(now));
+        let (next, from_buffer) = if goes_first {
+            match self.destaging.pop(now, mechanics, false, no_room, flush_since) {
                 Some(next) => (next, true),
                 None => (self.scheduler.pop(now, mechanics, flush_waits)?, false),
             }
         } else {
             match self.scheduler.pop(now, mechanics, flush_waits) {
                 Some(next) => (next, false),
-                None => (self.destaging.pop(now, mechanics, true, no_room)?, true),
+                None => (self.destaging.pop(now, mechanics, true, no_room, flush_since)?, true),
             }
         };
         self.destaging.served = from_buffer;
@@ -235,9 +234,15 @@ impl Disk {
     fn answered_from_buffer(&mut self, now: Nanos, waiting: &Waiting) -> bool {
         let Some(cache) = self.cache.as_mut().filter(|_| !waiting.write) else { return false };
         let command = self.commands.get(waiting.slot);
-        cache.follow(&mut self.mechanics, now);
+        let read = cache.follow(&mut self.mechanics, now);
+        // Platters that have stopped do not begin to read ahead.
+        let turns = self.spindle.as_mut().is_none_or(|spindle| {
+            spindle.read_ahead(read);
+            spindle.turns(now)
+        });
         let geometry = self.mechanics.geometry();
-        if !cache.hits(geometry, waiting.start, waiting.start + command.sectors, now, self.serving.is_none()) {
+        let arm_free = self.serving.is_none() && turns;
+        if !cache.hits(geometry, waiting.start, waiting.start + command.sectors, now, arm_free) {
             return false;
         }
         self.commands.remove(waiting.slot);
@@ -253,11 +258,17 @@ impl Disk {
         let command = self.commands.remove(next.slot);
         // The command waited for the arm only while the arm served others; before that, its own overhead kept it.
         let service_start = command.submitted.max(self.arm_free);
-        let access = match self.taken_over(now, &next, command.sectors) {
-            Some(access) => access,
-            None => self.position(now, &next, &command),
+        let (begin, access) = match self.taken_over(now, &next, command.sectors) {
+            Some(access) => (now, access),
+            None => {
+                let begin = self.spindle.as_mut().map_or(now, |spindle| spindle.ready(now));
+                (begin, self.position(begin, &next, &command))
+            }
         };
-        self.arm_free = now + access.total();
+        self.arm_free = begin + access.total();
+        if let Some(spindle) = &mut self.spindle {
+            spindle.access(now, begin, &access);
+        }
         let before = self.passed_before(&next, &access);
         self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
         self.measured.access(&access);
@@ -276,7 +287,10 @@ impl Disk {
     /// The rest of a read that read-ahead has already begun; `None` if it has not, and read-ahead stops.
     fn taken_over(&mut self, now: Nanos, next: &Waiting, sectors: u64) -> Option<Access> {
         let cache = self.cache.as_mut()?;
-        cache.follow(&mut self.mechanics, now);
+        let read = cache.follow(&mut self.mechanics, now);
+        if let Some(spindle) = &mut self.spindle {
+            spindle.read_ahead(read);
+        }
         let end = next.start + sectors;
         let (from, at) = cache.take_over(next.start, end).filter(|_| !next.write)?;
         let access = self.mechanics.access(at, at, from, end - from, false);
@@ -327,16 +341,6 @@ impl Disk {
         self.next_event = arm.min(self.ending.next());
     }
 
-    /// The number of sectors of `request`, or an error if it does not lie within the disk.
-    fn sectors(&self, request: &Request) -> Result<u64, DeviceError> {
-        let sectors = request.length.sectors_ceil();
-        let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
-        match end {
-            Some(end) if end <= self.capacity.0 => Ok(sectors),
-            end => Err(DeviceError::OutOfRange { end: end.unwrap_or(u64::MAX), capacity: self.capacity }),
-        }
-    }
-
     /// Takes a read or write that the controller passes on at `ready`.
     #[inline]
     fn take(&mut self, now: Nanos, ready: Nanos, tag: Tag, request: &Request, sectors: u64, sequence: u64) {
@@ -361,7 +365,7 @@ impl Disk {
             bytes,
             ended: false,
         });
-        let waiting = Waiting { start: request.start.0, write, sequence, slot };
+        let waiting = Waiting { start: request.start.0, write, sequence, came: now, slot };
         if write && self.ends_in_buffer(request, sectors) {
             self.full.push(now, request.priority, waiting);
             self.admit_writes(now);
@@ -423,6 +427,9 @@ impl Device for Disk {
         self.measured.clock(now);
         self.in_flight += 1;
         self.destaging.command_came(now);
+        if let Some(spindle) = &mut self.spindle {
+            spindle.command_came(now);
+        }
         let sequence = self.sequence;
         self.sequence += 1;
         // By firmware, the overhead depends on what the command finds in the buffer.
@@ -433,7 +440,7 @@ impl Device for Disk {
         };
         let ready = self.controller_free.max(now) + overhead;
         self.controller_free = ready;
-        match (request.kind, self.sectors(&request)) {
+        match (request.kind, sectors_of(&request, self.capacity)) {
             (RequestKind::Flush, _) => {
                 self.flushes.push(Flush { tag, submitted: now, ready, sequence });
                 self.end_flushes(now);
@@ -476,6 +483,9 @@ impl Device for Disk {
             Control::Precondition(_) => Ok(()),
             Control::StartMeasuring => {
                 self.measured = Measured::since(now);
+                if let Some(spindle) = &mut self.spindle {
+                    spindle.start_measuring(now);
+                }
                 Ok(())
             }
             Control::RecordTimeline(_) => Ok(()),
@@ -496,19 +506,7 @@ impl Device for Disk {
 
 impl Reporting for Disk {
     fn report(&self, into: &mut Report) {
-        let utilisation = [("arm".to_string(), self.measured.utilisation())];
-        into.add(
-            &self.name,
-            DeviceReport {
-                kind: "hdd".to_string(),
-                capacity_bytes: self.capacity.0,
-                requests: self.measured.requests(),
-                utilisation: utilisation.clone().into(),
-                utilisation_busiest: utilisation.into(),
-                disk: Some(self.measured.report()),
-                ..DeviceReport::default()
-            },
-        );
+        into.add(&self.name, report_of(self.capacity, self.measured.requests(), &[self]));
     }
 }
 

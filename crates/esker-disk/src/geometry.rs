@@ -49,11 +49,13 @@ struct Zone {
     angle: u64,
     /// Sectors without addresses; `None` if these are only spares at the zone's end.
     spares: Option<Spares>,
-    /// Angles by which the first sector falls back from track to track, from cylinder to cylinder, and from group to
-    /// group.
+    /// Angles by which the first sector falls back from track to track, and from cylinder to cylinder.
     track_skew: u64,
     cylinder_skew: u64,
-    group_skew: u64,
+    /// Angle from the start of a whole group to the start of the next.
+    per_group: u64,
+    /// Groups that count before the zone's first one where surfaces alternate.
+    groups_before: u32,
 }
 
 const CYLINDERS_MAX: u32 = 1 << 22;
@@ -149,7 +151,9 @@ impl Geometry {
             sectors as u64 * sector_angle
         };
         let cylinder_skew = skew(zone.cylinder_skew, switches.cylinder);
-        self.zones.push(Zone {
+        // With one cylinder per group, the next group is the next cylinder.
+        let group_skew = if self.group == 1 { cylinder_skew } else { skew(zone.group_skew, switches.group) };
+        let mut laid_out = Zone {
             first: self.sectors,
             end: self.sectors + addresses,
             first_cylinder: self.cylinders,
@@ -160,9 +164,11 @@ impl Geometry {
             spares,
             track_skew: skew(zone.track_skew, switches.track),
             cylinder_skew,
-            // With one cylinder per group, the next group is the next cylinder.
-            group_skew: if self.group == 1 { cylinder_skew } else { skew(zone.group_skew, switches.group) },
-        });
+            per_group: 0,
+            groups_before: if self.layout.alternate_across_zones { self.cylinders } else { 0 },
+        };
+        laid_out.per_group = laid_out.group_to_group(self.surfaces, self.group, group_skew);
+        self.zones.push(laid_out);
         self.sectors += addresses;
         self.cylinders += zone.cylinders + zone.unused_cylinders;
         Ok(())
@@ -199,19 +205,20 @@ impl Geometry {
         } else {
             self.locate_in_group(zone, track)
         };
-        let before = if self.layout.alternate_across_zones { zone.first_cylinder } else { 0 };
-        let reversed = self.layout.alternate_surfaces && (group + before) % 2 == 1;
+        let reversed = self.layout.alternate_surfaces && (group + zone.groups_before) % 2 == 1;
         let surface = if reversed { self.surfaces - 1 - position } else { position };
         // Wraps at 2^64, which is a whole number of turns.
-        let skew = zone
-            .per_group(self.surfaces, self.group)
+        let mut skew = zone
+            .per_group
             .wrapping_mul(u64::from(group))
             .wrapping_add(
                 zone.per_surface(self.group.min(zone.cylinders - group * self.group)).wrapping_mul(u64::from(position)),
             )
             .wrapping_add(zone.cylinder_skew.wrapping_mul(u64::from(along)))
-            .wrapping_add(zone.angle)
-            .wrapping_add(zone.spares.as_ref().map_or(0, |spares| spares.shift(track).wrapping_mul(zone.sector_angle)));
+            .wrapping_add(zone.angle);
+        if let Some(spares) = &zone.spares {
+            skew = skew.wrapping_add(spares.shift(track).wrapping_mul(zone.sector_angle));
+        }
         SectorPlace {
             cylinder: zone.first_cylinder + cylinder,
             surface,
@@ -274,11 +281,7 @@ impl Zone {
     }
 
     /// Angle from the start of a whole group to the start of the next.
-    #[inline]
-    fn per_group(&self, surfaces: u32, group: u32) -> u64 {
-        self.per_surface(group)
-            .wrapping_mul(u64::from(surfaces))
-            .wrapping_sub(self.track_skew)
-            .wrapping_add(self.group_skew)
+    fn group_to_group(&self, surfaces: u32, group: u32, group_skew: u64) -> u64 {
+        self.per_surface(group).wrapping_mul(u64::from(surfaces)).wrapping_sub(self.track_skew).wrapping_add(group_skew)
     }
 }

@@ -98,11 +98,11 @@ impl Mechanics {
         self.cylinder
     }
 
-    /// Time until the head would be over the first of the sectors from `start`, if it were sent there at `now`.
-    pub fn positioning_time(&self, now: Nanos, start: u64, write: bool) -> Nanos {
-        let place = self.geometry.locate(start);
-        let seek = self.move_time(self.cylinder, self.surface, &place, write);
-        seek + self.rotation.time(self.wait(now + seek, &place))
+    /// Time until the head would be over the sector at `place`, if it were sent there at `now`.
+    #[inline]
+    pub fn positioning_time(&self, now: Nanos, place: &SectorPlace, write: bool) -> Nanos {
+        let seek = self.move_time(self.cylinder, self.surface, place, write);
+        seek + self.rotation.time(self.wait(now + seek, place))
     }
 
     /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves the

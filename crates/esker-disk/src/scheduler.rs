@@ -11,10 +11,11 @@
 //! and two lines here: `mod batches;`, and `batches::ENTRY` in [`SCHEDULERS`]. The tests that walk the registry cover
 //! it from then on, and `scheduler = "batches"` selects it.
 
+mod bounded;
 mod by_priority;
 mod c_look;
+mod cheapest;
 mod fcfs;
-mod passed;
 mod sptf;
 mod sstf;
 #[cfg(test)]
@@ -26,8 +27,9 @@ mod worked_example;
 use esker_core::Nanos;
 use esker_core::registry::Entry;
 
-use crate::Mechanics;
+use crate::{Mechanics, WaitLimit};
 
+pub(crate) use bounded::Bounded;
 pub(crate) use by_priority::ByPriority;
 
 /// A command that waits for the arm.
@@ -39,6 +41,8 @@ pub struct Waiting {
     pub write: bool,
     /// Order of arrival; every command has its own.
     pub sequence: u64,
+    /// When it came to the disk. Never earlier than that of a command with a smaller sequence number.
+    pub came: Nanos,
     /// The disk's own number for the command; schedulers ignore it.
     pub slot: u32,
 }
@@ -49,9 +53,15 @@ pub trait Scheduler: Send {
     /// Adds a command. Sequence numbers rise from call to call.
     fn push(&mut self, command: Waiting);
 
-    /// Takes out the command to serve next, at `now`, from the position of `mechanics`; `None` only if none waits. Must
-    /// not let a command wait for ever while others keep coming.
+    /// Takes out the command to serve next, at `now`, from the position of `mechanics`; `None` only if none waits. May
+    /// let a command wait for as long as others keep coming: the disk bounds waits itself, by `wait_limit`.
     fn pop(&mut self, now: Nanos, mechanics: &Mechanics) -> Option<Waiting>;
+
+    /// The command that was added first of those that wait.
+    fn oldest(&self) -> Option<Waiting>;
+
+    /// Takes out that command: it has waited too long.
+    fn pop_oldest(&mut self) -> Option<Waiting>;
 
     /// How many commands wait.
     fn len(&self) -> usize;

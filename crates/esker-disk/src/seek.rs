@@ -101,12 +101,16 @@ fn interpolate(points: &[(u32, Nanos)], distance: u32) -> Nanos {
         return points[0].1;
     }
     let (left, right) = (points[after.min(points.len() - 1) - 1], points[after.min(points.len() - 1)]);
-    let (run, along) = (i128::from(right.0 - left.0), i128::from(distance - left.0));
-    let rise = i128::from(right.1.0) - i128::from(left.1.0);
+    // Times of points are at most ten seconds (checked): products fit 64 bits up to distances no disk has.
+    let (run, along) = (i64::from(right.0 - left.0), i64::from(distance - left.0));
+    let (start, rise) = (left.1.0 as i64, right.1.0 as i64 - left.1.0 as i64);
     if after == points.len() && rise < 0 {
         return right.1;
     }
-    let time = i128::from(left.1.0) + rise * along / run;
+    let time = match rise.checked_mul(along) {
+        Some(product) => i128::from(start) + i128::from(product / run),
+        None => i128::from(start) + i128::from(rise) * i128::from(along) / i128::from(run),
+    };
     Nanos(u64::try_from(time).unwrap_or(u64::MAX))
 }
 

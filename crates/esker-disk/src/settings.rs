@@ -8,7 +8,9 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheSettings, FirmwareSettings, Picoseconds, RotationSpeed};
+use crate::{
+    CacheSettings, DiskError, FirmwareSettings, Picoseconds, PowerSettings, RotationSpeed, ShingledSettings, WaitLimit,
+};
 
 /// All settings of a disk. Physical parameters have no default: name a preset or give them all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +21,9 @@ pub struct DiskSettings {
     pub capacity: Option<Bytes>,
     /// Speed of the platters.
     pub rotation_speed: RotationSpeed,
+    /// Arms, each with an equal share of the surfaces and of the addresses (docs/disk-model.md).
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub actuators: u32,
     /// Recorded surfaces, one head each.
     #[schemars(range(min = 1, max = 64))]
     pub surfaces: u32,
@@ -54,9 +59,19 @@ pub struct DiskSettings {
     /// The drive's buffer. Without it, every request goes to the medium.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cache: Option<CacheSettings>,
+    /// Shingled recording. Default: none; tracks can be written in any order.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shingled: Option<ShingledSettings>,
+    /// What the disk draws, and when its platters stop. Default: nothing is reported, and they never stop.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power: Option<PowerSettings>,
     /// The order of service: a name of [`crate::SCHEDULERS`].
     #[serde(default = "default_scheduler")]
     pub scheduler: String,
+    /// A command that has waited this long goes next, whatever the scheduler's order (default: 10s; "off": never).
+    /// Early writes in the buffer have no limit until a flush has waited this long.
+    #[serde(default = "default_wait_limit", skip_serializing_if = "is_default_wait_limit")]
+    pub wait_limit: WaitLimit,
     /// User commands go before background ones, to the arm and into the buffer. Background commands that have waited
     /// this long (default: 10s) get every other turn; while a flush waits they get it at once, because the flush may
     /// wait for any of them.
@@ -74,8 +89,17 @@ fn is_zero(time: &Nanos) -> bool {
 fn is_none(number: &u32) -> bool {
     *number == 0
 }
+fn one() -> u32 {
+    1
+}
 fn default_scheduler() -> String {
     "c-look".to_string()
+}
+fn default_wait_limit() -> WaitLimit {
+    WaitLimit::after(Priority::AGING)
+}
+fn is_default_wait_limit(limit: &WaitLimit) -> bool {
+    *limit == default_wait_limit()
 }
 fn default_priority_aging() -> Nanos {
     Priority::AGING
@@ -250,5 +274,32 @@ impl<'de> Deserialize<'de> for SeekSettings {
             }
         }
         deserializer.deserialize_any(PointsOrFormula)
+    }
+}
+
+impl DiskSettings {
+    /// Checks what no part of the disk checks, of a disk with one arm that is not shingled.
+    pub(crate) fn check_plain(&self) -> Result<(), DiskError> {
+        let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
+        if self.actuators != 1 {
+            return refuse("actuators", "1 for this kind of disk", self.actuators.to_string());
+        }
+        if self.shingled.is_some() {
+            return refuse("shingled", "nothing for this kind of disk", "a table".to_string());
+        }
+        if !(1..=1 << 16).contains(&self.queue_depth) {
+            return refuse("queue_depth", "1 to 65,536", self.queue_depth.to_string());
+        }
+        for (key, time) in [("read_overhead", self.read_overhead), ("write_overhead", self.write_overhead)] {
+            if time > Nanos::from_secs(10) {
+                return refuse(key, "at most 10s", time.to_string());
+            }
+        }
+        for (key, rate) in [("bus_rate", self.bus_rate), ("write_bus_rate", self.write_bus_rate)] {
+            if let Some(rate) = rate.filter(|rate| rate.0 < 1_000_000) {
+                return refuse(key, "at least 1MB/s", rate.to_string());
+            }
+        }
+        self.power.map_or(Ok(()), |power| power.check())
     }
 }

@@ -49,6 +49,7 @@ fn no_example_is_forgotten() {
             "hybrid-policies.toml",
             "hybrid.toml",
             "raid-0.toml",
+            "shingled-disk.toml",
             "slow-disk.toml",
             "sweep.toml",
             "translation-layers.toml",
@@ -122,6 +123,18 @@ fn raid_0() {
     });
     let speed = results.throughput.requests_per_s / one.throughput.requests_per_s;
     assert!((2.0..4.5).contains(&speed), "four disks serve {speed} times as much as one");
+}
+
+#[test]
+fn shingled_disk() {
+    let results = run_example("shingled-disk.toml", |_| {});
+    let shingled = results.devices["disk"].disk.unwrap().shingled.unwrap();
+    assert_eq!((shingled.direct_write_bytes, shingled.cached_write_bytes), (0, 4150 << 12));
+    assert!(shingled.waited_writes > 40 && shingled.cleaned_zones > 40, "{shingled:?}");
+    // A zone's worth is read and written for each; the last one may be under way.
+    assert!(shingled.cleaning_write_bytes >= shingled.cleaned_zones << 28, "{shingled:?}");
+    let (first, last) = (results.series[0].requests, results.series[results.series.len() - 2].requests);
+    assert!(first > 1000 && last < 10, "{first} in the first second, {last} in the second last");
 }
 
 #[test]

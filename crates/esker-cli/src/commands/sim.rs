@@ -1,6 +1,7 @@
 //! `esker sim`: one experiment.
 
 mod cloud_volume;
+mod disk;
 mod flash_cache;
 mod placement;
 mod recovery;
@@ -103,14 +104,7 @@ fn render(results: &RunResults) -> String {
             );
             text += &flash.recovery.as_ref().map_or_else(String::new, recovery::describe_recovery);
         }
-        if let Some(disk) = &device.disk {
-            text += &format!(
-                "\n  mean seek {}, rotation {}, transfer {}",
-                words::time(disk.mean_seek_us),
-                words::time(disk.mean_rotation_us),
-                words::time(disk.mean_transfer_us)
-            );
-        }
+        text += &device.disk.as_ref().map_or_else(String::new, disk::describe);
         if let Some(volume) = &device.cloud_volume {
             text += &cloud_volume::describe(volume);
         }

@@ -114,7 +114,10 @@ impl Disk {
         let idle = self.serving.is_none() && self.arriving.is_empty();
         let found = match &mut self.cache {
             Some(cache) if idle => {
-                cache.follow(&mut self.mechanics, now);
+                let read = cache.follow(&mut self.mechanics, now);
+                if let Some(spindle) = &mut self.spindle {
+                    spindle.read_ahead(read);
+                }
                 cache.look(start, end, write)
             }
             _ => Found::Nothing,
@@ -137,7 +140,7 @@ impl Disk {
         }
         let priority = request.priority;
         let command = Command { tag, priority, submitted: now, data, bus, reselect, sectors, bytes, ended: false };
-        let waiting = Waiting { start, write, sequence, slot: self.commands.insert(command) };
+        let waiting = Waiting { start, write, sequence, came: now, slot: self.commands.insert(command) };
         if early {
             self.full.push(now, request.priority, waiting);
             self.admit_writes(now);

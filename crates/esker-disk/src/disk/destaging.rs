@@ -2,7 +2,7 @@
 
 use esker_core::Nanos;
 
-use crate::{Mechanics, Scheduler, Waiting};
+use crate::{Mechanics, Scheduler, WaitLimit, Waiting};
 
 /// With batches, how long no command must have come for waiting writes to go to the medium without a batch. Firmware
 /// does not publish its own figure; this is a few turns of the platters.
@@ -15,6 +15,8 @@ const IDLE: Nanos = Nanos::from_millis(20);
 /// at a time that the arm need not return for each.
 pub(super) struct Destaging {
     waiting: Box<dyn Scheduler>,
+    /// How long a flush waits for writes in the scheduler's order.
+    limit: WaitLimit,
     /// Bytes of a batch.
     batch: Option<u64>,
     /// Bytes that this batch still writes.
@@ -26,8 +28,8 @@ pub(super) struct Destaging {
 }
 
 impl Destaging {
-    pub(super) fn new(waiting: Box<dyn Scheduler>, batch: Option<u64>) -> Self {
-        Self { waiting, batch, left: 0, served: false, last_command: Nanos::ZERO }
+    pub(super) fn new(waiting: Box<dyn Scheduler>, limit: WaitLimit, batch: Option<u64>) -> Self {
+        Self { waiting, limit, batch, left: 0, served: false, last_command: Nanos::ZERO }
     }
 
     pub(super) fn push(&mut self, write: Waiting) {
@@ -43,12 +45,22 @@ impl Destaging {
         flush_waits || self.left > 0 || no_room && !self.served
     }
 
-    /// The next write, for an arm that no other command wants if `only`.
-    pub(super) fn pop(&mut self, now: Nanos, mechanics: &Mechanics, only: bool, no_room: bool) -> Option<Waiting> {
+    /// The next write, for an arm that no other command wants if `only`. `flush_since`: a flush waits since then.
+    pub(super) fn pop(
+        &mut self,
+        now: Nanos,
+        mechanics: &Mechanics,
+        only: bool,
+        no_room: bool,
+        flush_since: Option<Nanos>,
+    ) -> Option<Waiting> {
         if only && !no_room && self.left == 0 && now < self.waits_until() {
             return None;
         }
-        let next = self.waiting.pop(now, mechanics);
+        let overdue =
+            flush_since.zip(self.limit.time()).is_some_and(|(since, limit)| now.saturating_sub(since) >= limit);
+        // The flush may wait for a write that the scheduler would pass again and again.
+        let next = if overdue { self.waiting.pop_oldest() } else { self.waiting.pop(now, mechanics) };
         match self.batch {
             _ if next.is_none() => self.left = 0,
             Some(batch) if no_room && self.left == 0 => self.left = batch,

@@ -42,6 +42,11 @@ impl Flushes {
         !self.waiting.is_empty()
     }
 
+    /// Since when the first flush waits.
+    pub(super) fn waits_since(&self) -> Option<Nanos> {
+        self.waiting.front().map(|(flush, _)| flush.submitted)
+    }
+
     pub(super) fn push(&mut self, flush: Flush) {
         self.waiting.push_back((flush, self.writes));
     }

@@ -1,11 +1,12 @@
 //! Counters of a disk.
 
-use esker_core::Nanos;
-use esker_results::DiskReport;
+use esker_core::{Bytes, Nanos};
+use esker_results::{DeviceReport, DiskReport};
 
+use super::Disk;
 use crate::Access;
 
-/// Sums since measuring started.
+/// Sums of one arm since measuring started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
     since: Nanos,
@@ -57,20 +58,40 @@ impl Measured {
         Nanos(self.seek + self.rotation + self.transfer)
     }
 
-    /// Busy share of the arm.
-    pub(super) fn utilisation(&self) -> f64 {
-        let elapsed = self.now.saturating_sub(self.since).as_secs_f64();
+    /// Busy share of the arm until `now`.
+    fn utilisation(&self, now: Nanos) -> f64 {
+        let elapsed = now.saturating_sub(self.since).as_secs_f64();
         if elapsed > 0.0 { self.busy().as_secs_f64() / elapsed } else { 0.0 }
     }
+}
 
-    pub(super) fn report(&self) -> DiskReport {
-        let per_access = |sum: u64| if self.accesses == 0 { 0.0 } else { sum as f64 / self.accesses as f64 };
-        DiskReport {
-            seeks: self.seeks,
-            mean_seek_us: per_access(self.seek) / 1e3,
-            mean_rotation_us: per_access(self.rotation) / 1e3,
-            mean_transfer_us: per_access(self.transfer) / 1e3,
-            mean_seek_cylinders: per_access(self.cylinders),
-        }
+/// The results of a disk of these arms, with `requests` of the host.
+pub(crate) fn report_of(capacity: Bytes, requests: u64, arms: &[&Disk]) -> DeviceReport {
+    // An arm that nothing was sent to has not seen all of the time.
+    let now = arms.iter().map(|arm| arm.measured.now).max().unwrap_or_default();
+    let sum = |part: fn(&Measured) -> u64| arms.iter().map(|arm| part(&arm.measured)).sum::<u64>();
+    let accesses = sum(|arm| arm.accesses);
+    let per_access = |sum: u64| if accesses == 0 { 0.0 } else { sum as f64 / accesses as f64 };
+    let utilisations = || arms.iter().map(|arm| arm.measured.utilisation(now));
+    let busiest = utilisations().fold(0.0, f64::max);
+    let mean = utilisations().sum::<f64>() / arms.len() as f64;
+    let powers = arms.iter().filter_map(|arm| Some(arm.spindle.as_ref()?.report(now)));
+    let disk = DiskReport {
+        seeks: sum(|arm| arm.seeks),
+        mean_seek_us: per_access(sum(|arm| arm.seek)) / 1e3,
+        mean_rotation_us: per_access(sum(|arm| arm.rotation)) / 1e3,
+        mean_transfer_us: per_access(sum(|arm| arm.transfer)) / 1e3,
+        mean_seek_cylinders: per_access(sum(|arm| arm.cylinders)),
+        power: powers.reduce(|one, other| one.plus(&other)),
+        shingled: None,
+    };
+    DeviceReport {
+        kind: "hdd".to_string(),
+        capacity_bytes: capacity.0,
+        requests,
+        utilisation: [("arm".to_string(), mean)].into(),
+        utilisation_busiest: [("arm".to_string(), busiest)].into(),
+        disk: Some(disk),
+        ..DeviceReport::default()
     }
 }

@@ -10,7 +10,7 @@ use super::parts::Drive;
 use super::remarks::Remarks;
 use super::syntax::{Document, ReadFile};
 use super::{controller, layout_g1, layout_g4, mechanics};
-use crate::DiskSettings;
+use crate::{DiskSettings, WaitLimit};
 
 /// The drive called `name`, or the only one.
 pub(super) fn find<'a>(file: &Path, document: &'a Document, name: Option<&str>) -> Result<Drive<'a>, ImportError> {
@@ -91,6 +91,10 @@ pub(super) fn settings(
         firmware: Some(firmware),
         cache,
         scheduler: controller::scheduler(drive.controller, remarks)?,
+        actuators: 1,
+        shingled: None,
+        power: None,
+        wait_limit: WaitLimit::after(Priority::AGING),
         priority_aging: Priority::AGING,
         queue_depth: drive.controller.whole("Max queue length", 1, 65_536)? as u32,
     };

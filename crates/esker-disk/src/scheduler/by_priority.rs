@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use esker_core::{Nanos, Priority};
 
-use super::{Scheduler, Waiting};
+use super::{Bounded, Scheduler, WaitLimit, Waiting};
 use crate::Mechanics;
 
 /// The commands that wait for the arm. Commands of a higher priority are served first; within a priority the scheduler
-/// decides.
+/// decides, up to its limit of waits.
 ///
 /// Lower priorities do not starve: if a command has waited for [`Self::aging`], its priority is served next, but never
 /// twice in a row while commands of a higher priority wait. While a flush waits, all commands count as that old,
 /// because the flush may wait for any of them.
 pub(crate) struct ByPriority {
     build: fn() -> Box<dyn Scheduler>,
+    limit: WaitLimit,
     /// By priority. Nearly always there is just one.
     levels: Vec<Level>,
     aging: Nanos,
@@ -24,26 +25,26 @@ pub(crate) struct ByPriority {
 
 struct Level {
     priority: Priority,
-    scheduler: Box<dyn Scheduler>,
+    scheduler: Bounded,
     /// Arrival times by sequence number. Not kept for user commands: others go before them only by age.
     came: BTreeMap<u64, Nanos>,
 }
 
 impl ByPriority {
-    pub(crate) fn new(build: fn() -> Box<dyn Scheduler>, aging: Nanos) -> Self {
-        Self { build, levels: Vec::new(), aging, aged: false }
+    pub(crate) fn new(build: fn() -> Box<dyn Scheduler>, limit: WaitLimit, aging: Nanos) -> Self {
+        Self { build, limit, levels: Vec::new(), aging, aged: false }
     }
 
-    /// Adds a command that arrived at `came`. Sequence numbers rise with every call.
+    /// Adds a command. Sequence numbers rise with every call.
     #[inline]
-    pub(crate) fn push(&mut self, came: Nanos, priority: Priority, command: Waiting) {
+    pub(crate) fn push(&mut self, priority: Priority, command: Waiting) {
         let index = match self.levels.first() {
             Some(first) if first.priority == priority => 0,
             _ => self.level(priority),
         };
         let level = &mut self.levels[index];
         if priority != Priority::USER {
-            level.came.insert(command.sequence, came);
+            level.came.insert(command.sequence, command.came);
         }
         level.scheduler.push(command);
     }
@@ -52,7 +53,8 @@ impl ByPriority {
     fn level(&mut self, priority: Priority) -> usize {
         let index = self.levels.partition_point(|level| level.priority < priority);
         if self.levels.get(index).is_none_or(|level| level.priority != priority) {
-            self.levels.insert(index, Level { priority, scheduler: (self.build)(), came: BTreeMap::new() });
+            let scheduler = Bounded::new((self.build)(), self.limit);
+            self.levels.insert(index, Level { priority, scheduler, came: BTreeMap::new() });
         }
         index
     }
@@ -60,6 +62,17 @@ impl ByPriority {
     /// Takes out the command to serve next.
     #[inline]
     pub(crate) fn pop(&mut self, now: Nanos, mechanics: &Mechanics, flush_waits: bool) -> Option<Waiting> {
+        // Nearly always the only ones, and they have no times of arrival here.
+        if let [users] = &mut self.levels[..]
+            && users.priority == Priority::USER
+        {
+            return users.scheduler.pop(now, mechanics);
+        }
+        self.pop_of_several(now, mechanics, flush_waits)
+    }
+
+    #[cold]
+    fn pop_of_several(&mut self, now: Nanos, mechanics: &Mechanics, flush_waits: bool) -> Option<Waiting> {
         let index = match self.levels.len() {
             0 => return None,
             1 => 0,
@@ -69,6 +82,12 @@ impl ByPriority {
         let command = level.scheduler.pop(now, mechanics)?;
         level.came.remove(&command.sequence);
         Some(command)
+    }
+
+    /// Whether a command has waited for as long as the limit.
+    #[inline]
+    pub(crate) fn overdue(&mut self, now: Nanos) -> bool {
+        self.levels.iter_mut().any(|level| level.scheduler.overdue(now))
     }
 
     /// The level whose turn it is, if there are several.

@@ -19,7 +19,8 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 /// Commands by address, those of equal addresses in order of arrival. A sweep only goes forward, and of the commands
 /// for one address it serves those that were there when it passed. So every command is served in this sweep or in the
-/// next one. A stream that runs ahead of the arm delays the commands behind it until the end of the disk.
+/// next one. A stream that runs ahead of the arm delays the commands behind it until the end of the disk, or until they
+/// have waited too long.
 #[derive(Default)]
 struct CLook {
     waiting: BTreeMap<(u64, u64), Waiting>,
@@ -52,6 +53,16 @@ impl Scheduler for CLook {
         }
         self.last = key;
         self.waiting.remove(&key)
+    }
+
+    fn oldest(&self) -> Option<Waiting> {
+        self.waiting.values().min_by_key(|command| command.sequence).copied()
+    }
+
+    /// The sweep goes on later from where it was.
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        let oldest = self.oldest()?;
+        self.waiting.remove(&(oldest.start, oldest.sequence))
     }
 
     fn len(&self) -> usize {

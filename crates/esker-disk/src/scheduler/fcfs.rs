@@ -27,6 +27,12 @@ impl Scheduler for Fcfs {
     fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
         self.0.pop_front()
     }
+    fn oldest(&self) -> Option<Waiting> {
+        self.0.front().copied()
+    }
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        self.0.pop_front()
+    }
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -3,13 +3,13 @@
 use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
 
-use super::passed::PassedQueue;
+use super::cheapest::CheapestQueue;
 use super::{Scheduler, SchedulerEntry, Waiting};
-use crate::Mechanics;
+use crate::{Mechanics, SectorPlace};
 
 pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     name: "sptf",
-    summary: "the command that the head reaches first, by seek and rotation; the oldest once many have passed it",
+    summary: "the command that the head reaches first, by seek and rotation",
     source: "Worthington, Ganger and Patt, SIGMETRICS 1994",
     parameters: ParameterSource::NONE,
     capabilities: &[],
@@ -18,7 +18,7 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 #[derive(Default)]
 struct Sptf {
-    waiting: PassedQueue,
+    waiting: CheapestQueue<SectorPlace>,
 }
 
 impl Scheduler for Sptf {
@@ -27,7 +27,16 @@ impl Scheduler for Sptf {
     }
 
     fn pop(&mut self, now: Nanos, mechanics: &Mechanics) -> Option<Waiting> {
-        self.waiting.pop_cheapest(|command| mechanics.positioning_time(now, command.start, command.write))
+        let locate = |command: &Waiting| mechanics.geometry().locate(command.start);
+        self.waiting.pop_cheapest(locate, |command, place| mechanics.positioning_time(now, place, command.write))
+    }
+
+    fn oldest(&self) -> Option<Waiting> {
+        self.waiting.oldest()
+    }
+
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        self.waiting.pop_oldest()
     }
 
     fn len(&self) -> usize {

@@ -3,13 +3,13 @@
 use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
 
-use super::passed::PassedQueue;
+use super::cheapest::CheapestQueue;
 use super::{Scheduler, SchedulerEntry, Waiting};
 use crate::Mechanics;
 
 pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     name: "sstf",
-    summary: "the command whose cylinder is nearest to the arm; the oldest once many have passed it",
+    summary: "the command whose cylinder is nearest to the arm",
     source: "Denning, AFIPS 1967; Worthington, Ganger and Patt, SIGMETRICS 1994",
     parameters: ParameterSource::NONE,
     capabilities: &[],
@@ -18,7 +18,8 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 #[derive(Default)]
 struct Sstf {
-    waiting: PassedQueue,
+    /// With their cylinders.
+    waiting: CheapestQueue<u32>,
 }
 
 impl Scheduler for Sstf {
@@ -28,7 +29,16 @@ impl Scheduler for Sstf {
 
     fn pop(&mut self, _: Nanos, mechanics: &Mechanics) -> Option<Waiting> {
         let arm = mechanics.cylinder();
-        self.waiting.pop_cheapest(|command| mechanics.geometry().locate(command.start).cylinder.abs_diff(arm))
+        let cylinder = |command: &Waiting| mechanics.geometry().locate(command.start).cylinder;
+        self.waiting.pop_cheapest(cylinder, |_, cylinder| cylinder.abs_diff(arm))
+    }
+
+    fn oldest(&self) -> Option<Waiting> {
+        self.waiting.oldest()
+    }
+
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        self.waiting.pop_oldest()
     }
 
     fn len(&self) -> usize {

@@ -32,7 +32,7 @@ pub(super) fn read(start: u64, sequence: u64) -> Waiting {
 }
 
 fn command(start: u64, sequence: u64) -> Waiting {
-    Waiting { start, write: sequence.is_multiple_of(2), sequence, slot: sequence as u32 }
+    Waiting { start, write: sequence.is_multiple_of(2), sequence, came: Nanos::ZERO, slot: sequence as u32 }
 }
 
 #[test]
@@ -54,19 +54,25 @@ enum Arrivals {
     Behind,
 }
 
-/// Sectors of the disk. Few, because a stream that runs ahead of the arm may delay a sweep until the end of the disk.
+/// Sectors of the disk. Few, so that many commands are for the same one.
 const SECTORS: u64 = 12;
 
-/// The number of commands that two sweeps can serve, if each sector has the whole queue to itself.
-fn patience(waiting: usize) -> usize {
-    2 * SECTORS as usize * (waiting + 1)
+/// Time of an access, and the limit of waits.
+const ACCESS: Nanos = Nanos::from_millis(10);
+const LIMIT: Nanos = Nanos::from_millis(500);
+
+/// No command waits longer than the limit and those that are even older, of which there are fewer than `waiting`.
+fn patience(waiting: usize) -> Nanos {
+    LIMIT + ACCESS * waiting as u64
 }
 
 /// Serves `rounds` commands with `waiting` in the queue; one command comes for each that is served.
 fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usize, seed: u64) -> Result<(), String> {
-    let (mut queue, mechanics, mut rng) = ((entry.build)(), mechanics(), Rng::new(seed));
-    let (mut came, mut served, mut last) = (Vec::<usize>::new(), BTreeSet::new(), rng.below(SECTORS));
+    let (mechanics, mut rng) = (mechanics(), Rng::new(seed));
+    let mut queue = Bounded::new((entry.build)(), WaitLimit::after(LIMIT));
+    let (mut came, mut served, mut last) = (Vec::<Nanos>::new(), BTreeSet::new(), rng.below(SECTORS));
     for round in 0..rounds + waiting {
+        let now = ACCESS * round as u64;
         if round < rounds {
             let start = match arrivals {
                 _ if round < waiting => rng.below(SECTORS),
@@ -75,8 +81,8 @@ fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usi
                 Arrivals::Ahead => (last + 1) % SECTORS,
                 Arrivals::Behind => (last + SECTORS - 1) % SECTORS,
             };
-            queue.push(command(start, came.len() as u64));
-            came.push(round);
+            queue.push(Waiting { came: now, ..command(start, came.len() as u64) });
+            came.push(now);
         }
         if queue.len() != came.len() - served.len() {
             return Err(format!("it says that {} wait", queue.len()));
@@ -84,18 +90,18 @@ fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usi
         if round < waiting {
             continue;
         }
-        let Some(found) = queue.pop(Nanos(round as u64), &mechanics) else {
+        let Some(found) = queue.pop(now, &mechanics) else {
             return Err("it serves none though some wait".to_string());
         };
         if found.sequence >= came.len() as u64 || !served.insert(found.sequence) {
             return Err(format!("it makes up {found:?}"));
         }
-        let waited = round - came[found.sequence as usize];
+        let waited = now - came[found.sequence as usize];
         if waited > patience(waiting) {
-            return Err(format!("it let {found:?} wait while {waited} others were served"));
+            return Err(format!("it let {found:?} wait for {waited}"));
         }
         let oldest = (0..).find(|sequence| !served.contains(sequence)).expect("numbers have no end");
-        if came.get(oldest as usize).is_some_and(|came| round - came > patience(waiting)) {
+        if came.get(oldest as usize).is_some_and(|came| now - *came > patience(waiting)) {
             return Err(format!("it leaves command {oldest} waiting"));
         }
         last = found.start;
@@ -104,6 +110,11 @@ fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usi
         None if queue.is_empty() => Ok(()),
         rest => Err(format!("it holds {rest:?} still")),
     }
+}
+
+/// Rounds within which a command would be found out that waits for ever.
+fn rounds(waiting: usize) -> usize {
+    3 * (patience(waiting).0 / ACCESS.0) as usize
 }
 
 fn arrivals() -> impl Strategy<Value = Arrivals> {
@@ -120,13 +131,14 @@ proptest! {
         seed: u64,
     ) {
         for entry in entries() {
-            let result = serve(&entry, arrivals, waiting, 3 * patience(waiting), seed);
+            let result = serve(&entry, arrivals, waiting, rounds(waiting), seed);
             prop_assert!(result.is_ok(), "{}: {}", entry.name, result.unwrap_err());
         }
     }
 }
 
-/// A broken scheduler: it always serves the newest command, or the nearest one, or it loses one.
+/// A broken scheduler: nearest first, but it says that nobody waits for long, or takes the newest for the oldest, or
+/// loses a command.
 #[derive(Default)]
 struct Wrong {
     mistake: Mistake,
@@ -137,8 +149,8 @@ struct Wrong {
 #[derive(Clone, Copy, Default)]
 enum Mistake {
     #[default]
-    Newest,
-    Nearest,
+    NewestIsOldest,
+    NobodyIsOldest,
     Loses,
 }
 
@@ -150,17 +162,25 @@ impl Scheduler for Wrong {
         }
     }
     fn pop(&mut self, _: Nanos, _: &Mechanics) -> Option<Waiting> {
-        let index = match self.mistake {
-            Mistake::Newest => self.waiting.len().checked_sub(1)?,
-            Mistake::Nearest => {
-                let distance = |index: &usize| self.waiting[*index].start.abs_diff(self.arm);
-                (0..self.waiting.len()).min_by_key(distance)?
-            }
-            Mistake::Loses => 0,
-        };
-        let command = self.waiting.remove(index);
+        let distance = |index: &usize| self.waiting[*index].start.abs_diff(self.arm);
+        let nearest = (0..self.waiting.len()).min_by_key(distance)?;
+        let command = self.waiting.remove(nearest);
         self.arm = command.start;
         Some(command)
+    }
+    fn oldest(&self) -> Option<Waiting> {
+        match self.mistake {
+            Mistake::NewestIsOldest => self.waiting.last().copied(),
+            Mistake::NobodyIsOldest => None,
+            Mistake::Loses => self.waiting.first().copied(),
+        }
+    }
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        match self.mistake {
+            Mistake::NewestIsOldest => self.waiting.pop(),
+            Mistake::NobodyIsOldest => None,
+            Mistake::Loses => (!self.waiting.is_empty()).then(|| self.waiting.remove(0)),
+        }
     }
     fn len(&self) -> usize {
         self.waiting.len()
@@ -178,10 +198,10 @@ fn schedulers_that_starve_or_lose_a_command_are_found_out() {
         build,
     };
     let newest = wrong(|| Box::new(Wrong::default()));
-    let nearest = wrong(|| Box::new(Wrong { mistake: Mistake::Nearest, ..Wrong::default() }));
+    let nobody = wrong(|| Box::new(Wrong { mistake: Mistake::NobodyIsOldest, ..Wrong::default() }));
     let loses = wrong(|| Box::new(Wrong { mistake: Mistake::Loses, ..Wrong::default() }));
-    let found = |entry, arrivals| serve(&entry, arrivals, 8, 3 * patience(8), 1).unwrap_err();
-    assert!(found(newest, Arrivals::Random).contains("waiting"));
-    assert!(found(nearest, Arrivals::Near).contains("waiting"));
+    let found = |entry, arrivals| serve(&entry, arrivals, 8, rounds(8), 1).unwrap_err();
+    assert!(found(newest, Arrivals::Near).contains("waiting"));
+    assert!(found(nobody, Arrivals::Near).contains("waiting"));
     assert!(found(loses, Arrivals::Random).contains("says that"));
 }

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
 
-use super::passed::PassedQueue;
+use super::cheapest::CheapestQueue;
 use super::{Scheduler, SchedulerEntry, Waiting};
 use crate::Mechanics;
 
 pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     name: "vscan",
     summary: "the command whose cylinder is nearest, where those behind the arm count as a fifth of the disk further \
-              away; the oldest once many have passed it",
+              away",
     source: "V(R) of Geist and Daniel, ACM TOCS 5(1), 1987, with their R = 0.2",
     parameters: ParameterSource::NONE,
     capabilities: &[],
@@ -23,15 +23,30 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 /// directions (SCAN).
 const TURN: u32 = 5;
 
+#[derive(Default)]
 struct Vscan {
-    waiting: PassedQueue,
-    /// Whether the arm's last move was to higher or to lower cylinders; `Equal` before it has moved.
-    direction: Ordering,
+    /// With their cylinders.
+    waiting: CheapestQueue<u32>,
+    /// Where the arm stood at the last choice.
+    last: u32,
+    /// Whether the arm's last move was to higher or to lower cylinders; none before it has moved.
+    moves: Option<Direction>,
 }
 
-impl Default for Vscan {
-    fn default() -> Self {
-        Self { waiting: PassedQueue::default(), direction: Ordering::Equal }
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Direction {
+    /// From one cylinder to another one.
+    fn of(from: u32, to: u32) -> Option<Self> {
+        match to.cmp(&from) {
+            Ordering::Less => Some(Self::Down),
+            Ordering::Equal => None,
+            Ordering::Greater => Some(Self::Up),
+        }
     }
 }
 
@@ -42,15 +57,22 @@ impl Scheduler for Vscan {
 
     fn pop(&mut self, _: Nanos, mechanics: &Mechanics) -> Option<Waiting> {
         let (arm, geometry) = (mechanics.cylinder(), mechanics.geometry());
-        let (turn, back) = (geometry.cylinders() / TURN, self.direction.reverse());
-        let next = self.waiting.pop_cheapest(|command| {
-            let cylinder = geometry.locate(command.start).cylinder;
-            let turns = back.is_ne() && cylinder.cmp(&arm) == back;
-            cylinder.abs_diff(arm) + if turns { turn } else { 0 }
-        })?;
-        let moves = geometry.locate(next.start).cylinder.cmp(&arm);
-        self.direction = if moves.is_eq() { self.direction } else { moves };
-        Some(next)
+        let turn = geometry.cylinders() / TURN;
+        self.moves = Direction::of(self.last, arm).or(self.moves);
+        self.last = arm;
+        let turns = |to| Direction::of(arm, to).zip(self.moves).is_some_and(|(next, last)| next != last);
+        self.waiting.pop_cheapest(
+            |command| geometry.locate(command.start).cylinder,
+            |_, &cylinder| cylinder.abs_diff(arm) + if turns(cylinder) { turn } else { 0 },
+        )
+    }
+
+    fn oldest(&self) -> Option<Waiting> {
+        self.waiting.oldest()
+    }
+
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        self.waiting.pop_oldest()
     }
 
     fn len(&self) -> usize {

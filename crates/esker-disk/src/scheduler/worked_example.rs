@@ -37,6 +37,16 @@ impl Scheduler for Batches {
         }
         self.batch.pop_front()
     }
+    fn oldest(&self) -> Option<Waiting> {
+        // All of the batch came before the others.
+        self.batch.iter().min_by_key(|command| command.sequence).or(self.next.first()).copied()
+    }
+    fn pop_oldest(&mut self) -> Option<Waiting> {
+        match self.batch.iter().enumerate().min_by_key(|(_, command)| command.sequence) {
+            Some((index, _)) => self.batch.remove(index),
+            None => (!self.next.is_empty()).then(|| self.next.remove(0)),
+        }
+    }
     fn len(&self) -> usize {
         self.batch.len() + self.next.len()
     }

@@ -1,9 +1,10 @@
 //! A small disk with round numbers, and functions to drive it.
 
 use esker_core::{
-    Arrival, Bytes, Completion, Lba, Nanos, Observer, Priority, Replay, ReplaySettings, Request, Rng, Verdict, replay,
+    Arrival, Bytes, Completion, Device, Lba, Nanos, Observer, Priority, Replay, ReplaySettings, Request, Rng, Verdict,
+    replay,
 };
-use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, ZoneSettings};
+use esker_disk::{Disk, DiskSettings, RotationSpeed, SeekSettings, WaitLimit, ZoneSettings};
 use esker_results::{DiskReport, Report};
 
 /// 6,000 rpm: 10 ms per turn; 100 sectors per track: 0.1 ms each; 2 surfaces; seek 1 ms + 0.01 ms per further cylinder.
@@ -25,6 +26,10 @@ pub(crate) fn round_numbers() -> DiskSettings {
         firmware: None,
         cache: None,
         scheduler: "fcfs".to_string(),
+        actuators: 1,
+        shingled: None,
+        power: None,
+        wait_limit: WaitLimit::after(Priority::AGING),
         priority_aging: Priority::AGING,
         queue_depth: 32,
     }
@@ -45,8 +50,8 @@ impl Observer for Log {
     }
 }
 
-pub(crate) fn run(
-    disk: &mut Disk,
+pub(crate) fn run<D: Device>(
+    disk: &mut D,
     settings: &ReplaySettings,
     arrivals: impl IntoIterator<Item = Arrival>,
 ) -> (Replay, Log) {
@@ -58,6 +63,11 @@ pub(crate) fn run(
 
 pub(crate) fn at(micros: u64, request: Request) -> Arrival {
     Arrival { at: Nanos::from_micros(micros), request }
+}
+
+/// A preset as a plain disk: with one arm for all surfaces, and tracks that can be written in any order.
+pub(crate) fn plain_preset(name: &str) -> DiskSettings {
+    DiskSettings { actuators: 1, shingled: None, ..preset(name) }
 }
 
 /// A preset as it is shipped.

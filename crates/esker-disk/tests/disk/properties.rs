@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use esker_core::{Arrival, ByteRate, Bytes, Device, Lba, Nanos, Priority, Ratio, ReplaySettings, Request, RequestKind};
+use esker_core::{
+    Arrival, ByteRate, Bytes, Device, Energy, Lba, Nanos, Power, Priority, Ratio, ReplaySettings, Request, RequestKind,
+};
 use esker_disk::{
     CacheSettings, CommandOverhead, Disk, DiskSettings, ExtraDisconnect, FirmwareSettings, LayoutSettings, Mechanics,
-    Picoseconds, ReadAheadEnd, Rotation, RotationSpeed, SCHEDULERS, SeekFormula, SeekSettings, ZoneSettings,
+    Picoseconds, PowerSettings, ReadAheadEnd, Rotation, RotationSpeed, SCHEDULERS, SeekFormula, SeekSettings,
+    ShingledSettings, WaitLimit, ZoneSettings, build,
 };
+use esker_results::Report;
 use proptest::prelude::*;
 
 use crate::common::{preset, run, zone};
@@ -103,6 +107,38 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn any_shingled()(
+        zone in prop_oneof![9 => 128..400u64, 1 => Just(0), 1 => Just(u64::MAX / 512)],
+        media_cache in prop_oneof![9 => 128..400u64, 1 => Just(0), 1 => Just(u64::MAX / 512)],
+        clean_after in time(0..100_000_000),
+    ) -> ShingledSettings {
+        ShingledSettings { zone: Bytes(zone * 512), media_cache: Bytes(media_cache * 512), clean_after }
+    }
+}
+
+prop_compose! {
+    fn any_power()(
+        watts in prop::collection::vec(prop_oneof![30 => 0..20_000_000u64, 1 => Just(u64::MAX)], 4),
+        spin_down_after in prop::option::of(time(1_000_000_000..3_000_000_000)),
+        times in [time(0..9_000_000_000), time(0..9_000_000_000)],
+        joules in prop::collection::vec(prop_oneof![30 => 0..200u64, 1 => Just(u64::MAX >> 40)], 2),
+    ) -> PowerSettings {
+        let energy = |joules: u64| Energy(joules.saturating_mul(1_000_000_000_000));
+        PowerSettings {
+            active: Power(watts[0]),
+            seek: Some(Power(watts[1])),
+            idle: Power(watts[2]),
+            standby: Power(watts[3]),
+            spin_down_after,
+            spin_down_time: times[0],
+            spin_down_energy: energy(joules[0]),
+            spin_up_time: times[1],
+            spin_up_energy: energy(joules[1]),
+        }
+    }
+}
+
+prop_compose! {
     fn any_settings()(
         capacity in prop::option::of(prop_oneof![Just(0), 1..100_000u64, Just(u64::MAX)].prop_map(Bytes)),
         speed in prop_oneof![20 => 60..20_000u64, 1 => Just(0), 1 => Just(u64::MAX / 1000)],
@@ -116,6 +152,10 @@ prop_compose! {
         cache in prop::option::of((number(1..5), 0..40_000u64, 0..40_000u64, any::<bool>(), 0..40_000u64)),
         firmware in prop::option::of(any_firmware()),
         scheduler in prop::sample::select(scheduler_names()),
+        wait_limit in prop::option::of(time(0..100_000_000)),
+        actuators in prop_oneof![8 => Just(1), 2 => number(1..4)],
+        shingled in prop::option::weighted(0.2, any_shingled()),
+        power in prop::option::of(any_power()),
         priority_aging in time(0..100_000_000),
         queue_depth in number(1..40),
     ) -> DiskSettings {
@@ -144,6 +184,10 @@ prop_compose! {
                 write_batch: (segments % 2 == 0).then_some(Bytes(write_back / 2)),
             }),
             scheduler: scheduler.to_string(),
+            actuators,
+            shingled,
+            power,
+            wait_limit: wait_limit.map_or(WaitLimit::OFF, WaitLimit::after),
             priority_aging,
             queue_depth,
         }
@@ -156,7 +200,8 @@ type Step = ((u8, u8), u64, u64, u64);
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let sector = prop_oneof![20 => 0..600u64, 1 => Just(u64::MAX)];
     let length = prop_oneof![20 => 0..40u64, 1 => Just(u64::MAX / 512)];
-    prop::collection::vec(((0..6u8, 0..3u8), sector, length, 0..30_000u64), 1..60)
+    let gap = prop_oneof![20 => 0..30_000u64, 1 => 0..6_000_000u64];
+    prop::collection::vec(((0..6u8, 0..3u8), sector, length, gap), 1..60)
 }
 
 fn arrivals(steps: &[Step]) -> Vec<Arrival> {
@@ -183,16 +228,18 @@ proptest! {
 
     #[test]
     fn any_settings_run_or_are_refused_with_a_reason(settings in any_settings(), steps in steps()) {
-        match Disk::new("disk", &settings) {
+        match build("disk", &settings) {
             Err(error) => prop_assert!(error.to_string().contains('`'), "{error} names no key"),
             Ok(mut disk) => {
                 // The driver asserts that time goes forward, that nothing completes twice, and Little's law.
                 let (_, log) = run(&mut disk, &ReplaySettings::OPEN, arrivals(&steps));
                 prop_assert_eq!(log.0.len(), steps.len());
                 prop_assert_eq!(disk.free_slots(), settings.queue_depth as usize);
-                let mut again = Disk::new("disk", &settings).unwrap();
+                let report = Report::of(&disk);
+                let mut again = build("disk", &settings).unwrap();
                 let (_, log_again) = run(&mut again, &ReplaySettings::OPEN, arrivals(&steps));
                 prop_assert_eq!(log.0, log_again.0, "the same twice");
+                prop_assert_eq!(report.devices, Report::of(&again).devices, "and the same results");
             }
         }
     }

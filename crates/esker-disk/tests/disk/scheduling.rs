@@ -1,9 +1,9 @@
 //! Is the order of service right?
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request};
-use esker_disk::{Disk, DiskSettings, SCHEDULERS};
+use esker_disk::{Disk, DiskSettings, SCHEDULERS, WaitLimit};
 
-use crate::common::{at, poisson, preset, report, round_numbers, run};
+use crate::common::{at, plain_preset, poisson, preset, report, round_numbers, run};
 
 fn served(scheduler: &str, arrivals: &[Arrival]) -> Vec<u64> {
     let settings = DiskSettings { scheduler: scheduler.to_string(), ..round_numbers() };
@@ -55,7 +55,9 @@ fn c_look_outdoes_fcfs_when_many_wait() {
 fn sptf_outdoes_seek_schedulers_and_these_fcfs() {
     for entry in esker_disk::PRESETS {
         let rate = |scheduler: &str| {
-            let settings = DiskSettings { scheduler: scheduler.to_string(), cache: None, ..preset(entry.name) };
+            let wait_limit = WaitLimit::OFF;
+            let scheduler = scheduler.to_string();
+            let settings = DiskSettings { scheduler, wait_limit, cache: None, ..plain_preset(entry.name) };
             let mut disk = Disk::new("disk", &DiskSettings { queue_depth: 32, ..settings }).unwrap();
             let arrivals = poisson(6, 20_000, Nanos(1), disk.capacity().0 / 512, 8);
             let arrivals = arrivals

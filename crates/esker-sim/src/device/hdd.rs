@@ -2,7 +2,7 @@
 
 use esker_core::Hint;
 use esker_core::registry::ParameterSource;
-use esker_disk::{Disk, DiskSettings, PRESETS};
+use esker_disk::{DiskSettings, PRESETS, build};
 use esker_results::Reporting;
 
 use super::{DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
@@ -31,8 +31,7 @@ impl DeviceSettings for DiskSettings {
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
-        let disk = Disk::new(&instance.name, self)
-            .map_err(|error| DeviceFault::new(error.to_string()).at([error.key()]).with_hint(error.hint()))?;
-        Ok(Box::new(disk))
+        build(&instance.name, self)
+            .map_err(|error| DeviceFault::new(error.to_string()).at([error.key()]).with_hint(error.hint()))
     }
 }
