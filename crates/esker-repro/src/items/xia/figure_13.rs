@@ -138,6 +138,11 @@ mod tests {
                 let (ratio, limit) = (found[1].mean_us / found[0].mean_us, if volume == SHIFTING { 1.0 } else { 1.03 });
                 assert!(ratio < limit, "{}: {ratio}", WRITE_VOLUMES[volume].name);
             }
+            // And a lifetime half-way between the wear of its own choice and that of 85 % is kept.
+            let cycles = 1_520_978;
+            let found = all(&ITEM, context, &[Plan::new(1, Choice::Within { cycles })])?;
+            let used = found[0].cycles_per_year / f64::from(cycles);
+            assert!((0.9..1.05).contains(&used), "{used}");
             Ok(ItemOutcome::default())
         });
     }

@@ -6,8 +6,8 @@
 //! - all requests are writes of one size, in whole pages, one at a time: chapter 4 is about a cache of writes;
 //! - requests go on for as many windows as are asked for: the bytes requested are 1.9 to 8.4 windows;
 //! - their LRU curve is that of [`ByDistance`]. As many of them are first uses as it takes to use all of the working
-//!   set. One shape for all volumes; and the size at which most hits are reached is one number for each volume, which was
-//!   fitted so that its best fixed over-provisioning is the published one.
+//!   set. One shape for all volumes; and the size at which most hits are reached is one number for each volume, which
+//!   was fitted so that its best fixed over-provisioning is the published one.
 
 use esker_cache::{ByDistance, ObjectId};
 

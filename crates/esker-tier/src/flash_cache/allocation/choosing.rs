@@ -14,8 +14,6 @@ const FULL: f64 = 0.5;
 
 /// Two windows tell how much the host waits if what an access takes differs by so large a part. Assumed.
 const TELLING: f64 = 0.1;
-/// A host that waits less comes so many times as fast at most. Assumed.
-const PACE_MAX: f64 = 10.0;
 
 impl Allocator {
     /// Chooses the over-provisioning with the least latency, of those that keep the lifetime. If none does, the one
@@ -75,7 +73,9 @@ impl Allocator {
         let over_provisioning = f64::from(percent) / 100.0;
         let (latency, traffic) = self.cost(over_provisioning, window);
         let Pace { apart, latency: present } = self.pace_of(window);
-        let apart = (apart + self.waits * (latency - present)).max(apart / PACE_MAX);
+        let longer = latency - present;
+        // Where accesses come faster than one takes, several are under way at a time.
+        let apart = apart + self.waits * if apart >= present { longer } else { longer * apart / present };
         let erases_per_day = self.costs.erases(&traffic) * DAY_S * 1e9 / apart;
         let Traffic { miss_ratio, valid, .. } = traffic;
         ExpectedCost { over_provisioning, miss_ratio, valid, latency: Nanos(latency as u64), erases_per_day }

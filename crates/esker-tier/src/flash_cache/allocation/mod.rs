@@ -3,8 +3,8 @@
 //!
 //! A window is measured in bytes that the host writes. At its end the size with the least latency by its curve is
 //! taken. What cleaning finds valid with each size is learnt from miniature caches that see a sample of the lines, and
-//! from the flash itself for the size that it has. Or the cache is **trained** on the flash, as in the paper: it is run with
-//! several sizes after the first window, and again when a curve differs much from the one of the training.
+//! from the flash itself for the size that it has. Or the cache is **trained** on the flash, as in the paper: it is run
+//! with several sizes after the first window, and again when a curve differs much from the one of the training.
 
 mod choosing;
 mod miniature;

@@ -1,10 +1,10 @@
 //! Miniature caches: what cleaning would find with each size, without that the flash has to try it.
 //!
 //! A sample of the lines goes through one small cache for each over-provisioning of the table, over a small flash of
-//! its own. A line is in the sample or not by a hash of its number, and the sizes shrink as the sample does: hits, and what
-//! is valid when a block is cleaned, stay about the same (Waldspurger, Saemundsson, Ahmad, Park, "Cache Modeling and
-//! Optimization using Miniature Simulations", USENIX ATC 2017, who do so for misses). All of them run from the first
-//! request on, so each is as full, and as worn in, as a cache that always had its size.
+//! its own. A line is in the sample or not by a hash of its number, and the sizes shrink as the sample does: hits, and
+//! what is valid when a block is cleaned, stay about the same (Waldspurger, Saemundsson, Ahmad, Park, "Cache Modeling
+//! and Optimization using Miniature Simulations", USENIX ATC 2017, who do so for misses). All of them run from the
+//! first request on, so each is as full, and as worn in, as a cache that always had its size.
 //!
 //! The lines that leave are those used least recently, whatever the policy of the cache; the curve assumes the same.
 
