@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use esker_core::words;
 
-use crate::{ChildState, DeviceReport, FlashReport};
+use crate::{CacheAllocation, ChildState, DeviceReport, FlashCacheReport, FlashReport};
 
 /// A remark is made if more than this share of the pages that were read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;
@@ -36,7 +36,31 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
             words::count(displaced)
         ))
     });
-    unwritten.chain(displaced).chain(devices.values().flat_map(states)).collect()
+    let windows = devices.iter().filter_map(|(name, device)| allocation(name, device.flash_cache.as_ref()?));
+    unwritten.chain(displaced).chain(windows).chain(devices.values().flat_map(states)).collect()
+}
+
+/// What keeps a cache from choosing its size well.
+fn allocation(name: &str, cache: &FlashCacheReport) -> Option<String> {
+    let CacheAllocation { window_bytes, open_window_bytes, erases_per_day_max } = cache.allocation?;
+    let [window, open] = [window_bytes, open_window_bytes].map(|bytes| words::bytes(bytes as f64));
+    let Some(last) = cache.windows.last() else {
+        return Some(format!(
+            "{name}: no window of `allocation` has ended: a window is {window} of writes, of which {open} came. The \
+             cache kept the size that it began with. A shorter `allocation.window` or more requests let it choose."
+        ));
+    };
+    let (allowed, least) = (erases_per_day_max?, last.least_erases()?);
+    (least.erases_per_day > allowed).then(|| {
+        format!(
+            "{name}: no size of the cache keeps `allocation.lifetime`, which allows {} erases a day: with {} left to \
+             cleaning there would be {}, and with other sizes more. It takes fewer `years`, flash of more `cycles`, \
+             or a larger flash.",
+            words::count(allowed as u64),
+            words::percent(least.over_provisioning),
+            words::count(least.erases_per_day as u64)
+        )
+    })
 }
 
 /// Which children of a device do not serve all requests any more.
@@ -55,7 +79,7 @@ fn states(device: &DeviceReport) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChildReport, PlacementReport};
+    use crate::{CacheWindow, CacheWindowCost, ChildReport, PlacementReport};
 
     #[test]
     fn reads_without_data_are_remarked_above_one_percent() {
@@ -69,6 +93,36 @@ mod tests {
         let [remark] = told(1000, 11).try_into().unwrap();
         assert!(remark.starts_with("ssd: 1.1 % of the pages that were read had no data"), "{remark}");
         assert!(remarks(&BTreeMap::from([("disk".to_string(), DeviceReport::default())])).is_empty());
+    }
+
+    #[test]
+    fn caches_that_cannot_choose_or_keep_their_lifetime_are_remarked() {
+        let told = |cache: &FlashCacheReport| {
+            let device = DeviceReport { flash_cache: Some(cache.clone()), ..DeviceReport::default() };
+            remarks(&BTreeMap::from([("volume".to_string(), device)]))
+        };
+        assert!(told(&FlashCacheReport::default()).is_empty());
+        let allocation = |erases_per_day_max| {
+            Some(CacheAllocation { window_bytes: 1 << 30, open_window_bytes: 1 << 20, erases_per_day_max })
+        };
+        let mut cache = FlashCacheReport { allocation: allocation(None), ..FlashCacheReport::default() };
+        let [short] = told(&cache).try_into().unwrap();
+        assert!(short.contains("a window is 1 GiB of writes, of which 1 MiB came"), "{short}");
+        let cost = |over_provisioning, erases_per_day| CacheWindowCost {
+            over_provisioning,
+            erases_per_day,
+            ..CacheWindowCost::default()
+        };
+        let expected = vec![cost(0.85, 1_000.0), cost(0.15, 9_000.0)];
+        cache.windows.push(CacheWindow { chosen: cost(0.8, 1_100.0), expected, ..CacheWindow::default() });
+        assert!(told(&cache).is_empty());
+        cache.allocation = allocation(Some(1_000.0));
+        assert!(told(&cache).is_empty());
+        cache.allocation = allocation(Some(900.0));
+        let [worn] = told(&cache).try_into().unwrap();
+        let expected = "volume: no size of the cache keeps `allocation.lifetime`, which allows 900 erases a day: with \
+                        85 % left to cleaning there would be 1 000";
+        assert!(worn.replace('\u{a0}', " ").starts_with(expected), "{worn}");
     }
 
     #[test]

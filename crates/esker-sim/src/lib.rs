@@ -36,6 +36,11 @@ pub use run_error::RunError;
 pub use settle::settle;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use validate::{MeasuredRequest, read_measured, system_of, validate};
+// What the settings of a flash cache are made of.
+pub use esker_tier::{
+    AllocationCurve, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack, Lifetime, SlotOrder,
+    WriteHandling,
+};
 pub use workload::{
     Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
 };

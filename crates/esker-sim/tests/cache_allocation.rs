@@ -60,10 +60,9 @@ fn a_cache_finds_its_size() {
         let chosen: Vec<f64> = windows.iter().map(|window| window.over_provisioning).collect();
         let fixed: Vec<f64> = fixed.iter().map(|mean| mean.round()).collect();
         println!("{name}: fixed {fixed:?} us, its own choice {:.0} us: {chosen:?}", mean_us(&run));
-        assert!(windows.len() >= 5 && windows[0].trains, "{name}: {windows:?}");
+        assert!(windows.len() >= 5, "{name}: {windows:?}");
         assert!(windows.iter().all(|window| window.expected.len() == 8 && window.write_share == 1.0));
-        // On the other workloads a smaller cache takes many windows to fill, and is the best one meanwhile.
-        let within = if name == "hot" || name == "steep" { 1.15 } else { 1.03 };
+        let within = if name == "hot" { 1.05 } else { 1.03 };
         assert!(mean_us(&run) < within * best, "{name}: {} us, {best} with the best fixed size", mean_us(&run));
     }
 }

@@ -41,6 +41,7 @@ fn no_example_is_forgotten() {
         names,
         [
             "agrawal.toml",
+            "cache-allocation.toml",
             "cache-ranking.toml",
             "cloud.toml",
             "disk.toml",
@@ -71,6 +72,16 @@ fn agrawal() {
     assert!((130.6..300.0).contains(&read.mean_us), "{read:?}");
     assert!(results.series.len() >= 4 && results.series[1].utilisation.contains_key("die"));
     assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 20_000);
+}
+
+#[test]
+fn cache_allocation() {
+    let results = run_example("cache-allocation.toml", |experiment| requests(experiment, 600_000));
+    let cache = results.devices["volume"].flash_cache.as_ref().unwrap();
+    let chosen: Vec<f64> = cache.windows.iter().map(|window| window.over_provisioning).collect();
+    // Nothing is cleaned in the first window: the cache stays as it is. Then misses cost more than cleaning.
+    assert!(chosen.len() >= 3 && chosen[0] == 0.35 && chosen[chosen.len() - 1] < 0.35, "{chosen:?}");
+    assert!(cache.windows.iter().all(|window| window.expected.len() == 8));
 }
 
 #[test]

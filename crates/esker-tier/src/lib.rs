@@ -11,13 +11,13 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    CacheCounts, CacheStep, CachedLine, Checkpoint, DataRef, Effect, Engine, ExpectedCost, FlashCacheCounts, Input,
-    IoId, Layout, MapRecord, Movements, RecordNumber, Reshape, ReshapeError, WindowDecision,
+    CacheCounts, CacheStep, CacheWindows, CachedLine, Checkpoint, DataRef, Effect, Engine, ExpectedCost,
+    FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, RecordNumber, Reshape, ReshapeError, WindowDecision,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    AllocationCurve, AllocationFault, AllocationSettings, CacheRole, CacheStreams, CopyingBack, FlashCacheEngine,
-    FlashCacheError, FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
+    AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack,
+    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

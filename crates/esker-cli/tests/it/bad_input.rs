@@ -137,3 +137,20 @@ fn a_report_that_cannot_be_written() {
     let error = esker_refuses(folder.path(), &["study", "small.csv", "-o", "no/such/folder/report.html"]);
     assert!(error.contains("no/such/folder/report.html"), "{error}");
 }
+
+/// The parameters of write modes: which value, where, and what is allowed.
+#[test]
+fn write_modes_out_of_range() {
+    for (parameter, value, range) in [("m", "6", "-5 to 5"), ("m", "-6", "-5 to 5"), ("n", "-1", "0 to 5")] {
+        let experiment = format!(
+            "[workload]\nsynthetic = {{ requests = 10 }}\n[device.ssd]\nkind = \"ssd\"\npreset = \"xia-mlc-32g\"\n\
+             geometry.blocks_per_plane = 32\n[device.ssd.write_modes]\n\
+             policy = {{ kind = \"differentiated\", {parameter} = {value} }}\nlow_cost = {{ page_program = \"650us\", \
+             page_read = \"145us\" }}\n[run]\ntarget = \"ssd\"\n"
+        );
+        let folder = with(&[("modes.toml", experiment.as_bytes())]);
+        let error = esker_refuses(folder.path(), &["sim", "modes.toml"]);
+        let said = [parameter, value, range, "modes.toml:8:"].iter().all(|part| error.contains(part));
+        assert!(said, "{parameter} = {value}: {error}");
+    }
+}

@@ -198,3 +198,67 @@ fn results_with_a_map_keep_their_schema() {
         panic!("the run does not keep its schema: {error}");
     }
 }
+
+/// The output of a write cache with this table `allocation`, of `requests` writes.
+fn run_cache(allocation: &str, requests: u64) -> String {
+    let experiment = format!(
+        r#"
+[workload]
+synthetic = {{ requests = {requests}, read_fraction = "0%", size = "4KiB", alignment = "4KiB", footprint = "8MiB" }}
+queue_depth = 1
+
+[device.flash]
+kind = "ssd"
+preset = "samsung-k9xxg08-slc-32g"
+over_provisioning = "25%"
+
+[device.flash.geometry]
+channels = 1
+packages_per_channel = 1
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 32
+
+[device.disk]
+kind = "constant"
+service_time = "5ms"
+capacity = "16MiB"
+
+[device.volume]
+kind = "cache"
+flash = "flash"
+backing = "disk"
+role = "write"
+write = "write-back"
+trim_freed = true
+allocation = {{ {allocation} }}
+
+[run]
+target = "volume"
+"#
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("cache.toml"), experiment).expect("the folder can be written");
+    let printed = esker_ok(folder.path(), &["sim", "cache.toml", "--no-cost"]).stdout;
+    esker_ok(folder.path(), &["sim", "cache.toml", "--no-cost", "--json=run.json"]);
+    esker_ok(folder.path(), &["report", "run.json", "-o", "report.html"]);
+    let page = std::fs::read_to_string(folder.path().join("report.html")).expect("the page is written");
+    assert_eq!(page.contains("id=\"windows\""), printed.contains("what it chose in"), "{printed}");
+    printed
+}
+
+#[test]
+fn a_cache_shows_what_it_chose_in_each_window() {
+    let printed = run_cache("", 20_000);
+    assert!(printed.contains("what it chose in") && printed.contains("left to cleaning"), "{printed}");
+    assert!(printed.contains("at 85 %") && !printed.contains("note: volume"), "{printed}");
+}
+
+#[test]
+fn windows_longer_than_the_run_and_budgets_that_no_size_keeps_are_remarked() {
+    let printed = run_cache("window = \"1GiB\"", 2_000);
+    assert!(printed.contains("note: volume: no window of `allocation` has ended: a window is 1 GiB"), "{printed}");
+    let printed = run_cache("lifetime = { years = 50, cycles = 100 }", 20_000);
+    assert!(printed.contains("note: volume: no size of the cache keeps `allocation.lifetime`"), "{printed}");
+    assert!(printed.contains("over its budget"), "{printed}");
+}

@@ -3,6 +3,7 @@
 mod children;
 mod events;
 mod terms;
+mod windows;
 
 use askama::Template;
 use esker_core::words::{self, page};
@@ -18,6 +19,7 @@ use crate::page::Frame;
 use crate::run_event::RunEvent;
 use children::Family;
 use children::names;
+use windows::{Allocation, allocations};
 
 /// The page of a run.
 #[derive(Template)]
@@ -28,6 +30,7 @@ struct RunPage<'a> {
     target: &'a str,
     headline: String,
     families: Vec<Family<'a>>,
+    allocations: Vec<Allocation<'a>>,
     events: &'a [RunEvent],
     charts: Vec<Chart>,
     config: String,
@@ -61,6 +64,7 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
         target,
         headline: headline(run, target),
         families: children::families(run, target),
+        allocations: allocations(run),
         events: &events,
         charts,
         config: config::as_toml(target, &run.config),

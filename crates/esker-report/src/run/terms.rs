@@ -74,5 +74,22 @@ pub(super) static TERMS: &[Term] = &[
     term("freed", "freed", "Extents that the host trimmed, whose places were freed."),
     term("range", "range", "One of at most 256 equal parts of the address space; a column of the map."),
     term("heat", "heat", "Requests of the host per second that begin in a range."),
+    term(
+        "left_to_cleaning",
+        "left to cleaning",
+        "Share of the flash that lines do not take. The more it is, the less the drive copies when it cleans, and the \
+         more accesses miss.",
+    ),
+    term("window", "window", "So many bytes of the host's writes, after which a cache chooses its size anew."),
+    term("expected_misses", "expected misses", "Share of accesses that miss with that size, by the window's curve."),
+    term("valid_share", "valid", "Share of a block that is still valid when it is cleaned, and has to be copied."),
+    term(
+        "expected_latency",
+        "expected latency",
+        "Mean time of an access to a line, from the misses and from what cleaning costs.",
+    ),
+    term("expected_erases", "erases a day", "Blocks of the flash that would be erased in a day."),
+    term("budget", "budget", "Whether any size was expected to keep the lifetime that was asked for."),
+    term("training", "training", "The cache was run with several sizes next, to see what cleaning costs with each."),
     term("drained", "empty at", "When all data had moved away from a child that was drained."),
 ];

@@ -51,9 +51,25 @@ pub struct FlashCacheReport {
     pub slots: u64,
     /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
     pub beyond_lines: u64,
+    /// The windows of a cache with `allocation`; absent of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<CacheAllocation>,
     /// What a cache with `allocation` has decided at the end of each window, from the beginning of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<CacheWindow>,
+}
+
+/// How a cache that chooses its own size does so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheAllocation {
+    /// Bytes that the host writes in a window.
+    pub window_bytes: u64,
+    /// Bytes that it had written at the end of the run in the window that had not ended.
+    pub open_window_bytes: u64,
+    /// Erases in a day that the lifetime allows, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub erases_per_day_max: Option<f64>,
 }
 
 /// What a cache that chooses its own size has decided at the end of a window of its requests.
@@ -70,6 +86,8 @@ pub struct CacheWindow {
     pub trains: bool,
     /// Whether it is expected to keep the lifetime that was asked for; true if none was.
     pub keeps_lifetime: bool,
+    /// What was expected with the share that was chosen.
+    pub chosen: CacheWindowCost,
     /// What was expected with several shares left to cleaning.
     pub expected: Vec<CacheWindowCost>,
 }
@@ -88,4 +106,11 @@ pub struct CacheWindowCost {
     pub latency_us: f64,
     /// Blocks of the flash that are erased in a day.
     pub erases_per_day: f64,
+}
+
+impl CacheWindow {
+    /// Returns what was expected with the share that wears the flash least; `None` if nothing was.
+    pub fn least_erases(&self) -> Option<&CacheWindowCost> {
+        self.expected.iter().min_by(|one, other| one.erases_per_day.total_cmp(&other.erases_per_day))
+    }
 }

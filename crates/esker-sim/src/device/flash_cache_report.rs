@@ -1,13 +1,13 @@
 //! What a flash cache did, for results.
 
-use esker_results::{CacheWindow, CacheWindowCost, FlashCacheReport};
-use esker_tier::{ExpectedCost, FlashCacheCounts, WindowDecision};
+use esker_results::{CacheAllocation, CacheWindow, CacheWindowCost, FlashCacheReport};
+use esker_tier::{CacheWindows, ExpectedCost, FlashCacheCounts, WindowDecision};
 
 /// What a cache did since `before`.
 pub(super) fn report_since(
     before: &FlashCacheCounts,
     now: &FlashCacheCounts,
-    windows: &[WindowDecision],
+    windows: Option<CacheWindows<'_>>,
 ) -> FlashCacheReport {
     let (read_hits, read_misses) = (now.read_hits - before.read_hits, now.read_misses - before.read_misses);
     let hits = read_hits + now.write_hits - before.write_hits;
@@ -36,24 +36,33 @@ pub(super) fn report_since(
         dirty_lines: now.dirty,
         slots: now.slots,
         beyond_lines: now.beyond,
-        windows: windows.iter().map(window).collect(),
+        allocation: windows.map(|windows| CacheAllocation {
+            window_bytes: windows.length.0,
+            open_window_bytes: windows.open.0,
+            erases_per_day_max: windows.erases_per_day_max,
+        }),
+        windows: windows.map_or(&[][..], |windows| windows.decided).iter().map(window).collect(),
     }
 }
 
-fn window(decided: &WindowDecision) -> CacheWindow {
-    let cost = |expected: &ExpectedCost| CacheWindowCost {
+fn cost(expected: &ExpectedCost) -> CacheWindowCost {
+    CacheWindowCost {
         over_provisioning: expected.over_provisioning,
         miss_ratio: expected.miss_ratio,
         valid_share: expected.valid,
         latency_us: expected.latency.0 as f64 / 1e3,
         erases_per_day: expected.erases_per_day,
-    };
+    }
+}
+
+fn window(decided: &WindowDecision) -> CacheWindow {
     CacheWindow {
         ends_s: decided.at.as_secs_f64(),
         over_provisioning: decided.over_provisioning,
         write_share: decided.writes,
         trains: decided.trains,
         keeps_lifetime: decided.keeps_lifetime,
+        chosen: cost(&decided.chosen),
         expected: decided.expected.iter().map(cost).collect(),
     }
 }

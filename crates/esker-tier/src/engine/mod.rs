@@ -19,7 +19,7 @@ pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumbe
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use reshape::{Reshape, ReshapeError};
-pub use window::{ExpectedCost, WindowDecision};
+pub use window::{CacheWindows, ExpectedCost, WindowDecision};
 
 use crate::extent::DeviceIndex;
 
@@ -82,9 +82,9 @@ pub trait Engine: Debug + Send {
         None
     }
 
-    /// What a cache that chooses its own size has decided so far.
-    fn cache_windows(&self) -> &[WindowDecision] {
-        &[]
+    /// What a cache that chooses its own size has decided so far; `None` of all others.
+    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
+        None
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed. For
@@ -242,7 +242,7 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     fn telemetry_period(&self) -> Option<Nanos> {
         (**self).telemetry_period()
     }
-    fn cache_windows(&self) -> &[WindowDecision] {
+    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
         (**self).cache_windows()
     }
     fn fill(&mut self, share: Ratio) {

@@ -1,6 +1,19 @@
 //! What a cache that chooses its own size has decided.
 
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
+
+/// The windows of a cache that chooses its own size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheWindows<'a> {
+    /// What was decided at the end of each.
+    pub decided: &'a [WindowDecision],
+    /// Bytes that the host writes in one.
+    pub length: Bytes,
+    /// Bytes that it has written in the one that has not ended.
+    pub open: Bytes,
+    /// Erases in a day that the lifetime allows, if one was asked for.
+    pub erases_per_day_max: Option<f64>,
+}
 
 /// What was decided at the end of a window, and from what.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +24,8 @@ pub struct WindowDecision {
     pub over_provisioning: f64,
     /// Share of writes among the accesses of the window.
     pub writes: f64,
+    /// What was expected with it.
+    pub chosen: ExpectedCost,
     /// What was expected with each over-provisioning of the training.
     pub expected: Vec<ExpectedCost>,
     /// Whether the cache is trained before this holds.

@@ -32,7 +32,7 @@ impl FlashCacheEngine {
             self.counts.refused += 1;
             return false;
         }
-        if self.slots.free() == 0 {
+        if self.slots.free() == 0 || (self.allocator.is_some() && self.free_slots() == 0) {
             self.counts.without_slot += 1;
             return false;
         }

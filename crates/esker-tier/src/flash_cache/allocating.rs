@@ -31,12 +31,23 @@ impl FlashCacheEngine {
     /// ones after they are copied back, and their slots are trimmed.
     pub(super) fn leave_to_cleaning(&mut self, over_provisioning: f64) {
         let slots = self.slots.limit();
-        let lines = ((f64::from(slots) * (1.0 - over_provisioning)) as u32).max(1);
-        self.hold(lines, lines.min(slots - settings::reserve(slots)));
+        let lines = ((f64::from(slots) * (1.0 - over_provisioning)) as u32).max(2);
+        self.hold(lines);
     }
 
-    /// Has the policy hold `room` lines of `lines`, of which some may be dirty.
-    pub(super) fn hold(&mut self, lines: u32, room: u32) {
+    /// How many slots lines can take now.
+    pub(super) fn free_slots(&self) -> usize {
+        let free = self.slots.free_in_order();
+        self.allocator.as_ref().map_or(free, |allocator| free.min(allocator.room.left(self.slots.used()) as usize))
+    }
+
+    /// Has lines take so many slots, of which some may be dirty. The policy holds fewer, by the reserve.
+    pub(super) fn hold(&mut self, lines: u32) {
+        let (used, reserve) = (self.slots.used(), settings::reserve(lines));
+        if let Some(allocator) = &mut self.allocator {
+            allocator.room.resize(lines, used, reserve);
+        }
+        let room = lines - reserve;
         let [low, high] = self.dirty_marks.map(|mark| mark.of(lines.into()) as u32);
         (self.dirty_low, self.dirty_high) = (low, high);
         self.policy.set_capacity(room);

@@ -63,7 +63,11 @@ impl FlashCacheEngine {
         let line = self.part(tag).line;
         if let Some(error) = error {
             self.give_back(tag);
-            self.counts.lost += u64::from(self.slots.is_dirty(line));
+            if !self.slots.is_dirty(line) {
+                // The backing device has all that the flash had of it.
+                return self.go_around(tag);
+            }
+            self.counts.lost += 1;
             return self.end_part(tag, Err(error));
         }
         let slot = self.part(tag).slot.take().expect("it was taken");

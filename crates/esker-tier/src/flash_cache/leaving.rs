@@ -34,7 +34,7 @@ impl FlashCacheEngine {
 
     /// Has slots become free before they are needed.
     fn harden_leaving(&mut self) {
-        if self.slots.are_leaving() && !self.health.journal_failed() && self.slots.free_in_order() <= self.few() {
+        if self.slots.are_leaving() && !self.health.journal_failed() && self.free_slots() <= self.few() {
             self.durability.harden(&mut self.effects);
         }
     }
@@ -134,6 +134,9 @@ impl FlashCacheEngine {
         #[cfg(test)]
         let record = record.filter(|_| self.fault != Some(super::Fault::HurriesSlots));
         self.slots.unmap(line, record);
+        if let Some(allocator) = &mut self.allocator {
+            allocator.room.line_left();
+        }
     }
 
     /// All clean lines leave a flash that has failed, but those that a part works on: they leave at its end.
@@ -169,7 +172,7 @@ impl FlashCacheEngine {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }
-        self.hold(slots, slots - settings::reserve(slots));
+        self.hold(slots);
         Ok(())
     }
 }

@@ -47,12 +47,12 @@ use esker_cache::{Admission, ObjectId, Replacement};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber, Reshape,
-    ReshapeError, WindowDecision,
+    CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber,
+    Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
-pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, CopyingBack, Lifetime};
+pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CopyingBack, Lifetime};
 use buffers::Buffers;
 use io::{Io, Outgoing};
 use locks::Locks;
@@ -347,8 +347,8 @@ impl Engine for FlashCacheEngine {
         self.allocator.as_ref().map(|_| allocating::TELEMETRY)
     }
 
-    fn cache_windows(&self) -> &[WindowDecision] {
-        self.allocator.as_ref().map_or(&[], |allocator| allocator.windows())
+    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
+        self.allocator.as_ref().map(|allocator| allocator.windows())
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {

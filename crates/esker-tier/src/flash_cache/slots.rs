@@ -131,6 +131,11 @@ impl Slots {
         self.free.len()
     }
 
+    /// Number of slots that lines have, or had until a record that is not durable yet.
+    pub(super) fn used(&self) -> u32 {
+        self.limit.saturating_sub((self.free.len() + self.trimming.len()) as u32)
+    }
+
     /// Number of slots that can be taken before a log has to pass over one that is not free.
     pub(super) fn free_in_order(&self) -> usize {
         self.free.run()

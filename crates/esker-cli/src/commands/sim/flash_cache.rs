@@ -1,11 +1,14 @@
 //! What a flash cache held, in words.
 
 use esker_core::words;
-use esker_results::FlashCacheReport;
+use esker_results::{CacheWindow, CacheWindowCost, FlashCacheReport};
 
-use crate::table::percent;
+use crate::table::{Table, percent};
 
-/// One line for hits, one for what left.
+/// Windows that are shown at most: the last ones.
+const SHOWN: usize = 20;
+
+/// One line for hits, one for what left, and a table of the windows of a cache that chooses its size.
 pub(super) fn describe(cache: &FlashCacheReport) -> String {
     let mut text = format!(
         "\n  {} of its requests hit, {} of the reads; {} written to the flash\n  {} lines left, {} of them dirty; \
@@ -21,5 +24,82 @@ pub(super) fn describe(cache: &FlashCacheReport) -> String {
     if cache.lost > 0 {
         text += &format!("; {} requests or copies lost", words::count(cache.lost));
     }
-    text
+    text + &windows(&cache.windows).unwrap_or_default()
+}
+
+/// What was chosen at the end of each window, and from what: the latency that each size let expect.
+fn windows(all: &[CacheWindow]) -> Option<String> {
+    let shown = &all[all.len().saturating_sub(SHOWN)..];
+    let sizes = &shown.first()?.expected;
+    let share = |cost: &CacheWindowCost| words::percent(cost.over_provisioning);
+    let mut heads: Vec<String> =
+        ["window ends", "left to cleaning", "misses", "valid", "latency", "erases/day"].map(String::from).into();
+    heads.extend(sizes.iter().map(|cost| format!("at {}", share(cost))));
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for window in shown {
+        let CacheWindow { chosen, .. } = window;
+        let mut row = vec![
+            words::duration(window.ends_s),
+            words::percent(window.over_provisioning) + note(window),
+            percent(chosen.miss_ratio),
+            percent(chosen.valid_share),
+            words::time(chosen.latency_us),
+            words::count(chosen.erases_per_day as u64),
+        ];
+        row.extend(window.expected.iter().map(|cost| words::time(cost.latency_us)));
+        table.row(row);
+    }
+    let count = match all.len() {
+        all if all > SHOWN => format!("the last {SHOWN} of {} windows", words::count(all as u64)),
+        1 => "one window".to_string(),
+        all => format!("{all} windows"),
+    };
+    let table: String = table.render().lines().map(|line| format!("\n  {line}")).collect();
+    Some(format!("\n  what it chose in {count}, and the latency that each size let expect:{table}"))
+}
+
+/// What else is to be said of a choice.
+fn note(window: &CacheWindow) -> &'static str {
+    match (window.trains, window.keeps_lifetime) {
+        (true, _) => ", trained first",
+        (false, false) => ", over its budget",
+        (false, true) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(ends_s: f64, trains: bool) -> CacheWindow {
+        let cost = |over_provisioning, latency_us| CacheWindowCost {
+            over_provisioning,
+            miss_ratio: 0.125,
+            valid_share: 0.25,
+            latency_us,
+            erases_per_day: 1234.0,
+        };
+        let (chosen, expected) = (cost(0.38, 410.0), vec![cost(0.85, 900.0), cost(0.15, 1500.0)]);
+        let (over_provisioning, keeps_lifetime) = (0.38, true);
+        CacheWindow { ends_s, over_provisioning, trains, keeps_lifetime, chosen, expected, ..CacheWindow::default() }
+    }
+
+    #[test]
+    fn each_window_has_its_choice_and_what_other_sizes_cost() {
+        let cache = FlashCacheReport { windows: vec![window(2.0, true), window(4.0, false)], ..Default::default() };
+        let text = describe(&cache);
+        let (_, table) = text.split_once("let expect:\n").unwrap();
+        let lines: Vec<String> =
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let expected = [
+            "window ends left to cleaning misses valid latency erases/day at 85 % at 15 %",
+            "2 seconds 38 %, trained first 12.5 % 25.0 % 410 µs 1 234 900 µs 1.5 ms",
+            "4 seconds 38 % 12.5 % 25.0 % 410 µs 1 234 900 µs 1.5 ms",
+        ];
+        assert_eq!([&lines[0], &lines[2], &lines[3]], expected);
+        let many = FlashCacheReport { windows: vec![window(2.0, false); 25], ..Default::default() };
+        let text = describe(&many);
+        assert!(text.contains("the last 20 of 25 windows") && text.lines().count() == 3 + 1 + 2 + 20, "{text}");
+        assert!(!describe(&FlashCacheReport::default()).contains("window"));
+    }
 }

@@ -24,6 +24,8 @@ pub(super) struct Traffic {
     /// Share of the accesses that are writes.
     pub(super) writes: f64,
     pub(super) miss_ratio: f64,
+    /// Share of the misses that have another line leave: fewer than all of them until the cache is full.
+    pub(super) evicting: f64,
     /// Share of the lines of a block that are still valid when it is cleaned.
     pub(super) valid: f64,
 }
@@ -44,17 +46,17 @@ impl Costs {
 
     /// Mean latency of an access, in nanoseconds, if `copying` back is done so.
     pub(super) fn latency(&self, traffic: &Traffic, copying: CopyingBack) -> f64 {
-        let Traffic { writes, miss_ratio, valid } = *traffic;
+        let Traffic { writes, miss_ratio, evicting, valid } = *traffic;
         let (program, reads) = (self.program_and_clean(valid), 1.0 - writes);
         let read = reads * ((1.0 - miss_ratio) * self.read + miss_ratio * self.miss);
         match copying {
             CopyingBack::InTurn => {
-                let write = program + miss_ratio * (self.read + self.miss);
+                let write = program + miss_ratio * evicting * (self.read + self.miss);
                 read + reads * miss_ratio * program + writes * write
             }
             CopyingBack::InBackground => {
                 let on_flash = traffic.programs() * program + reads * (1.0 - miss_ratio) * self.read;
-                let behind = miss_ratio * self.miss;
+                let behind = miss_ratio * (reads + writes * evicting) * self.miss;
                 (read + writes * program).max(on_flash).max(behind)
             }
         }
@@ -76,16 +78,48 @@ impl Costs {
 /// The over-provisioning of each step of the training, in percent of the flash (Xia, section 4.4).
 pub(super) const TRAINED: [u32; 8] = [85, 75, 65, 55, 45, 35, 25, 15];
 
-/// Share of lines of a block that are valid when it is cleaned, by over-provisioning: one measurement for each of
-/// [`TRAINED`].
+/// A share at each of [`TRAINED`], along straight lines between them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ValidByOverProvisioning(pub(super) [f64; TRAINED.len()]);
+pub(super) struct ShareBySize {
+    pub(super) shares: [f64; TRAINED.len()],
+    /// What it is with no over-provisioning, and with nothing else.
+    pub(super) ends: [f64; 2],
+}
+
+impl ShareBySize {
+    /// At `over_provisioning`, a share.
+    pub(super) fn at(&self, over_provisioning: f64) -> f64 {
+        let percent = (over_provisioning * 100.0).clamp(0.0, 100.0);
+        let [none, all] = self.ends;
+        let trained = TRAINED.iter().map(|&trained| f64::from(trained)).zip(self.shares);
+        let points: Vec<(f64, f64)> =
+            std::iter::once((100.0, all)).chain(trained).chain(std::iter::once((0.0, none))).collect();
+        let between = points.windows(2).find(|pair| pair[1].0 <= percent).expect("it lies between two");
+        let [(high, at_high), (low, at_low)] = [between[0], between[1]];
+        at_low + (at_high - at_low) * (percent - low) / (high - low)
+    }
+}
+
+/// Share of lines of a block that are valid when it is cleaned, by over-provisioning: the table of U.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ValidByOverProvisioning {
+    pub(super) table: ShareBySize,
+    /// What lines take of all blocks is so many times what they take of the flash: less if the drive has spare blocks
+    /// of its own, more if it keeps some erased.
+    pub(super) crowded: f64,
+}
+
+/// What [`ValidByOverProvisioning::crowded`] can be, in percent. Assumed.
+const CROWDED: std::ops::RangeInclusive<u32> = 60..=115;
+/// The largest share of valid lines that is believed: with all of them valid, cleaning would never end.
+pub(super) const VALID_MAX: f64 = 0.99;
 
 impl ValidByOverProvisioning {
     /// Before anything was measured: as if valid lines were spread evenly over all blocks. Cleaning that chooses its
     /// blocks well finds fewer.
     pub(super) fn even() -> Self {
-        Self(TRAINED.map(|percent| 1.0 - f64::from(percent) / 100.0))
+        let shares = TRAINED.map(|percent| 1.0 - f64::from(percent) / 100.0);
+        Self { table: ShareBySize { shares, ends: [VALID_MAX, 0.0] }, crowded: 1.0 }
     }
 
     /// Takes a measurement of what was found at `over_provisioning`. More space never lets cleaning find more: smaller
@@ -97,18 +131,42 @@ impl ValidByOverProvisioning {
             far(*one).total_cmp(&far(*other))
         };
         let at = (0..TRAINED.len()).min_by(nearest).expect("there are steps");
-        self.0[at] = valid;
-        self.0[..at].iter_mut().for_each(|more_space| *more_space = more_space.min(valid));
-        self.0[at + 1..].iter_mut().for_each(|less_space| *less_space = less_space.max(valid));
+        let shares = &mut self.table.shares;
+        shares[at] = valid;
+        shares[..at].iter_mut().for_each(|more_space| *more_space = more_space.min(valid));
+        shares[at + 1..].iter_mut().for_each(|less_space| *less_space = less_space.max(valid));
     }
 
-    /// At `over_provisioning`, a share: along a straight line between measurements, beyond them as at the last one.
+    /// Takes what miniatures have found at each of [`TRAINED`].
+    pub(super) fn replace(&mut self, mut shares: [f64; TRAINED.len()]) {
+        let mut most = 0.0_f64;
+        for share in &mut shares {
+            most = most.max(share.min(VALID_MAX));
+            *share = most;
+        }
+        self.table.shares = shares;
+    }
+
+    /// The flash was found to have `valid` at `over_provisioning`, where the table has what miniatures have found: the
+    /// difference is one of blocks that they do not know of. Of several numbers of blocks that explain it equally well,
+    /// the one nearest to what was believed is taken.
+    pub(super) fn calibrate(&mut self, over_provisioning: f64, valid: f64) {
+        let explained = |crowded: f64| {
+            let wrong = (self.table.at(1.0 - crowded * (1.0 - over_provisioning)) - valid).abs();
+            // Less than this is chance.
+            ((wrong * 200.0).round(), (crowded - self.crowded).abs())
+        };
+        let by_fit = |one: &f64, other: &f64| {
+            let ((one, far), (other, further)) = (explained(*one), explained(*other));
+            one.total_cmp(&other).then(far.total_cmp(&further))
+        };
+        let best = CROWDED.map(|percent| f64::from(percent) / 100.0).min_by(by_fit).expect("there are some");
+        self.crowded = best;
+    }
+
+    /// At `over_provisioning`, a share.
     pub(super) fn at(&self, over_provisioning: f64) -> f64 {
-        let percent = (over_provisioning * 100.0).clamp(f64::from(TRAINED[TRAINED.len() - 1]), f64::from(TRAINED[0]));
-        let points: Vec<(f64, f64)> = TRAINED.iter().map(|&trained| f64::from(trained)).zip(self.0).collect();
-        let between = points.windows(2).find(|pair| pair[1].0 <= percent).expect("it lies between two");
-        let [(high, at_high), (low, at_low)] = [between[0], between[1]];
-        at_low + (at_high - at_low) * (percent - low) / (high - low)
+        self.table.at(1.0 - self.crowded * (1.0 - over_provisioning)).min(VALID_MAX)
     }
 }
 
@@ -137,12 +195,17 @@ mod tests {
     fn latency_is_that_of_the_equations() {
         // Half of the lines are copied: 32 reads and programs, 7,200 us, and the erase, for 32 lines.
         assert_eq!(costs().program_and_clean(0.5), 200_000.0 + 8_700_000.0 / 32.0);
-        let writes = Traffic { writes: 1.0, miss_ratio: 0.2, valid: 0.5 };
+        let writes = Traffic { writes: 1.0, miss_ratio: 0.2, evicting: 1.0, valid: 0.5 };
         assert_eq!(costs().latency(&writes, CopyingBack::InTurn), 471_875.0 + 0.2 * 5_025_000.0);
         // A fifth of 5 ms on the disk takes longer than the flash; a twentieth does not.
         assert_eq!(costs().latency(&writes, CopyingBack::InBackground), 1_000_000.0);
         let few = Traffic { miss_ratio: 0.05, ..writes };
         assert_eq!(costs().latency(&few, CopyingBack::InBackground), 471_875.0);
+        // A cache that is not full yet copies nothing back.
+        let filling = Traffic { evicting: 0.0, ..writes };
+        for copying in [CopyingBack::InTurn, CopyingBack::InBackground] {
+            assert_eq!(costs().latency(&filling, copying), 471_875.0);
+        }
         assert_eq!(costs().erases(&writes), 1.0 / 32.0);
         let reads = Traffic { writes: 0.0, ..writes };
         let missed = 0.8 * 25_000.0 + 0.2 * 5_000_000.0;
@@ -153,9 +216,9 @@ mod tests {
 
     #[test]
     fn the_table_goes_straight_between_measurements() {
-        let table = ValidByOverProvisioning([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.9]);
-        let found = [0.95, 0.85, 0.80, 0.15, 0.20, 0.05].map(|share| (table.at(share) * 1e6).round() / 1e6);
-        assert_eq!(found, [0.0, 0.0, 0.05, 0.9, 0.75, 0.9]);
+        let table = ShareBySize { shares: [0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], ends: [1.0, 0.0] };
+        let found = [1.0, 0.925, 0.85, 0.80, 0.15, 0.20, 0.075].map(|share| (table.at(share) * 1e6).round() / 1e6);
+        assert_eq!(found, [0.0, 0.05, 0.1, 0.1, 0.8, 0.7, 0.9]);
         assert!((ValidByOverProvisioning::even().at(0.4) - 0.6).abs() < 1e-9);
     }
 
@@ -168,5 +231,23 @@ mod tests {
         let expected = [0.15, 0.25, 0.3, 0.3, 0.3, 0.65, 0.75, 0.85];
         let differs = found.iter().zip(expected).any(|(found, expected)| (found - expected).abs() > 1e-9);
         assert!(!differs, "{found:?}");
+    }
+
+    /// A drive with a tenth of spare blocks of its own has as much valid at 35 % as miniatures find at 41.5 %.
+    #[test]
+    fn spare_blocks_are_found() {
+        let by_space = |over_provisioning: f64| (1.0 - over_provisioning).powi(2);
+        let mut table = ValidByOverProvisioning::even();
+        table.replace(TRAINED.map(|percent| by_space(f64::from(percent) / 100.0)));
+        table.calibrate(0.35, by_space(1.0 - 0.9 * 0.65));
+        assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
+        for left in [0.2, 0.5, 0.8] {
+            let expected = by_space(1.0 - 0.9 * (1.0 - left));
+            assert!((table.at(left) - expected).abs() < 0.02, "{left}: {}, not {expected}", table.at(left));
+        }
+        // Where all sizes are alike, nothing is learnt of it.
+        table.replace([0.0; TRAINED.len()]);
+        table.calibrate(0.35, 0.0);
+        assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
     }
 }

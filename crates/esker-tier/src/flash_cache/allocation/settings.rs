@@ -14,16 +14,18 @@ pub struct AllocationSettings {
     /// Bytes that the host writes in a window (default: twice the flash).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Bytes>,
-    /// Bytes that the host writes in each of the eight steps of a training, the second half of which is measured
-    /// (default: half of the flash).
+    /// How it is found out what cleaning costs with each size.
+    pub training: AllocationTraining,
+    /// Bytes that the host writes in each of the eight steps of a training on the flash, the second half of which is
+    /// measured (default: half of the flash).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub training: Option<Bytes>,
+    pub training_step: Option<Bytes>,
     /// Share of the flash that is left to cleaning in the first window.
     pub first: Ratio,
     /// How the miss-ratio curve of a window is computed.
     pub curve: AllocationCurve,
-    /// The cache is trained again when the curve of a window differs by so much from the one after the last training:
-    /// the share of the largest cache's hits, in the mean of all sizes. Assumed.
+    /// The cache is trained on the flash again when the curve of a window differs by so much from the one after the
+    /// last training: the share of the largest cache's hits, in the mean of all sizes. Assumed.
     pub retrain: Ratio,
     /// Time to read a line from the flash.
     pub read: Nanos,
@@ -46,7 +48,7 @@ pub struct AllocationSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationCurve {
-    /// SHARDS with at most 65,536 lines in the sample.
+    /// SHARDS, at the rate at which a full flash has 32,768 lines in the sample, or with all lines of a smaller one.
     #[default]
     Sampled,
     /// AET, from the times between uses of a line. Takes some 30 bytes for each line that is used.
@@ -55,10 +57,28 @@ pub enum AllocationCurve {
     Exact,
 }
 
+/// How it is found out what cleaning costs with each size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllocationTraining {
+    /// A sample of the lines goes through eight small caches, each over a small flash of its own. The host's requests
+    /// are served with one size meanwhile.
+    #[default]
+    InMiniature,
+    /// The cache is run with eight sizes in turn, after the first window and when the curve has changed (Xia 2017,
+    /// section 4.4).
+    OnFlash,
+}
+
+/// Lines of a full flash in the sample of its curve. Assumed.
+const SAMPLED: f64 = 32_768.0;
+
 impl AllocationCurve {
-    pub(super) fn method(self) -> CurveMethod {
+    /// Of a cache on a flash of so many lines.
+    pub(super) fn method(self, slots: u32) -> CurveMethod {
         match self {
-            Self::Sampled => CurveMethod::ShardsFixedSize { objects: 1 << 16 },
+            // A sample of a fixed size would have to look at all distances again whenever its rate falls.
+            Self::Sampled => CurveMethod::Shards { rate: Ratio::from_f64((SAMPLED / f64::from(slots)).min(1.0)) },
             Self::Aet => CurveMethod::Aet,
             Self::Exact => CurveMethod::Exact,
         }
@@ -79,7 +99,8 @@ impl Default for AllocationSettings {
     fn default() -> Self {
         Self {
             window: None,
-            training: None,
+            training: AllocationTraining::default(),
+            training_step: None,
             first: Ratio::percent(35),
             curve: AllocationCurve::default(),
             retrain: Ratio::percent(10),
@@ -108,7 +129,7 @@ impl AllocationSettings {
     pub(in super::super) fn check(&self, line: Bytes) -> Result<(), AllocationFault> {
         let fault = |keys, message: String| Err(AllocationFault { keys, message });
         let bytes: [(&'static [&'static str], Option<Bytes>); 2] =
-            [(&["allocation", "window"], self.window), (&["allocation", "training"], self.training)];
+            [(&["allocation", "window"], self.window), (&["allocation", "training_step"], self.training_step)];
         for (keys, bytes) in bytes {
             if let Some(bytes) = bytes.filter(|bytes| bytes.0 < 2 * line.0) {
                 return fault(keys, format!("`{}` is {bytes}, less than two lines of {line}", keys[1]));

@@ -1,7 +1,8 @@
-//! The allocator over a flash whose cleaning is known.
+//! The allocator over a flash whose cleaning is known, on which it is trained.
 
 use esker_core::Rng;
 
+use super::model::Traffic;
 use super::*;
 
 const SLOTS: u32 = 1000;
@@ -24,7 +25,8 @@ struct Run {
 
 impl Run {
     fn new(settings: &AllocationSettings) -> Self {
-        let settings = AllocationSettings { curve: AllocationCurve::Exact, ..settings.clone() };
+        let (curve, training) = (AllocationCurve::Exact, AllocationTraining::OnFlash);
+        let settings = AllocationSettings { curve, training, ..settings.clone() };
         Self {
             allocator: Allocator::new(&settings, SLOTS, LINE, 1),
             rng: Rng::new(1),
@@ -69,7 +71,7 @@ fn the_size_with_the_least_latency_is_found() {
         let curve = curve.so_far().since(&before);
         let cost = |over_provisioning: f64| {
             let miss_ratio = curve.miss_ratio_at((f64::from(SLOTS) * (1.0 - over_provisioning)) as u64);
-            let traffic = Traffic { writes: 1.0, miss_ratio, valid: valid(over_provisioning) };
+            let traffic = Traffic { writes: 1.0, miss_ratio, evicting: 1.0, valid: valid(over_provisioning) };
             run.allocator.costs.latency(&traffic, CopyingBack::InTurn)
         };
         let best = PERCENT.map(|percent| cost(f64::from(percent) / 100.0)).fold(f64::INFINITY, f64::min);
@@ -85,7 +87,7 @@ fn cleaning_is_measured() {
     run.write(60_000, mixed);
     let (believed, true_share) = (run.allocator.valid.at(run.left), valid(run.left));
     assert!((believed - true_share).abs() < 0.05, "{believed} at {}, not {true_share}", run.left);
-    let trained: Vec<bool> = run.allocator.windows().iter().map(|window| window.trains).collect();
+    let trained: Vec<bool> = run.allocator.windows().decided.iter().map(|window| window.trains).collect();
     assert_eq!(trained.iter().filter(|trains| **trains).count(), 1, "{trained:?}");
 }
 
@@ -94,10 +96,10 @@ fn cleaning_is_measured() {
 fn another_workload_is_trained_again() {
     let mut run = Run::new(&AllocationSettings::default());
     run.write(40_000, |rng| rng.below(100));
-    let trained = |run: &Run| run.allocator.windows().iter().filter(|window| window.trains).count();
+    let trained = |run: &Run| run.allocator.windows().decided.iter().filter(|window| window.trains).count();
     assert_eq!(trained(&run), 1);
     run.write(40_000, |rng| 10_000 + rng.below(3000));
-    assert!(trained(&run) > 1, "{:?}", run.allocator.windows());
+    assert!(trained(&run) > 1, "{:?}", run.allocator.windows().decided);
 }
 
 /// A budget of erases between what the smallest and the largest cache would take is kept within 5 %.
@@ -117,11 +119,11 @@ fn a_lifetime_is_kept() {
         run.write(200_000, mixed);
         let used = run.erased / 200_000.0;
         assert!(used < 1.05 * budget, "{used} of {budget} a write");
-        assert!(run.allocator.windows().last().unwrap().keeps_lifetime);
+        assert!(run.allocator.windows().decided.last().unwrap().keeps_lifetime);
     }
     // Nobody can keep less than what a cache of the least size takes.
     let mut run = Run::new(&settings(0.5 * per_write(0.85)));
     run.write(100_000, mixed);
-    let last = run.allocator.windows().last().unwrap();
+    let last = run.allocator.windows().decided.last().unwrap();
     assert!(!last.keeps_lifetime && last.over_provisioning > 0.8, "{last:?}");
 }

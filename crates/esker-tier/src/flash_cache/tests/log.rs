@@ -131,6 +131,42 @@ fn a_changed_line_goes_to_the_end_of_the_log() {
     assert_eq!(slot_of_1(restored(&engine)), 4);
 }
 
+/// Where the flash does not take a changed line, the host is served by the backing device, which has all that the flash
+/// had of a clean line. Of a dirty one it has not.
+#[test]
+fn a_clean_line_that_cannot_be_appended_goes_around() {
+    let part = || host(Request::write(Lba(LINE + 1), Bytes(512)));
+    for is_dirty in [false, true] {
+        let mut engine = FlashCacheEngine::new(&append_only(8, 64)).unwrap();
+        serve(&mut engine, if is_dirty { write(1, 1) } else { read(1, 1) });
+        serve(&mut engine, host(FLUSH));
+        let mut effects = Vec::new();
+        engine.on(Nanos::ZERO, part(), &mut effects);
+        let mut next = 0;
+        while next < effects.len() {
+            match effects[next] {
+                Effect::Io { io, device, request, .. } => {
+                    let fails = device == FLASH && request.kind == WRITE;
+                    let result = if fails { Err(DeviceError::Failed) } else { Ok(()) };
+                    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result }, &mut effects);
+                }
+                Effect::Harden { through } => engine.on(Nanos::ZERO, Input::Durable { through }, &mut effects),
+                _ => {}
+            }
+            next += 1;
+        }
+        engine.check();
+        let reply = effects.iter().find_map(|effect| match effect {
+            Effect::Reply { result, .. } => Some(*result),
+            _ => None,
+        });
+        let around = ios(&effects).contains(&(1, WRITE, LINE + 1, 1));
+        let expected = if is_dirty { Err(DeviceError::Failed) } else { Ok(()) };
+        assert_eq!((reply, around), (Some(expected), !is_dirty), "{effects:?}");
+        assert_eq!(engine.flash_cache_counts().unwrap().lost, u64::from(is_dirty));
+    }
+}
+
 /// The handles of the writes that `effects` send to the flash, and of those to the backing device.
 fn streams(effects: &[Effect]) -> [Vec<u16>; 2] {
     [FLASH, BACKING].map(|wanted| {

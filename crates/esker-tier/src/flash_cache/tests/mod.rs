@@ -75,7 +75,8 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let line = Bytes(LINE * 512);
     let allocation = (trim_freed && !log && role != CacheRole::Read && kind % 5 < 2).then(|| AllocationSettings {
         window: Some(Bytes(10 * line.0)),
-        training: Some(Bytes(4 * line.0)),
+        training: if kind.is_multiple_of(5) { AllocationTraining::InMiniature } else { AllocationTraining::OnFlash },
+        training_step: Some(Bytes(4 * line.0)),
         block: line,
         ..AllocationSettings::default()
     });
