@@ -12,8 +12,7 @@
 //! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
 //!   their order, and the lines that it comes to leave. In an append-only log, a changed line goes to the next slot; the
 //!   one that the journal names stays until it names the new one, and any while a flush may be for what it holds.
-//! - **Admission** is asked for lines that are not held, and for no others. What it refuses goes to the backing device
-//!   alone. Lines that are held are changed where they are.
+//! - **Admission** is asked for lines that are not held. What it refuses goes to the backing device alone.
 //! - **Dirty lines** leave after their data are durable on the backing device.
 //! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
 //!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
@@ -34,6 +33,7 @@ mod reading;
 mod requests;
 mod restore;
 mod settings;
+mod slot;
 mod slots;
 mod streams;
 #[cfg(test)]

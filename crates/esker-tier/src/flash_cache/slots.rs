@@ -6,37 +6,9 @@ use std::ops::Range;
 use super::former::Former;
 use super::free::FreeSlots;
 use super::settings::reserve;
+use super::slot::{NONE, Slot};
+pub(super) use super::slot::{Recorded, State};
 use crate::engine::RecordNumber;
-
-/// What the journal has been told of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recorded {
-    No,
-    Clean,
-    Dirty,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// A slot of the flash.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    /// The line whose data it holds; [`NONE`] if it holds none.
-    line: u32,
-    pub(super) recorded: Recorded,
-    /// Whether the backing device may hold older data.
-    dirty: bool,
-    /// When it got its line, and when its data changed last, on the clock of changes.
-    mapped_at: u64,
-    changed_at: u64,
-}
-
-/// A state of a slot's data: what is durable of them was like this, or is newer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
-    pub(super) line: u32,
-    pub(super) at: u64,
-}
 
 /// All slots. Takes 4 bytes for a line of the volume, and 28 for a slot.
 #[derive(Debug)]
@@ -196,14 +168,8 @@ impl Slots {
         self.slots[slot as usize].line = NONE;
         self.dirty.remove(&line);
         self.lost.remove(&line);
-        let (named, promised) = self.former.forget(line);
-        promised.into_iter().for_each(|slot| self.put_back(slot));
-        for slot in std::iter::once(slot).chain(named) {
-            match record {
-                Some(record) => self.leaving.push_back((record, line, slot)),
-                None => self.put_back(slot),
-            }
-        }
+        self.leave(line, slot, record);
+        self.former_leave(line, record);
         self.left.extend(record.map(|record| (line, record)));
     }
 
@@ -234,19 +200,26 @@ impl Slots {
     /// The journal names `slot`, which was kept, once `record` is durable. Then the one that it names now is free.
     pub(super) fn name_former(&mut self, line: u32, slot: u32, record: RecordNumber) {
         let before = self.former.name(line, slot);
-        self.leaving.extend(before.map(|before| (record, line, before)));
+        before.into_iter().for_each(|before| self.leave(line, before, Some(record)));
     }
 
-    /// No flush is under way that could be for what former slots hold.
+    /// No flush can be for what former slots hold.
     pub(super) fn forget_promises(&mut self) {
         self.former.forget_promises().into_iter().for_each(|slot| self.put_back(slot));
     }
 
-    /// The former slots of `line` are not needed once `record`, of its present one, is durable.
-    pub(super) fn former_leave(&mut self, line: u32, record: RecordNumber) {
+    /// The former slots of `line` are free at once, or once `record` is durable.
+    pub(super) fn former_leave(&mut self, line: u32, record: Option<RecordNumber>) {
         let (named, promised) = self.former.forget(line);
         promised.into_iter().for_each(|slot| self.put_back(slot));
-        self.leaving.extend(named.map(|slot| (record, line, slot)));
+        named.into_iter().for_each(|slot| self.leave(line, slot, record));
+    }
+
+    fn leave(&mut self, line: u32, slot: u32, record: Option<RecordNumber>) {
+        match record {
+            Some(record) => self.leaving.push_back((record, line, slot)),
+            None => self.put_back(slot),
+        }
     }
 
     /// The former slots that the journal names, by line.

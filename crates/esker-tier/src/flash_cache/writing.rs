@@ -210,7 +210,7 @@ impl FlashCacheEngine {
         self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
         let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
-        self.slots.former_leave(line, record);
+        self.slots.former_leave(line, Some(record));
         record
     }
 
