@@ -127,3 +127,19 @@ fn a_lifetime_is_kept() {
     let last = run.allocator.windows().decided.last().unwrap();
     assert!(!last.keeps_lifetime && last.over_provisioning > 0.8, "{last:?}");
 }
+
+/// Where cleaning finds nothing valid, no other size could be better, and none is tried: the window does not say that
+/// the cache is trained.
+#[test]
+fn a_training_without_steps_is_not_called_one() {
+    let training = AllocationTraining::OnFlash;
+    let settings = AllocationSettings { curve: AllocationCurve::Exact, training, ..AllocationSettings::default() };
+    let mut allocator = Allocator::new(&settings, SLOTS, LINE, 1);
+    for write in 1..=10_000 {
+        // Fewer erases than blocks written: nothing was copied.
+        allocator.learn(write / 70, write * LINE);
+        allocator.access(Nanos::from_millis(write), (write % 10) as u32, true);
+    }
+    let windows = allocator.windows().decided;
+    assert!(windows.len() >= 4 && windows.iter().all(|window| !window.trains), "{windows:?}");
+}
