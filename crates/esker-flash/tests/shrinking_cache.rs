@@ -93,6 +93,7 @@ fn over_provisioning_stays_what_it_was() {
 /// What a cache of 30 MiB does for its reads until its flash is gone.
 #[test]
 #[ignore = "it prints a table of the documentation"]
+#[expect(clippy::print_stdout, reason = "it prints a table")]
 fn lives_of_caches() {
     println!("| policy | cleaning | pages read | hits | held at half of them | erases |\n|---|---|---|---|---|---|");
     for (policy, cleaning) in [

@@ -10,7 +10,7 @@
 //!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
 //!   data first, and then, once the line has left, the old ones again.
 //! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
-//!   their order, and the lines that it comes to leave. In an append-only log, a changed line goes to the next slot. The
+//!   their order, and the lines that it comes to leave. In an append-only log, changed lines go to the next slot; the
 //!   one that the journal names stays until it names the new one, and any while a flush may be for what it holds.
 //! - **Admission** is asked for lines that are not held. What it refuses goes to the backing device alone.
 //! - **Dirty lines** leave after their data are durable on the backing device.

@@ -173,7 +173,7 @@ impl Slots {
         self.left.extend(record.map(|record| (line, record)));
     }
 
-    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The slot before stays until this one is
+    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The one before stays until this one is
     /// recorded if the journal names it, or if the flash `is_flushing`: somebody may wait for what it holds.
     pub(super) fn remap(&mut self, line: u32, slot: u32, is_flushing: bool) {
         let before = self.lines[line as usize];
