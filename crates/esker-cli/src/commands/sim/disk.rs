@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn cleaning_is_told_with_what_it_took() {
         let shingled = ShingledReport {
-            direct_write_bytes: 5_000_000,
-            cached_write_bytes: 2_000_000,
+            direct_write_bytes: 5 << 20,
+            cached_write_bytes: 2 << 20,
             waited_writes: 7,
             cleaned_zones: 3,
             cleaning_read_bytes: 3 << 20,
@@ -83,6 +83,6 @@ mod tests {
             ..ShingledReport::default()
         };
         let text = describe(&DiskReport { shingled: Some(shingled), ..DiskReport::default() });
-        assert!(text.contains("2 MB to the media cache, where 7 writes waited") && text.contains("3 zones"), "{text}");
+        assert!(text.contains("2 MiB to the media cache, where 7 writes waited") && text.contains("3 zones"), "{text}");
     }
 }
