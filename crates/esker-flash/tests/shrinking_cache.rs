@@ -39,9 +39,9 @@ fn read(cache: &mut HostManagedCache, page: u32) -> Found {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
-    /// Block by block the cache holds less. At the end it is empty, and every read misses. Where most of the blocks are
-    /// gone and several go in a row, cleaning may find no room for a page now and then.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Block by block the cache holds less. At the end it is empty, and every read misses. Where several blocks go in a
+    /// row, cleaning may find no room for a page, but then for the next one.
     #[test]
     fn a_cache_shrinks_with_its_flash(seed: u64, blocks in 12u32..24, over_provisioning in 30u64..60) {
         let (flash, volume) = (flash(blocks, over_provisioning), 400);
@@ -61,8 +61,7 @@ proptest! {
                     if now.user_pages == 0 {
                         break;
                     }
-                    let few = 2 * now.retired_blocks > u64::from(blocks);
-                    prop_assert!(few || now.refused_pages == 0, "{} with {:?}: {:?}", policy, cleaning, now);
+                    prop_assert!(now.refused_pages <= now.retired_blocks, "{} with {:?}: {:?}", policy, cleaning, now);
                     prop_assert!(number < 200_000, "{} with {:?} does not wear out: {:?}", policy, cleaning, now);
                 }
                 let HostManagedCacheReport { filled_pages: filled, refused_pages, .. } = cache.report();
