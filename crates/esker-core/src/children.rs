@@ -2,8 +2,8 @@
 //! slot, and their telemetry added up.
 
 use crate::{
-    BusyTime, Change, ChangeError, Completion, Control, Device, Nanos, Ratio, Request, TagSlab, Telemetry, Timetable,
-    Unsupported, WaitingLine,
+    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Lba, Nanos, Ratio, Request, Retention, TagSlab,
+    Telemetry, Timetable, Unsupported, WaitingLine,
 };
 
 /// The children of a composite device. `K` is the parent's key for a child request: it comes back with the completion.
@@ -92,6 +92,16 @@ impl<D: Device, K: Copy> Children<D, K> {
         }
         self.timetable.set(child, state.device.next_event());
         child
+    }
+
+    /// See [`Device::retain`].
+    pub fn retain(&mut self, child: usize, start: Lba, length: Bytes, retention: Retention) {
+        self.list[child].device.retain(start, length, retention);
+    }
+
+    /// See [`Device::take_dropped`].
+    pub fn take_dropped(&mut self, child: usize) -> Option<(Lba, Bytes)> {
+        self.list[child].device.take_dropped()
     }
 
     /// Passes a command on to all children; stops at the first one that does not support it.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Bytes, Change, ChangeError, Completion, Nanos, Ratio, Request, Tag};
+use crate::{Bytes, CannotOwn, Change, ChangeError, Completion, Lba, Nanos, OwnedRoom, Ratio, Request, Retention, Tag};
 
 /// Serves block requests. Times are nanoseconds since the start of the run; a device has no clock of its own.
 ///
@@ -67,6 +67,26 @@ pub trait Device: Send {
     fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
         let _ = visit;
     }
+
+    /// Gives the device an owner, before anything else is asked of it: from now on it is empty, may drop data as
+    /// [`Self::retain`] says, and has more addresses than room. With `drops` it drops what is droppable instead of copying
+    /// it when it cleans. Only some devices can.
+    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
+        let _ = drops;
+        Err(CannotOwn { message: "this device does not leave to others which data it keeps".to_string() })
+    }
+
+    /// Devices with an [owner](Self::own): how long the data of a range have to stay from now on, until they
+    /// are written or trimmed again. What is written has to stay at first. All others keep what they hold.
+    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
+        let _ = (start, length, retention);
+    }
+
+    /// The next range whose data such a device has dropped since it was last asked; `None` if there is none left. Whoever
+    /// drives it asks after every request and every event, before anything else happens.
+    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
+        None
+    }
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -106,6 +126,15 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
         (**self).visit_extents(visit);
+    }
+    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
+        (**self).own(drops)
+    }
+    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
+        (**self).retain(start, length, retention);
+    }
+    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
+        (**self).take_dropped()
     }
 }
 

@@ -25,6 +25,7 @@ mod reading;
 pub mod registry;
 mod replay;
 mod request;
+mod retention;
 mod rng;
 mod slab;
 mod units;
@@ -51,6 +52,7 @@ pub use replay::{
     replay_changing,
 };
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
+pub use retention::{CannotOwn, OwnedRoom, Retention};
 pub use rng::{Rng, mix64};
 pub use slab::{TagMap, TagSlab};
 pub use units::{ByteRate, Bytes, Energy, Lba, LogicalPage, Nanos, PhysicalPage, Power, Ratio};

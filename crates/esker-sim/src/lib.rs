@@ -26,7 +26,7 @@ pub use config::{
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
     DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EffectLog, EngineDevice, EraseUnit,
-    HostManagedCacheSettings, HybridSettings, Instance, PageStreams, ServiceTimes, device_kind, preset,
+    HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};

@@ -79,7 +79,11 @@ impl Host {
                 }
                 Effect::Reply { tag, .. } => self.free.push(tag.slot()),
                 Effect::Harden { through } => hardened = Some(through),
-                Effect::Record { .. } | Effect::Cache(_) | Effect::WakeAt(_) | Effect::Drained(_) => {}
+                Effect::Record { .. }
+                | Effect::Cache(_)
+                | Effect::Retain { .. }
+                | Effect::WakeAt(_)
+                | Effect::Drained(_) => {}
             }
         }
         self.effects = effects;

@@ -17,7 +17,7 @@ pub use engine::{
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
     AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack,
-    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, SlotOrder, WriteHandling,
+    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, OwnedFlash, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

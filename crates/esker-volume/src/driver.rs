@@ -267,6 +267,8 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
                 self.stores[device as usize].submit(self.now, io, request, data, &mut self.buffers);
             }
             Effect::Cache(step) => self.buffers.step_cache(step),
+            // Stores keep all that they hold.
+            Effect::Retain { .. } => {}
             Effect::Record { number, record } => self.journal.append(number, record),
             Effect::Harden { through } => {
                 self.hardening += 1;

@@ -2,6 +2,7 @@
 //! decoder. It deals with pages and with who waits for them; of a request it knows only the slot.
 
 mod issue;
+mod keeper;
 mod owned;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use esker_results::PreconditionReport;
 
 use super::PageCounts;
 use crate::{SsdError, SsdSettings};
+pub(super) use keeper::Keeper;
 
 /// Flash behind a translation layer.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ pub(super) struct Back {
     /// Whether so many blocks have gone bad that the drive takes no more writes.
     pub(super) read_only: bool,
     pub(super) counts: PageCounts,
+    /// What may be dropped, if the drive has an owner.
+    pub(super) keeper: Option<Box<Keeper>>,
     /// Counters of earlier layers: preconditioning and recovery each build a new layer.
     former: FtlCounters,
     /// Wear counts that were lost with the map at power failures.
@@ -115,15 +119,21 @@ impl Back {
             ops: OpList::default(),
             ecc: decoder,
             read_only: false,
+            keeper: None,
             counts: PageCounts::default(),
             former: FtlCounters::default(),
             former_wear: WearCounts::default(),
         })
     }
 
-    /// Returns the capacity that the host can address.
+    /// Returns the capacity that the host can address; an owner can address more than there is room for.
     pub(super) fn capacity(&self) -> Bytes {
-        Bytes(u64::from(self.space.host_pages) * self.geometry.page_size().0)
+        Bytes(u64::from(self.space.logical_pages) * self.geometry.page_size().0)
+    }
+
+    /// What victim policies that choose at random were given.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Returns the number of the logical page that holds `byte`.
@@ -212,6 +222,7 @@ impl Back {
             RequestKind::Trim if extent == WriteExtent::Partial => Ok(()),
             RequestKind::WriteZeroes { .. } | RequestKind::Trim => {
                 self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
+                self.keep(page);
                 Ok(())
             }
             RequestKind::Flush => Ok(()),
@@ -241,8 +252,13 @@ impl Back {
             self.array.get_mut().backlog(now, &mut self.flash.backlog);
         }
         self.flash.begin_access(HostAccess::Write);
-        let written = self.ftl.write(page, extent, &mut Cells::new(&mut self.flash, &mut self.ops));
+        let mut cells = Cells::new(&mut self.flash, &mut self.ops);
+        if let Some(keeper) = &mut self.keeper {
+            cells = cells.owned_by(&mut **keeper);
+        }
+        let written = self.ftl.write(page, extent, &mut cells);
         self.flash.begin_access(HostAccess::None);
+        self.keep(page);
         written
     }
 

@@ -363,7 +363,7 @@ impl HostManagedCache {
 }
 
 /// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
-fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
+pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
     if flash.pool != PoolScope::Device {
         let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \
                        could be asked to hold them all";
@@ -373,7 +373,7 @@ fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
         let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
         return Err(HostManagedCacheError::Unfit { key: "ftl", message });
     }
-    let alone = "a cache over its own flash does not have this; leave it out";
+    let alone = "flash that a cache manages does not have this; leave it out";
     for (key, given) in [
         ("link", flash.link.is_some()),
         ("write_buffer", flash.write_buffer.is_some()),

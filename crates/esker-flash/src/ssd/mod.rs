@@ -5,6 +5,7 @@ mod back;
 mod background;
 mod cache;
 mod front;
+mod own;
 mod power;
 mod probes;
 mod report;
@@ -14,7 +15,10 @@ mod timeline;
 
 use std::cell::{Cell, RefCell};
 
-use esker_core::{Bytes, Completion, Control, Device, LogicalPage, Nanos, Request, Tag, Telemetry, Unsupported};
+use esker_core::{
+    Bytes, CannotOwn, Completion, Control, Device, Lba, LogicalPage, Nanos, OwnedRoom, Request, Retention, Tag,
+    Telemetry, Unsupported,
+};
 use esker_ftl::{FtlCounters, Space};
 use esker_nand::Geometry;
 use esker_nand::array::{Array, Ended, Waiter, WaiterKind};
@@ -279,6 +283,8 @@ impl Device for Ssd {
         assert!(idle, "control commands need an idle drive");
         self.now = self.now.max(now);
         match command {
+            // What an owner has not put there, it would not know of.
+            Control::Precondition(_) if self.back.keeper.is_some() => Ok(()),
             Control::Precondition(condition) => {
                 self.precondition = self.back.precondition(now, condition, &self.settings);
                 #[cfg(debug_assertions)]
@@ -304,6 +310,19 @@ impl Device for Ssd {
 
     fn telemetry(&self) -> Telemetry {
         self.telemetry_now()
+    }
+
+    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
+        self.owned(drops)
+    }
+
+    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
+        self.retain_range(start, length, retention);
+    }
+
+    #[inline]
+    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
+        self.next_dropped()
     }
 }
 

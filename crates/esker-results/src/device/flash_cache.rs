@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::zero::is_zero;
+
 /// What a flash cache did. Requests are counted by line: one that touches three lines counts three times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -25,6 +27,15 @@ pub struct FlashCacheReport {
     pub dirty_evictions: u64,
     /// Lines that were to leave, and were used again before they had.
     pub revived: u64,
+    /// Lines that had left, and were used again before flash that the cache owns had erased them (`own_flash`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub revived_suspects: u64,
+    /// Lines that had left, and that such flash has erased.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub erased_suspects: u64,
+    /// Lines that were held, and that such flash dropped instead of copying them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped_lines: u64,
     /// Dirty lines that the background cleaner copied back.
     pub cleaned: u64,
     /// Reads and writes that missed, and that the admission policy kept out of the cache.
@@ -43,11 +54,15 @@ pub struct FlashCacheReport {
     pub trimmed_bytes: u64,
     /// Bytes copied back to the backing device.
     pub copied_back_bytes: u64,
+    /// Lines that have left, and whose data such flash still has at the end.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub suspected_lines: u64,
     /// Lines that the flash holds at the end.
     pub held_lines: u64,
     /// Those that are dirty.
     pub dirty_lines: u64,
-    /// Slots of the flash in use at the end, each for a line: all, unless the flash was shrunk.
+    /// Slots of the flash in use at the end, each for a line: all, unless the flash was shrunk; of flash that the cache
+    /// owns so many as may hold lines.
     pub slots: u64,
     /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
     pub beyond_lines: u64,

@@ -49,6 +49,8 @@ pub struct EngineDevice<E> {
     cached_before: CacheCounts,
     /// Counts of a flash cache before measuring started.
     flash_cached_before: FlashCacheCounts,
+    /// The child that drops data as the engine says, if one does.
+    owned: Option<usize>,
     log: Option<EffectLog>,
 }
 
@@ -97,6 +99,7 @@ impl<E: Engine> EngineDevice<E> {
             moved_before: PlacementTelemetry::default(),
             cached_before: CacheCounts::default(),
             flash_cached_before: FlashCacheCounts::default(),
+            owned: None,
             log: None,
         }
     }
@@ -104,6 +107,12 @@ impl<E: Engine> EngineDevice<E> {
     /// Leaves the last children out until they join: so many, with what is used of each.
     pub(super) fn with_joining(mut self, joining: VecDeque<Bytes>) -> Self {
         self.joining = joining;
+        self
+    }
+
+    /// The engine owns `child`, and is told what that drops.
+    pub(super) fn owning(mut self, child: usize) -> Self {
+        self.owned = Some(child);
         self
     }
 
@@ -118,6 +127,18 @@ impl<E: Engine> EngineDevice<E> {
     fn handle(&mut self, now: Nanos, input: Input) {
         self.engine.on(now, input, &mut self.effects);
         self.perform(now);
+        if let Some(owned) = self.owned {
+            self.tell_dropped(now, owned);
+        }
+    }
+
+    /// Tells the engine what `child`, which it owns, has dropped.
+    fn tell_dropped(&mut self, now: Nanos, child: usize) {
+        while let Some((start, length)) = self.children.take_dropped(child) {
+            let input = Input::Dropped { device: DeviceIndex(child as u16), start, length };
+            self.engine.on(now, input, &mut self.effects);
+            self.perform(now);
+        }
     }
 
     /// Performs the effects.
@@ -131,6 +152,9 @@ impl<E: Engine> EngineDevice<E> {
             match *effect {
                 Effect::Io { io, host, device, request, data: _ } => {
                     self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
+                }
+                Effect::Retain { device, start, length, retention } => {
+                    self.children.retain(device.0 as usize, start, length, retention);
                 }
                 Effect::Record { .. } | Effect::Cache(_) => {}
                 Effect::Harden { through } => self.hardened.push_back(through),
@@ -157,6 +181,9 @@ impl<E: Engine> EngineDevice<E> {
     #[inline]
     fn advance_child(&mut self, now: Nanos) {
         let child = self.children.advance(now, &mut self.ended);
+        if let Some(owned) = self.owned {
+            self.tell_dropped(now, owned);
+        }
         let mut ended = std::mem::take(&mut self.ended);
         for (ChildIo { io, host, sent }, completion) in ended.drain(..) {
             if let Some(host) = host {

@@ -4,8 +4,8 @@ use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Ratio};
 use esker_results::Reporting;
 use esker_tier::{
-    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder,
-    WriteHandling,
+    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, OwnedFlash,
+    SlotOrder, WriteHandling,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,17 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     },
 };
 
+/// What flash that a cache owns does with clean lines when it cleans. What the cache has evicted it keeps, too, until it
+/// erases it: lines that are used again before that come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OwnFlash {
+    /// They are copied, as in a drive.
+    Migrate,
+    /// They are dropped, so that cleaning copies only what is dirty (Xia 2017, chapter 3).
+    ZeroMigration,
+}
+
 /// Settings of a flash cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +55,10 @@ pub struct CacheSettings {
     /// Bytes of a line, which is cached as a whole: whole sectors.
     #[serde(default = "default_line")]
     pub line: Bytes,
+    /// Whether the cache owns its flash, and what that does with clean lines when it cleans (default: it does not; the
+    /// flash keeps all that it is given, as drives do). Only for an `ssd` with one pool, and without link and write buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_flash: Option<OwnFlash>,
     /// The replacement policy: a name, or a table with its parameters.
     #[serde(default = "default_policy")]
     pub policy: Choice,
@@ -109,6 +124,7 @@ impl CacheSettings {
             backing: backing.into(),
             flash_capacity: None,
             line: default_line(),
+            own_flash: None,
             policy: default_policy(),
             slots: SlotOrder::default(),
             streams: CacheStreams::default(),
@@ -147,10 +163,11 @@ impl DeviceSettings for CacheSettings {
         serde_json::to_value(self).expect("settings are plain data")
     }
 
-    fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
+    fn build(&self, mut instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.queue_depth == Some(0) {
             return Err(DeviceFault::new("`queue_depth` is 0; a cache takes at least one request").at(["queue_depth"]));
         }
+        let owned = self.own(&mut instance)?;
         let capacity = |child: usize| instance.children[child].device.capacity();
         if let Some(asked) = self.flash_capacity
             && asked > capacity(0)
@@ -172,10 +189,37 @@ impl DeviceSettings for CacheSettings {
             dirty_high: self.dirty_high,
             trim_freed: self.trim_freed,
             allocation: self.allocation.clone(),
+            owned,
             seed: instance.seed,
         };
         let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;
-        Ok(Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth)))
+        let device = EngineDevice::new(KIND.name, engine, instance, self.queue_depth);
+        Ok(Box::new(if owned.is_some() { device.owning(0) } else { device }))
+    }
+}
+
+impl CacheSettings {
+    /// Takes the flash over, if the cache is to own it.
+    fn own(&self, instance: &mut Instance) -> Result<Option<OwnedFlash>, DeviceFault> {
+        let Some(own) = self.own_flash else { return Ok(None) };
+        if self.flash_capacity.is_some() {
+            let message =
+                "`flash_capacity` leaves a part of the flash unused, and `own_flash` leaves that to the flash";
+            let hint = format!("set `over_provisioning` of `{}` instead", self.flash);
+            return Err(DeviceFault::new(message).at(["flash_capacity", "own_flash"]).with_hint(Some(hint)));
+        }
+        let child = &mut instance.children[0].device;
+        let room = child.own(own == OwnFlash::ZeroMigration).map_err(|error| {
+            DeviceFault::new(format!("`{}` cannot be owned: {error}", self.flash)).at(["own_flash"]).with_hint(Some(
+                "leave `own_flash` out, or take an `ssd` such as the preset \"xia-cache-3g\"".to_string(),
+            ))
+        })?;
+        if !self.line.0.is_multiple_of(room.unit.0) {
+            let message = format!("`line` is {}, and the pages of `{}` are of {}", self.line, self.flash, room.unit);
+            let hint = format!("set `line` to {} or a multiple of it", room.unit);
+            return Err(DeviceFault::new(message).at(["line"]).with_hint(Some(hint)));
+        }
+        Ok(Some(OwnedFlash { user: room.user, suspects: room.suspects }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs and effects: what an engine is told, and what it asks for.
 
-use esker_core::{Bytes, DeviceError, Nanos, Request, Tag, Telemetry};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, Retention, Tag, Telemetry};
 
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
@@ -184,6 +184,16 @@ pub enum Input {
         /// Its telemetry.
         telemetry: Telemetry,
     },
+    /// The device has dropped the data of a range, which [`Effect::Retain`] said that it might. The next input after the
+    /// one whose effects it was performing then.
+    Dropped {
+        /// The device.
+        device: DeviceIndex,
+        /// Where the range begins.
+        start: Lba,
+        /// How long it is.
+        length: Bytes,
+    },
     /// The time of an [`Effect::WakeAt`] has come.
     Timer,
 }
@@ -211,6 +221,19 @@ pub enum Effect {
     },
     /// Change or read a buffer of a cache.
     Cache(CacheStep),
+    /// Tell a device that may drop data how long those of a range have to stay. Performed at once, before any effect
+    /// behind it. What it has dropped it never gives out again: reads of it fail. After a restart it has what the records
+    /// name, and no more, and that has to stay until it is told otherwise; what it has dropped of that it says first.
+    Retain {
+        /// The device.
+        device: DeviceIndex,
+        /// Where the range begins.
+        start: Lba,
+        /// How long it is.
+        length: Bytes,
+        /// How long its data have to stay.
+        retention: Retention,
+    },
     /// Append a record to the journal. It need not be durable yet.
     Record {
         /// Its number.

@@ -154,6 +154,12 @@ pub struct FlashCacheCounts {
     pub dirty_evictions: u64,
     /// Lines that were to leave, and were used again before they had.
     pub revived: u64,
+    /// Lines that had left, and were used again before the flash, which the cache owns, had erased them.
+    pub revived_suspects: u64,
+    /// Lines that had left, and that such a flash has erased.
+    pub erased_suspects: u64,
+    /// Lines that were held, and that such a flash has dropped instead of copying them.
+    pub dropped: u64,
     /// Dirty lines that the background cleaner copied back.
     pub cleaned: u64,
     /// Reads and writes that missed, and that the admission policy kept out of the cache.
@@ -176,7 +182,9 @@ pub struct FlashCacheCounts {
     pub held: u64,
     /// Those that are dirty.
     pub dirty: u64,
-    /// Slots of the flash in use: all, unless it was shrunk.
+    /// Lines that have left, and whose data such a flash still has.
+    pub suspects: u64,
+    /// Slots of the flash in use: all, unless it was shrunk or may hold fewer lines.
     pub slots: u64,
     /// Lines that are held in other slots, which they have yet to leave.
     pub beyond: u64,

@@ -12,7 +12,11 @@ impl FlashCacheEngine {
         let access = Self::access(part);
         self.admission.hit(self.now, &access);
         if !self.policy.hit(&access) && !self.slots.has_to_leave(part.line) && !self.flash_failed() {
-            self.counts.revived += 1;
+            if self.end_suspicion(part.line) {
+                self.counts.revived_suspects += 1;
+            } else {
+                self.counts.revived += 1;
+            }
             let left = self.policy.insert(&access);
             self.to_evict.extend(left.map(|object| object.0));
         }
@@ -32,7 +36,8 @@ impl FlashCacheEngine {
             self.counts.refused += 1;
             return false;
         }
-        if self.slots.free() == 0 || (self.allocator.is_some() && self.free_slots() == 0) {
+        let is_full = (self.allocator.is_some() || self.owned.is_some()) && self.free_slots() == 0;
+        if self.slots.free() == 0 || is_full {
             self.counts.without_slot += 1;
             return false;
         }

@@ -37,7 +37,7 @@ impl FlashCacheEngine {
 
     /// How many slots lines can take now.
     pub(super) fn free_slots(&self) -> usize {
-        let free = self.slots.free_in_order();
+        let free = self.slots.free_in_order().min(self.room_for_valid() as usize);
         self.allocator.as_ref().map_or(free, |allocator| free.min(allocator.room.left(self.slots.used()) as usize))
     }
 

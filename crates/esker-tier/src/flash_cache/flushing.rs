@@ -124,6 +124,7 @@ impl FlashCacheEngine {
 
     pub(super) fn records_durable(&mut self, through: RecordNumber) {
         self.slots.durable(through);
+        self.clean_durable(through);
         for host in self.durability.durable(through) {
             self.end_host(host);
         }

@@ -28,6 +28,7 @@ impl FlashCacheEngine {
             return true;
         }
         self.harden_leaving();
+        self.harden_clean();
         self.sync_if_due();
         false
     }
@@ -41,7 +42,7 @@ impl FlashCacheEngine {
 
     /// So many free slots are few.
     pub(super) fn few(&self) -> usize {
-        settings::reserve(self.slots.limit()) as usize / 2
+        settings::reserve(self.most_valid()) as usize / 2
     }
 
     /// The dirty line that the cleaner takes next, in the order of addresses.
@@ -58,7 +59,7 @@ impl FlashCacheEngine {
 
     pub(super) fn start_eviction(&mut self, tag: Tag) {
         let line = self.part(tag).line;
-        if self.slots.of(line).is_none() || self.policy.holds(ObjectId(line)) {
+        if self.slots.of(line).is_none() || self.policy.holds(ObjectId(line)) || self.is_suspect(line) {
             return self.end_part(tag, Ok(()));
         }
         self.counts.evictions += 1;
@@ -66,7 +67,7 @@ impl FlashCacheEngine {
             self.counts.dirty_evictions += 1;
             return self.copy_out(tag);
         }
-        self.drop_line(line);
+        self.let_go(line);
         self.end_part(tag, Ok(()));
     }
 
@@ -114,7 +115,7 @@ impl FlashCacheEngine {
         self.counts.copied_back_bytes += self.line;
         self.slots.set_dirty(part.line, false);
         if part.task == Task::Evict && !self.policy.holds(ObjectId(part.line)) {
-            self.drop_line(part.line);
+            self.let_go(part.line);
         } else {
             self.counts.cleaned += 1;
             self.durability.record_after_flush_of(FLASH, self.slots.state(part.line));
@@ -122,9 +123,17 @@ impl FlashCacheEngine {
         self.end_part(tag, Ok(()));
     }
 
+    /// The policy holds a clean line no longer: it leaves, or stays as a suspect.
+    fn let_go(&mut self, line: u32) {
+        if !self.suspect(line) {
+            self.drop_line(line);
+        }
+    }
+
     /// Takes a clean line out of the cache. Its slot is used again once the record of that is durable.
     pub(super) fn drop_line(&mut self, line: u32) {
         self.policy.remove(ObjectId(line));
+        self.end_suspicion(line);
         let record = match self.slots.is_known(line) {
             false => None,
             // A journal that has failed keeps its last word: the slot is never used again.

@@ -22,12 +22,16 @@ mod allocating;
 mod allocation;
 mod appending;
 mod buffers;
+mod error;
+#[cfg(test)]
+mod fault;
 mod flushing;
 mod former;
 mod free;
 mod io;
 mod leaving;
 mod locks;
+mod owned;
 mod part;
 mod reading;
 mod requests;
@@ -54,11 +58,16 @@ use crate::extent::DeviceIndex;
 use allocation::Allocator;
 pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CopyingBack, Lifetime};
 use buffers::Buffers;
+pub use error::FlashCacheError;
+#[cfg(test)]
+use fault::Fault;
 use io::{Io, Outgoing};
 use locks::Locks;
+use owned::Owned;
+pub use owned::OwnedFlash;
 use part::{Part, Step, Task};
 use requests::{Group, Progress};
-pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling};
+pub use settings::{CacheRole, FlashCacheSettings, SlotOrder, WriteHandling};
 use slots::{Slots, State};
 pub use streams::CacheStreams;
 
@@ -86,6 +95,8 @@ pub struct FlashCacheEngine {
     /// The time of the input that is handled.
     now: Nanos,
     slots: Slots,
+    /// What the flash is told of its data, if the cache owns it.
+    owned: Option<Box<Owned>>,
     /// Whether a line that the host changes goes to another slot.
     appends: bool,
     streams: CacheStreams,
@@ -129,34 +140,6 @@ pub struct FlashCacheEngine {
     fault: Option<Fault>,
 }
 
-/// Ways in which a cache can be made faulty, so that the properties have to find it.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    /// A slot is used again before the record that its line has left is durable.
-    HurriesSlots,
-    /// A flush is answered before its records are durable.
-    AnswersEarly,
-    /// A line stays when a write goes around.
-    KeepsStale,
-    /// A dirty line leaves before its data are durable on the backing device.
-    ForgetsDirty,
-    /// A recorded clean line is changed before the record of that is durable.
-    ChangesUnannounced,
-    /// A clean line is recorded although the backing device may still lose its data.
-    TrustsBacking,
-    /// A clean line is recorded as it was before its last change.
-    OverlooksChanges,
-    /// A write to a line that is held is refused, too: it goes around, and the old copy stays.
-    RefusesHeld,
-    /// A slot is used again although its trim is under way.
-    HurriesTrims,
-    /// The slot of a changed line is used again before the record of its new slot is durable.
-    HurriesOutdated,
-    /// The slot of a changed line is used again although a flush is for what it holds.
-    ForgetsPromises,
-}
-
 impl FlashCacheEngine {
     /// An empty cache.
     ///
@@ -168,19 +151,22 @@ impl FlashCacheEngine {
 
     fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
         let (lines, slots) = settings.sizes()?;
-        let room = slots - settings::reserve(slots);
+        let owned = settings.owned_slots(slots)?;
+        let most = owned.as_ref().map_or(slots, |owned| owned.user);
+        let room = most - settings::reserve(most);
         let mut engine = Self {
             line: settings.line.0,
             role: settings.role,
             write: settings.write,
-            dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
-            dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
+            dirty_low: settings.dirty_low.of(u64::from(most)) as u32,
+            dirty_high: settings.dirty_high.of(u64::from(most)) as u32,
             dirty_marks: [settings.dirty_low, settings.dirty_high],
             policy: settings.build_policy(room, lines)?,
             admission: settings.build_admission(room, lines)?,
             allocator: settings.allocator(slots).map(Box::new),
             now: Nanos::ZERO,
-            slots: Slots::new(lines, slots, settings.slots.is_log(), settings.trim_freed),
+            slots: Slots::new(lines, slots, settings.slots.is_log(), settings.trimming()),
+            owned: owned.map(Box::new),
             appends: settings.slots == SlotOrder::AppendOnly,
             streams: settings.streams,
             locks: Locks::default(),
@@ -274,6 +260,7 @@ impl FlashCacheEngine {
     fn end_part(&mut self, tag: Tag, result: Result<(), DeviceError>) {
         self.answer(tag, result);
         let part = self.parts.remove(tag);
+        self.touched(part.line);
         assert!(part.open == 0, "it still waits for a device");
         if let Some((buffer, _)) = part.buffer {
             self.buffers.release(buffer);
@@ -313,6 +300,7 @@ impl FlashCacheEngine {
         self.end_group();
         self.send_outgoing();
         self.send_trims();
+        self.settle_retention();
     }
 }
 
@@ -335,6 +323,10 @@ impl Engine for FlashCacheEngine {
                     self.learn_wear(&telemetry);
                 }
                 self.leave_failed_flash();
+            }
+            Input::Dropped { device, start, length } => {
+                assert!(device == FLASH, "the backing device drops nothing");
+                self.slots_dropped(start, length);
             }
             // The cache sets no timer.
             Input::Timer => {}
@@ -366,6 +358,9 @@ impl Engine for FlashCacheEngine {
     fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let Reshape::Shrink { device: FLASH, capacity } = reshape else { return Err(ReshapeError::Unsupported) };
         self.effects = std::mem::take(effects);
+        if self.owned.is_some() {
+            return Err(ReshapeError::Unsupported);
+        }
         let result = self.shrink(capacity);
         self.settle();
         *effects = std::mem::take(&mut self.effects);
@@ -373,11 +368,12 @@ impl Engine for FlashCacheEngine {
     }
 
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        let held = self.slots.held().count() as u64;
+        let suspects = self.suspects();
+        let held = self.slots.held().count() as u64 - u64::from(suspects);
         let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
-        let slots = self.slots.limit();
-        let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= slots).count() as u64;
-        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, ..self.counts })
+        let (limit, slots) = (self.slots.limit(), self.most_valid());
+        let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= limit).count() as u64;
+        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, suspects: suspects.into(), ..self.counts })
     }
 
     fn check(&self) {
@@ -388,6 +384,7 @@ impl Engine for FlashCacheEngine {
 impl FlashCacheEngine {
     fn check_all(&self) {
         self.slots.check();
+        self.check_owned();
         self.durability.check();
         let at_rest = self.parts.is_empty();
         assert!(!at_rest || (self.locks.is_empty() && self.buffers.is_empty()), "an idle cache works on a line");

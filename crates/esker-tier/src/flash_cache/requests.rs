@@ -73,6 +73,7 @@ impl FlashCacheEngine {
 
     pub(super) fn begin_part(&mut self, part: Part) {
         let tag = self.parts.insert(part);
+        self.touched(part.line);
         if self.locks.enter(part.line, tag, part.shared) {
             self.ready.push_back(tag);
         }

@@ -35,7 +35,11 @@ impl FlashCacheEngine {
         engine.slots.restored();
         engine.durability = crate::engine::Durability::new(2, through);
         engine.to_evict.extend(engine.slots.to_leave());
-        for line in engine.slots.to_stay() {
+        let mut to_stay = engine.slots.to_stay();
+        if engine.owned.is_some() {
+            to_stay = engine.most_needed(to_stay);
+        }
+        for line in to_stay {
             let bytes = engine.line as u32;
             let access = Access { object: ObjectId(line), bytes, kind: AccessKind::Read, next_use: NEVER };
             engine.policy.hit(&access);

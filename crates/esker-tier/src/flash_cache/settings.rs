@@ -1,16 +1,14 @@
 //! Settings of a flash cache.
 
-use esker_cache::{
-    Admission, BuildError, NO_ADMISSION, REPLACEMENTS, Replacement, ReplacementCapability, Shape, build_admission,
-};
+use esker_cache::{Admission, NO_ADMISSION, REPLACEMENTS, Replacement, ReplacementCapability, Shape, build_admission};
 use esker_core::registry::{self, Choice};
-use esker_core::{Bytes, Hint, Ratio};
+use esker_core::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::CacheStreams;
-use super::allocation::{AllocationFault, AllocationSettings, Allocator};
+use super::allocation::{AllocationSettings, Allocator};
+use super::owned::Owned;
+use super::{CacheStreams, FlashCacheError, OwnedFlash};
 
 /// Which requests bring a line into the cache. Lines that are there serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +86,8 @@ pub struct FlashCacheSettings {
     pub trim_freed: bool,
     /// How the cache chooses how much of the flash lines take, anew in each window; `None` if they take all of it.
     pub allocation: Option<AllocationSettings>,
+    /// What may be kept on the flash, if the cache owns it; `None` for a drive, which keeps all that it is given.
+    pub owned: Option<OwnedFlash>,
     /// Seed of what the policies draw at random.
     pub seed: u64,
 }
@@ -110,6 +110,7 @@ impl FlashCacheSettings {
             dirty_high: Ratio::percent(60),
             trim_freed: false,
             allocation: None,
+            owned: None,
             seed: 0,
         }
     }
@@ -149,6 +150,12 @@ impl FlashCacheSettings {
         }
         if let Some(allocation) = &self.allocation {
             self.check_allocation(allocation)?;
+        }
+        if self.owned.is_some() && self.slots.is_log() {
+            return Err(FlashCacheError::OwnedFlash { key: "slots" });
+        }
+        if self.owned.is_some() && self.allocation.is_some() {
+            return Err(FlashCacheError::OwnedFlash { key: "allocation" });
         }
         Ok((lines as u32, slots as u32))
     }
@@ -193,10 +200,10 @@ impl FlashCacheSettings {
 }
 
 /// The largest line.
-const LINE_MAX: Bytes = Bytes::mib(1);
+pub(super) const LINE_MAX: Bytes = Bytes::mib(1);
 
 /// The largest number of lines: they are numbered with 32 bits, and one number means none.
-const LINES_MAX: u64 = u32::MAX as u64;
+pub(super) const LINES_MAX: u64 = u32::MAX as u64;
 
 /// Slots beyond what the policy may hold, so that a line can enter while others leave: a thirty-second of them, one at
 /// least and 256 at most. Assumed.
@@ -204,163 +211,33 @@ pub(super) fn reserve(slots: u32) -> u32 {
     (slots / 32).clamp(1, 256)
 }
 
-/// Why a flash cache cannot be built.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum FlashCacheError {
-    /// The line is empty, too long, or not whole sectors.
-    #[error("`line` is {0}; it has to be whole sectors of 512B, {LINE_MAX} at most")]
-    Line(Bytes),
-    /// The backing device has no room for one line.
-    #[error("`line` is {line}, more than the {backing} of the backing device")]
-    Backing {
-        /// The line.
-        line: Bytes,
-        /// Capacity of the backing device.
-        backing: Bytes,
-    },
-    /// The flash has no room for two lines.
-    #[error("`flash` has {flash}, less than two lines of {line}")]
-    Flash {
-        /// The line.
-        line: Bytes,
-        /// Capacity of the flash.
-        flash: Bytes,
-    },
-    /// There are too many lines.
-    #[error("there would be {0} lines; a cache numbers {LINES_MAX} at most")]
-    Lines(u64),
-    /// The policy does not exist, or does not accept a parameter.
-    #[error(transparent)]
-    Policy(#[from] BuildError),
-    /// The admission policy does not exist, or does not accept a parameter.
-    #[error(transparent)]
-    Admission(BuildError),
-    /// The policy needs to know the future.
-    #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
-    Future(&'static str),
-    /// The policy chooses lines in another order than that of a log.
-    #[error(
-        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does not",
-        words(slots)
-    )]
-    NoLog {
-        /// The order of slots.
-        slots: SlotOrder,
-        /// The policy.
-        policy: &'static str,
-    },
-    /// Lines that are there are changed, and could not be.
-    #[error("`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does")]
-    AppendThrough,
-    /// Role and handling of writes contradict each other.
-    #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
-    Combination {
-        /// Which requests bring a line into the cache.
-        role: CacheRole,
-        /// What happens to writes.
-        write: WriteHandling,
-    },
-    /// The size of a log would change.
-    #[error("`slots = \"{}\"` uses all slots in turn, and `allocation` leaves some of them empty", words(slots))]
-    AllocationOfLog {
-        /// The order of slots.
-        slots: SlotOrder,
-    },
-    /// The flash would not learn that the cache is smaller.
-    #[error(
-        "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
-    )]
-    AllocationWithoutTrims,
-    /// No window would ever end.
-    #[error("`allocation` decides after so many bytes of writes, and `role = \"read\"` caches none")]
-    AllocationOfReads,
-    /// A setting of `allocation` makes no sense: which, and why.
-    #[error("{}", .0.message)]
-    Allocation(AllocationFault),
-    /// The cleaner would begin at more dirty lines than there are.
-    #[error("`dirty_high` is {0}, more than 100%")]
-    HighMark(Ratio),
-    /// The cleaner would end before it begins.
-    #[error("`dirty_low` is {low}, more than the mark where cleaning begins, {high}")]
-    LowMark {
-        /// Where the cleaner ends.
-        low: Ratio,
-        /// From where on it works whatever the host does.
-        high: Ratio,
-    },
-    /// The map names a line past the end of the volume.
-    #[error("the map names line {0}, past the end of the volume")]
-    NoLine(u32),
-    /// The map names a slot past the end of the flash.
-    #[error("the map names slot {0}, past the end of the flash")]
-    NoSlot(u32),
-    /// The map gives one slot to two lines, or one line two slots.
-    #[error("the map gives slot {slot} to line {line}, but one of them is in use")]
-    Twice {
-        /// The line.
-        line: u32,
-        /// The slot.
-        slot: u32,
-    },
-    /// The map is that of another engine.
-    #[error("the map is one of extents, not that of a flash cache")]
-    Placement,
+/// Which slots that become free the flash is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trimming {
+    /// None.
+    Never,
+    /// Those that are not needed at once.
+    IfPlenty,
+    /// All.
+    Always,
 }
 
-/// A choice as it is written in configurations.
-fn words(choice: &impl Serialize) -> String {
-    let value = serde_json::to_value(choice).ok();
-    value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
-}
-
-impl FlashCacheError {
-    /// The keys that it is about, as configurations call them.
-    pub fn keys(&self) -> &'static [&'static str] {
-        match self {
-            Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],
-            Self::Flash { .. } => &["flash"],
-            Self::Policy(_) | Self::Future(_) => &["policy"],
-            Self::NoLog { .. } => &["slots", "policy"],
-            Self::AppendThrough => &["slots", "write"],
-            Self::Admission(_) => &["admission"],
-            Self::Combination { .. } => &["write", "role"],
-            Self::AllocationOfLog { .. } => &["slots", "allocation"],
-            Self::AllocationWithoutTrims => &["allocation"],
-            Self::AllocationOfReads => &["allocation", "role"],
-            Self::Allocation(fault) => fault.keys,
-            Self::HighMark(_) => &["dirty_high"],
-            Self::LowMark { .. } => &["dirty_low", "dirty_high"],
-            Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
+impl FlashCacheSettings {
+    pub(super) fn trimming(&self) -> Trimming {
+        match (self.owned, self.trim_freed) {
+            (Some(_), _) => Trimming::Always,
+            (None, true) => Trimming::IfPlenty,
+            (None, false) => Trimming::Never,
         }
     }
-}
 
-impl Hint for FlashCacheError {
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Policy(error) | Self::Admission(error) => error.hint(),
-            Self::Future(_) => {
-                let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
-                let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));
-                Some(format!("choose one of {}", entries.map(|entry| entry.name).collect::<Vec<_>>().join(", ")))
-            }
-            Self::AppendThrough => Some("use `write = \"write-back\"`, or `slots = \"log\"`".to_string()),
-            Self::NoLog { .. } => {
-                let able = registry::names_with(REPLACEMENTS, ReplacementCapability::Log);
-                let able: Vec<String> = able.map(|name| format!("policy = \"{name}\"")).collect();
-                Some(format!("leave `slots` out, or use {}", able.join(" or ")))
-            }
-            Self::Combination { write: WriteHandling::WriteAround, .. } => {
-                Some("writes that go around are for `role = \"read\"`".to_string())
-            }
-            Self::Combination { .. } => {
-                Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
-            }
-            Self::Lines(_) => Some("make `line` larger".to_string()),
-            Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
-            Self::AllocationOfReads => Some("leave `allocation` out, and set `flash_capacity`".to_string()),
-            Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
-            _ => None,
+    /// What is kept on the flash, which has so many slots, if the cache owns it.
+    pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<Owned>, FlashCacheError> {
+        let Some(OwnedFlash { user, suspects }) = self.owned else { return Ok(None) };
+        let [most, suspected] = [user, suspects].map(|bytes| bytes.0 / self.line.0);
+        if most < 2 || most + suspected > u64::from(slots) {
+            return Err(FlashCacheError::OwnedRoom { user, suspects, slots, line: self.line });
         }
+        Ok(Some(Owned::new(slots, most as u32, suspected as u32)))
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::former::Former;
 use super::free::FreeSlots;
-use super::settings::reserve;
+use super::settings::{Trimming, reserve};
 use super::slot::{NONE, Slot};
 pub(super) use super::slot::{Recorded, State};
 use crate::engine::RecordNumber;
@@ -16,8 +16,8 @@ pub(super) struct Slots {
     lines: Vec<u32>,
     slots: Vec<Slot>,
     free: FreeSlots,
-    /// Whether the flash is told of slots that become free, before they are used again.
-    trims: bool,
+    /// Which slots that become free the flash is told of, before they are used again.
+    trims: Trimming,
     /// Slots that are free once the flash has been told; those of them that are still to be sent.
     trimming: BTreeSet<u32>,
     untold: Vec<u32>,
@@ -38,9 +38,9 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// So many slots for lines of so many; all are free. With `log` they are used in their order, with `trims` the
-    /// flash is told of those that become free.
-    pub(super) fn new(lines: u32, slots: u32, log: bool, trims: bool) -> Self {
+    /// So many slots for lines of so many; all are free. With `log` they are used in their order; `trims` says
+    /// when the flash is told of those that become free.
+    pub(super) fn new(lines: u32, slots: u32, log: bool, trims: Trimming) -> Self {
         let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
         Self {
             lines: vec![NONE; lines as usize],
@@ -77,6 +77,11 @@ impl Slots {
         self.of(line).is_some_and(|slot| self.slots[slot as usize].dirty)
     }
 
+    /// The line whose data are in `slot`.
+    pub(super) fn line_in(&self, slot: u32) -> Option<u32> {
+        Some(self.slots[slot as usize].line).filter(|&line| line != NONE)
+    }
+
     /// What the journal has been told of `line` in its present slot.
     pub(super) fn recorded(&self, line: u32) -> Recorded {
         self.of(line).map_or(Recorded::No, |slot| self.slots[slot as usize].recorded)
@@ -108,6 +113,11 @@ impl Slots {
         self.limit.saturating_sub((self.free.len() + self.trimming.len()) as u32)
     }
 
+    /// Number of slots that are not free.
+    pub(super) fn taken(&self) -> u32 {
+        self.limit - self.free.len() as u32
+    }
+
     /// Number of slots that can be taken before a log has to pass over one that is not free.
     pub(super) fn free_in_order(&self) -> usize {
         self.free.run()
@@ -117,7 +127,7 @@ impl Slots {
     /// write to it tells the flash as much as a trim does.
     pub(super) fn put_back(&mut self, slot: u32) {
         let is_scarce = slot < self.limit && self.free.len() < reserve(self.limit) as usize / 2;
-        if self.trims && !is_scarce {
+        if self.trims == Trimming::Always || (self.trims == Trimming::IfPlenty && !is_scarce) {
             self.trimming.insert(slot);
             self.untold.push(slot);
         } else {
@@ -304,7 +314,7 @@ impl Slots {
     /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
     pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
         self.limit = limit;
-        if self.trims {
+        if self.trims != Trimming::Never {
             let beyond: Vec<u32> = self.free.all().into_iter().filter(|&slot| slot >= limit).collect();
             self.trimming.extend(&beyond);
             self.untold.extend(beyond);

@@ -14,7 +14,7 @@ impl FlashCacheEngine {
     pub(super) fn send_trims(&mut self) {
         for slots in self.slots.take_untold() {
             if self.flash_failed() || self.health.journal_failed() {
-                self.slots.told(slots);
+                self.slots_told(slots);
                 continue;
             }
             let line = self.line;
@@ -31,7 +31,7 @@ impl FlashCacheEngine {
 
     /// A trim has ended. One that failed has changed nothing that anybody reads.
     pub(super) fn trim_ended(&mut self, slots: Range<u32>) {
-        self.slots.told(slots);
+        self.slots_told(slots);
     }
 
     /// The slots that are free once their trim has ended: none if a fault has them free at once.
@@ -40,7 +40,7 @@ impl FlashCacheEngine {
         if self.fault != Some(super::Fault::HurriesTrims) {
             return slots;
         }
-        self.slots.told(slots);
+        self.slots_told(slots);
         0..0
     }
 }

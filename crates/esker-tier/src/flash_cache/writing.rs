@@ -25,6 +25,7 @@ impl FlashCacheEngine {
         let part = *self.part(tag);
         let Task::Write(kind) = part.task else { unreachable!("it is a write") };
         let is_trim = kind == RequestKind::Trim;
+        self.claim(part.line);
         let is_held = self.slots.of(part.line).is_some();
         if !is_trim {
             let count = if is_held { &mut self.counts.write_hits } else { &mut self.counts.write_misses };
@@ -210,6 +211,9 @@ impl FlashCacheEngine {
         self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
         let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
+        if !dirty {
+            self.await_clean(line, record);
+        }
         self.slots.former_leave(line, Some(record));
         record
     }

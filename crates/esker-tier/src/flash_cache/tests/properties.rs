@@ -172,6 +172,9 @@ fn wrong_caches_are_found_out() {
         (100, Fault::RefusesHeld),
         (300, Fault::HurriesTrims),
         (1500, Fault::HurriesOutdated),
+        (1500, Fault::DropsInUse),
+        (1500, Fault::DropsRecordedDirty),
+        (300, Fault::KeepsDropped),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");

@@ -28,8 +28,11 @@ impl World {
             (store.failed, store.dirty) = (false, vec![false; store.live.len()]);
         }
         let base = engine.checkpoint();
+        let owned = self.owned.take().map(|owned| owned.after_loss_of_power(&base));
         let mut next = self.into_next(rng);
+        next.owned = owned;
         (next.engine, next.stores, next.base, next.hardened) = (engine, stores, base, through);
+        next.tell_dropped();
         next
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Rng;
 
+use super::owned::OwnedStore;
 use super::*;
 use crate::engine::{CacheStep, DataRef};
 use crate::testing::{Store, Written};
@@ -32,6 +33,8 @@ pub(super) struct World {
     pub(super) settings: FlashCacheSettings,
     pub(super) engine: FlashCacheEngine,
     pub(super) stores: Vec<Store>,
+    /// The flash, if the cache owns it.
+    pub(super) owned: Option<OwnedStore>,
     /// Where the journal began: the map there, from which it goes on.
     pub(super) base: Checkpoint,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
@@ -68,6 +71,7 @@ impl World {
         let sectors = (engine.capacity().0 / 512) as usize;
         Self {
             engine,
+            owned: settings.owned.map(|owned| OwnedStore::new(&settings, owned)),
             stores,
             settings,
             base: Checkpoint::default(),
@@ -93,7 +97,7 @@ impl World {
         }
     }
 
-    fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(Nanos(self.step), input, &mut effects);
         self.take(effects);
@@ -113,10 +117,12 @@ impl World {
                     self.check_record(record);
                 }
                 Effect::Cache(step) => self.step_cache(step),
+                Effect::Retain { start, retention, .. } => self.owned.as_mut().unwrap().retain(start, retention),
                 _ => {}
             }
         }
-        self.effects.extend(effects.into_iter().filter(|effect| !matches!(effect, Effect::Cache(_))));
+        let at_once = |effect: &Effect| matches!(effect, Effect::Cache(_) | Effect::Retain { .. });
+        self.effects.extend(effects.into_iter().filter(|effect| !at_once(effect)));
     }
 
     /// Whatever survives a crash now, the record is true.
@@ -188,6 +194,9 @@ impl World {
             Effect::Io { io, device, request, data, .. } => {
                 self.effects.swap_remove(index);
                 let result = self.perform_io_or_fail(device.0 as usize, request, data);
+                if device == FLASH && result.is_ok() {
+                    self.clean_flash(&request);
+                }
                 self.tell(Input::Done { io, at: Nanos::ZERO, result });
             }
             Effect::Record { number, record } => {
@@ -228,6 +237,7 @@ impl World {
         let durable = kind == RequestKind::Flush || kind.is_fua();
         let fails = match kind {
             _ if self.flash_gone && device == 0 => true,
+            RequestKind::Read if device == 0 && self.has_dropped(&request) => true,
             RequestKind::Read => device == 0 && self.fails(failures.flash_reads),
             _ if durable => self.fails(failures.durable) || (device == 0 && self.fails(failures.flash_flushes)),
             _ => self.fails(failures.writes),

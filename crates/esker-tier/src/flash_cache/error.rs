@@ -1,0 +1,193 @@
+//! Why a flash cache cannot be built.
+
+use esker_cache::{BuildError, REPLACEMENTS, ReplacementCapability};
+use esker_core::registry;
+use esker_core::{Bytes, Hint, Ratio};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::allocation::AllocationFault;
+use super::settings::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling};
+
+/// Why a flash cache cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FlashCacheError {
+    /// The line is empty, too long, or not whole sectors.
+    #[error("`line` is {0}; it has to be whole sectors of 512B, {LINE_MAX} at most")]
+    Line(Bytes),
+    /// The backing device has no room for one line.
+    #[error("`line` is {line}, more than the {backing} of the backing device")]
+    Backing {
+        /// The line.
+        line: Bytes,
+        /// Capacity of the backing device.
+        backing: Bytes,
+    },
+    /// The flash has no room for two lines.
+    #[error("`flash` has {flash}, less than two lines of {line}")]
+    Flash {
+        /// The line.
+        line: Bytes,
+        /// Capacity of the flash.
+        flash: Bytes,
+    },
+    /// There are too many lines.
+    #[error("there would be {0} lines; a cache numbers {LINES_MAX} at most")]
+    Lines(u64),
+    /// The policy does not exist, or does not accept a parameter.
+    #[error(transparent)]
+    Policy(#[from] BuildError),
+    /// The admission policy does not exist, or does not accept a parameter.
+    #[error(transparent)]
+    Admission(BuildError),
+    /// The policy needs to know the future.
+    #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
+    Future(&'static str),
+    /// The policy chooses lines in another order than that of a log.
+    #[error(
+        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does not",
+        words(slots)
+    )]
+    NoLog {
+        /// The order of slots.
+        slots: SlotOrder,
+        /// The policy.
+        policy: &'static str,
+    },
+    /// Lines that are there are changed, and could not be.
+    #[error("`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does")]
+    AppendThrough,
+    /// Role and handling of writes contradict each other.
+    #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
+    Combination {
+        /// Which requests bring a line into the cache.
+        role: CacheRole,
+        /// What happens to writes.
+        write: WriteHandling,
+    },
+    /// The size of a log would change.
+    #[error("`slots = \"{}\"` uses all slots in turn, and `allocation` leaves some of them empty", words(slots))]
+    AllocationOfLog {
+        /// The order of slots.
+        slots: SlotOrder,
+    },
+    /// The flash would not learn that the cache is smaller.
+    #[error(
+        "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
+    )]
+    AllocationWithoutTrims,
+    /// Flash that the cache owns has no order of slots, and its size is fixed.
+    #[error("a cache that owns its flash writes where it likes, and cannot have `{key}`")]
+    OwnedFlash {
+        /// The key that does not go with it.
+        key: &'static str,
+    },
+    /// Flash that the cache owns has less room than it promises.
+    #[error("{user} and {suspects} of suspects are too much or too little for {slots} slots of {line}")]
+    OwnedRoom {
+        /// What may count as valid.
+        user: Bytes,
+        /// What may be suspected.
+        suspects: Bytes,
+        /// Slots of the flash.
+        slots: u32,
+        /// The line.
+        line: Bytes,
+    },
+    /// No window would ever end.
+    #[error("`allocation` decides after so many bytes of writes, and `role = \"read\"` caches none")]
+    AllocationOfReads,
+    /// A setting of `allocation` makes no sense: which, and why.
+    #[error("{}", .0.message)]
+    Allocation(AllocationFault),
+    /// The cleaner would begin at more dirty lines than there are.
+    #[error("`dirty_high` is {0}, more than 100%")]
+    HighMark(Ratio),
+    /// The cleaner would end before it begins.
+    #[error("`dirty_low` is {low}, more than the mark where cleaning begins, {high}")]
+    LowMark {
+        /// Where the cleaner ends.
+        low: Ratio,
+        /// From where on it works whatever the host does.
+        high: Ratio,
+    },
+    /// The map names a line past the end of the volume.
+    #[error("the map names line {0}, past the end of the volume")]
+    NoLine(u32),
+    /// The map names a slot past the end of the flash.
+    #[error("the map names slot {0}, past the end of the flash")]
+    NoSlot(u32),
+    /// The map gives one slot to two lines, or one line two slots.
+    #[error("the map gives slot {slot} to line {line}, but one of them is in use")]
+    Twice {
+        /// The line.
+        line: u32,
+        /// The slot.
+        slot: u32,
+    },
+    /// The map is that of another engine.
+    #[error("the map is one of extents, not that of a flash cache")]
+    Placement,
+}
+
+/// A choice as it is written in configurations.
+fn words(choice: &impl Serialize) -> String {
+    let value = serde_json::to_value(choice).ok();
+    value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
+}
+
+impl FlashCacheError {
+    /// The keys that it is about, as configurations call them.
+    pub fn keys(&self) -> &'static [&'static str] {
+        match self {
+            Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],
+            Self::Flash { .. } => &["flash"],
+            Self::Policy(_) | Self::Future(_) => &["policy"],
+            Self::NoLog { .. } => &["slots", "policy"],
+            Self::AppendThrough => &["slots", "write"],
+            Self::Admission(_) => &["admission"],
+            Self::Combination { .. } => &["write", "role"],
+            Self::AllocationOfLog { .. } => &["slots", "allocation"],
+            Self::AllocationWithoutTrims => &["allocation"],
+            Self::AllocationOfReads => &["allocation", "role"],
+            Self::OwnedFlash { key: "slots" } => &["own_flash", "slots"],
+            Self::OwnedFlash { .. } => &["own_flash", "allocation"],
+            Self::OwnedRoom { .. } => &["own_flash"],
+            Self::Allocation(fault) => fault.keys,
+            Self::HighMark(_) => &["dirty_high"],
+            Self::LowMark { .. } => &["dirty_low", "dirty_high"],
+            Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
+        }
+    }
+}
+
+impl Hint for FlashCacheError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Policy(error) | Self::Admission(error) => error.hint(),
+            Self::Future(_) => {
+                let can_run = |capabilities: &[_]| !capabilities.contains(&ReplacementCapability::Future);
+                let entries = REPLACEMENTS.iter().filter(|entry| can_run(entry.capabilities));
+                Some(format!("choose one of {}", entries.map(|entry| entry.name).collect::<Vec<_>>().join(", ")))
+            }
+            Self::AppendThrough => Some("use `write = \"write-back\"`, or `slots = \"log\"`".to_string()),
+            Self::NoLog { .. } => {
+                let able = registry::names_with(REPLACEMENTS, ReplacementCapability::Log);
+                let able: Vec<String> = able.map(|name| format!("policy = \"{name}\"")).collect();
+                Some(format!("leave `slots` out, or use {}", able.join(" or ")))
+            }
+            Self::Combination { write: WriteHandling::WriteAround, .. } => {
+                Some("writes that go around are for `role = \"read\"`".to_string())
+            }
+            Self::Combination { .. } => {
+                Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
+            }
+            Self::Lines(_) => Some("make `line` larger".to_string()),
+            Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
+            Self::OwnedFlash { key } => Some(format!("leave `{key}` out")),
+            Self::AllocationOfReads => Some("leave `allocation` out, and set `flash_capacity`".to_string()),
+            Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Flash that a cache owns: it drops data that need not stay whenever it is written to, and promises room for so many
+//! slots.
+
+use std::collections::BTreeSet;
+
+use esker_core::Retention;
+
+use super::world::World;
+use super::*;
+
+/// What the flash knows of its slots.
+#[derive(Debug)]
+pub(super) struct OwnedStore {
+    retained: Vec<Retention>,
+    has_data: Vec<bool>,
+    /// Slots whose data were dropped, and that nothing was written to since.
+    dropped: BTreeSet<u64>,
+    user: usize,
+    line: u64,
+    /// Whether it drops anything, and how many lines and suspects it has dropped.
+    pub(super) drops_data: bool,
+    pub(super) drops: [u64; 2],
+}
+
+impl OwnedStore {
+    pub(super) fn new(settings: &FlashCacheSettings, owned: OwnedFlash) -> Self {
+        let slots = (settings.flash.0 / settings.line.0) as usize;
+        Self {
+            retained: vec![Retention::Kept; slots],
+            has_data: vec![false; slots],
+            dropped: BTreeSet::new(),
+            user: (owned.user.0 / settings.line.0) as usize,
+            line: settings.line.0,
+            drops_data: true,
+            drops: [0; 2],
+        }
+    }
+
+    /// What was dropped stays so. Of all else, it has what the records name, and that is to stay until the cache says
+    /// otherwise.
+    pub(super) fn after_loss_of_power(mut self, records: &Checkpoint) -> Self {
+        let named: BTreeSet<usize> = records.cached.iter().map(|cached| cached.slot.0 as usize).collect();
+        (0..self.has_data.len()).for_each(|slot| self.has_data[slot] &= named.contains(&slot));
+        self.retained.fill(Retention::Kept);
+        self
+    }
+
+    pub(super) fn retain(&mut self, start: Lba, retention: Retention) {
+        let slot = start.byte_offset() / self.line;
+        assert_eq!(start.byte_offset() % self.line, 0, "part of a slot");
+        // A cache that goes on from its records may ask for what is gone.
+        self.retained[slot as usize] = retention;
+    }
+
+    fn slots(&self, request: &Request) -> std::ops::Range<u64> {
+        request.start.byte_offset() / self.line..request.end_byte().div_ceil(self.line)
+    }
+
+    /// A slot that may be dropped, the `choice`th of them.
+    fn to_drop(&mut self, choice: u64) -> Option<u64> {
+        let may_go = |&slot: &usize| self.drops_data && self.has_data[slot] && self.retained[slot] != Retention::Kept;
+        let all: Vec<usize> = (0..self.retained.len()).filter(may_go).collect();
+        let slot = *all.get(choice as usize % all.len().max(1))?;
+        self.drops[usize::from(self.retained[slot] == Retention::Suspected)] += 1;
+        self.has_data[slot] = false;
+        self.dropped.insert(slot as u64);
+        Some(slot as u64)
+    }
+}
+
+/// What a slot holds whose data were dropped, if somebody writes a part of it.
+const GARBAGE: u64 = u64::MAX;
+
+impl World {
+    /// Whether a read asks for data that the flash has dropped.
+    pub(super) fn has_dropped(&self, request: &Request) -> bool {
+        self.owned.as_ref().is_some_and(|owned| owned.slots(request).any(|slot| owned.dropped.contains(&slot)))
+    }
+
+    /// After a restart: the flash says which slots it has dropped of those that the records name.
+    pub(super) fn tell_dropped(&mut self) {
+        let Some(owned) = &self.owned else { return };
+        let line = owned.line;
+        for slot in owned.dropped.clone() {
+            let (start, length) = (Lba::containing(slot * line), Bytes(line));
+            self.tell(Input::Dropped { device: FLASH, start, length });
+        }
+    }
+
+    /// The flash has served a request. A write may have it drop what need not stay.
+    pub(super) fn clean_flash(&mut self, request: &Request) {
+        let choice = self.rng.below(64);
+        let Some(owned) = &mut self.owned else { return };
+        for slot in owned.slots(request) {
+            match request.kind {
+                RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {
+                    owned.has_data[slot as usize] = true;
+                    owned.dropped.remove(&slot);
+                    owned.retained[slot as usize] = Retention::Kept;
+                }
+                RequestKind::Trim => {
+                    owned.has_data[slot as usize] = false;
+                    owned.retained[slot as usize] = Retention::Kept;
+                }
+                RequestKind::Read | RequestKind::Flush => return,
+            }
+        }
+        let counts = |slot: &usize| owned.has_data[*slot] && owned.retained[*slot] != Retention::Suspected;
+        let valid = (0..owned.has_data.len()).filter(counts).count();
+        assert!(valid <= owned.user, "{valid} slots are valid, and {} were promised", owned.user);
+        if choice < 32
+            && let Some(slot) = owned.to_drop(choice)
+        {
+            let sectors = owned.line / 512;
+            let (start, length) = (Lba(slot * sectors), Bytes(owned.line));
+            (slot * sectors..(slot + 1) * sectors)
+                .for_each(|sector| self.stores[0].write(sector as usize, GARBAGE, true));
+            self.tell(Input::Dropped { device: FLASH, start, length });
+        }
+    }
+}
+
+/// A cache of four lines, and as many suspects.
+fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
+    let line = Bytes(LINE * 512);
+    let owned = Some(OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0) });
+    FlashCacheSettings { owned, ..settings(9, 32, role, write) }
+}
+
+fn read(world: &mut World, line: u64) {
+    world.submit(Request::read(Lba(line * LINE), Bytes(LINE * 512)));
+    world.drain();
+}
+
+/// Three lines are held (a slot is in reserve). What leaves is had back without a read of the backing device, until four
+/// have left after it.
+#[test]
+fn lines_that_have_left_come_back_for_nothing() {
+    let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..8).for_each(|line| read(&mut world, line));
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.held, counts.suspects, counts.read_misses), (3, 4, 8));
+    let suspects: Vec<u32> = (0..8).filter(|&line| world.engine.is_suspect(line)).collect();
+    assert_eq!(suspects, [1, 2, 3, 4]);
+    // One that comes back takes the place of another, which is a suspect then.
+    [1, 2, 5, 3].into_iter().for_each(|line| read(&mut world, line));
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.read_hits, counts.revived_suspects, counts.read_misses), (4, 4, 8), "{counts:?}");
+    read(&mut world, 0);
+    assert_eq!(world.engine.flash_cache_counts().unwrap().read_misses, 9);
+}
+
+/// What the flash erases or drops is fetched again.
+#[test]
+fn what_is_dropped_is_fetched_again() {
+    let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..4).for_each(|line| read(&mut world, line));
+    for line in [0, 3] {
+        let slot = u64::from(world.engine.slots.of(line).unwrap());
+        world.tell(Input::Dropped { device: FLASH, start: Lba(slot * LINE), length: Bytes(LINE * 512) });
+    }
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.erased_suspects, counts.dropped), (1, 1));
+    [0, 3, 2].into_iter().for_each(|line| read(&mut world, line));
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
+}
+
+/// Settings that do not go with owned flash.
+#[test]
+fn what_does_not_go_with_owned_flash_is_refused() {
+    let settings = owned(CacheRole::Unified, WriteHandling::WriteBack);
+    let log = FlashCacheSettings { slots: SlotOrder::Log, policy: Choice::named("fifo"), ..settings.clone() };
+    assert!(matches!(FlashCacheEngine::new(&log), Err(FlashCacheError::OwnedFlash { key: "slots" })));
+    let too_much = OwnedFlash { user: settings.flash, suspects: settings.line };
+    let full = FlashCacheSettings { owned: Some(too_much), ..settings };
+    assert!(matches!(FlashCacheEngine::new(&full), Err(FlashCacheError::OwnedRoom { .. })));
+}
+
+/// In random runs both lines that are held and suspects are dropped, and suspects come back.
+#[test]
+fn owned_flash_drops_lines_and_suspects() {
+    let mut counts = FlashCacheCounts::default();
+    for seed in 0..50 {
+        let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), seed);
+        for _ in 0..60 {
+            let (line, is_read) = (world.rng.below(12), world.rng.chance(1, 2));
+            let length = Bytes(LINE * 512);
+            let request = Request::read(Lba(line * LINE), length);
+            world.submit(if is_read { request } else { Request::write(request.start, length) });
+            world.drain();
+            world.engine.check();
+        }
+        let now = world.engine.flash_cache_counts().unwrap();
+        counts.dropped += now.dropped;
+        counts.erased_suspects += now.erased_suspects;
+        counts.revived_suspects += now.revived_suspects;
+        counts.dirty_evictions += now.dirty_evictions;
+    }
+    let FlashCacheCounts { dropped, erased_suspects, revived_suspects, dirty_evictions, .. } = counts;
+    assert!(dropped.min(erased_suspects).min(revived_suspects).min(dirty_evictions) > 50, "{counts:?}");
+}
