@@ -49,6 +49,7 @@ fn no_example_is_forgotten() {
             "hybrid-map.toml",
             "hybrid-policies.toml",
             "hybrid.toml",
+            "owned-flash.toml",
             "raid-0.toml",
             "shingled-disk.toml",
             "slow-disk.toml",
@@ -107,6 +108,16 @@ fn disk() {
 }
 
 /// Most requests go to what the flash holds after a while, and need no arm.
+/// Cleaning copies next to nothing, though most of the lines are clean data that a drive would have to copy.
+#[test]
+fn owned_flash() {
+    let results = run_example("owned-flash.toml", |experiment| requests(experiment, 100_000));
+    let (cache, flash) = (results.devices["volume"].flash_cache.as_ref(), results.devices["flash"].flash.as_ref());
+    let (cache, flash) = (cache.unwrap(), flash.unwrap());
+    assert!(cache.dropped_lines > 10_000 && cache.hit_ratio > 0.5, "{cache:?}");
+    assert!(flash.programs.cleaning * 50 < flash.programs.host, "{flash:?}");
+}
+
 #[test]
 fn flash_cache() {
     let results = run_example("flash-cache.toml", |_| {});

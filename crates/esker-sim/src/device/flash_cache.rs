@@ -30,15 +30,24 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     },
 };
 
-/// What flash that a cache owns does with clean lines when it cleans. What the cache has evicted it keeps, too, until it
-/// erases it: lines that are used again before that come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Whether a cache owns its flash. What it evicts then stays there until the flash erases it, and lines that are used
+/// again before that come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OwnFlash {
-    /// They are copied, as in a drive.
+    /// It does not: the flash keeps all that it is given, as drives do.
+    #[default]
+    No,
+    /// It does, and cleaning copies clean lines, as in a drive.
     Migrate,
-    /// They are dropped, so that cleaning copies only what is dirty (Xia 2017, chapter 3).
+    /// It does, and cleaning drops clean lines, so that it copies only what is dirty (Xia 2017, chapter 3).
     ZeroMigration,
+}
+
+impl OwnFlash {
+    fn is_no(&self) -> bool {
+        *self == Self::No
+    }
 }
 
 /// Settings of a flash cache.
@@ -55,10 +64,10 @@ pub struct CacheSettings {
     /// Bytes of a line, which is cached as a whole: whole sectors.
     #[serde(default = "default_line")]
     pub line: Bytes,
-    /// Whether the cache owns its flash, and what that does with clean lines when it cleans (default: it does not; the
-    /// flash keeps all that it is given, as drives do). Only for an `ssd` with one pool, and without link and write buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own_flash: Option<OwnFlash>,
+    /// Whether the cache owns its flash, and what that does with clean lines when it cleans. Only for an `ssd` with one
+    /// pool, and without link and write buffer.
+    #[serde(default, skip_serializing_if = "OwnFlash::is_no")]
+    pub own_flash: OwnFlash,
     /// The replacement policy: a name, or a table with its parameters.
     #[serde(default = "default_policy")]
     pub policy: Choice,
@@ -124,7 +133,7 @@ impl CacheSettings {
             backing: backing.into(),
             flash_capacity: None,
             line: default_line(),
-            own_flash: None,
+            own_flash: OwnFlash::No,
             policy: default_policy(),
             slots: SlotOrder::default(),
             streams: CacheStreams::default(),
@@ -201,7 +210,9 @@ impl DeviceSettings for CacheSettings {
 impl CacheSettings {
     /// Takes the flash over, if the cache is to own it.
     fn own(&self, instance: &mut Instance) -> Result<Option<OwnedFlash>, DeviceFault> {
-        let Some(own) = self.own_flash else { return Ok(None) };
+        if self.own_flash.is_no() {
+            return Ok(None);
+        }
         if self.flash_capacity.is_some() {
             let message =
                 "`flash_capacity` leaves a part of the flash unused, and `own_flash` leaves that to the flash";
@@ -209,7 +220,7 @@ impl CacheSettings {
             return Err(DeviceFault::new(message).at(["flash_capacity", "own_flash"]).with_hint(Some(hint)));
         }
         let child = &mut instance.children[0].device;
-        let room = child.own(own == OwnFlash::ZeroMigration).map_err(|error| {
+        let room = child.own(self.own_flash == OwnFlash::ZeroMigration).map_err(|error| {
             DeviceFault::new(format!("`{}` cannot be owned: {error}", self.flash)).at(["own_flash"]).with_hint(Some(
                 "leave `own_flash` out, or take an `ssd` such as the preset \"xia-cache-3g\"".to_string(),
             ))

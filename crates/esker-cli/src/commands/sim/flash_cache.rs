@@ -21,6 +21,14 @@ pub(super) fn describe(cache: &FlashCacheReport) -> String {
         words::count(cache.cleaned),
         words::bytes(cache.copied_back_bytes as f64),
     );
+    if cache.dropped_lines + cache.erased_suspects + cache.revived_suspects > 0 {
+        text += &format!(
+            "\n  the flash dropped {} lines and erased {} that had left; {} came back before",
+            words::count(cache.dropped_lines),
+            words::count(cache.erased_suspects),
+            words::count(cache.revived_suspects),
+        );
+    }
     if cache.lost > 0 {
         text += &format!("; {} requests or copies lost", words::count(cache.lost));
     }
