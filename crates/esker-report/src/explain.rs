@@ -117,6 +117,17 @@ impl Page {
         for other in &cache.compared {
             self.step(&format!("  {}: {} of accesses miss", other.policy, words::percent(other.miss_ratio)));
         }
+        if !cache.admission_because.is_empty() {
+            self.step(&format!("admission {} ({})", cache.admission, cache.admission_because.trim_end_matches('.')));
+        }
+        for other in &cache.admissions_compared {
+            let written = words::bytes(other.written_bytes_per_access);
+            let slow = words::percent(other.slow_ratio);
+            self.step(&format!(
+                "  {}: {slow} of accesses wait for disks, {written} written per access",
+                other.admission
+            ));
+        }
         self.step(match (cache.write.as_str(), cache.mirrored) {
             ("write-back", true) => {
                 "write-back: what was written is on two flash drives until it is copied to the disks"

@@ -1,5 +1,6 @@
 //! From traces to a verdict: characterises them, simulates candidate designs, and judges these.
 
+mod admissions;
 mod arrivals;
 mod assumptions;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use esker_core::{Ratio, jobs, words};
 use esker_results::study::PolicyMisses;
 use esker_trace::Operation;
 
+use crate::admissions::{self, Admissions};
 use crate::curve::place;
 use crate::load::StudyWorkload;
 use crate::{Hooks, StudyError};
@@ -26,7 +27,7 @@ const RATE_MAX: f64 = 1.0 / SAMPLES as f64;
 const SAMPLED_MAX: f64 = 500_000.0;
 /// A difference below this is never more than noise: half of the requests that budgets for the 99th percentile leave
 /// out.
-const NOISE_MIN: f64 = 0.005;
+pub(crate) const NOISE_MIN: f64 = 0.005;
 
 /// Sizes of a cache: of policies, they decide what is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +44,8 @@ pub(crate) struct PolicyChoice {
     /// Why: a sentence.
     pub(crate) because: String,
     pub(crate) compared: Vec<PolicyMisses>,
+    /// What enters, with this policy.
+    pub(crate) admissions: Admissions,
 }
 
 /// The policies of all caches that are offered.
@@ -101,6 +104,7 @@ fn any() -> PolicyChoice {
         policy: names().next().expect("there are policies"),
         because: "The flash holds all that the trace touches: whatever the policy, nothing has to leave.".into(),
         compared: Vec::new(),
+        admissions: Admissions::any(),
     }
 }
 
@@ -154,7 +158,9 @@ fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>
         }
         misses.push((policy, of_samples));
     }
-    Ok(choose(&misses))
+    let choice = choose(&misses);
+    let admissions = admissions::chosen(samples, shape, choice.policy, seed, hooks)?;
+    Ok(PolicyChoice { admissions, ..choice })
 }
 
 /// Of policies with the misses of each sample, the simplest first: the first that misses no more than the best but for
@@ -191,14 +197,14 @@ fn choose(misses: &[(&'static str, Vec<f64>)]) -> PolicyChoice {
             words::percent(compared[at].noise)
         )
     };
-    PolicyChoice { policy, because, compared }
+    PolicyChoice { policy, because, compared, admissions: Admissions::any() }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn standard_error(values: &[f64]) -> f64 {
+pub(crate) fn standard_error(values: &[f64]) -> f64 {
     let (mean, count) = (mean(values), values.len() as f64);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt()

@@ -16,6 +16,15 @@ pub struct CachedVolume {
     /// What the policies miss that were compared. Empty where the flash holds all that the trace touches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub compared: Vec<PolicyMisses>,
+    /// The admission policy: "none" if all lines that miss enter.
+    #[serde(default)]
+    pub admission: String,
+    /// Why this one: a sentence.
+    #[serde(default)]
+    pub admission_because: String,
+    /// What the admission policies do that were compared. Empty where the flash holds all that the trace touches.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub admissions_compared: Vec<AdmissionWrites>,
     /// "write-through" or "write-back".
     pub write: String,
     /// Whether each line is on two flash drives.
@@ -53,6 +62,23 @@ pub struct PolicyMisses {
     pub more: f64,
     /// A difference up to this is noise.
     pub noise: f64,
+}
+
+/// What a cache with an admission policy does on the trace, from samples of the lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdmissionWrites {
+    /// Name of the admission policy.
+    pub admission: String,
+    /// Accesses that wait for the disks over all: reads that miss, and with write-back writes that are refused. The mean
+    /// of the samples.
+    pub slow_ratio: f64,
+    /// By how much that is more than if everything enters.
+    pub more: f64,
+    /// A difference up to this is noise.
+    pub noise: f64,
+    /// Bytes written to the flash for each access of the trace.
+    pub written_bytes_per_access: f64,
 }
 
 /// Whether a cache was warm.

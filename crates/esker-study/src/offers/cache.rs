@@ -3,6 +3,7 @@
 //! The volume is that of the disks. Flash holds copies of what is used, and with write-back the only copy of what was
 //! written: then each line is on two drives, unless each copy of the data has a cache of its own.
 
+use esker_cache::NO_ADMISSION;
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Ratio};
 use esker_plan::{Product, Running};
@@ -13,6 +14,7 @@ use esker_tier::{CacheRole, WriteHandling};
 use super::pairs::{self, Disks, FLASH_MAX, Held, Pricing, flash_bytes};
 use super::{Design, Offer, owned};
 use crate::StudyError;
+use crate::admissions::{AdmissionChoice, Admissions};
 use crate::policies::{CacheShape, Policies, PolicyChoice};
 
 /// Lines are as small as the memory allows, but no smaller than a page.
@@ -43,6 +45,18 @@ impl Cache<'_> {
     /// The way of writing as in experiments.
     pub(crate) fn write_name(&self) -> &'static str {
         write_name(self.write)
+    }
+
+    /// What enters it.
+    pub(crate) fn admission(&self) -> &AdmissionChoice {
+        let Admissions { through, back } = &self.policy.admissions;
+        if self.write == WriteHandling::WriteBack { back } else { through }
+    }
+
+    /// Its policy, with the admission policy if it has one: "lru + larc".
+    pub(crate) fn policy_name(&self) -> String {
+        let (policy, admission) = (self.policy.policy, self.admission().admission);
+        if admission == NO_ADMISSION { policy.to_string() } else { format!("{policy} + {admission}") }
     }
 
     /// Flash drives that hold each line, of `copies` copies of the data. What only the flash has would be lost with
@@ -134,6 +148,7 @@ pub(super) fn design(
         flash_capacity: Some(on_flash),
         line: Bytes(shape.line_bytes),
         policy: Choice::named(cache.policy.policy),
+        admission: Choice::named(cache.admission().admission),
         role: CacheRole::Unified,
         write: cache.write,
         ..CacheSettings::new(flash_name, backing)
@@ -162,10 +177,14 @@ pub(crate) fn results(
     let (disks, cache) = (offer.disks.as_ref()?, offer.cache.as_ref()?);
     let shape = shape(offer, utilisation)?;
     let [flash, disk] = pairs::parts(offer, disks, simulated, running);
+    let admission = cache.admission();
     Some(CachedVolume {
         policy: cache.policy.policy.into(),
         because: cache.policy.because.clone(),
         compared: cache.policy.compared.clone(),
+        admission: admission.admission.into(),
+        admission_because: admission.because.clone(),
+        admissions_compared: admission.compared.clone(),
         write: cache.write_name().into(),
         mirrored: cache.drives_a_line(offer.copies) > 1,
         line_bytes: shape.line_bytes,

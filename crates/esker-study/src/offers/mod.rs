@@ -214,7 +214,7 @@ impl Offer<'_> {
                 return format!("{flash} x {one} + {disks} x {disk}, hybrid ({POLICY}){copies}");
             };
             let mirrored = if cache.drives_a_line(self.copies) > 1 { ", mirrored" } else { "" };
-            let how = format!("cache ({}, {})", cache.policy.policy, cache.write_name());
+            let how = format!("cache ({}, {})", cache.policy_name(), cache.write_name());
             return format!("{flash} x {one}{mirrored} + {disks} x {disk}, {how}{copies}");
         }
         match self.devices() {

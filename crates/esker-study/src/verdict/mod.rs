@@ -2,6 +2,7 @@
 
 mod phrases;
 
+use esker_cache::NO_ADMISSION;
 use esker_core::words;
 use esker_results::study::{
     Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve,
@@ -307,6 +308,9 @@ fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<
             format!("Warm, the cache of {} misses {} of its accesses. ", best.title, words::percent(1.0 - hits))
         });
         say(format!("{hits}Its policy is {}. {}", cache.policy, cache.because));
+        if cache.admission != NO_ADMISSION {
+            say(format!("Its admission policy is {}. {}", cache.admission, cache.admission_because));
+        }
     }
     let curve = facts.curve;
     let Some(full) = curve.points.last() else { return };
