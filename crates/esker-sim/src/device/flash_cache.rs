@@ -4,8 +4,8 @@ use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Bytes, Hint, Ratio};
 use esker_results::Reporting;
 use esker_tier::{
-    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, SlotOrder,
-    WriteHandling,
+    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings,
+    PartitionSettings, SlotOrder, WriteHandling,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,10 @@ pub struct CacheSettings {
     /// `flash_capacity` says, always).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation: Option<AllocationSettings>,
+    /// Parts of the cache, with fixed shares or with shares that are chosen anew in each window: of clean and dirty
+    /// lines, or of volumes (default: the lines share all of it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionSettings>,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -119,6 +123,7 @@ impl CacheSettings {
             dirty_high: default_high(),
             trim_freed: false,
             allocation: None,
+            partition: None,
             queue_depth: None,
         }
     }
@@ -172,6 +177,7 @@ impl DeviceSettings for CacheSettings {
             dirty_high: self.dirty_high,
             trim_freed: self.trim_freed,
             allocation: self.allocation.clone(),
+            partition: self.partition.clone(),
             seed: instance.seed,
         };
         let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;

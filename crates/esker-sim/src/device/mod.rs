@@ -13,6 +13,7 @@
 //! and its keys are in the schemas and on the reference page.
 
 mod array;
+mod cache_parts_report;
 mod cloud_volume;
 mod constant;
 mod engine;

@@ -22,6 +22,8 @@ mod allocating;
 mod allocation;
 mod appending;
 mod buffers;
+mod checking;
+mod dividing;
 mod flushing;
 mod former;
 mod free;
@@ -29,6 +31,7 @@ mod io;
 mod leaving;
 mod locks;
 mod part;
+mod partition;
 mod reading;
 mod requests;
 mod restore;
@@ -43,12 +46,12 @@ mod writing;
 
 use std::collections::VecDeque;
 
-use esker_cache::{Admission, ObjectId, Replacement};
+use esker_cache::{Admission, ObjectId};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber,
-    Reshape, ReshapeError,
+    CacheParts, CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input,
+    RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
@@ -57,6 +60,8 @@ use buffers::Buffers;
 use io::{Io, Outgoing};
 use locks::Locks;
 use part::{Part, Step, Task};
+use partition::{Partition, Policy};
+pub use partition::{PartitionBy, PartitionError, PartitionSettings};
 use requests::{Group, Progress};
 pub use settings::{CacheRole, FlashCacheError, FlashCacheSettings, SlotOrder, WriteHandling};
 use slots::{Slots, State};
@@ -79,7 +84,9 @@ pub struct FlashCacheEngine {
     dirty_high: u32,
     /// What they are of the lines that the cache holds at most.
     dirty_marks: [Ratio; 2],
-    policy: Box<dyn Replacement>,
+    policy: Policy,
+    /// What divides the lines among parts, if the cache has some.
+    partition: Option<Box<Partition>>,
     admission: Box<dyn Admission>,
     /// What chooses how much of the flash lines take, if that is not fixed.
     allocator: Option<Box<Allocator>>,
@@ -169,6 +176,7 @@ impl FlashCacheEngine {
     fn empty(settings: &FlashCacheSettings, through: RecordNumber) -> Result<Self, FlashCacheError> {
         let (lines, slots) = settings.sizes()?;
         let room = slots - settings::reserve(slots);
+        let partition = settings.partition(room, slots);
         let mut engine = Self {
             line: settings.line.0,
             role: settings.role,
@@ -176,7 +184,8 @@ impl FlashCacheEngine {
             dirty_low: settings.dirty_low.of(u64::from(slots)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(slots)) as u32,
             dirty_marks: [settings.dirty_low, settings.dirty_high],
-            policy: settings.build_policy(room, lines)?,
+            policy: settings.policy(room, lines, partition.as_deref())?,
+            partition,
             admission: settings.build_admission(room, lines)?,
             allocator: settings.allocator(slots).map(Box::new),
             now: Nanos::ZERO,
@@ -243,6 +252,7 @@ impl FlashCacheEngine {
     fn start_task(&mut self, tag: Tag) {
         let part = *self.part(tag);
         self.allocate(&part);
+        self.divide(&part);
         match part.task {
             Task::Read => self.start_read(tag),
             Task::Write(_) => self.start_write(tag),
@@ -351,6 +361,10 @@ impl Engine for FlashCacheEngine {
         self.allocator.as_ref().map(|allocator| allocator.windows())
     }
 
+    fn cache_parts(&self) -> Option<CacheParts<'_>> {
+        Some(self.partition.as_ref()?.report(self.policy.parts()?))
+    }
+
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
         self.health.device(device)
     }
@@ -382,19 +396,5 @@ impl Engine for FlashCacheEngine {
 
     fn check(&self) {
         self.check_all();
-    }
-}
-
-impl FlashCacheEngine {
-    fn check_all(&self) {
-        self.slots.check();
-        self.durability.check();
-        let at_rest = self.parts.is_empty();
-        assert!(!at_rest || (self.locks.is_empty() && self.buffers.is_empty()), "an idle cache works on a line");
-        assert!(self.announced.iter().is_sorted_by_key(|(record, _)| *record));
-        if at_rest {
-            let held = self.slots.held().filter(|(line, ..)| self.policy.holds(ObjectId(*line))).count();
-            assert_eq!(held, self.policy.len() as usize, "the policy holds what has no slot");
-        }
     }
 }

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::CacheStreams;
 use super::allocation::{AllocationFault, AllocationSettings, Allocator};
+use super::partition::{PartitionError, PartitionSettings};
 
 /// Which requests bring a line into the cache. Lines that are there serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +89,8 @@ pub struct FlashCacheSettings {
     pub trim_freed: bool,
     /// How the cache chooses how much of the flash lines take, anew in each window; `None` if they take all of it.
     pub allocation: Option<AllocationSettings>,
+    /// The parts of the cache and their shares; `None` if it has none.
+    pub partition: Option<PartitionSettings>,
     /// Seed of what the policies draw at random.
     pub seed: u64,
 }
@@ -110,6 +113,7 @@ impl FlashCacheSettings {
             dirty_high: Ratio::percent(60),
             trim_freed: false,
             allocation: None,
+            partition: None,
             seed: 0,
         }
     }
@@ -150,6 +154,7 @@ impl FlashCacheSettings {
         if let Some(allocation) = &self.allocation {
             self.check_allocation(allocation)?;
         }
+        self.check_partition()?;
         Ok((lines as u32, slots as u32))
     }
 
@@ -277,6 +282,9 @@ pub enum FlashCacheError {
     /// A setting of `allocation` makes no sense: which, and why.
     #[error("{}", .0.message)]
     Allocation(AllocationFault),
+    /// It cannot have these parts.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// The cleaner would begin at more dirty lines than there are.
     #[error("`dirty_high` is {0}, more than 100%")]
     HighMark(Ratio),
@@ -308,7 +316,7 @@ pub enum FlashCacheError {
 }
 
 /// A choice as it is written in configurations.
-fn words(choice: &impl Serialize) -> String {
+pub(super) fn words(choice: &impl Serialize) -> String {
     let value = serde_json::to_value(choice).ok();
     value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
 }
@@ -328,6 +336,7 @@ impl FlashCacheError {
             Self::AllocationWithoutTrims => &["allocation"],
             Self::AllocationOfReads => &["allocation", "role"],
             Self::Allocation(fault) => fault.keys,
+            Self::Partition(error) => error.keys(),
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
             Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
@@ -358,6 +367,7 @@ impl Hint for FlashCacheError {
             }
             Self::Lines(_) => Some("make `line` larger".to_string()),
             Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
+            Self::Partition(error) => error.hint(),
             Self::AllocationOfReads => Some("leave `allocation` out, and set `flash_capacity`".to_string()),
             Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
             _ => None,

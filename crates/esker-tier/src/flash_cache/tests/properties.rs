@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use esker_core::Rng;
+use esker_core::{Rng, StreamId};
 use proptest::prelude::*;
 
 use super::world::{Failures, World};
@@ -44,7 +44,8 @@ fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request 
         12 => RequestKind::WriteZeroes { fua },
         _ => return FLUSH,
     };
-    Request::new(kind, Lba(start), length)
+    // Some streams for caches with a part for each.
+    Request { stream: StreamId((start / 8) as u16 % 3), ..Request::new(kind, Lba(start), length) }
 }
 
 fn odds() -> impl Strategy<Value = u64> {
