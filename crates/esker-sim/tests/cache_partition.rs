@@ -110,11 +110,10 @@ impl Requests {
     }
 }
 
-/// Requests to the disk for each of the host's: reads of lines that missed, and lines that were copied back or will be.
+/// Requests to the disk for each of the host's, with those for lines that have yet to be copied back.
 fn cost(results: &RunResults, requests: usize) -> f64 {
-    let cache = cache(results);
-    let backing = (cache.filled_bytes + cache.copied_back_bytes) / LINE + cache.dirty_lines;
-    backing as f64 / requests as f64
+    let disk = results.devices["volume"].children["disk"].requests;
+    (disk + cache(results).dirty_lines) as f64 / requests as f64
 }
 
 fn mean_us(results: &RunResults) -> f64 {

@@ -12,6 +12,8 @@ mod error;
 mod policy;
 mod settings;
 mod splits;
+#[cfg(test)]
+mod tests;
 mod volumes;
 
 use esker_cache::{PARTS_MAX, Partitioned};
