@@ -1,8 +1,8 @@
 //! Flash caches: a flash device in front of a backing device.
 
 use esker_core::registry::{Choice, ParameterSource};
-use esker_core::{Bytes, Hint, Ratio};
-use esker_results::Reporting;
+use esker_core::{Arrival, Bytes, Hint, Ratio};
+use esker_results::{DeviceReport, Reporting};
 use esker_tier::{
     AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings,
     PartitionSettings, SlotOrder, WriteHandling,
@@ -11,7 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
-use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
+use super::{
+    ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, cache_requests, read_settings,
+    schema_of,
+};
 
 /// The `cache` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -150,6 +153,15 @@ impl DeviceSettings for CacheSettings {
 
     fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn check_requests(
+        &self,
+        built: &DeviceReport,
+        requests: &mut dyn Iterator<Item = Arrival>,
+        have_times: bool,
+    ) -> Result<(), DeviceFault> {
+        cache_requests::check(self, built, requests, have_times)
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
