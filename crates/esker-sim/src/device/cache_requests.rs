@@ -102,12 +102,13 @@ fn check_window(settings: &CacheSettings, window: &Window, touched: u64) -> Resu
         _ => settings.partition.as_ref().and_then(|partition| partition.window),
     };
     let message = format!(
-        "`{table}.window` is {} of {what}{}, and the workload has {}, in whole lines of {}: no window would end, and \
-         nothing would be chosen",
-        words::bytes(bytes as f64),
-        if own.is_some() { "" } else { ", twice the flash" },
-        words::bytes(touched as f64),
-        settings.line
+        "`{table}.window` is {}{}, {} {what} of lines of {}, and the workload has {}: no window would end, and nothing \
+         would be chosen",
+        Bytes(bytes),
+        if own.is_some() { "" } else { " (twice the flash)" },
+        words::count(bytes.div_ceil(settings.line.0)),
+        settings.line,
+        words::count(touched / settings.line.0)
     );
     let hint = format!("take a shorter `{table}.window`, or more requests");
     Err(DeviceFault::new(message).at([format!("{table}.window"), table.to_string()]).with_hint(Some(hint)))
