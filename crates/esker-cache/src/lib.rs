@@ -25,6 +25,7 @@ mod by_interval;
 mod counts;
 mod heap;
 mod owned;
+mod partitioned;
 mod policy;
 #[cfg(test)]
 mod reference;
@@ -43,6 +44,7 @@ pub use owned::{
     BuildFlashPolicy, FLASH_POLICIES, FlashPolicy, FlashPolicyEntry, FlashShape, Found, Left, build_flash_policy,
     suspects_max,
 };
+pub use partitioned::{PARTS_MAX, Partitioned};
 pub use policy::{
     BuildError, BuildReplacement, REPLACEMENTS, Replacement, ReplacementCapability, ReplacementEntry, Shape, build,
 };

@@ -55,12 +55,16 @@ impl Experiment {
     /// Builds the system of this experiment. Errors have the position of the first key of the fault that the file
     /// contains.
     pub fn assemble(&self) -> Result<Assembly, ConfigError> {
-        self.system.assemble_for(self.run.seed, &self.run.events).map_err(|AssemblyError { device, fault }| {
-            let DeviceFault { keys, message, hint } = fault;
-            let table = format!("device.{device}");
-            let named = keys.iter().map(|key| format!("{table}.{key}")).find(|key| self.has_key(key));
-            self.located(ConfigError::new(named.unwrap_or(table), Problem::Other { message, hint }))
-        })
+        let assembled = self.system.assemble_for(self.run.seed, &self.run.events);
+        assembled.map_err(|AssemblyError { device, fault }| self.of_device(&device, fault))
+    }
+
+    /// The error for a fault of `device`.
+    pub(crate) fn of_device(&self, device: &str, fault: DeviceFault) -> ConfigError {
+        let DeviceFault { keys, message, hint } = fault;
+        let table = format!("device.{device}");
+        let named = keys.iter().map(|key| format!("{table}.{key}")).find(|key| self.has_key(key));
+        self.located(ConfigError::new(named.unwrap_or(table), Problem::Other { message, hint }))
     }
 }
 

@@ -38,8 +38,8 @@ pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is
 pub use validate::{MeasuredRequest, read_measured, system_of, validate};
 // What the settings of a flash cache are made of.
 pub use esker_tier::{
-    AllocationCurve, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack, Lifetime, SlotOrder,
-    WriteHandling,
+    AllocationCurve, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack, Lifetime,
+    PartitionBy, PartitionSettings, SlotOrder, WriteHandling,
 };
 pub use workload::{
     Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,

@@ -99,6 +99,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let settings = &experiment.workload;
     let left_out = Cell::new(LeftOut::default());
     let mut requests = requests(experiment, workload, capacity, &left_out)?;
+    check_requests(experiment, workload, &*device)?;
 
     let begin = Stopwatch::start();
     let go_on = |ended| {
@@ -172,6 +173,22 @@ fn requests<'a>(
     let processes = workload.processes(capacity, count, settings.think_time.unwrap_or_default(), left_out);
     let processes = processes.map_err(|error| of_target(experiment, error))?;
     Ok(Requests::Processes { processes, left: workload.len() })
+}
+
+/// Asks the target whether it makes sense to run these requests on it.
+fn check_requests(experiment: &Experiment, workload: &Workload, device: &dyn Reporting) -> Result<(), ConfigError> {
+    let settings = &experiment.workload;
+    if settings.processes.is_some() {
+        return Ok(());
+    }
+    let (target, ignored) = (experiment.system.target(), Cell::default());
+    let made = || arrivals(experiment, workload, device.capacity(), &ignored).expect("it was made before");
+    // Few devices look at any.
+    let mut requests = std::iter::once_with(made).flatten();
+    let have_times = workload.has_times() && settings.queue_depth.is_none();
+    let built = Report::of(device).devices.remove(target).unwrap_or_default();
+    let checked = experiment.system.devices()[target].settings.check_requests(&built, &mut requests, have_times);
+    checked.map_err(|fault| experiment.of_device(target, fault))
 }
 
 fn arrivals<'a>(

@@ -42,6 +42,7 @@ fn no_example_is_forgotten() {
         [
             "agrawal.toml",
             "cache-allocation.toml",
+            "cache-parts.toml",
             "cache-ranking.toml",
             "cloud.toml",
             "disk.toml",
@@ -83,6 +84,16 @@ fn cache_allocation() {
     // Nothing is cleaned in the first window: the cache stays as it is. Then misses cost more than cleaning.
     assert!(chosen.len() >= 3 && chosen[0] == 0.35 && chosen[chosen.len() - 1] < 0.35, "{chosen:?}");
     assert!(cache.windows.iter().all(|window| window.expected.len() == 8));
+}
+
+#[test]
+fn cache_parts() {
+    let results = run_example("cache-parts.toml", |_| {});
+    let partition = results.devices["volume"].flash_cache.as_ref().unwrap().partition.as_ref().unwrap();
+    assert!(partition.windows.len() >= 40 && partition.windows.iter().all(|window| window.splits.len() == 19));
+    // Reads and writes go to the same lines: a dirty line serves both, and is not copied back again.
+    let share = partition.windows.last().unwrap().shares[1];
+    assert!(share > 0.5, "{share}");
 }
 
 #[test]

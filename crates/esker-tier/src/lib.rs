@@ -11,13 +11,15 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    CacheCounts, CacheStep, CacheWindows, CachedLine, Checkpoint, DataRef, Effect, Engine, ExpectedCost,
-    FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, RecordNumber, Reshape, ReshapeError, WindowDecision,
+    CacheCounts, CacheParts, CacheStep, CacheWindows, CachedLine, Checkpoint, DataRef, Effect, Engine, ExpectedCost,
+    FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, PartUse, PartitionDecision, RecordNumber, Reshape,
+    ReshapeError, SplitCost, WindowDecision,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
     AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack,
-    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, OwnedFlash, SlotOrder, WriteHandling,
+    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, OwnedFlash, PartitionBy, PartitionError,
+    PartitionSettings, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

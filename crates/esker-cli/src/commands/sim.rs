@@ -1,5 +1,6 @@
 //! `esker sim`: one experiment.
 
+mod cache_parts;
 mod cloud_volume;
 mod disk;
 mod flash_cache;

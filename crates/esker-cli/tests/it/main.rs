@@ -6,6 +6,7 @@ mod cache;
 mod cache_by_volume;
 mod convert;
 mod devices;
+mod flash_caches;
 mod help;
 mod mistakes;
 mod mrc;

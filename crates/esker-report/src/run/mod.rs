@@ -2,6 +2,7 @@
 
 mod children;
 mod events;
+mod parts;
 mod terms;
 mod windows;
 
@@ -19,6 +20,7 @@ use crate::page::Frame;
 use crate::run_event::RunEvent;
 use children::Family;
 use children::names;
+use parts::{Parts, parts};
 use windows::{Allocation, allocations};
 
 /// The page of a run.
@@ -31,6 +33,7 @@ struct RunPage<'a> {
     headline: String,
     families: Vec<Family<'a>>,
     allocations: Vec<Allocation<'a>>,
+    parts: Vec<Parts<'a>>,
     events: &'a [RunEvent],
     charts: Vec<Chart>,
     config: String,
@@ -65,6 +68,7 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
         headline: headline(run, target),
         families: children::families(run, target),
         allocations: allocations(run),
+        parts: parts(run),
         events: &events,
         charts,
         config: config::as_toml(target, &run.config),

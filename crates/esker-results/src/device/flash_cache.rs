@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::CachePartition;
 use super::zero::is_zero;
 
 /// What a flash cache did. Requests are counted by line: one that touches three lines counts three times.
@@ -72,6 +73,9 @@ pub struct FlashCacheReport {
     /// What a cache with `allocation` has decided at the end of each window, from the beginning of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<CacheWindow>,
+    /// The parts of a cache with `partition`; absent of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<CachePartition>,
 }
 
 /// How a cache that chooses its own size does so.

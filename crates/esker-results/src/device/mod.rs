@@ -1,6 +1,7 @@
 //! What each device of a run did: what all kinds have, then a section per kind, one file each.
 
 mod array;
+mod cache_parts;
 mod cloud_volume;
 mod disk;
 mod flash;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use array::*;
+pub use cache_parts::*;
 pub use cloud_volume::*;
 pub use disk::*;
 pub use flash::*;

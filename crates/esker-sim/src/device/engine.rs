@@ -7,10 +7,16 @@ use esker_core::{
     DeviceState, Hint, LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry,
     Unsupported,
 };
-use esker_results::{ChildReport, ChildState, DeviceReport, LatencySummary, MemoryCacheReport, Report, Reporting};
-use esker_tier::{CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, RecordNumber, Reshape};
+use esker_results::{
+    ChildReport, ChildState, DeviceReport, FlashCacheReport, LatencySummary, MemoryCacheReport, Report, Reporting,
+};
+use esker_tier::{
+    CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, PartUse, RecordNumber, Reshape,
+};
 
-use super::{Instance, flash_cache_report};
+use super::Instance;
+use super::cache_parts_report::partition_since;
+use super::flash_cache_report::report_since;
 use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
@@ -49,6 +55,8 @@ pub struct EngineDevice<E> {
     cached_before: CacheCounts,
     /// Counts of a flash cache before measuring started.
     flash_cached_before: FlashCacheCounts,
+    /// Accesses to the parts of a flash cache before measuring started.
+    parts_before: Vec<PartUse>,
     /// The child that drops data as the engine says, if one does.
     owned: Option<usize>,
     log: Option<EffectLog>,
@@ -99,6 +107,7 @@ impl<E: Engine> EngineDevice<E> {
             moved_before: PlacementTelemetry::default(),
             cached_before: CacheCounts::default(),
             flash_cached_before: FlashCacheCounts::default(),
+            parts_before: Vec::new(),
             owned: None,
             log: None,
         }
@@ -271,6 +280,7 @@ impl<E: Engine> Device for EngineDevice<E> {
                 self.moved_before = self.placement().unwrap_or_default();
                 self.cached_before = self.engine.cache_counts().unwrap_or_default();
                 self.flash_cached_before = self.engine.flash_cache_counts().unwrap_or_default();
+                self.parts_before = self.engine.cache_parts().map_or(Vec::new(), |parts| parts.uses.to_vec());
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -366,8 +376,9 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 requests: self.requests,
                 placement: self.placement().map(|now| moved(&self.moved_before, &now)),
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
-                flash_cache: self.engine.flash_cache_counts().map(|now| {
-                    flash_cache_report::report_since(&self.flash_cached_before, &now, self.engine.cache_windows())
+                flash_cache: self.engine.flash_cache_counts().map(|now| FlashCacheReport {
+                    partition: self.engine.cache_parts().map(|now| partition_since(&self.parts_before, &now)),
+                    ..report_since(&self.flash_cached_before, &now, self.engine.cache_windows())
                 }),
                 children: children.collect(),
                 ..DeviceReport::default()

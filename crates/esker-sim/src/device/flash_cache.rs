@@ -1,17 +1,20 @@
 //! Flash caches: a flash device in front of a backing device.
 
 use esker_core::registry::{Choice, ParameterSource};
-use esker_core::{Bytes, Hint, Ratio};
-use esker_results::Reporting;
+use esker_core::{Arrival, Bytes, Hint, Ratio};
+use esker_results::{DeviceReport, Reporting};
 use esker_tier::{
     AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, OwnedFlash,
-    SlotOrder, WriteHandling,
+    PartitionSettings, SlotOrder, WriteHandling,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
-use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
+use super::{
+    ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, cache_requests, read_settings,
+    schema_of,
+};
 
 /// The `cache` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -100,6 +103,10 @@ pub struct CacheSettings {
     /// `flash_capacity` says, always).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation: Option<AllocationSettings>,
+    /// Parts of the cache, with fixed shares or with shares that are chosen anew in each window: of clean and dirty
+    /// lines, or of volumes (default: the lines share all of it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionSettings>,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -144,6 +151,7 @@ impl CacheSettings {
             dirty_high: default_high(),
             trim_freed: false,
             allocation: None,
+            partition: None,
             queue_depth: None,
         }
     }
@@ -172,6 +180,15 @@ impl DeviceSettings for CacheSettings {
         serde_json::to_value(self).expect("settings are plain data")
     }
 
+    fn check_requests(
+        &self,
+        built: &DeviceReport,
+        requests: &mut dyn Iterator<Item = Arrival>,
+        have_times: bool,
+    ) -> Result<(), DeviceFault> {
+        cache_requests::check(self, built, requests, have_times)
+    }
+
     fn build(&self, mut instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
         if self.queue_depth == Some(0) {
             return Err(DeviceFault::new("`queue_depth` is 0; a cache takes at least one request").at(["queue_depth"]));
@@ -198,6 +215,7 @@ impl DeviceSettings for CacheSettings {
             dirty_high: self.dirty_high,
             trim_freed: self.trim_freed,
             allocation: self.allocation.clone(),
+            partition: self.partition.clone(),
             owned,
             seed: instance.seed,
         };

@@ -45,6 +45,7 @@ pub(super) fn report_since(
             open_window_bytes: windows.open.0,
             erases_per_day_max: windows.erases_per_day_max,
         }),
+        partition: None,
         windows: windows.map_or(&[][..], |windows| windows.decided).iter().map(window).collect(),
     }
 }

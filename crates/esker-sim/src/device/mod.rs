@@ -13,6 +13,8 @@
 //! and its keys are in the schemas and on the reference page.
 
 mod array;
+mod cache_parts_report;
+mod cache_requests;
 mod cloud_volume;
 mod constant;
 mod engine;
@@ -28,7 +30,8 @@ mod tests;
 #[cfg(test)]
 mod worked_example;
 
-use esker_results::Reporting;
+use esker_core::Arrival;
+use esker_results::{DeviceReport, Reporting};
 use std::fmt;
 
 use esker_core::registry::{self, Entry, NotFound};
@@ -103,6 +106,17 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
 
     /// Returns the settings as JSON with every default filled in. Reading them again builds the same device.
     fn resolved(&self) -> serde_json::Value;
+
+    /// Says what is wrong with a run of `requests` on it, as far as it is known before: `built` is what it reports then,
+    /// and `have_times` whether requests come at their times.
+    fn check_requests(
+        &self,
+        _built: &DeviceReport,
+        _requests: &mut dyn Iterator<Item = Arrival>,
+        _have_times: bool,
+    ) -> Result<(), DeviceFault> {
+        Ok(())
+    }
 
     /// Builds the device.
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault>;

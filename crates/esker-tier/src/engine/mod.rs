@@ -6,6 +6,7 @@ mod durability;
 mod effect;
 mod health;
 mod hosts;
+mod parts;
 mod reshape;
 mod window;
 
@@ -18,6 +19,7 @@ pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
 pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
+pub use parts::{CacheParts, PartUse, PartitionDecision, SplitCost};
 pub use reshape::{Reshape, ReshapeError};
 pub use window::{CacheWindows, ExpectedCost, WindowDecision};
 
@@ -84,6 +86,11 @@ pub trait Engine: Debug + Send {
 
     /// What a cache that chooses its own size has decided so far; `None` of all others.
     fn cache_windows(&self) -> Option<CacheWindows<'_>> {
+        None
+    }
+
+    /// The parts of a cache that has some; `None` of all others.
+    fn cache_parts(&self) -> Option<CacheParts<'_>> {
         None
     }
 
@@ -252,6 +259,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn cache_windows(&self) -> Option<CacheWindows<'_>> {
         (**self).cache_windows()
+    }
+    fn cache_parts(&self) -> Option<CacheParts<'_>> {
+        (**self).cache_parts()
     }
     fn fill(&mut self, share: Ratio) {
         (**self).fill(share);

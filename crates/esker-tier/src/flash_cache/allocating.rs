@@ -50,6 +50,7 @@ impl FlashCacheEngine {
         let room = lines - reserve;
         let [low, high] = self.dirty_marks.map(|mark| mark.of(lines.into()) as u32);
         (self.dirty_low, self.dirty_high) = (low, high);
+        self.resize_parts(room);
         self.policy.set_capacity(room);
         self.admission.set_capacity(room);
         while self.policy.len() > room

@@ -7,6 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::allocation::AllocationFault;
+use super::partition::PartitionError;
 use super::settings::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling};
 
 /// Why a flash cache cannot be built.
@@ -100,6 +101,9 @@ pub enum FlashCacheError {
     /// A setting of `allocation` makes no sense: which, and why.
     #[error("{}", .0.message)]
     Allocation(AllocationFault),
+    /// It cannot have these parts.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// The cleaner would begin at more dirty lines than there are.
     #[error("`dirty_high` is {0}, more than 100%")]
     HighMark(Ratio),
@@ -131,7 +135,7 @@ pub enum FlashCacheError {
 }
 
 /// A choice as it is written in configurations.
-fn words(choice: &impl Serialize) -> String {
+pub(super) fn words(choice: &impl Serialize) -> String {
     let value = serde_json::to_value(choice).ok();
     value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
 }
@@ -154,6 +158,7 @@ impl FlashCacheError {
             Self::OwnedFlash { .. } => &["own_flash", "allocation"],
             Self::OwnedRoom { .. } => &["own_flash"],
             Self::Allocation(fault) => fault.keys,
+            Self::Partition(error) => error.keys(),
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
             Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
@@ -182,6 +187,7 @@ impl Hint for FlashCacheError {
             Self::Combination { .. } => {
                 Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
             }
+            Self::Partition(error) => error.hint(),
             Self::Lines(_) => Some("make `line` larger".to_string()),
             Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
             Self::OwnedFlash { key } => Some(format!("leave `{key}` out")),

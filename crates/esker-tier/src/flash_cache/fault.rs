@@ -31,4 +31,6 @@ pub(super) enum Fault {
     DropsRecordedDirty,
     /// What owned flash has dropped is still held.
     KeepsDropped,
+    /// A line is changed on the backing device before the record that it has left is durable.
+    ForgetsLeaving,
 }

@@ -22,6 +22,8 @@ mod allocating;
 mod allocation;
 mod appending;
 mod buffers;
+mod checking;
+mod dividing;
 mod error;
 #[cfg(test)]
 mod fault;
@@ -33,6 +35,7 @@ mod leaving;
 mod locks;
 mod owned;
 mod part;
+mod partition;
 mod reading;
 mod requests;
 mod restore;
@@ -47,12 +50,12 @@ mod writing;
 
 use std::collections::VecDeque;
 
-use esker_cache::{Admission, ObjectId, Replacement};
+use esker_cache::{Admission, ObjectId};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, RecordNumber,
-    Reshape, ReshapeError,
+    CacheParts, CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input,
+    RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
@@ -66,6 +69,8 @@ use locks::Locks;
 use owned::Owned;
 pub use owned::OwnedFlash;
 use part::{Part, Step, Task};
+use partition::{Partition, Policy};
+pub use partition::{PartitionBy, PartitionError, PartitionSettings};
 use requests::{Group, Progress};
 pub use settings::{CacheRole, FlashCacheSettings, SlotOrder, WriteHandling};
 use slots::{Slots, State};
@@ -88,7 +93,9 @@ pub struct FlashCacheEngine {
     dirty_high: u32,
     /// What they are of the lines that the cache holds at most.
     dirty_marks: [Ratio; 2],
-    policy: Box<dyn Replacement>,
+    policy: Policy,
+    /// What divides the lines among parts, if the cache has some.
+    partition: Option<Box<Partition>>,
     admission: Box<dyn Admission>,
     /// What chooses how much of the flash lines take, if that is not fixed.
     allocator: Option<Box<Allocator>>,
@@ -154,6 +161,7 @@ impl FlashCacheEngine {
         let owned = settings.owned_slots(slots)?;
         let most = owned.as_ref().map_or(slots, |owned| owned.user);
         let room = most - settings::reserve(most);
+        let partition = settings.partition(room, most);
         let mut engine = Self {
             line: settings.line.0,
             role: settings.role,
@@ -161,7 +169,8 @@ impl FlashCacheEngine {
             dirty_low: settings.dirty_low.of(u64::from(most)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(most)) as u32,
             dirty_marks: [settings.dirty_low, settings.dirty_high],
-            policy: settings.build_policy(room, lines)?,
+            policy: settings.policy(room, lines, partition.as_deref())?,
+            partition,
             admission: settings.build_admission(room, lines)?,
             allocator: settings.allocator(slots).map(Box::new),
             now: Nanos::ZERO,
@@ -214,9 +223,13 @@ impl FlashCacheEngine {
     /// left a slot: else a restart could find older data there and take them for clean.
     fn start(&mut self, tag: Tag) {
         let part = *self.part(tag);
-        if part.task != Task::Read
-            && let Some(record) = self.slots.leaves_with(part.line)
-        {
+        if part.host.is_some() {
+            self.claim(part.line);
+        }
+        let record = self.slots.leaves_with(part.line);
+        #[cfg(test)]
+        let record = record.filter(|_| self.fault != Some(Fault::ForgetsLeaving));
+        if let Some(record) = record.filter(|_| part.task != Task::Read) {
             if self.health.journal_failed() {
                 return self.end_part(tag, Err(DeviceError::Failed));
             }
@@ -229,6 +242,7 @@ impl FlashCacheEngine {
     fn start_task(&mut self, tag: Tag) {
         let part = *self.part(tag);
         self.allocate(&part);
+        self.divide(&part);
         match part.task {
             Task::Read => self.start_read(tag),
             Task::Write(_) => self.start_write(tag),
@@ -343,6 +357,10 @@ impl Engine for FlashCacheEngine {
         self.allocator.as_ref().map(|allocator| allocator.windows())
     }
 
+    fn cache_parts(&self) -> Option<CacheParts<'_>> {
+        Some(self.partition.as_ref()?.report(self.policy.parts()?))
+    }
+
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
         self.health.device(device)
     }
@@ -368,30 +386,15 @@ impl Engine for FlashCacheEngine {
     }
 
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        let suspects = self.suspects();
-        let held = self.slots.held().count() as u64 - u64::from(suspects);
+        let suspects = u64::from(self.suspects());
+        let held = self.slots.held().count() as u64 - suspects;
         let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
         let (limit, slots) = (self.slots.limit(), self.most_valid());
         let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= limit).count() as u64;
-        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, suspects: suspects.into(), ..self.counts })
+        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, suspects, ..self.counts })
     }
 
     fn check(&self) {
         self.check_all();
-    }
-}
-
-impl FlashCacheEngine {
-    fn check_all(&self) {
-        self.slots.check();
-        self.check_owned();
-        self.durability.check();
-        let at_rest = self.parts.is_empty();
-        assert!(!at_rest || (self.locks.is_empty() && self.buffers.is_empty()), "an idle cache works on a line");
-        assert!(self.announced.iter().is_sorted_by_key(|(record, _)| *record));
-        if at_rest {
-            let held = self.slots.held().filter(|(line, ..)| self.policy.holds(ObjectId(*line))).count();
-            assert_eq!(held, self.policy.len() as usize, "the policy holds what has no slot");
-        }
     }
 }

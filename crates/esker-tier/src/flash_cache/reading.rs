@@ -10,7 +10,6 @@ type Errors = [Option<DeviceError>; 2];
 impl FlashCacheEngine {
     pub(super) fn start_read(&mut self, tag: Tag) {
         let part = *self.part(tag);
-        self.claim(part.line);
         let slot = self.slots.of(part.line);
         if slot.is_some() {
             self.counts.read_hits += 1;

@@ -42,6 +42,7 @@ impl FlashCacheEngine {
         for line in to_stay {
             let bytes = engine.line as u32;
             let access = Access { object: ObjectId(line), bytes, kind: AccessKind::Read, next_use: NEVER };
+            engine.divide_restored(line);
             engine.policy.hit(&access);
             let left = engine.policy.insert(&access);
             engine.to_evict.extend(left.map(|object| object.0));

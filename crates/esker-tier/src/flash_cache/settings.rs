@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::allocation::{AllocationSettings, Allocator};
 use super::owned::Owned;
+use super::partition::PartitionSettings;
 use super::{CacheStreams, FlashCacheError, OwnedFlash};
 
 /// Which requests bring a line into the cache. Lines that are there serve reads in every role.
@@ -86,6 +87,8 @@ pub struct FlashCacheSettings {
     pub trim_freed: bool,
     /// How the cache chooses how much of the flash lines take, anew in each window; `None` if they take all of it.
     pub allocation: Option<AllocationSettings>,
+    /// The parts of the cache and their shares; `None` if it has none.
+    pub partition: Option<PartitionSettings>,
     /// What may be kept on the flash, if the cache owns it; `None` for a drive, which keeps all that it is given.
     pub owned: Option<OwnedFlash>,
     /// Seed of what the policies draw at random.
@@ -110,6 +113,7 @@ impl FlashCacheSettings {
             dirty_high: Ratio::percent(60),
             trim_freed: false,
             allocation: None,
+            partition: None,
             owned: None,
             seed: 0,
         }
@@ -157,6 +161,7 @@ impl FlashCacheSettings {
         if self.owned.is_some() && self.allocation.is_some() {
             return Err(FlashCacheError::OwnedFlash { key: "allocation" });
         }
+        self.check_partition()?;
         Ok((lines as u32, slots as u32))
     }
 

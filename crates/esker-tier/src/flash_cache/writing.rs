@@ -25,7 +25,6 @@ impl FlashCacheEngine {
         let part = *self.part(tag);
         let Task::Write(kind) = part.task else { unreachable!("it is a write") };
         let is_trim = kind == RequestKind::Trim;
-        self.claim(part.line);
         let is_held = self.slots.of(part.line).is_some();
         if !is_trim {
             let count = if is_held { &mut self.counts.write_hits } else { &mut self.counts.write_misses };
@@ -98,7 +97,8 @@ impl FlashCacheEngine {
         let part = *self.part(tag);
         match part.step {
             _ if !durable => return self.end_part(tag, Err(DeviceError::Failed)),
-            Step::Lock => return self.start_task(tag),
+            // Meanwhile it may have left once more.
+            Step::Lock => return self.start(tag),
             Step::Leave => return self.send_around(tag),
             _ => {}
         }

@@ -8,7 +8,7 @@ use crate::table::{Table, percent};
 /// Windows that are shown at most: the last ones.
 const SHOWN: usize = 20;
 
-/// One line for hits, one for what left, and a table of the windows of a cache that chooses its size.
+/// One line for hits, one for what left, and tables of the windows of a cache that chooses its size, and of its parts.
 pub(super) fn describe(cache: &FlashCacheReport) -> String {
     let mut text = format!(
         "\n  {} of its requests hit, {} of the reads; {} written to the flash\n  {} lines left, {} of them dirty; \
@@ -32,7 +32,8 @@ pub(super) fn describe(cache: &FlashCacheReport) -> String {
     if cache.lost > 0 {
         text += &format!("; {} requests or copies lost", words::count(cache.lost));
     }
-    text + &windows(&cache.windows).unwrap_or_default()
+    text += &windows(&cache.windows).unwrap_or_default();
+    text + &cache.partition.as_ref().map_or(String::new(), super::cache_parts::describe)
 }
 
 /// What was chosen at the end of each window, and from what: the latency that each size let expect.

@@ -75,7 +75,7 @@ const SAMPLED: f64 = 32_768.0;
 
 impl AllocationCurve {
     /// Of a cache on a flash of so many lines.
-    pub(super) fn method(self, slots: u32) -> CurveMethod {
+    pub(in super::super) fn method(self, slots: u32) -> CurveMethod {
         match self {
             // A sample of a fixed size would have to look at all distances again whenever its rate falls.
             Self::Sampled => CurveMethod::Shards { rate: Ratio::from_f64((SAMPLED / f64::from(slots)).min(1.0)) },

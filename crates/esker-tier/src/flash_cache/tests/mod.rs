@@ -45,7 +45,7 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
 /// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
 /// policies. Every fourth one is a log; half of the logs are append-only, where writes are not through. Windows are
 /// long, so that something enters, and a budget is for ten lines. Half of them trim slots, a fifth choose their
-/// size, a sixth own their flash.
+/// size, and of the others half have parts, and a sixth own their flash.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -81,11 +81,18 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         block: line,
         ..AllocationSettings::default()
     });
+    // Some have parts, whose shares change as often.
+    let partition = (!log && allocation.is_none() && kind % 4 < 2).then(|| PartitionSettings {
+        shares: kind.is_multiple_of(8).then(|| vec![Ratio::percent(30), Ratio::percent(70)]),
+        window: Some(Bytes(10 * line.0)),
+        ..PartitionSettings::by(if mode == 0 { PartitionBy::Access } else { PartitionBy::Volume })
+    });
+    let policy = if partition.is_some() { Choice::named("lru") } else { policy };
     let settings = settings(slots, 16, role, write);
     // A third of those that may be own their flash.
     let owned = (!log && allocation.is_none() && kind.is_multiple_of(3)).then(|| {
         let user = (slots * 2 / 3).max(2);
         OwnedFlash { user: Bytes(user * line.0), suspects: Bytes((slots - user) * line.0) }
     });
-    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, allocation, owned, ..settings }
+    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, allocation, owned, partition, ..settings }
 }

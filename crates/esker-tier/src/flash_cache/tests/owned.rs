@@ -121,7 +121,7 @@ impl World {
 }
 
 /// A cache of four lines, and as many suspects.
-fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
+pub(super) fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
     let line = Bytes(LINE * 512);
     let owned = Some(OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0) });
     FlashCacheSettings { owned, ..settings(9, 32, role, write) }
@@ -166,6 +166,42 @@ fn what_is_dropped_is_fetched_again() {
     [0, 3, 2].into_iter().for_each(|line| read(&mut world, line));
     let counts = world.engine.flash_cache_counts().unwrap();
     assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
+}
+
+/// Two lines are on their way in, so that there is no room for a suspect. A write to one goes around it, once the record
+/// that it has left is durable. Returns whether it waits for that.
+fn waits_for_the_record(fault: Option<Fault>) -> bool {
+    let line = Bytes(LINE * 512);
+    let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0) };
+    let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
+    let mut world = World::new(settings, 1);
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..4).for_each(|line| read(&mut world, line));
+    world.submit(FLUSH);
+    world.drain();
+    world.engine.fault = fault;
+    let suspect = (0..4).find(|&line| world.engine.is_suspect(line)).unwrap();
+    assert_eq!(world.engine.slots.recorded(suspect), slots::Recorded::Clean);
+    for line in [9, 10] {
+        world.submit(Request::read(Lba(line * LINE), line_bytes()));
+    }
+    assert_eq!(world.engine.room_for_valid(), 0);
+    world.submit(Request::write(Lba(u64::from(suspect) * LINE), line_bytes()));
+    assert!(world.engine.slots.of(suspect).is_none());
+    let is_write = |effect: &Effect| matches!(effect, Effect::Io { request, .. } if request.kind.is_write());
+    let waits = !world.effects.iter().any(is_write);
+    world.drain();
+    waits
+}
+
+const fn line_bytes() -> Bytes {
+    Bytes(LINE * 512)
+}
+
+#[test]
+fn a_suspect_without_room_leaves_before_it_is_written() {
+    assert!(waits_for_the_record(None));
+    assert!(!waits_for_the_record(Some(Fault::ForgetsLeaving)), "the fault is found");
 }
 
 /// Settings that do not go with owned flash.

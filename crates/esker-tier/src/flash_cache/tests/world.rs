@@ -40,7 +40,7 @@ pub(super) struct World {
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
     pub(super) issued: Vec<MapRecord>,
     pub(super) hardened: RecordNumber,
-    effects: Vec<Effect>,
+    pub(super) effects: Vec<Effect>,
     /// For each sector: all values that the host has given it.
     values: Vec<BTreeSet<u64>>,
     /// For each sector: the values from the oldest one that may survive to the latest.

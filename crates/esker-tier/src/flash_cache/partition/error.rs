@@ -1,0 +1,70 @@
+//! Why a cache cannot have parts.
+
+use esker_core::Hint;
+use thiserror::Error;
+
+use super::super::allocation::AllocationFault;
+use super::super::error::words;
+use super::super::{CacheRole, SlotOrder, WriteHandling};
+
+/// Why a cache cannot have the parts that its settings ask for.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum PartitionError {
+    /// Parts replace lines in an order of their own.
+    #[error("`partition` replaces the least recently used lines of each part, and `policy` is \"{0}\"")]
+    Policy(String),
+    /// A log has an order of its own.
+    #[error(
+        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `partition` does not",
+        words(slots)
+    )]
+    Log {
+        /// The order of slots.
+        slots: SlotOrder,
+    },
+    /// Both would change the shares of lines.
+    #[error("`allocation` changes the size of the cache, and `partition` divides one that stays")]
+    Allocation,
+    /// There are no dirty lines, or no clean ones.
+    #[error(
+        "`by = \"access\"` divides the cache between clean and dirty lines, and there are not both with \
+         `role = \"{}\"` and `write = \"{}\"`",
+        words(role),
+        words(write)
+    )]
+    Access {
+        /// Which requests bring a line into the cache.
+        role: CacheRole,
+        /// What happens to writes.
+        write: WriteHandling,
+    },
+    /// A setting of `partition` makes no sense: which, and why.
+    #[error("{}", .0.message)]
+    Setting(AllocationFault),
+}
+
+impl PartitionError {
+    /// The keys that it is about, as configurations call them.
+    pub(in super::super) fn keys(&self) -> &'static [&'static str] {
+        match self {
+            Self::Policy(_) => &["policy", "partition"],
+            Self::Log { .. } => &["slots", "partition"],
+            Self::Allocation => &["partition", "allocation"],
+            Self::Access { .. } => &["partition", "by"],
+            Self::Setting(fault) => fault.keys,
+        }
+    }
+}
+
+impl Hint for PartitionError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Policy(_) => "leave `policy` out",
+            Self::Log { .. } => "leave `slots` out",
+            Self::Allocation => "leave one of them out",
+            Self::Access { .. } => "use `role = \"unified\"` with `write = \"write-back\"`, or `by = \"volume\"`",
+            Self::Setting(_) => return None,
+        };
+        Some(hint.to_string())
+    }
+}
