@@ -8,8 +8,8 @@ use esker_trace::{Operation, Record, VolumeIndex};
 /// Bytes of a line.
 const LINE: u64 = 4096;
 
-/// Requests of a line each, one at a time, to a cache on 8 MiB of flash in front of a disk of 5 ms. `keys` are more keys
-/// of the cache.
+/// Requests of a line each, one at a time, to a cache on 8 MiB of flash in front of a disk of 5 ms. `keys` are more
+/// keys of the cache.
 fn text(keys: &str) -> String {
     format!(
         "[workload]\ntrace = \"none\"\nqueue_depth = 1\n\
@@ -120,8 +120,8 @@ fn mean_us(results: &RunResults) -> f64 {
     results.requests.all.response_time.mean_us
 }
 
-/// The cache's own split against fixed ones and against one queue for all lines, the first window included. `--nocapture`
-/// shows the table of docs/flash-cache-device.md.
+/// The cache's own split against fixed ones and against one queue for all lines, the first window included.
+/// `--nocapture` shows the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints the table of the documentation")]
 fn a_cache_finds_its_split() {
@@ -155,7 +155,8 @@ fn a_cache_finds_its_split() {
     }
 }
 
-/// A volume: how often it is used, of a hundred requests, and its lines. `None`: one after the other, round after round.
+/// A volume: how often it is used, of a hundred requests, and its lines. `None`: one after the other, round after
+/// round.
 type Volume = (u64, u64, Option<i32>);
 
 /// Requests to several volumes, half of them reads.
