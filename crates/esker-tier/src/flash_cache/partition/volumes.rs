@@ -3,8 +3,8 @@
 //! Each volume has a miss-ratio curve of its own. The room goes where it saves most misses: again and again to the
 //! volume, and in the amount, with the most hits for a line more. For curves that only flatten this is the best
 //! division (Stone, Turek, Wolf, "Optimal partitioning of cache memory", IEEE Transactions on Computers 1992); to look
-//! at all amounts at once lets it pass over stretches where more room gains nothing (Qureshi, Patt, "Utility-based cache
-//! partitioning", MICRO 2006).
+//! at all amounts at once lets it pass over stretches where more room gains nothing (Qureshi, Patt, "Utility-based
+//! cache partitioning", MICRO 2006).
 
 use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 
