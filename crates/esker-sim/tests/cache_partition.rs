@@ -106,7 +106,7 @@ impl Requests {
                 response: None,
             }
         };
-        (0..requests).map(|number| record(number)).collect()
+        (0..requests).map(record).collect()
     }
 }
 
@@ -189,7 +189,7 @@ fn volumes_records(requests: usize, phases: &[&[Volume]], phase: usize) -> Vec<R
             response: None,
         }
     };
-    (0..requests).map(|number| record(number)).collect()
+    (0..requests).map(record).collect()
 }
 
 /// Volumes of a shared cache: some lines used often, few and often, anywhere in many, and one after the other.
