@@ -93,7 +93,7 @@ const MIXES: [Requests; 5] = [
 impl Requests {
     fn records(&self, requests: usize) -> Vec<Record> {
         let mut rng = Rng::new(14);
-        let mut record = |number: usize| {
+        let record = |number: usize| {
             let Mix { reads, read, written } = self.phases[number / self.phase % self.phases.len()];
             let is_read = rng.below(100) < reads;
             let line = if is_read { read } else { written }.draw(&mut rng);
@@ -163,7 +163,7 @@ type Volume = (u64, u64, Option<i32>);
 fn volumes_records(requests: usize, phases: &[&[Volume]], phase: usize) -> Vec<Record> {
     let mut rng = Rng::new(5);
     let mut rounds = vec![0; phases[0].len()];
-    let mut record = |number: usize| {
+    let record = |number: usize| {
         let volumes = phases[number / phase % phases.len()];
         let mut drawn = rng.below(100);
         let place = volumes.iter().position(|&(often, ..)| {
