@@ -1,8 +1,9 @@
 //! A cache that is divided among parts: each is a queue in the order of last use, and has a share of the room.
 //!
 //! The borders are soft. A part may take room that others leave free; when the cache is full, a part that has its share
-//! gives up a line of its own for each new one, and one that has less takes the room of the part that is furthest above
-//! its share. So when shares change, the parts grow and shrink as new objects come in, and nothing leaves for that alone.
+//! gives up an object of its own for each new one, and one that has less takes the room of the part that is furthest
+//! above its share. So when shares change, the parts grow and shrink as new objects come in, and nothing leaves for
+//! that alone.
 
 use esker_core::{Linked, Links, List};
 
@@ -298,8 +299,8 @@ mod tests {
         }
     }
 
-    /// A part that is over its share gives up an object for each one that comes in elsewhere, the oldest first; one whose
-    /// share is nothing keeps the last object that came in.
+    /// A part that is over its share gives up an object for each one that comes in elsewhere, the oldest first; one
+    /// whose share is nothing keeps the last object that came in.
     #[test]
     fn parts_shrink_as_others_grow() {
         let mut cache = Partitioned::new(4, OBJECTS, &[1, 1]);

@@ -8,8 +8,8 @@ use esker_trace::{Operation, Record, VolumeIndex};
 /// Bytes of a line.
 const LINE: u64 = 4096;
 
-/// Requests of a line each, one at a time, to a cache on 8 MiB of flash in front of a disk of 5 ms. `keys` are more keys
-/// of the cache.
+/// Requests of a line each, one at a time, to a cache on 8 MiB of flash in front of a disk of 5 ms. `keys` are more
+/// keys of the cache.
 fn text(keys: &str) -> String {
     format!(
         "[workload]\ntrace = \"none\"\nqueue_depth = 1\n\
@@ -93,7 +93,7 @@ const MIXES: [Requests; 5] = [
 impl Requests {
     fn records(&self, requests: usize) -> Vec<Record> {
         let mut rng = Rng::new(14);
-        let mut record = |number: usize| {
+        let record = |number: usize| {
             let Mix { reads, read, written } = self.phases[number / self.phase % self.phases.len()];
             let is_read = rng.below(100) < reads;
             let line = if is_read { read } else { written }.draw(&mut rng);
@@ -106,7 +106,7 @@ impl Requests {
                 response: None,
             }
         };
-        (0..requests).map(|number| record(number)).collect()
+        (0..requests).map(record).collect()
     }
 }
 
@@ -120,8 +120,8 @@ fn mean_us(results: &RunResults) -> f64 {
     results.requests.all.response_time.mean_us
 }
 
-/// The cache's own split against fixed ones and against one queue for all lines, the first window included. `--nocapture`
-/// shows the table of docs/flash-cache-device.md.
+/// The cache's own split against fixed ones and against one queue for all lines, the first window included.
+/// `--nocapture` shows the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints the table of the documentation")]
 fn a_cache_finds_its_split() {
@@ -155,14 +155,15 @@ fn a_cache_finds_its_split() {
     }
 }
 
-/// A volume: how often it is used, of a hundred requests, and its lines. `None`: one after the other, round after round.
+/// A volume: how often it is used, of a hundred requests, and its lines. `None`: one after the other, round after
+/// round.
 type Volume = (u64, u64, Option<i32>);
 
 /// Requests to several volumes, half of them reads.
 fn volumes_records(requests: usize, phases: &[&[Volume]], phase: usize) -> Vec<Record> {
     let mut rng = Rng::new(5);
     let mut rounds = vec![0; phases[0].len()];
-    let mut record = |number: usize| {
+    let record = |number: usize| {
         let volumes = phases[number / phase % phases.len()];
         let mut drawn = rng.below(100);
         let place = volumes.iter().position(|&(often, ..)| {
@@ -188,7 +189,7 @@ fn volumes_records(requests: usize, phases: &[&[Volume]], phase: usize) -> Vec<R
             response: None,
         }
     };
-    (0..requests).map(|number| record(number)).collect()
+    (0..requests).map(record).collect()
 }
 
 /// Volumes of a shared cache: some lines used often, few and often, anywhere in many, and one after the other.

@@ -40,8 +40,8 @@ pub struct CachePart {
     pub share_lines: u64,
     /// Lines that it holds.
     pub held_lines: u64,
-    /// Accesses that found their line in the cache: of the volume; of clean and dirty lines, those of reads and those of
-    /// writes.
+    /// Accesses that found their line in the cache: of the volume; of clean and dirty lines, those of reads and those
+    /// of writes.
     pub hits: u64,
     /// All other accesses.
     pub misses: u64,

@@ -1,11 +1,21 @@
-//! What a flash cache needs of the requests of a run: as many as a window has, and no more than its flash can live with.
+//! What a flash cache needs of the requests of a run: as many as a window has, and no more than its flash can live
+//! with.
 
 use esker_core::{Arrival, Bytes, RequestKind, words};
 use esker_results::{DeviceReport, FlashCacheReport};
-use esker_tier::CacheRole;
+use esker_tier::{AllocationSettings, CacheRole, PartitionSettings};
 
 use super::DeviceFault;
-use super::flash_cache::CacheSettings;
+
+/// What of the settings of a cache says what it needs.
+pub(super) struct Needs<'a> {
+    pub(super) line: Bytes,
+    pub(super) role: CacheRole,
+    /// Whether all that misses may enter.
+    pub(super) admits_all: bool,
+    pub(super) allocation: Option<&'a AllocationSettings>,
+    pub(super) partition: Option<&'a PartitionSettings>,
+}
 
 /// Lines that requests touch, each as often as a request does.
 #[derive(Clone, Copy, Default)]
@@ -43,18 +53,18 @@ impl Window {
     }
 }
 
-/// Looks at the requests of a run on the cache with `settings`, which reports this before its first request. `have_times`
-/// says whether they come at their times.
+/// Looks at the requests of a run on a cache with these needs, which reports `built` before its first request.
+/// `have_times` says whether they come at their times.
 pub(super) fn check(
-    settings: &CacheSettings,
+    needs: &Needs<'_>,
     built: &DeviceReport,
     requests: &mut dyn Iterator<Item = Arrival>,
     have_times: bool,
 ) -> Result<(), DeviceFault> {
     let Some(cache) = &built.flash_cache else { return Ok(()) };
-    let (line, windows) = (settings.line.0, windows(settings, cache));
+    let (line, windows) = (needs.line.0, windows(needs, cache));
     let budget = cache.allocation.and_then(|allocation| allocation.erases_per_day_max);
-    let budget = budget.filter(|_| have_times && settings.admission == super::flash_cache::no_admission());
+    let budget = budget.filter(|_| have_times && needs.admits_all);
     if windows.is_empty() {
         return Ok(());
     }
@@ -68,26 +78,26 @@ pub(super) fn check(
         }
     }
     for window in &windows {
-        check_window(settings, window, window.bytes_of(&touched, line))?;
+        check_window(needs, window, window.bytes_of(&touched, line))?;
     }
     let (Some(budget), Some(first), Some(last)) = (budget, first, last) else { return Ok(()) };
-    check_budget(settings, budget, touched.written * line, last.saturating_sub(first).as_secs_f64())
+    check_budget(needs, budget, touched.written * line, last.saturating_sub(first).as_secs_f64())
 }
 
 /// The windows of the settings, as they are once their defaults are known.
-fn windows(settings: &CacheSettings, cache: &FlashCacheReport) -> Vec<Window> {
+fn windows(needs: &Needs<'_>, cache: &FlashCacheReport) -> Vec<Window> {
     let mut windows = Vec::new();
     if let Some(allocation) = &cache.allocation {
         windows.push(Window { table: "allocation", bytes: allocation.window_bytes, counts: [false, true] });
     }
     if let Some(bytes) = cache.partition.as_ref().and_then(|partition| partition.window_bytes) {
-        let counts = [settings.role != CacheRole::Write, settings.role != CacheRole::Read];
+        let counts = [needs.role != CacheRole::Write, needs.role != CacheRole::Read];
         windows.push(Window { table: "partition", bytes, counts });
     }
     windows
 }
 
-fn check_window(settings: &CacheSettings, window: &Window, touched: u64) -> Result<(), DeviceFault> {
+fn check_window(needs: &Needs<'_>, window: &Window, touched: u64) -> Result<(), DeviceFault> {
     let Window { table, bytes, counts } = *window;
     if touched >= bytes {
         return Ok(());
@@ -98,34 +108,34 @@ fn check_window(settings: &CacheSettings, window: &Window, touched: u64) -> Resu
         _ => "writes",
     };
     let own = match table {
-        "allocation" => settings.allocation.as_ref().and_then(|allocation| allocation.window),
-        _ => settings.partition.as_ref().and_then(|partition| partition.window),
+        "allocation" => needs.allocation.and_then(|allocation| allocation.window),
+        _ => needs.partition.and_then(|partition| partition.window),
     };
     let message = format!(
         "`{table}.window` is {}{}, {} {what} of lines of {}, and the workload has {}: no window would end, and nothing \
          would be chosen",
         Bytes(bytes),
         if own.is_some() { "" } else { " (twice the flash)" },
-        words::count(bytes.div_ceil(settings.line.0)),
-        settings.line,
-        words::count(touched / settings.line.0)
+        words::count(bytes.div_ceil(needs.line.0)),
+        needs.line,
+        words::count(touched / needs.line.0)
     );
     let hint = format!("take a shorter `{table}.window`, or more requests");
     Err(DeviceFault::new(message).at([format!("{table}.window"), table.to_string()]).with_hint(Some(hint)))
 }
 
-/// Whether the flash can live with so many bytes of writes in so many seconds: what is written has to be erased before it
-/// is written again, even if cleaning never copies anything.
-fn check_budget(settings: &CacheSettings, budget: f64, written: u64, seconds: f64) -> Result<(), DeviceFault> {
-    let Some(allocation) = &settings.allocation else { return Ok(()) };
+/// Whether the flash can live with so many bytes of writes in so many seconds: what is written has to be erased before
+/// it is written again, even if cleaning never copies anything.
+fn check_budget(needs: &Needs<'_>, budget: f64, written: u64, seconds: f64) -> Result<(), DeviceFault> {
+    let Some(allocation) = needs.allocation else { return Ok(()) };
     let per_day = written as f64 * 86_400.0 / seconds;
     let least = per_day / allocation.block.0 as f64;
     if seconds <= 0.0 || least <= budget {
         return Ok(());
     }
     let message = format!(
-        "`allocation.lifetime` allows {} erases a day, and the workload writes {} a day, which takes {} even if cleaning \
-         never has to copy anything: no size of the cache keeps it",
+        "`allocation.lifetime` allows {} erases a day, and the workload writes {} a day, which takes {} even if \
+         cleaning never has to copy anything: no size of the cache keeps it",
         words::count(budget as u64),
         words::bytes(per_day),
         words::count(least as u64)

@@ -10,11 +10,9 @@ use esker_tier::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cache_requests::{self, Needs};
 use super::engine::EngineDevice;
-use super::{
-    ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, cache_requests, read_settings,
-    schema_of,
-};
+use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// The `cache` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -186,7 +184,14 @@ impl DeviceSettings for CacheSettings {
         requests: &mut dyn Iterator<Item = Arrival>,
         have_times: bool,
     ) -> Result<(), DeviceFault> {
-        cache_requests::check(self, built, requests, have_times)
+        let needs = Needs {
+            line: self.line,
+            role: self.role,
+            admits_all: self.admission == no_admission(),
+            allocation: self.allocation.as_ref(),
+            partition: self.partition.as_ref(),
+        };
+        cache_requests::check(&needs, built, requests, have_times)
     }
 
     fn build(&self, mut instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {

@@ -107,8 +107,8 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
     /// Returns the settings as JSON with every default filled in. Reading them again builds the same device.
     fn resolved(&self) -> serde_json::Value;
 
-    /// Says what is wrong with a run of `requests` on it, as far as it is known before: `built` is what it reports then,
-    /// and `have_times` whether requests come at their times.
+    /// Says what is wrong with a run of `requests` on it, as far as it is known before: `built` is what it reports
+    /// then, and `have_times` whether requests come at their times.
     fn check_requests(
         &self,
         _built: &DeviceReport,

@@ -5,6 +5,7 @@ use esker_core::RequestKind;
 
 use super::part::{Part, Task};
 use super::partition::{LineAccess, Partition, PartitionBy, PartitionError, Policy};
+use super::settings::words;
 use super::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings};
 
 impl FlashCacheEngine {
@@ -38,7 +39,8 @@ impl FlashCacheEngine {
         parts.assign(ObjectId(access.line), partition.part_of(&access));
     }
 
-    /// A restored line goes to the part of dirty lines if it is one; of which volume it is nobody knows before it is used.
+    /// A restored line goes to the part of dirty lines if it is one; of which volume it is nobody knows before it is
+    /// used.
     pub(super) fn divide_restored(&mut self, line: u32) {
         let is_dirty = self.slots.is_dirty(line);
         if let (Some(partition), Some(parts)) = (&self.partition, self.policy.parts_mut()) {
@@ -81,14 +83,14 @@ impl FlashCacheSettings {
             return Err(PartitionError::Policy(self.policy.kind.clone()).into());
         }
         if self.slots.is_log() {
-            return Err(PartitionError::Log { slots: self.slots }.into());
+            return Err(PartitionError::Log(words(&self.slots)).into());
         }
         if self.allocation.is_some() {
             return Err(PartitionError::Allocation.into());
         }
         let is_write_back = self.write == super::WriteHandling::WriteBack && self.role == CacheRole::Unified;
         if partition.by == PartitionBy::Access && !is_write_back {
-            return Err(PartitionError::Access { role: self.role, write: self.write }.into());
+            return Err(PartitionError::Access { role: words(&self.role), write: words(&self.write) }.into());
         }
         Ok(partition.check(self.line).map_err(PartitionError::Setting)?)
     }

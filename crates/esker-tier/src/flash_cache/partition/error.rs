@@ -4,8 +4,6 @@ use esker_core::Hint;
 use thiserror::Error;
 
 use super::super::allocation::AllocationFault;
-use super::super::error::words;
-use super::super::{CacheRole, SlotOrder, WriteHandling};
 
 /// Why a cache cannot have the parts that its settings ask for.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -13,30 +11,22 @@ pub enum PartitionError {
     /// Parts replace lines in an order of their own.
     #[error("`partition` replaces the least recently used lines of each part, and `policy` is \"{0}\"")]
     Policy(String),
-    /// A log has an order of its own.
-    #[error(
-        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `partition` does not",
-        words(slots)
-    )]
-    Log {
-        /// The order of slots.
-        slots: SlotOrder,
-    },
+    /// A log has an order of its own: the order of slots, as it is written in configurations.
+    #[error("`slots = \"{0}\"` lets lines leave in the order in which they came in, and `partition` does not")]
+    Log(String),
     /// Both would change the shares of lines.
     #[error("`allocation` changes the size of the cache, and `partition` divides one that stays")]
     Allocation,
-    /// There are no dirty lines, or no clean ones.
+    /// There are no dirty lines, or no clean ones: role and handling of writes, as they are written in configurations.
     #[error(
         "`by = \"access\"` divides the cache between clean and dirty lines, and there are not both with \
-         `role = \"{}\"` and `write = \"{}\"`",
-        words(role),
-        words(write)
+         `role = \"{role}\"` and `write = \"{write}\"`"
     )]
     Access {
         /// Which requests bring a line into the cache.
-        role: CacheRole,
+        role: String,
         /// What happens to writes.
-        write: WriteHandling,
+        write: String,
     },
     /// A setting of `partition` makes no sense: which, and why.
     #[error("{}", .0.message)]
@@ -48,7 +38,7 @@ impl PartitionError {
     pub(in super::super) fn keys(&self) -> &'static [&'static str] {
         match self {
             Self::Policy(_) => &["policy", "partition"],
-            Self::Log { .. } => &["slots", "partition"],
+            Self::Log(_) => &["slots", "partition"],
             Self::Allocation => &["partition", "allocation"],
             Self::Access { .. } => &["partition", "by"],
             Self::Setting(fault) => fault.keys,
@@ -60,7 +50,7 @@ impl Hint for PartitionError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Policy(_) => "leave `policy` out",
-            Self::Log { .. } => "leave `slots` out",
+            Self::Log(_) => "leave `slots` out",
             Self::Allocation => "leave one of them out",
             Self::Access { .. } => "use `role = \"unified\"` with `write = \"write-back\"`, or `by = \"volume\"`",
             Self::Setting(_) => return None,

@@ -1,5 +1,5 @@
-//! A cache in parts: clean lines and dirty ones, or the lines of each volume. Each part replaces its least recently used
-//! lines ([`Partitioned`](esker_cache::Partitioned)); the shares are fixed, or chosen anew in each window.
+//! A cache in parts: clean lines and dirty ones, or the lines of each volume. Each part replaces its least recently
+//! used lines ([`Partitioned`]); the shares are fixed, or chosen anew in each window.
 //!
 //! By access: a line goes to the part of dirty lines when it is written, and stays until it leaves, or has been copied
 //! back and is read again. So the share of that part bounds what is dirty, but for lines on their way out. A write to a

@@ -17,15 +17,15 @@ pub enum PartitionBy {
     Volume,
 }
 
-/// A cache in parts, each of which replaces its least recently used lines. Their shares are fixed, or chosen anew in each
-/// window of the requests.
+/// A cache in parts, each of which replaces its least recently used lines. Their shares are fixed, or chosen anew in
+/// each window of the requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionSettings {
     /// What the parts hold.
     pub by: PartitionBy,
-    /// The fixed shares, which sum to 100%: of lines that are read and of those that are written, or of each volume in
-    /// the order of its stream (default: they are chosen).
+    /// The fixed shares, which sum to 100%: of clean and of dirty lines, or of each volume in the order of its stream
+    /// (default: they are chosen).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Vec<Ratio>>,
     /// Bytes of the lines that the host reads and writes in a window (default: twice the flash).
@@ -100,10 +100,8 @@ impl PartitionSettings {
         let Some(shares) = &self.shares else { return Ok(()) };
         let fault = |message: String| Err(AllocationFault { keys: &["partition", "shares"], message });
         if self.by == PartitionBy::Access && shares.len() != 2 {
-            let message = format!(
-                "`shares` has {}; `by = \"access\"` takes two, of lines that are read and of lines that are written",
-                shares.len()
-            );
+            let message =
+                format!("`shares` has {}; `by = \"access\"` takes two, of clean and of dirty lines", shares.len());
             return fault(message);
         }
         if shares.len() > usize::from(PARTS_MAX) {

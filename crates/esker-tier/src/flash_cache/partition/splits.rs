@@ -138,7 +138,7 @@ impl Miniature {
         self.held[place as usize] = Held { line: access.line, is_dirty };
         self.cache.assign(ObjectId(place), part_of(access.is_write, was_dirty));
         // A write to a part of a line that is not there reads the rest.
-        self.reads += f64::from(u8::from(!is_held && !(access.is_write && access.is_whole)));
+        self.reads += f64::from(u8::from(!(is_held || access.is_write && access.is_whole)));
         self.writes += f64::from(u8::from(is_dirty && !was_dirty));
         let object = Access { object: ObjectId(place), bytes: 0, kind: AccessKind::Read, next_use: NEVER };
         if is_held {

@@ -1,10 +1,10 @@
 //! Volumes: how much of the cache each of them deserves.
 //!
 //! Each volume has a miss-ratio curve of its own. The room goes where it saves most misses: again and again to the
-//! volume, and in the amount, with the most hits for a line more. For curves that only flatten this is the best division
-//! (Stone, Turek, Wolf, "Optimal partitioning of cache memory", IEEE Transactions on Computers 1992); to look at all
-//! amounts at once lets it pass over stretches where more room gains nothing (Qureshi, Patt, "Utility-based cache
-//! partitioning", MICRO 2006).
+//! volume, and in the amount, with the most hits for a line more. For curves that only flatten this is the best
+//! division (Stone, Turek, Wolf, "Optimal partitioning of cache memory", IEEE Transactions on Computers 1992); to look
+//! at all amounts at once lets it pass over stretches where more room gains nothing (Qureshi, Patt, "Utility-based
+//! cache partitioning", MICRO 2006).
 
 use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 
@@ -124,8 +124,8 @@ fn at(hits: &[f64], chunks: f64) -> f64 {
     hits[below] + (hits[above] - hits[below]) * (chunks - below as f64).clamp(0.0, 1.0)
 }
 
-/// Divides `free` chunks among `volumes` by `hits` of a volume with so many. Returns how many each gets; what would gain
-/// nothing is left.
+/// Divides `free` chunks among `volumes` by `hits` of a volume with so many. Returns how many each gets; what would
+/// gain nothing is left.
 fn look_ahead(volumes: usize, free: usize, hits: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let mut given = vec![0; volumes];
     let mut left = free;
