@@ -7,6 +7,7 @@ mod common;
 mod fidelity;
 mod firmware;
 mod import;
+mod measure;
 mod power;
 mod presets;
 mod priority;
