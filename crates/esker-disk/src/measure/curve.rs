@@ -6,7 +6,7 @@ use super::seeks::{self, Way};
 use super::zones::FoundZone;
 
 /// Ways for each distance, at different places; the median counts.
-const PLACES: usize = 3;
+const PLACES: usize = 5;
 /// From one distance to the next one at first.
 const STEP: f64 = 1.3;
 /// Two neighbouring times that differ by more than this share get another distance between them.
@@ -100,7 +100,7 @@ impl Map<'_> {
 
     /// The median time of several ways of one kind.
     async fn time_of(&mut self, way: impl Fn(&mut Self) -> Option<Way>) -> Option<f64> {
-        let ways: Vec<Way> = (0..3 * PLACES).filter_map(|_| way(self)).collect();
+        let ways: Vec<Way> = (0..2 * PLACES).filter_map(|_| way(self)).collect();
         let mut times: Vec<f64> = seeks::least_times(self.bench, &ways).await.into_iter().flatten().collect();
         (!times.is_empty()).then(|| median(&mut times))
     }

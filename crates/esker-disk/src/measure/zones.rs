@@ -94,7 +94,13 @@ fn alike(one: u64, other: u64) -> bool {
 /// Zones of `tracks`, by rising address, of a disk of `sectors`.
 fn zones(tracks: &[Track], sectors: u64) -> Vec<FoundZone> {
     let mut runs: Vec<Vec<Track>> = Vec::new();
-    for &track in tracks {
+    for (index, &track) in tracks.iter().enumerate() {
+        let run = runs.last().map(|run| most_frequent(run));
+        let next = tracks.get(index + 1).map(|next| next.sectors);
+        // One that differs from those around it, which are alike, was measured wrongly.
+        if run.zip(next).is_some_and(|(run, next)| alike(run, next) && !alike(run, track.sectors)) {
+            continue;
+        }
         match runs.last_mut().filter(|run| alike(most_frequent(run), track.sectors)) {
             Some(run) => run.push(track),
             None => runs.push(vec![track]),

@@ -15,6 +15,7 @@ mod properties;
 mod scheduling;
 mod shingled;
 mod spares;
+mod timeline;
 mod timing;
 mod validation;
 mod waits;

@@ -3,6 +3,7 @@
 mod array;
 mod cloud_volume;
 mod disk;
+mod disk_timeline;
 mod flash;
 mod flash_cache;
 mod host_managed_cache;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use array::*;
 pub use cloud_volume::*;
 pub use disk::*;
+pub use disk_timeline::*;
 pub use flash::*;
 pub use flash_cache::*;
 pub use host_managed_cache::*;
