@@ -158,7 +158,7 @@ impl Pattern {
             .filter(|(_, skew)| skew.is_some_and(|skew| centred(skew - base).abs() > SAME))
             .map(|(number, _)| number)
             .collect();
-        let Some((first, period)) = period_of(&exceptions) else { return pattern };
+        let Some((first, period)) = period_of(&exceptions, row.len() as u64) else { return pattern };
         pattern.period = period;
         let count = EXCEPTIONS.min(room(zone).saturating_sub(first) / period);
         let values = skews(bench, zone, (0..count).map(|number| first + number * period)).await;
@@ -214,14 +214,16 @@ impl Pattern {
     }
 }
 
-/// The first of `exceptions` and the distance at which they follow each other, if most of them do.
-fn period_of(exceptions: &[u64]) -> Option<(u64, u64)> {
-    let apart: Vec<u64> = exceptions.windows(2).map(|pair| pair[1] - pair[0]).collect();
+/// The first of `exceptions` and the distance at which they follow each other, if most of them do, all along `row`
+/// tracks.
+fn period_of(exceptions: &[u64], row: u64) -> Option<(u64, u64)> {
+    let apart: Vec<u64> = exceptions.windows(2).map(|pair| pair[1] - pair[0]).filter(|&apart| apart > 1).collect();
     let count = |period: u64| apart.iter().filter(|&&distance| distance == period).count();
     let period = apart.iter().copied().max_by_key(|&distance| (count(distance), distance))?;
     let in_step = |first: u64| exceptions.iter().filter(|&&number| number % period == first % period).count();
     let first = exceptions.iter().copied().max_by_key(|&first| (in_step(first), std::cmp::Reverse(first)))?;
-    (10 * in_step(first) >= 7 * exceptions.len()).then_some((first, period))
+    let most = 10 * in_step(first) >= 7 * exceptions.len();
+    (most && 10 * in_step(first) as u64 * period >= 6 * row).then_some((first, period))
 }
 
 /// Values of which every `period`th is another, beginning with number `first`.
@@ -275,10 +277,11 @@ mod tests {
 
     #[test]
     fn a_period_shows_through_single_faults() {
-        assert_eq!(period_of(&[3, 11, 19, 22, 27, 35, 43]), Some((3, 8)));
-        assert_eq!(period_of(&[1, 2, 3, 4]), Some((1, 1)));
-        assert_eq!(period_of(&[7]), None);
-        assert_eq!(period_of(&[1, 4, 9, 11, 19]), None);
+        assert_eq!(period_of(&[3, 11, 19, 22, 27, 35, 43], 48), Some((3, 8)));
+        // Delays come in a row, seldom, or at any distance.
+        for faults in [&[1, 2, 3, 4][..], &[7], &[5, 8, 11], &[1, 4, 9, 11, 19, 30, 43]] {
+            assert_eq!(period_of(faults, 48), None, "{faults:?}");
+        }
     }
 
     #[test]

@@ -253,5 +253,8 @@ mod tests {
         run.devices.insert("busy".into(), with(vec![access(DiskAccessKind::Read, 0, 0, [1, 1, 1], 3)]));
         let names: Vec<&str> = of_run(&run).iter().map(|picture| picture.name).collect();
         assert_eq!(names, ["busy"]);
+        let page = crate::render_run(&run).unwrap();
+        assert!(page.contains("Where did the time of requests to busy go?"), "the picture is in the page");
+        assert!(page.contains("Where was the arm of busy?"), "and so is the arm's way");
     }
 }
