@@ -76,6 +76,7 @@ async fn work(bench: Bench) -> Result<Measured, MeasureError> {
     }
     // A seek and half a turn are over three times as long as what a buffer takes.
     let buffer = buffer::find(&bench, 0.3 * usual).await?;
+    bench.hit_ns.set(buffer.map_or(0.0, |buffer| buffer.hit_ns));
     let (for_zones, for_layout, for_seeks) = (zones::reads(&bench), layout::reads(16), curve::reads(&bench));
     let for_turn = 5 * zones::places(&bench);
     bench.begin("the turn", for_turn, for_zones + for_layout + for_seeks);
