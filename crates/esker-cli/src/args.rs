@@ -9,11 +9,13 @@ use crate::values;
 
 mod cache;
 mod catalogue;
+mod devices;
 mod study;
 mod validate;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
+pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
 
@@ -391,7 +393,8 @@ pub(crate) enum CurveObject {
         esker devices micron-7450-pro\n  \
         esker devices --catalogue kim-2009\n  \
         esker devices --only micron-7450-pro,toshiba-mg10 --currency EUR=0.92\n  \
-        esker devices import atlas10k.parv -o atlas10k.toml"
+        esker devices import atlas10k.parv -o atlas10k.toml\n  \
+        esker devices measure /dev/sdb -o mine.toml"
 )]
 pub(crate) struct DevicesArguments {
     /// What else to do.
@@ -419,29 +422,8 @@ pub(crate) enum DevicesCommand {
     },
     /// Make a preset of a drive's extracted parameters, in DiskSim's files
     Import(ImportArguments),
-}
-
-/// Arguments of `esker devices import`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-        esker devices import atlas10k.parv -o atlas10k.toml\n  \
-        esker devices import 3disks.parv --drive QUANTUM_TORNADO_validate -o atlas10k.toml\n\
-        \n\
-        Experiments and catalogues name the file: preset = \"atlas10k.toml\". What the model leaves out is listed on\n\
-        standard error, and at the top of the preset.")]
-pub(crate) struct ImportArguments {
-    /// The drive's .parv or .diskspecs file; the files that it names are read from its folder
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Which drive, of a file with several
-    #[arg(long, value_name = "NAME")]
-    pub(crate) drive: Option<String>,
-    /// Write the preset to FILE
-    #[arg(long, short, value_name = "PRESET.toml")]
-    pub(crate) output: PathBuf,
-    /// Replace a file that is there already and is no imported preset; an input is never replaced
-    #[arg(long)]
-    pub(crate) force: bool,
+    /// Make a preset of a disk of your own, by reading it
+    Measure(MeasureArguments),
 }
 
 /// Arguments of `esker reproduce`.

@@ -6,11 +6,12 @@ mod flushes;
 mod link;
 mod measured;
 mod spindle;
+mod timeline;
 
 use esker_core::registry;
 use esker_core::{
     BusyTime, Bytes, Completion, Control, Device, DeviceError, DeviceState, EventQueue, Nanos, Priority, Request,
-    RequestKind, ResourceKind, Tag, Telemetry, Unsupported, WaitingLine,
+    RequestKind, ResourceKind, Stretch, Tag, Telemetry, Unsupported, WaitingLine,
 };
 use esker_results::{Report, Reporting};
 
@@ -21,6 +22,7 @@ use self::link::Link;
 use self::measured::Measured;
 pub(crate) use self::measured::report_of;
 use self::spindle::Spindle;
+use self::timeline::Timeline;
 use crate::cache::Cache;
 use crate::scheduler::ByPriority;
 use crate::split::sectors_of;
@@ -73,6 +75,8 @@ pub struct Disk {
     sequence: u64,
     next_event: Nanos,
     measured: Measured,
+    /// A recording of the first accesses, if one was asked for.
+    timeline: Option<Box<Timeline>>,
 }
 
 /// A command that needs the arm.
@@ -157,6 +161,7 @@ impl Disk {
             sequence: 0,
             next_event: Nanos::NEVER,
             measured: Measured::default(),
+            timeline: None,
         })
     }
 
@@ -250,6 +255,9 @@ impl Disk {
         if let Some(firmware) = &self.firmware {
             ends += firmware.read_completion();
         }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.buffered(now, &command, ends);
+        }
         self.ending.schedule(ends, Ending { tag: command.tag, service_start: command.submitted, result: Ok(()) });
         true
     }
@@ -272,8 +280,9 @@ impl Disk {
         let before = self.passed_before(&next, &access);
         self.serving = Some(Serving { waiting: next, sectors: command.sectors, before, ended: command.ended });
         self.measured.access(&access);
+        let mut ends = self.arm_free;
         if !command.ended {
-            let ends = if self.firmware.is_some() {
+            ends = if self.firmware.is_some() {
                 self.ends_by_firmware(&next, &command, &access)
             } else if next.write {
                 self.arm_free
@@ -281,6 +290,9 @@ impl Disk {
                 self.link.data_out_behind(&access, self.arm_free, command.bytes)
             };
             self.ending.schedule(ends, Ending { tag: command.tag, service_start, result: Ok(()) });
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.access(begin, (&next, &command), &access, ends, self.mechanics.cylinder());
         }
     }
 
@@ -483,12 +495,19 @@ impl Device for Disk {
             Control::Precondition(_) => Ok(()),
             Control::StartMeasuring => {
                 self.measured = Measured::since(now);
+                if let Some(timeline) = &mut self.timeline {
+                    timeline.start();
+                }
                 if let Some(spindle) = &mut self.spindle {
                     spindle.start_measuring(now);
                 }
                 Ok(())
             }
-            Control::RecordTimeline(_) => Ok(()),
+            Control::RecordTimeline(Stretch::First(most)) => {
+                self.timeline = Some(Box::new(Timeline::new(most)));
+                Ok(())
+            }
+            Control::RecordTimeline(Stretch::Last(_)) => Ok(()),
             Control::PauseWearLevelling(_) => Err(Unsupported("wear-levelling")),
         }
     }

@@ -26,8 +26,10 @@ mod error;
 mod firmware;
 mod geometry;
 pub mod import;
+pub mod measure;
 mod mechanics;
 mod power;
+mod preset_text;
 mod presets;
 mod rotation;
 mod scheduler;
@@ -48,6 +50,7 @@ pub use firmware::{CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAhead
 pub use geometry::{Geometry, SectorPlace};
 pub use mechanics::{Access, Mechanics};
 pub use power::PowerSettings;
+pub use preset_text::is_made as is_made_preset;
 pub use presets::PRESETS;
 pub use rotation::Rotation;
 pub use scheduler::{SCHEDULERS, Scheduler, SchedulerEntry, Waiting};

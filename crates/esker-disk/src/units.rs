@@ -14,6 +14,10 @@ impl RotationSpeed {
     pub const fn rpm(rpm: u64) -> Self {
         Self(rpm * 1_000)
     }
+    /// `thousandths` of a turn per minute.
+    pub const fn thousandths(thousandths: u64) -> Self {
+        Self(thousandths)
+    }
     /// In thousandths of a turn per minute.
     pub const fn as_thousandths(self) -> u64 {
         self.0

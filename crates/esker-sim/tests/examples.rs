@@ -113,7 +113,7 @@ fn cloud() {
 fn disk() {
     let results = run_example("disk.toml", |experiment| experiment.workload.head = Some(4000));
     assert_eq!(results.requests.all.count, 4000);
-    let disk = results.devices["disk"].disk.unwrap();
+    let disk = results.devices["disk"].disk.clone().unwrap();
     // Half a turn at 15,000 rpm is 2 ms; a third of the requests needs less.
     assert!(disk.mean_seek_us > 0.0 && (800.0..2200.0).contains(&disk.mean_rotation_us), "{disk:?}");
 }
@@ -161,7 +161,7 @@ fn raid_0() {
 #[test]
 fn shingled_disk() {
     let results = run_example("shingled-disk.toml", |_| {});
-    let shingled = results.devices["disk"].disk.unwrap().shingled.unwrap();
+    let shingled = results.devices["disk"].disk.clone().unwrap().shingled.unwrap();
     assert_eq!((shingled.direct_write_bytes, shingled.cached_write_bytes), (0, 4150 << 12));
     assert!(shingled.waited_writes > 40 && shingled.cleaned_zones > 40, "{shingled:?}");
     // A zone's worth is read and written for each; the last one may be under way.

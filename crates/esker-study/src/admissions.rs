@@ -8,7 +8,7 @@ use esker_core::registry::Choice;
 use esker_core::{Nanos, words};
 use esker_results::study::AdmissionWrites;
 
-use crate::policies::{CacheShape, NOISE_MIN, mean, standard_error};
+use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
 /// By what share an admission policy has to lower what is written to the flash, to be worth having. Assumed: within that

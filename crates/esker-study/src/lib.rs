@@ -19,6 +19,7 @@ mod judge;
 mod layer;
 mod lifetime;
 mod load;
+mod miniature;
 mod misalignment;
 mod need;
 mod offers;

@@ -17,6 +17,7 @@ use esker_trace::Operation;
 use crate::admissions::{self, Admissions};
 use crate::curve::place;
 use crate::load::StudyWorkload;
+use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
 /// Samples of the lines. Each has a seed of its own.
@@ -25,18 +26,6 @@ const SAMPLES: u64 = 8;
 const RATE_MAX: f64 = 1.0 / SAMPLES as f64;
 /// Accesses of a sample, about.
 const SAMPLED_MAX: f64 = 500_000.0;
-/// A difference below this is never more than noise: half of the requests that budgets for the 99th percentile leave
-/// out.
-pub(crate) const NOISE_MIN: f64 = 0.005;
-
-/// Sizes of a cache: of policies, they decide what is missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CacheShape {
-    pub(crate) line_bytes: u64,
-    /// Lines that it holds.
-    pub(crate) slots: u64,
-}
-
 /// The policy of caches of one shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PolicyChoice {
@@ -198,16 +187,6 @@ fn choose(misses: &[(&'static str, Vec<f64>)]) -> PolicyChoice {
         )
     };
     PolicyChoice { policy, because, compared, admissions: Admissions::any() }
-}
-
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-pub(crate) fn standard_error(values: &[f64]) -> f64 {
-    let (mean, count) = (mean(values), values.len() as f64);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt()
 }
 
 #[cfg(test)]

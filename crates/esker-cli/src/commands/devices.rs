@@ -1,6 +1,9 @@
-//! `esker devices`: the products of a catalogue and the presets, with their sources; presets of extracted drives.
+//! `esker devices`: the products of a catalogue and the presets, with their sources; presets of drives that were
+//! extracted or measured.
 
+mod block_device;
 mod import;
+mod measure;
 mod product;
 
 use std::process::ExitCode;
@@ -20,10 +23,14 @@ fn presets() -> impl Iterator<Item = &'static Preset> {
     esker_sim::DEVICE_KINDS.iter().flat_map(|kind| (kind.build.presets)())
 }
 
-/// Lists products and presets, shows one, checks a catalogue, or imports a preset.
+/// Lists products and presets, shows one, checks a catalogue, or makes a preset of a drive.
 pub(crate) fn run(arguments: &DevicesArguments, common: &Common) -> Result<ExitCode, Failure> {
     if let Some(DevicesCommand::Import(arguments)) = &arguments.command {
         import::run(arguments, common.quiet)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(DevicesCommand::Measure(arguments)) = &arguments.command {
+        measure::run(arguments, common)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(DevicesCommand::Check { file }) = &arguments.command {

@@ -31,7 +31,7 @@ pub(crate) enum Content {
     Markdown,
     /// The manual page of a command.
     Manual,
-    /// An imported preset.
+    /// A preset of an imported or measured drive.
     Preset,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Content {
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
             Self::Manual => f.write_str("a manual page of esker"),
-            Self::Preset => f.write_str("an imported preset"),
+            Self::Preset => f.write_str("an imported or measured preset"),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Content {
                 Ok(text.starts_with("# ") && text.lines().last().is_some_and(|line| line.starts_with("Made by esker ")))
             }
             Self::Manual => Ok(head(path)?.contains(".TH esker")),
-            Self::Preset => Ok(esker_disk::import::is_imported(&head(path)?)),
+            Self::Preset => Ok(esker_disk::is_made_preset(&head(path)?)),
         }
     }
 }

@@ -19,6 +19,7 @@ impl Unit {
             "B" => Self::Bytes,
             "%" => Self::Share,
             "points" => Self::Things("points"),
+            "reads" => Self::Things("reads"),
             _ => Self::Things("requests"),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{esker_ok, esker_refuses};
+use crate::support::{esker_in, esker_ok, esker_refuses};
 
 const DRIVE: &[(&str, &str)] = &[
     ("small.parv", include_str!("../../../esker-disk/tests/disk/drive/small.parv")),
@@ -100,6 +100,52 @@ fn a_validation_has_the_demerit_of_each_class() {
 }
 
 #[test]
+fn a_simulated_disk_is_measured_into_a_preset() {
+    let folder = folder();
+    let path = folder.path().join("mine.toml");
+    let measure = |options: &[&str]| {
+        let common = ["devices", "measure", "--simulated", "fujitsu-mba3073np-73g", "-o", "mine.toml"];
+        esker_ok(folder.path(), &[&common[..], options].concat()).stdout
+    };
+    let summary = measure(&[]);
+    assert!(summary.contains("15000rpm") && summary.contains("14 zones: 1200 to 720 sectors"), "{summary}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("# fujitsu-mba3073np-73g, measured by reads:"), "{text}");
+    // It may be measured again, and what it describes measures alike.
+    assert_eq!(measure(&["-q"]), summary);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    let ok = |arguments: &[&str]| esker_ok(folder.path(), arguments).stdout;
+    let again = ok(&["devices", "measure", "--simulated", "mine.toml", "-o", "again.toml", "-q"]);
+    assert_eq!(again.lines().take(2).collect::<Vec<_>>(), summary.lines().take(2).collect::<Vec<_>>());
+    let printed = ok(&["devices", "measure", "--simulated", "mine.toml", "-o", "-", "-q"]);
+    assert!(printed.contains("seek = [") && !printed.contains("zones:"), "{printed}");
+}
+
+#[test]
+fn what_is_no_disk_is_not_measured() {
+    let folder = folder();
+    let error = |device: &str, options: &[&str]| {
+        let common = ["devices", "measure", device, "-o", "mine.toml"];
+        let text = esker_refuses(folder.path(), &[&common[..], options].concat());
+        assert!(!folder.path().join("mine.toml").exists(), "nothing half-written stays");
+        text
+    };
+    assert!(error("small.parv", &[]).contains("small.parv is a file, not a disk"));
+    assert!(error(".", &[]).contains("is a folder, not a disk"));
+    assert!(error("/dev/null", &[]).contains("/dev/null is not a block device"));
+    assert!(error("/dev/no-such", &[]).contains("cannot open /dev/no-such"));
+    assert!(error("no-such", &["--simulated"]).contains("no preset"));
+    let flash = ["devices", "measure", "--simulated", "tlc-data-centre", "-o", "mine.toml"];
+    let run = esker_in(folder.path(), &flash);
+    assert_eq!(run.code, 1, "the work failed, not the command line");
+    let text = run.stderr;
+    assert!(text.contains("nothing turns there") && text.contains("hint: measure a disk"), "{text}");
+    std::fs::write(folder.path().join("notes.toml"), "mine = 1\n").unwrap();
+    let notes = ["devices", "measure", "--simulated", "samsung-sp2504c-250g", "-o", "notes.toml"];
+    assert!(esker_refuses(folder.path(), &notes).contains("an imported or measured preset"));
+}
+
+#[test]
 fn what_cannot_be_validated_is_refused() {
     let folder = folder();
     let error = |arguments: &[&str]| esker_refuses(folder.path(), arguments);
@@ -116,5 +162,8 @@ fn what_cannot_be_validated_is_refused() {
     assert!(error(&["devices", "import", "none.parv", "-o", "p.toml"]).contains("none.parv:1: cannot read it"));
     assert!(error(&["devices", "import", "small.parv", "-o", "small.model"]).contains("replace"));
     std::fs::write(folder.path().join("notes.toml"), "mine = 1\n").unwrap();
-    assert!(error(&["devices", "import", "small.parv", "-o", "notes.toml", "-q"]).contains("an imported preset"));
+    assert!(
+        error(&["devices", "import", "small.parv", "-o", "notes.toml", "-q"])
+            .contains("an imported or measured preset")
+    );
 }

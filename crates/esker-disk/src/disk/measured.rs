@@ -3,7 +3,7 @@
 use esker_core::{Bytes, Nanos};
 use esker_results::{DeviceReport, DiskReport};
 
-use super::Disk;
+use super::{Disk, timeline};
 use crate::Access;
 
 /// Sums of one arm since measuring started.
@@ -84,6 +84,7 @@ pub(crate) fn report_of(capacity: Bytes, requests: u64, arms: &[&Disk]) -> Devic
         mean_seek_cylinders: per_access(sum(|arm| arm.cylinders)),
         power: powers.reduce(|one, other| one.plus(&other)),
         shingled: None,
+        timeline: timeline::report_of(arms),
     };
     DeviceReport {
         kind: "hdd".to_string(),

@@ -169,8 +169,8 @@ fn slips(
     let sectors = u64::from(cylinders) * cylinder;
     let mut firsts = Vec::new();
     for (line, number) in zone.numbers("slips")? {
-        let first = number as u64 * width;
-        if number.fract() != 0.0 || number < 0.0 || first + width > sectors {
+        let first = (number as u64).saturating_mul(width);
+        if number.fract() != 0.0 || number < 0.0 || first.saturating_add(width) > sectors {
             return Err(zone.error(line, format!("the slip {number} does not lie in its zone")));
         }
         firsts.push(first);

@@ -24,7 +24,6 @@ mod syntax;
 use std::path::{Path, PathBuf};
 
 pub use self::error::ImportError;
-pub use self::preset::is_imported;
 use self::remarks::Remarks;
 use crate::{Disk, DiskSettings};
 

@@ -78,7 +78,7 @@ pub(crate) fn preset(name: &str) -> DiskSettings {
 
 pub(crate) fn report(disk: &Disk) -> DiskReport {
     let report = Report::of(disk);
-    report.devices.values().next().and_then(|device| device.disk).expect("a disk reports as one")
+    report.devices.values().next().and_then(|device| device.disk.clone()).expect("a disk reports as one")
 }
 
 /// Reads of `sectors` at uniformly random places, Poisson arrivals with the given mean distance.

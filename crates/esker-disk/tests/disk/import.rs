@@ -6,7 +6,8 @@ use std::io;
 use std::path::Path;
 
 use esker_core::{ByteRate, Bytes, Hint, Nanos, Ratio};
-use esker_disk::import::{ImportError, ImportedDrive, import, is_imported};
+use esker_disk::import::{ImportError, ImportedDrive, import};
+use esker_disk::is_made_preset;
 use esker_disk::{CommandOverhead, DiskSettings, Mechanics, ReadAheadEnd, RotationSpeed, SeekSettings, SpareUnit};
 use proptest::prelude::*;
 
@@ -104,7 +105,7 @@ fn every_key_reaches_the_settings() {
 fn the_preset_is_what_was_imported() {
     let drive = imported(files()).unwrap();
     let text = drive.to_toml();
-    assert!(is_imported(&text) && text.lines().all(|line| line.len() <= 200), "{text}");
+    assert!(is_made_preset(&text) && text.lines().all(|line| line.len() <= 200), "{text}");
     let mut table: toml::Table = text.parse().unwrap();
     assert_eq!(table.remove("kind"), Some("hdd".into()));
     assert_eq!(DiskSettings::deserialize_from(table), drive.settings);

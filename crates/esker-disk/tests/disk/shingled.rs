@@ -31,7 +31,7 @@ fn run(disk: &mut ShingledDisk, settings: &ReplaySettings, arrivals: Vec<Arrival
 }
 
 fn report(disk: &ShingledDisk) -> ShingledReport {
-    Report::of(disk).devices["disk"].disk.unwrap().shingled.unwrap()
+    Report::of(disk).devices["disk"].disk.clone().unwrap().shingled.unwrap()
 }
 
 /// `depth` requests under way, from `start` on.

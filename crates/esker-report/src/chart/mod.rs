@@ -4,6 +4,7 @@
 //! chart, the chart is left out.
 
 mod align;
+mod arm_path;
 mod burst_credits;
 mod caches;
 mod description;
@@ -23,6 +24,7 @@ mod working_set;
 
 use esker_results::study::{StudyReport, WorkloadStudy};
 
+pub(crate) use arm_path::of_disk as arm_path;
 pub(crate) use caches::of_caches;
 pub(crate) use description::Chart;
 use description::{Axis, Choice, Clock, Colour, Mark, Series, Unit};

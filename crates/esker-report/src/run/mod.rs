@@ -1,5 +1,6 @@
 //! The page of one simulated run. The template `run.html` reads the types of results field by field.
 
+mod arm;
 mod children;
 mod events;
 mod parts;
@@ -8,7 +9,7 @@ mod windows;
 
 use askama::Template;
 use esker_core::words::{self, page};
-use esker_results::{PlacementReport, RequestClass, RunResults};
+use esker_results::{DiskReport, PlacementReport, RequestClass, RunResults};
 
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -18,6 +19,7 @@ use crate::filters;
 use crate::glossary::{self, Term};
 use crate::page::Frame;
 use crate::run_event::RunEvent;
+use arm::ArmPicture;
 use children::Family;
 use children::names;
 use parts::{Parts, parts};
@@ -35,6 +37,7 @@ struct RunPage<'a> {
     allocations: Vec<Allocation<'a>>,
     parts: Vec<Parts<'a>>,
     events: &'a [RunEvent],
+    arms: Vec<ArmPicture<'a>>,
     charts: Vec<Chart>,
     config: String,
     terms: Vec<Term>,
@@ -60,7 +63,10 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
     let end_s = measured_from_s + lasted_s(run);
     let events = events::of_run(run, measured_from_s, end_s);
     let mut columns = Columns::default();
-    let charts = chart::of_run(run, &names(run, target), &events, &mut columns);
+    let mut charts = chart::of_run(run, &names(run, target), &events, &mut columns);
+    let arms = arm::of_run(run);
+    let path = |(index, one): (usize, &ArmPicture<'_>)| chart::arm_path(index, one.name, one.timeline, &mut columns);
+    charts.extend(arms.iter().enumerate().filter_map(path));
     let page = RunPage {
         frame: Frame::new(&run.version, run.seed, run, &charts.iter().collect::<Vec<_>>(), columns)?,
         run,
@@ -70,6 +76,7 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
         allocations: allocations(run),
         parts: parts(run),
         events: &events,
+        arms,
         charts,
         config: config::as_toml(target, &run.config),
         terms: glossary::sorted(terms::TERMS),
@@ -164,6 +171,12 @@ impl RunPage<'_> {
             }
         });
         rows.collect()
+    }
+
+    /// The disks that took part, by name.
+    fn disks(&self) -> Vec<(&str, &DiskReport)> {
+        let disks = self.run.devices.iter();
+        disks.filter_map(|(name, device)| Some((name.as_str(), device.disk.as_ref()?))).collect()
     }
 
     fn has_several_devices(&self) -> bool {

@@ -29,6 +29,16 @@ pub(super) static TERMS: &[Term] = &[
     term("device_kind", "kind", "What the device is modelled as."),
     term("capacity", "capacity", "Bytes that the host can address."),
     term("busy", "busy", "Busy share of each kind of resource, mean over all of the kind."),
+    term("disk_seek", "seek", "Moving the arm to the cylinder, changing heads and settling."),
+    term("disk_rotation", "rotation", "Waiting until the first sector comes under the head."),
+    term("disk_transfer", "transfer", "The sectors pass under the head, switches between tracks included."),
+    term(
+        "disk_buffer",
+        "buffer and link",
+        "From the end of the arm's work to the end of the request: data on the link. Of a read that the buffer \
+         answered, all but the wait.",
+    ),
+    term("disk_wait", "wait", "In the controller and in the queue, before the arm turns to the request."),
     term("child", "child", "A device that a composite device (a hybrid or an array) is made of."),
     term(
         "share",

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DiskTimeline;
+
 /// Results of a disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiskReport {
     /// Seeks over at least one cylinder.
@@ -23,6 +25,9 @@ pub struct DiskReport {
     /// Of shingled disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingled: Option<ShingledReport>,
+    /// The first accesses one by one, if `run.timeline` asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<DiskTimeline>,
 }
 
 /// Energy of a disk, and its time in each mode of power. Of disks with several arms, the sums of all arms' times.

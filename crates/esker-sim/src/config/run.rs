@@ -35,7 +35,7 @@ pub struct RunSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Nanos>,
     /// Number of requests, from the start of measuring, that the results of each drive list one by one, with their
-    /// flash operations.
+    /// flash operations; of disks, accesses with what the arm did for each.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub timeline: u32,
     /// Open loop: the run ends as saturated when a request has waited this long for the device to take it.

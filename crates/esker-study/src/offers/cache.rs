@@ -15,7 +15,8 @@ use super::pairs::{self, Disks, FLASH_MAX, Held, Pricing, flash_bytes};
 use super::{Design, Offer, owned};
 use crate::StudyError;
 use crate::admissions::{AdmissionChoice, Admissions};
-use crate::policies::{CacheShape, Policies, PolicyChoice};
+use crate::miniature::CacheShape;
+use crate::policies::{Policies, PolicyChoice};
 
 /// Lines are as small as the memory allows, but no smaller than a page.
 const LINE_MIN: u64 = 4 << 10;

@@ -3,7 +3,7 @@
 use esker_core::{Nanos, Telemetry};
 
 use super::part::{Part, Task};
-use super::{CacheRole, FlashCacheEngine, settings};
+use super::{CacheRole, FlashCacheEngine, modes};
 
 /// How often the flash is asked for its erases. Assumed.
 pub(super) const TELEMETRY: Nanos = Nanos::from_millis(100);
@@ -43,7 +43,7 @@ impl FlashCacheEngine {
 
     /// Has lines take so many slots, of which some may be dirty. The policy holds fewer, by the reserve.
     pub(super) fn hold(&mut self, lines: u32) {
-        let (used, reserve) = (self.slots.used(), settings::reserve(lines));
+        let (used, reserve) = (self.slots.used(), modes::reserve(lines));
         if let Some(allocator) = &mut self.allocator {
             allocator.room.resize(lines, used, reserve);
         }

@@ -3,9 +3,9 @@
 use esker_cache::ObjectId;
 use esker_core::RequestKind;
 
+use super::modes::words;
 use super::part::{Part, Task};
 use super::partition::{LineAccess, Partition, PartitionBy, PartitionError, Policy};
-use super::settings::words;
 use super::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings};
 
 impl FlashCacheEngine {

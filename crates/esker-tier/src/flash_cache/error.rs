@@ -3,12 +3,11 @@
 use esker_cache::{BuildError, REPLACEMENTS, ReplacementCapability};
 use esker_core::registry;
 use esker_core::{Bytes, Hint, Ratio};
-use serde::Serialize;
 use thiserror::Error;
 
 use super::allocation::AllocationFault;
+use super::modes::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling, words};
 use super::partition::PartitionError;
-use super::settings::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling};
 
 /// Why a flash cache cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -132,12 +131,6 @@ pub enum FlashCacheError {
     /// The map is that of another engine.
     #[error("the map is one of extents, not that of a flash cache")]
     Placement,
-}
-
-/// A choice as it is written in configurations.
-pub(super) fn words(choice: &impl Serialize) -> String {
-    let value = serde_json::to_value(choice).ok();
-    value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
 }
 
 impl FlashCacheError {

@@ -4,7 +4,7 @@ use esker_cache::ObjectId;
 use esker_core::{Bytes, DeviceError, RequestKind, Tag};
 
 use super::part::{Part, Step, Task};
-use super::{BACKING, FLASH, FlashCacheEngine, settings};
+use super::{BACKING, FLASH, FlashCacheEngine, modes};
 use crate::engine::ReshapeError;
 
 /// Most lines that leave, and most that are cleaned, at a time. Assumed.
@@ -42,7 +42,7 @@ impl FlashCacheEngine {
 
     /// So many free slots are few.
     pub(super) fn few(&self) -> usize {
-        settings::reserve(self.most_valid()) as usize / 2
+        modes::reserve(self.most_valid()) as usize / 2
     }
 
     /// The dirty line that the cleaner takes next, in the order of addresses.

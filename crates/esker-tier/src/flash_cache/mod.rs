@@ -33,6 +33,7 @@ mod free;
 mod io;
 mod leaving;
 mod locks;
+mod modes;
 mod owned;
 mod part;
 mod partition;
@@ -66,13 +67,13 @@ pub use error::FlashCacheError;
 use fault::Fault;
 use io::{Io, Outgoing};
 use locks::Locks;
+pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
 use owned::Owned;
-pub use owned::OwnedFlash;
 use part::{Part, Step, Task};
 use partition::{Partition, Policy};
 pub use partition::{PartitionBy, PartitionError, PartitionSettings};
 use requests::{Group, Progress};
-pub use settings::{CacheRole, FlashCacheSettings, SlotOrder, WriteHandling};
+pub use settings::FlashCacheSettings;
 use slots::{Slots, State};
 pub use streams::CacheStreams;
 
@@ -160,7 +161,7 @@ impl FlashCacheEngine {
         let (lines, slots) = settings.sizes()?;
         let owned = settings.owned_slots(slots)?;
         let most = owned.as_ref().map_or(slots, |owned| owned.user);
-        let room = most - settings::reserve(most);
+        let room = most - modes::reserve(most);
         let partition = settings.partition(room, most);
         let mut engine = Self {
             line: settings.line.0,

@@ -16,18 +16,12 @@ use std::ops::Range;
 use esker_cache::ObjectId;
 use esker_core::{Bytes, Lba, Linked, Links, List, Retention};
 
+use super::error::FlashCacheError;
+use super::modes::{OwnedFlash, reserve};
+use super::settings::FlashCacheSettings;
 use super::slots::Recorded;
-use super::{FLASH, FlashCacheEngine, settings};
+use super::{FLASH, FlashCacheEngine};
 use crate::engine::{Effect, RecordNumber};
-
-/// What a cache may keep on flash that it owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnedFlash {
-    /// Most bytes of slots whose data count as valid: C_user.
-    pub user: Bytes,
-    /// Most bytes of slots that are suspected: N_SQ.
-    pub suspects: Bytes,
-}
 
 /// Slots of flash that the cache owns.
 #[derive(Debug)]
@@ -103,6 +97,18 @@ impl Owned {
             self.suspects.remove(&mut self.slots, slot);
         }
         was_suspect
+    }
+}
+
+impl FlashCacheSettings {
+    /// What is kept on the flash, which has so many slots, if the cache owns it.
+    pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<Owned>, FlashCacheError> {
+        let Some(OwnedFlash { user, suspects }) = self.owned else { return Ok(None) };
+        let [most, suspected] = [user, suspects].map(|bytes| bytes.0 / self.line.0);
+        if most < 2 || most + suspected > u64::from(slots) {
+            return Err(FlashCacheError::OwnedRoom { user, suspects, slots, line: self.line });
+        }
+        Ok(Some(Owned::new(slots, most as u32, suspected as u32)))
     }
 }
 
@@ -281,7 +287,7 @@ impl FlashCacheEngine {
         let (mut dirty, mut clean): (Vec<u32>, Vec<u32>) =
             lines.into_iter().partition(|&line| self.slots.is_dirty(line));
         let most = self.most_valid();
-        let room = (most - settings::reserve(most)) as usize;
+        let room = (most - reserve(most)) as usize;
         let leave = clean.split_off(clean.len().min(room.saturating_sub(dirty.len())));
         self.to_evict.extend(leave);
         dirty.append(&mut clean);

@@ -3,60 +3,12 @@
 use esker_cache::{Admission, NO_ADMISSION, REPLACEMENTS, Replacement, ReplacementCapability, Shape, build_admission};
 use esker_core::registry::{self, Choice};
 use esker_core::{Bytes, Ratio};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::CacheStreams;
 use super::allocation::{AllocationSettings, Allocator};
-use super::owned::Owned;
+use super::error::FlashCacheError;
+use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling};
 use super::partition::PartitionSettings;
-use super::{CacheStreams, FlashCacheError, OwnedFlash};
-
-/// Which requests bring a line into the cache. Lines that are there serve reads in every role.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheRole {
-    /// Reads alone.
-    Read,
-    /// Writes alone.
-    Write,
-    /// Reads and writes.
-    #[default]
-    Unified,
-}
-
-/// What happens to a write of the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteHandling {
-    /// It goes to the flash and to the backing device, and has ended when both have ended.
-    #[default]
-    WriteThrough,
-    /// It goes to the flash. The line is dirty until it is copied back.
-    WriteBack,
-    /// It goes to the backing device, and the line leaves the cache.
-    WriteAround,
-}
-
-/// The order in which the slots of the flash are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SlotOrder {
-    /// Any: the slot that became free last is used next.
-    #[default]
-    Any,
-    /// One after the other, round after round, so that the flash device is overwritten in the order of its addresses.
-    /// The lines that come next leave; only for policies that evict in the order of insertion.
-    Log,
-    /// A log in which nothing is changed where it is: a line that the host changes goes to the next slot.
-    AppendOnly,
-}
-
-impl SlotOrder {
-    /// Whether slots are used one after the other.
-    pub(super) fn is_log(self) -> bool {
-        self != Self::Any
-    }
-}
 
 /// The settings of a flash cache.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,29 +156,6 @@ impl FlashCacheSettings {
     }
 }
 
-/// The largest line.
-pub(super) const LINE_MAX: Bytes = Bytes::mib(1);
-
-/// The largest number of lines: they are numbered with 32 bits, and one number means none.
-pub(super) const LINES_MAX: u64 = u32::MAX as u64;
-
-/// Slots beyond what the policy may hold, so that a line can enter while others leave: a thirty-second of them, one at
-/// least and 256 at most. Assumed.
-pub(super) fn reserve(slots: u32) -> u32 {
-    (slots / 32).clamp(1, 256)
-}
-
-/// Which slots that become free the flash is told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trimming {
-    /// None.
-    Never,
-    /// Those that are not needed at once.
-    IfPlenty,
-    /// All.
-    Always,
-}
-
 impl FlashCacheSettings {
     pub(super) fn trimming(&self) -> Trimming {
         match (self.owned, self.trim_freed) {
@@ -234,15 +163,5 @@ impl FlashCacheSettings {
             (None, true) => Trimming::IfPlenty,
             (None, false) => Trimming::Never,
         }
-    }
-
-    /// What is kept on the flash, which has so many slots, if the cache owns it.
-    pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<Owned>, FlashCacheError> {
-        let Some(OwnedFlash { user, suspects }) = self.owned else { return Ok(None) };
-        let [most, suspected] = [user, suspects].map(|bytes| bytes.0 / self.line.0);
-        if most < 2 || most + suspected > u64::from(slots) {
-            return Err(FlashCacheError::OwnedRoom { user, suspects, slots, line: self.line });
-        }
-        Ok(Some(Owned::new(slots, most as u32, suspected as u32)))
     }
 }

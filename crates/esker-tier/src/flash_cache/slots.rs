@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::former::Former;
 use super::free::FreeSlots;
-use super::settings::{Trimming, reserve};
+use super::modes::{Trimming, reserve};
 use super::slot::{NONE, Slot};
 pub(super) use super::slot::{Recorded, State};
 use crate::engine::RecordNumber;

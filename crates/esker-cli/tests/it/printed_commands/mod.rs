@@ -32,6 +32,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
     ("PAPER/ITEM", "agrawal/traces", "a placeholder"),
+    ("measure /dev/sdb", "measure --simulated samsung-sp2504c-250g", "no test has a disk of its own"),
     ("vol1.csv.gz vol2.csv.gz", "day1.csv.gz day2.csv.gz", "studied once is enough"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];
