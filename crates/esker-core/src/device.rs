@@ -69,8 +69,8 @@ pub trait Device: Send {
     }
 
     /// Gives the device an owner, before anything else is asked of it: from now on it is empty, may drop data as
-    /// [`Self::retain`] says, and has more addresses than room. With `drops` it drops what is droppable instead of copying
-    /// it when it cleans. Only some devices can.
+    /// [`Self::retain`] says, and has more addresses than room. With `drops` it drops what is droppable instead of
+    /// copying it when it cleans. Only some devices can.
     fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
         let _ = drops;
         Err(CannotOwn { message: "this device does not leave to others which data it keeps".to_string() })
@@ -82,8 +82,8 @@ pub trait Device: Send {
         let _ = (start, length, retention);
     }
 
-    /// The next range whose data such a device has dropped since it was last asked; `None` if there is none left. Whoever
-    /// drives it asks after every request and every event, before anything else happens.
+    /// The next range whose data such a device has dropped since it was last asked; `None` if there is none left.
+    /// Whoever drives it asks after every request and every event, before anything else happens.
     fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
         None
     }

@@ -6,7 +6,8 @@ use esker_sim::{Experiment, RunOptions};
 /// A cache before a disk that takes 5 ms, over an eighth of the flash of a preset: 11,520 lines.
 fn text(workload: &str, flash_keys: &str, cache_keys: &str) -> String {
     format!(
-        "[workload.synthetic]\nsize = \"4KiB\"\nfootprint = \"256MiB\"\naddress = {{ kind = \"zipf\", exponent = 0.9 }}\n\
+        "[workload.synthetic]\nsize = \"4KiB\"\nfootprint = \"256MiB\"\n\
+         address = {{ kind = \"zipf\", exponent = 0.9 }}\n\
          arrivals = {{ kind = \"poisson\", rate = \"300/s\" }}\n{workload}\n\
          [device.flash]\nkind = \"ssd\"\npreset = \"xia-cache-3g\"\ngeometry = {{ blocks_per_plane = 16 }}\n\
          over_provisioning = \"25%\"\n{flash_keys}\n\

@@ -1,5 +1,5 @@
-//! Which admission policy a cache gets: of those that cost no more slow requests than admitting everything, the one that
-//! writes the flash least, before any simulation. On the samples on which replacement policies are compared.
+//! Which admission policy a cache gets: of those that cost no more slow requests than admitting everything, the one
+//! that writes the flash least, before any simulation. On the samples on which replacement policies are compared.
 
 use std::ops::ControlFlow;
 
@@ -11,8 +11,8 @@ use esker_results::study::AdmissionWrites;
 use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
-/// By what share an admission policy has to lower what is written to the flash, to be worth having. Assumed: within that
-/// the simpler cache is better.
+/// By what share an admission policy has to lower what is written to the flash, to be worth having. Assumed: within
+/// that the simpler cache is better.
 const SAVING_MIN: f64 = 0.1;
 
 /// The admission policy of caches of one shape, with one way of writing.
@@ -84,7 +84,8 @@ impl Admission for Counting {
 #[derive(Clone, Debug)]
 struct Tried {
     admission: &'static str,
-    /// Accesses that wait for the disks: with write-through reads that miss, with write-back writes that are refused, too.
+    /// Accesses that wait for the disks: with write-through reads that miss, with write-back writes that are refused,
+    /// too.
     slow_through: Vec<f64>,
     slow_back: Vec<f64>,
     /// Bytes written to the flash.

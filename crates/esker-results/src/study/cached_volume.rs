@@ -70,8 +70,8 @@ pub struct PolicyMisses {
 pub struct AdmissionWrites {
     /// Name of the admission policy.
     pub admission: String,
-    /// Accesses that wait for the disks over all: reads that miss, and with write-back writes that are refused. The mean
-    /// of the samples.
+    /// Accesses that wait for the disks over all: reads that miss, and with write-back writes that are refused. The
+    /// mean of the samples.
     pub slow_ratio: f64,
     /// By how much that is more than if everything enters.
     pub more: f64,

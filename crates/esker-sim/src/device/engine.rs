@@ -3,19 +3,17 @@
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError,
-    DeviceState, Hint, LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry,
-    Unsupported,
+    Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, Hint,
+    LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
 };
-use esker_results::{
-    ChildReport, ChildState, DeviceReport, FlashCacheReport, LatencySummary, MemoryCacheReport, Report, Reporting,
-};
+use esker_results::{ChildReport, DeviceReport, FlashCacheReport, LatencySummary, Report, Reporting};
 use esker_tier::{
     CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, PartUse, RecordNumber, Reshape,
 };
 
 use super::Instance;
 use super::cache_parts_report::partition_since;
+use super::engine_report::{cached_since, child_state};
 use super::flash_cache_report::report_since;
 use crate::measured::moved;
 
@@ -384,24 +382,5 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 ..DeviceReport::default()
             },
         );
-    }
-}
-
-const fn child_state(state: DeviceState) -> Option<ChildState> {
-    match state {
-        DeviceState::Online => None,
-        DeviceState::ReadOnly => Some(ChildState::ReadOnly),
-        DeviceState::Failed => Some(ChildState::Failed),
-    }
-}
-
-fn cached_since(before: &CacheCounts, now: &CacheCounts) -> MemoryCacheReport {
-    let (hits, misses) = (now.hits - before.hits, now.misses - before.misses);
-    MemoryCacheReport {
-        hits,
-        misses,
-        hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
-        fetched_bytes: now.fetched_bytes - before.fetched_bytes,
-        widened_writes: now.widened - before.widened,
     }
 }

@@ -184,8 +184,8 @@ pub enum Input {
         /// Its telemetry.
         telemetry: Telemetry,
     },
-    /// The device has dropped the data of a range, which [`Effect::Retain`] said that it might. The next input after the
-    /// one whose effects it was performing then.
+    /// The device has dropped the data of a range, which [`Effect::Retain`] said that it might. The next input after
+    /// the one whose effects it was performing then.
     Dropped {
         /// The device.
         device: DeviceIndex,
@@ -222,8 +222,9 @@ pub enum Effect {
     /// Change or read a buffer of a cache.
     Cache(CacheStep),
     /// Tell a device that may drop data how long those of a range have to stay. Performed at once, before any effect
-    /// behind it. What it has dropped it never gives out again: reads of it fail. After a restart it has what the records
-    /// name, and no more, and that has to stay until it is told otherwise; what it has dropped of that it says first.
+    /// behind it. What it has dropped it never gives out again: reads of it fail. After a restart it has what the
+    /// records name, and no more, and that has to stay until it is told otherwise; what it has dropped of that it says
+    /// first.
     Retain {
         /// The device.
         device: DeviceIndex,

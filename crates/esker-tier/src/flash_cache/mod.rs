@@ -296,11 +296,6 @@ impl FlashCacheEngine {
         self.locks.leave(part.line, part.shared, &mut self.ready);
     }
 
-    /// Whether reads bring lines into the cache.
-    fn fills_reads(&self) -> bool {
-        self.role != CacheRole::Write
-    }
-
     /// Does what inputs have made possible, until there is nothing more; then sends the requests to devices.
     fn settle(&mut self) {
         loop {

@@ -3,12 +3,12 @@
 //!
 //! - **Kept** are slots of lines that are dirty or in use, and of lines that the journal may still name as dirty.
 //! - **Droppable** are those of all other lines that the policy holds.
-//! - **Suspected** are those of clean lines that the policy has let go. They stay, beyond what the policy may hold, until
-//!   the flash erases them, or until there are too many of them: then the one that left first goes. A line that is used
-//!   again before is held again, and nothing has to be written for that.
+//! - **Suspected** are those of clean lines that the policy has let go. They stay, beyond what the policy may hold,
+//!   until the flash erases them, or until there are too many of them: then the one that left first goes. A line that
+//!   is used again before is held again, and nothing has to be written for that.
 //!
-//! So many slots at most hold data that count as valid: the flash promises no more. All others are free, and trimmed, or
-//! suspected.
+//! So many slots at most hold data that count as valid: the flash promises no more. All others are free, and trimmed,
+//! or suspected.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -165,8 +165,8 @@ impl FlashCacheEngine {
         self.owned.as_mut().zip(slot).is_some_and(|(owned, slot)| owned.remove_suspect(slot))
     }
 
-    /// `line` is about to be used: if it is suspected, its data have to stay from now on. If there is no room for that, it
-    /// leaves.
+    /// `line` is about to be used: if it is suspected, its data have to stay from now on. If there is no room for
+    /// that, it leaves.
     pub(super) fn claim(&mut self, line: u32) {
         if !self.is_suspect(line) {
             return;
@@ -279,9 +279,9 @@ impl FlashCacheEngine {
         self.owned = Some(owned);
     }
 
-    /// Those of `lines`, which were restored, that the policy is to hold: the dirty ones, and then as many clean ones as
-    /// there is room for. The others leave. All of them count as valid until the flash is told otherwise, which is before
-    /// anything is written.
+    /// Those of `lines`, which were restored, that the policy is to hold: the dirty ones, and then as many clean ones
+    /// as there is room for. The others leave. All of them count as valid until the flash is told otherwise, which is
+    /// before anything is written.
     pub(super) fn most_needed(&mut self, lines: Vec<u32>) -> Vec<u32> {
         lines.iter().for_each(|&line| self.touched(line));
         let (mut dirty, mut clean): (Vec<u32>, Vec<u32>) =

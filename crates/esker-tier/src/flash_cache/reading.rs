@@ -3,11 +3,16 @@
 use esker_core::{DeviceError, RequestKind, Tag};
 
 use super::part::{Step, Task};
-use super::{FlashCacheEngine, WriteHandling};
+use super::{CacheRole, FlashCacheEngine, WriteHandling};
 
 type Errors = [Option<DeviceError>; 2];
 
 impl FlashCacheEngine {
+    /// Whether reads bring lines into the cache.
+    pub(super) fn fills_reads(&self) -> bool {
+        self.role != CacheRole::Write
+    }
+
     pub(super) fn start_read(&mut self, tag: Tag) {
         let part = *self.part(tag);
         let slot = self.slots.of(part.line);

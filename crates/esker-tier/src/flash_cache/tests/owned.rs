@@ -56,8 +56,8 @@ impl OwnedStore {
         request.start.byte_offset() / self.line..request.end_byte().div_ceil(self.line)
     }
 
-    /// A slot that may be dropped, the `choice`th of them.
-    fn to_drop(&mut self, choice: u64) -> Option<u64> {
+    /// Drops a slot that may be dropped, the `choice`th of them.
+    fn drop_one(&mut self, choice: u64) -> Option<u64> {
         let may_go = |&slot: &usize| self.drops_data && self.has_data[slot] && self.retained[slot] != Retention::Kept;
         let all: Vec<usize> = (0..self.retained.len()).filter(may_go).collect();
         let slot = *all.get(choice as usize % all.len().max(1))?;
@@ -109,7 +109,7 @@ impl World {
         let valid = (0..owned.has_data.len()).filter(counts).count();
         assert!(valid <= owned.user, "{valid} slots are valid, and {} were promised", owned.user);
         if choice < 32
-            && let Some(slot) = owned.to_drop(choice)
+            && let Some(slot) = owned.drop_one(choice)
         {
             let sectors = owned.line / 512;
             let (start, length) = (Lba(slot * sectors), Bytes(owned.line));
@@ -132,8 +132,8 @@ fn read(world: &mut World, line: u64) {
     world.drain();
 }
 
-/// Three lines are held (a slot is in reserve). What leaves is had back without a read of the backing device, until four
-/// have left after it.
+/// Three lines are held (a slot is in reserve). What leaves is had back without a read of the backing device, until
+/// four have left after it.
 #[test]
 fn lines_that_have_left_come_back_for_nothing() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
@@ -168,8 +168,8 @@ fn what_is_dropped_is_fetched_again() {
     assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
 }
 
-/// Two lines are on their way in, so that there is no room for a suspect. A write to one goes around it, once the record
-/// that it has left is durable. Returns whether it waits for that.
+/// Two lines are on their way in, so that there is no room for a suspect. A write to one goes around it, once the
+/// record that it has left is durable. Returns whether it waits for that.
 fn waits_for_the_record(fault: Option<Fault>) -> bool {
     let line = Bytes(LINE * 512);
     let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0) };

@@ -205,8 +205,8 @@ fn a_flush_keeps_what_moves_meanwhile() {
     assert!(found >= 20, "{found}");
 }
 
-/// A cache that owns its flash has little room, most lines are used now and then, and power is lost. In how many of `runs`
-/// runs is something wrong?
+/// A cache that owns its flash has little room, most lines are used now and then, and power is lost. In how many of
+/// `runs` runs is something wrong?
 fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);

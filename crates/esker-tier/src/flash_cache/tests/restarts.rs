@@ -1,7 +1,10 @@
 //! The loss of power, and what a restarted cache shows.
 
+use esker_core::Rng;
+
 use super::world::World;
 use super::*;
+use crate::testing::Written;
 
 impl World {
     /// Loses power, and restores the cache from what survived.
@@ -55,5 +58,28 @@ impl World {
         self.shrink(2);
         self.drain();
         self.read_everything();
+    }
+}
+
+impl World {
+    /// The world after a loss of power, but for its engine and stores: what was under way is gone.
+    pub(super) fn into_next(self, rng: Rng) -> Self {
+        let mut next = Self::new(self.settings.clone(), 0);
+        (next.values, next.history) = (self.values, self.history);
+        (next.next_value, next.step, next.failures) = (self.next_value, self.step, self.failures);
+        next.rng = rng;
+        next
+    }
+
+    /// Any value is right, for now.
+    pub(super) fn forget_history(&mut self) {
+        for (history, values) in self.history.iter_mut().zip(&self.values) {
+            *history = values.iter().map(|&value| Written { value, acknowledged: None }).collect();
+        }
+    }
+
+    /// `sector` holds `value`, durably.
+    pub(super) fn is_now(&mut self, sector: usize, value: u64) {
+        self.history[sector] = vec![Written { value, acknowledged: Some(0) }];
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct World {
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
     /// For each sector: all values that the host has given it.
-    values: Vec<BTreeSet<u64>>,
+    pub(super) values: Vec<BTreeSet<u64>>,
     /// For each sector: the values from the oldest one that may survive to the latest.
     pub(super) history: Vec<Vec<Written>>,
     /// The first sector of the last read that succeeded.
@@ -58,8 +58,8 @@ pub(super) struct World {
     pub(super) write_failed: bool,
     pub(super) journal_failed: bool,
     pub(super) failed_requests: u64,
-    step: u64,
-    next_value: u64,
+    pub(super) step: u64,
+    pub(super) next_value: u64,
     pub(super) rng: Rng,
 }
 
@@ -382,28 +382,5 @@ impl World {
             self.last_read
         };
         sectors.map(read).collect()
-    }
-}
-
-impl World {
-    /// The world after a loss of power, but for its engine and stores: what was under way is gone.
-    pub(super) fn into_next(self, rng: Rng) -> Self {
-        let mut next = Self::new(self.settings.clone(), 0);
-        (next.values, next.history) = (self.values, self.history);
-        (next.next_value, next.step, next.failures) = (self.next_value, self.step, self.failures);
-        next.rng = rng;
-        next
-    }
-
-    /// Any value is right, for now.
-    pub(super) fn forget_history(&mut self) {
-        for (history, values) in self.history.iter_mut().zip(&self.values) {
-            *history = values.iter().map(|&value| Written { value, acknowledged: None }).collect();
-        }
-    }
-
-    /// `sector` holds `value`, durably.
-    pub(super) fn is_now(&mut self, sector: usize, value: u64) {
-        self.history[sector] = vec![Written { value, acknowledged: Some(0) }];
     }
 }
