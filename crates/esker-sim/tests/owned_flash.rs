@@ -60,6 +60,11 @@ fn zero_migration_copies_only_what_is_dirty() {
         assert!(copied * 2 < before, "{role}: {copied} copies, {before} over a drive");
         assert!(role != "read" || copied == 0, "nothing of a read cache is dirty: {copied}");
         assert!(flash(&owned).erases < flash(&plain).erases, "{role}");
+        let conditional = run(&workload, &format!("{keys}\nown_flash = \"conditional\""));
+        let between = flash(&conditional).programs.cleaning;
+        assert!(copied < between && between < before, "{role}: {copied}, {between}, {before}");
+        let hits = |results: &RunResults| device(results, "volume").flash_cache.as_ref().unwrap().hits;
+        assert!(hits(&conditional) > hits(&owned), "{role}");
     }
 }
 

@@ -5,6 +5,7 @@ use esker_core::words::page;
 use esker_results::{DiskAccess, DiskAccessKind, DiskTimeline, RunResults};
 
 use crate::bars::{Scale, Tick};
+use crate::stretch::{Column, Entry, Rect};
 
 /// More columns would be thinner than two pixels.
 const COLUMNS_MAX: usize = 240;
@@ -64,34 +65,6 @@ pub(crate) struct ArmPicture<'a> {
     pub(crate) timeline: &'a DiskTimeline,
 }
 
-#[derive(Debug)]
-pub(crate) struct Column {
-    /// Left edge and width in per cent of the picture.
-    pub(crate) x: f64,
-    pub(crate) width: f64,
-    /// "read" or "write".
-    pub(crate) kind: &'static str,
-    pub(crate) tip: String,
-    pub(crate) rects: Vec<Rect>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Rect {
-    pub(crate) part: usize,
-    /// Upper edge and height in per cent.
-    pub(crate) y: f64,
-    pub(crate) height: f64,
-}
-
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) part: usize,
-    pub(crate) word: &'static str,
-    pub(crate) term: &'static str,
-    /// Share of the time of all requests shown.
-    pub(crate) share: f64,
-}
-
 /// The pictures of a run's disks that have recorded a timeline.
 pub(crate) fn of_run(run: &RunResults) -> Vec<ArmPicture<'_>> {
     let timelines =
@@ -115,7 +88,7 @@ fn of_disk<'a>(name: &'a str, timeline: &'a DiskTimeline) -> Option<ArmPicture<'
     let columns = requests.iter().enumerate().map(|(index, access)| Column {
         x: round(100.0 * index as f64 / count),
         width: round(80.0 / count),
-        kind: if access.kind == DiskAccessKind::Write { "write" } else { "read" },
+        kind: if access.kind == DiskAccessKind::Write { "write" } else { "read" }.to_string(),
         tip: tip(access, response(access)),
         rects: rects(access, &scale),
     });

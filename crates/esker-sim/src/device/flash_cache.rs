@@ -43,6 +43,9 @@ pub enum OwnFlash {
     Migrate,
     /// It does, and cleaning drops clean lines, so that it copies only what is dirty (Xia 2017, chapter 3).
     ZeroMigration,
+    /// It does, and cleaning drops clean lines but those that were used last: half of what the cache may hold (Xia 2017,
+    /// section 3.3).
+    Conditional,
 }
 
 impl OwnFlash {
@@ -243,7 +246,7 @@ impl CacheSettings {
             return Err(DeviceFault::new(message).at(["flash_capacity", "own_flash"]).with_hint(Some(hint)));
         }
         let child = &mut instance.children[0].device;
-        let room = child.own(self.own_flash == OwnFlash::ZeroMigration).map_err(|error| {
+        let room = child.own(self.own_flash != OwnFlash::Migrate).map_err(|error| {
             DeviceFault::new(format!("`{}` cannot be owned: {error}", self.flash)).at(["own_flash"]).with_hint(Some(
                 "leave `own_flash` out, or take an `ssd` such as the preset \"xia-cache-3g\"".to_string(),
             ))
@@ -253,7 +256,8 @@ impl CacheSettings {
             let hint = format!("set `line` to {} or a multiple of it", room.unit);
             return Err(DeviceFault::new(message).at(["line"]).with_hint(Some(hint)));
         }
-        Ok(Some(OwnedFlash { user: room.user, suspects: room.suspects }))
+        let hot = if self.own_flash == OwnFlash::Conditional { Bytes(room.user.0 / 2) } else { Bytes::ZERO };
+        Ok(Some(OwnedFlash { user: room.user, suspects: room.suspects, hot }))
     }
 }
 

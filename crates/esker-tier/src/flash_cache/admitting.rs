@@ -20,6 +20,7 @@ impl FlashCacheEngine {
             let left = self.policy.insert(&access);
             self.to_evict.extend(left.map(|object| object.0));
         }
+        self.warm(part.line);
     }
 
     /// Asks the policies for room for a line that is not held. Returns whether it has a slot now.

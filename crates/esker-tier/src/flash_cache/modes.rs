@@ -58,6 +58,8 @@ pub struct OwnedFlash {
     pub user: Bytes,
     /// Most bytes of slots that are suspected: N_SQ.
     pub suspects: Bytes,
+    /// Bytes of the lines that were used last, which stay as if they were dirty.
+    pub hot: Bytes,
 }
 
 /// The largest line.

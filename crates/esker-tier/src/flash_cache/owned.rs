@@ -1,7 +1,8 @@
 //! Flash that the cache owns. It is told how long the data of each slot have to stay, drops some of them instead of
 //! copying them when it cleans, and says which (Xia 2017, chapters 2 and 3).
 //!
-//! - **Kept** are slots of lines that are dirty or in use, and of lines that the journal may still name as dirty.
+//! - **Kept** are slots of lines that are dirty or in use, and of lines that the journal may still name as dirty. Also
+//!   those of the lines that were used last, if some of these are to be kept.
 //! - **Droppable** are those of all other lines that the policy holds.
 //! - **Suspected** are those of clean lines that the policy has let go. They stay, beyond what the policy may hold,
 //!   until the flash erases them, or until there are too many of them: then the one that left first goes. A line that
@@ -32,6 +33,10 @@ pub(super) struct Owned {
     slots: Vec<OwnedSlot>,
     /// Slots of lines that the policy has let go, the one that left first at the front.
     suspects: List,
+    /// Slots of the lines that were used last, the one used longest ago at the front; and how many of them there are at
+    /// most.
+    hot: List,
+    hot_max: u32,
     /// Slots that are not free, and that the flash was told are suspected.
     suspected: u32,
     /// Lines whose data may have to stay for another time than the flash was told.
@@ -46,9 +51,18 @@ pub(super) struct Owned {
 #[derive(Clone, Copy, Debug, Default)]
 struct OwnedSlot {
     links: Links,
-    is_suspect: bool,
+    listed: Listed,
     /// What the flash was told.
     told: Retention,
+}
+
+/// In which list a slot is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Listed {
+    #[default]
+    Nowhere,
+    Suspects,
+    Hot,
 }
 
 impl Linked for OwnedSlot {
@@ -61,13 +75,16 @@ impl Linked for OwnedSlot {
 }
 
 impl Owned {
-    /// `slots` slots, all of them free: `user` of them may hold data that count as valid, and `suspects_max` suspects.
-    pub(super) fn new(slots: u32, user: u32, suspects_max: u32) -> Self {
+    /// `slots` slots, all of them free: `user` of them may hold data that count as valid, `suspects_max` may be suspects,
+    /// and `hot_max` those of lines that are kept since they were used last.
+    fn new(slots: u32, user: u32, suspects_max: u32, hot_max: u32) -> Self {
         Self {
             user,
             suspects_max,
             slots: vec![OwnedSlot::default(); slots as usize],
             suspects: List::EMPTY,
+            hot: List::EMPTY,
+            hot_max,
             suspected: 0,
             touched: Vec::new(),
             clean: VecDeque::new(),
@@ -91,24 +108,27 @@ impl Owned {
         self.suspected -= u32::from(told == Retention::Suspected);
     }
 
-    fn remove_suspect(&mut self, slot: u32) -> bool {
-        let was_suspect = std::mem::take(&mut self.slots[slot as usize].is_suspect);
-        if was_suspect {
-            self.suspects.remove(&mut self.slots, slot);
+    /// Takes `slot` out of its list. Returns whether it was a suspect.
+    fn take_out(&mut self, slot: u32) -> bool {
+        let listed = std::mem::take(&mut self.slots[slot as usize].listed);
+        match listed {
+            Listed::Nowhere => {}
+            Listed::Suspects => drop(self.suspects.remove(&mut self.slots, slot)),
+            Listed::Hot => drop(self.hot.remove(&mut self.slots, slot)),
         }
-        was_suspect
+        listed == Listed::Suspects
     }
 }
 
 impl FlashCacheSettings {
     /// What is kept on the flash, which has so many slots, if the cache owns it.
     pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<Owned>, FlashCacheError> {
-        let Some(OwnedFlash { user, suspects }) = self.owned else { return Ok(None) };
-        let [most, suspected] = [user, suspects].map(|bytes| bytes.0 / self.line.0);
+        let Some(OwnedFlash { user, suspects, hot }) = self.owned else { return Ok(None) };
+        let [most, suspected, hot] = [user, suspects, hot].map(|bytes| bytes.0 / self.line.0);
         if most < 2 || most + suspected > u64::from(slots) {
             return Err(FlashCacheError::OwnedRoom { user, suspects, slots, line: self.line });
         }
-        Ok(Some(Owned::new(slots, most as u32, suspected as u32)))
+        Ok(Some(Owned::new(slots, most as u32, suspected as u32, hot.min(most) as u32)))
     }
 }
 
@@ -133,7 +153,22 @@ impl FlashCacheEngine {
 
     pub(super) fn is_suspect(&self, line: u32) -> bool {
         let slot = self.slots.of(line);
-        self.owned.as_ref().zip(slot).is_some_and(|(owned, slot)| owned.slots[slot as usize].is_suspect)
+        self.owned.as_ref().zip(slot).is_some_and(|(owned, slot)| owned.slots[slot as usize].listed == Listed::Suspects)
+    }
+
+    /// `line`, which is held, was used: its data stay until so many others were used since.
+    pub(super) fn warm(&mut self, line: u32) {
+        let slot = self.slots.of(line);
+        let Some((owned, slot)) = self.owned.as_mut().filter(|owned| owned.hot_max > 0).zip(slot) else { return };
+        owned.take_out(slot);
+        owned.slots[slot as usize].listed = Listed::Hot;
+        owned.hot.push_back(&mut owned.slots, slot);
+        if owned.hot.len() > owned.hot_max
+            && let Some(cold) = owned.hot.first()
+        {
+            owned.take_out(cold);
+            owned.touched.extend(self.slots.line_in(cold));
+        }
     }
 
     /// Number of suspects.
@@ -149,7 +184,8 @@ impl FlashCacheEngine {
         if recorded == Recorded::Dirty || owned.suspects_max == 0 || self.health.has_failed(FLASH) {
             return false;
         }
-        owned.slots[slot as usize].is_suspect = true;
+        owned.take_out(slot);
+        owned.slots[slot as usize].listed = Listed::Suspects;
         owned.suspects.push_back(&mut owned.slots, slot);
         owned.touched.push(line);
         let oldest = (owned.suspects.len() > owned.suspects_max).then(|| owned.suspects.first()).flatten();
@@ -162,7 +198,7 @@ impl FlashCacheEngine {
     /// `line` is going to leave, or is held by the policy again. Returns whether it was a suspect.
     pub(super) fn end_suspicion(&mut self, line: u32) -> bool {
         let slot = self.slots.of(line);
-        self.owned.as_mut().zip(slot).is_some_and(|(owned, slot)| owned.remove_suspect(slot))
+        self.owned.as_mut().zip(slot).is_some_and(|(owned, slot)| owned.take_out(slot))
     }
 
     /// `line` is about to be used: if it is suspected, its data have to stay from now on. If there is no room for
@@ -248,10 +284,12 @@ impl FlashCacheEngine {
         let is_awaited = is_awaited && self.fault != Some(super::Fault::DropsRecordedDirty);
         if self.slots.is_dirty(line) || is_in_use || is_awaited {
             Retention::Kept
-        } else if owned.slots[slot as usize].is_suspect {
-            Retention::Suspected
         } else {
-            Retention::Droppable
+            match owned.slots[slot as usize].listed {
+                Listed::Nowhere => Retention::Droppable,
+                Listed::Suspects => Retention::Suspected,
+                Listed::Hot => Retention::Kept,
+            }
         }
     }
 
@@ -297,6 +335,9 @@ impl FlashCacheEngine {
     pub(super) fn check_owned(&self) {
         let Some(owned) = &self.owned else { return };
         owned.suspects.check(&owned.slots);
+        owned.hot.check(&owned.slots);
+        assert!(owned.hot.len() <= owned.hot_max, "too many lines are kept for their use");
+        assert!(owned.hot.iter(&owned.slots).all(|slot| self.slots.line_in(slot).is_some()), "a free slot is kept");
         assert!(owned.suspects.len() <= owned.suspects_max, "too many suspects");
         for slot in owned.suspects.iter(&owned.slots) {
             let line = self.slots.line_in(slot).expect("a suspect is held");

@@ -184,6 +184,7 @@ impl FlashCacheEngine {
     pub(super) fn settle_line(&mut self, tag: Tag, slot: Option<u32>, dirty: bool) {
         let line = self.part(tag).line;
         self.slots.map(line, slot.expect("it was taken"), dirty);
+        self.warm(line);
         if dirty {
             self.durability.record_after_flush_of(FLASH, self.slots.state(line));
         } else {

@@ -92,7 +92,8 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     // A third of those that may be own their flash.
     let owned = (!log && allocation.is_none() && kind.is_multiple_of(3)).then(|| {
         let user = (slots * 2 / 3).max(2);
-        OwnedFlash { user: Bytes(user * line.0), suspects: Bytes((slots - user) * line.0) }
+        let hot = Bytes(kind as u64 % 2 * (user / 2) * line.0);
+        OwnedFlash { user: Bytes(user * line.0), suspects: Bytes((slots - user) * line.0), hot }
     });
     FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, allocation, owned, partition, ..settings }
 }

@@ -123,7 +123,7 @@ impl World {
 /// A cache of four lines, and as many suspects.
 pub(super) fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
     let line = Bytes(LINE * 512);
-    let owned = Some(OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0) });
+    let owned = Some(OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0), hot: Bytes::ZERO });
     FlashCacheSettings { owned, ..settings(9, 32, role, write) }
 }
 
@@ -151,6 +151,22 @@ fn lines_that_have_left_come_back_for_nothing() {
     assert_eq!(world.engine.flash_cache_counts().unwrap().read_misses, 9);
 }
 
+/// Of three clean lines the two that were used last have to stay.
+#[test]
+fn lines_that_were_used_last_are_kept() {
+    let line = Bytes(LINE * 512);
+    let room = OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0), hot: Bytes(2 * line.0) };
+    let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
+    let mut world = World::new(settings, 1);
+    world.owned.as_mut().unwrap().drops_data = false;
+    [0, 1, 2, 0].into_iter().for_each(|line| read(&mut world, line));
+    let retained = |line: u32| {
+        let slot = world.engine.slots.of(line).unwrap();
+        world.owned.as_ref().unwrap().retained[slot as usize]
+    };
+    assert_eq!([0, 1, 2].map(retained), [Retention::Kept, Retention::Droppable, Retention::Kept]);
+}
+
 /// What the flash erases or drops is fetched again.
 #[test]
 fn what_is_dropped_is_fetched_again() {
@@ -172,7 +188,7 @@ fn what_is_dropped_is_fetched_again() {
 /// record that it has left is durable. Returns whether it waits for that.
 fn waits_for_the_record(fault: Option<Fault>) -> bool {
     let line = Bytes(LINE * 512);
-    let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0) };
+    let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0), hot: Bytes::ZERO };
     let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
     let mut world = World::new(settings, 1);
     world.owned.as_mut().unwrap().drops_data = false;
@@ -210,7 +226,7 @@ fn what_does_not_go_with_owned_flash_is_refused() {
     let settings = owned(CacheRole::Unified, WriteHandling::WriteBack);
     let log = FlashCacheSettings { slots: SlotOrder::Log, policy: Choice::named("fifo"), ..settings.clone() };
     assert!(matches!(FlashCacheEngine::new(&log), Err(FlashCacheError::OwnedFlash { key: "slots" })));
-    let too_much = OwnedFlash { user: settings.flash, suspects: settings.line };
+    let too_much = OwnedFlash { user: settings.flash, suspects: settings.line, hot: Bytes::ZERO };
     let full = FlashCacheSettings { owned: Some(too_much), ..settings };
     assert!(matches!(FlashCacheEngine::new(&full), Err(FlashCacheError::OwnedRoom { .. })));
 }

@@ -212,7 +212,7 @@ fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
         let mut rng = Rng::new(*seed);
         let (role, write) = MODES[rng.below(MODES.len() as u64) as usize];
         let line = Bytes(LINE * 512);
-        let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(3 * line.0) };
+        let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(3 * line.0), hot: Bytes::ZERO };
         let settings = FlashCacheSettings { owned: Some(room), ..super::owned::owned(role, write) };
         let mut world = World::new(settings, *seed);
         world.engine.fault = fault;
