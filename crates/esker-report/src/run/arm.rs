@@ -203,7 +203,7 @@ mod tests {
             [("transfer", 3.0), ("rotation", 4.0), ("seek", 5.0), ("buffer and link", 3.0), ("wait", 5.0)]
         );
         assert!(picture.sentence.ends_with("The buffer answered 1 of them."), "{}", picture.sentence);
-        let kinds: Vec<&str> = picture.columns.iter().map(|column| column.kind).collect();
+        let kinds: Vec<&str> = picture.columns.iter().map(|column| column.kind.as_str()).collect();
         assert_eq!(kinds, ["read", "read", "write"]);
         assert!(picture.columns[0].tip.starts_with("Read of 4\u{a0}KiB, 10\u{a0}ms in all: transfer 1\u{a0}ms"));
         // The rectangles of a column stand on each other.
