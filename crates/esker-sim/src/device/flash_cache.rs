@@ -43,8 +43,8 @@ pub enum OwnFlash {
     Migrate,
     /// It does, and cleaning drops clean lines, so that it copies only what is dirty (Xia 2017, chapter 3).
     ZeroMigration,
-    /// It does, and cleaning drops clean lines but those that were used last: half of what the cache may hold (Xia 2017,
-    /// section 3.3).
+    /// It does, and cleaning drops clean lines but those that were used last: half of what the cache may hold (Xia
+    /// 2017, section 3.3).
     Conditional,
 }
 

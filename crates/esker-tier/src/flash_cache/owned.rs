@@ -75,8 +75,8 @@ impl Linked for OwnedSlot {
 }
 
 impl Owned {
-    /// `slots` slots, all of them free: `user` of them may hold data that count as valid, `suspects_max` may be suspects,
-    /// and `hot_max` those of lines that are kept since they were used last.
+    /// `slots` slots, all of them free: `user` of them may hold data that count as valid, `suspects_max` may be
+    /// suspects, and `hot_max` those of lines that are kept since they were used last.
     fn new(slots: u32, user: u32, suspects_max: u32, hot_max: u32) -> Self {
         Self {
             user,
