@@ -67,7 +67,8 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
                 break;
             }
             let arrives = self.feed.next(now, self.present());
-            let next = arrives.min(self.device.next_event()).min(self.next_change);
+            let due = self.device.next_event();
+            let next = arrives.min(due).min(self.next_change);
             if next == Nanos::NEVER {
                 self.summary.end = ReplayEnd::Stalled { in_flight: self.present() };
                 break;
@@ -87,7 +88,7 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
                 self.change(now)?;
                 continue;
             }
-            if self.step(now)? == Verdict::Stop {
+            if self.step(now, due)? == Verdict::Stop {
                 self.summary.end = ReplayEnd::Stopped;
                 break;
             }
@@ -148,12 +149,13 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
         ReplayError::EndsTooLate { completed: self.summary.completed }
     }
 
-    /// Performs the internal events of this instant, then passes completions upward.
+    /// Performs the internal events of this instant, the next of which is at `due`, then passes completions upward.
     #[inline]
-    fn step(&mut self, now: Nanos) -> Result<Verdict, ReplayError> {
+    fn step(&mut self, now: Nanos, mut due: Nanos) -> Result<Verdict, ReplayError> {
         let mut rounds = 0;
-        while self.device.next_event() == now {
+        while due == now {
             self.device.advance(now, &mut self.done);
+            due = self.device.next_event();
             rounds += 1;
             if rounds > ROUNDS_MAX {
                 return Err(ReplayError::Livelock(now));

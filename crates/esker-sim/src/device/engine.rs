@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use esker_core::{
     Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, Hint,
-    LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, Tag, TagMap, Telemetry, Unsupported,
+    LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, RequestKind, Tag, TagMap, Telemetry,
+    Unsupported,
 };
 use esker_results::{ChildReport, DeviceReport, FlashCacheReport, LatencySummary, Report, Reporting};
 use esker_tier::{
@@ -32,6 +33,8 @@ pub struct EngineDevice<E> {
     /// For each child, times from sending a host's request until its end, including the wait for a free slot.
     responses: Vec<LatencyHistogram>,
     hosts: TagMap<Host>,
+    /// Requests of the host, beside `hosts`, that the engine has let pass to a child.
+    passing: usize,
     queue_depth: usize,
     effects: Vec<Effect>,
     ended: Vec<(ChildIo, Completion)>,
@@ -63,9 +66,16 @@ pub struct EngineDevice<E> {
 /// A request to a child, under way.
 #[derive(Clone, Copy, Debug)]
 struct ChildIo {
-    io: IoId,
-    host: Option<Tag>,
+    whose: Whose,
     sent: Nanos,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    /// The engine's, which may serve a request of the host with it.
+    Engine { io: IoId, host: Option<Tag> },
+    /// The host's, which the engine has let pass.
+    Host { tag: Tag, kind: RequestKind },
 }
 
 struct Host {
@@ -92,6 +102,7 @@ impl<E: Engine> EngineDevice<E> {
             names,
             joining: VecDeque::new(),
             hosts: TagMap::default(),
+            passing: 0,
             effects: Vec::new(),
             ended: Vec::new(),
             immediate: Vec::new(),
@@ -158,7 +169,8 @@ impl<E: Engine> EngineDevice<E> {
             }
             match *effect {
                 Effect::Io { io, host, device, request, data: _ } => {
-                    self.children.submit(now, device.0 as usize, ChildIo { io, host, sent: now }, request);
+                    let io = ChildIo { whose: Whose::Engine { io, host }, sent: now };
+                    self.children.submit(now, device.0 as usize, io, request);
                 }
                 Effect::Retain { device, start, length, retention } => {
                     self.children.retain(device.0 as usize, start, length, retention);
@@ -186,21 +198,35 @@ impl<E: Engine> EngineDevice<E> {
 
     /// Advances the child that is due first.
     #[inline]
-    fn advance_child(&mut self, now: Nanos) {
+    fn advance_child(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         let child = self.children.advance(now, &mut self.ended);
         if let Some(owned) = self.owned {
             self.tell_dropped(now, owned);
         }
         let mut ended = std::mem::take(&mut self.ended);
-        for (ChildIo { io, host, sent }, completion) in ended.drain(..) {
+        for (ChildIo { whose, sent }, completion) in ended.drain(..) {
+            if completion.result.is_err() {
+                self.tell_telemetry_of(now, child);
+            }
+            let (io, host) = match whose {
+                Whose::Engine { io, host } => (io, host),
+                Whose::Host { tag, kind } => {
+                    self.responses[child].record(completion.at - sent);
+                    let result = self.engine.passed(DeviceIndex(child as u16), kind, completion.result);
+                    if !self.immediate.is_empty() {
+                        // They have ended before it.
+                        self.reply(now, done);
+                    }
+                    done.push(Completion { tag, result, ..completion });
+                    self.requests += 1;
+                    self.passing -= 1;
+                    continue;
+                }
+            };
             if let Some(host) = host {
                 let host = self.hosts.get_mut(host);
                 host.service_start = host.service_start.min(completion.service_start);
                 self.responses[child].record(completion.at - sent);
-            }
-            if completion.result.is_err() {
-                let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
-                self.handle(now, Input::Device { device, telemetry });
             }
             self.handle(now, Input::Done { io, at: completion.at, result: completion.result });
         }
@@ -211,9 +237,13 @@ impl<E: Engine> EngineDevice<E> {
     fn tell_telemetry(&mut self, now: Nanos) {
         self.telemetry_at = self.engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
         for child in 0..self.names.len() - self.joining.len() {
-            let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
-            self.handle(now, Input::Device { device, telemetry });
+            self.tell_telemetry_of(now, child);
         }
+    }
+
+    fn tell_telemetry_of(&mut self, now: Nanos, child: usize) {
+        let (device, telemetry) = (DeviceIndex(child as u16), self.children.device(child).telemetry());
+        self.handle(now, Input::Device { device, telemetry });
     }
 
     fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
@@ -233,13 +263,21 @@ impl<E: Engine> Device for EngineDevice<E> {
     }
 
     fn free_slots(&self) -> usize {
-        self.queue_depth - self.hosts.len()
+        self.queue_depth - self.hosts.len() - self.passing
     }
 
     fn submit(&mut self, now: Nanos, tag: Tag, request: Request) {
         assert!(now >= self.last_event && now <= self.next_event(), "an event was skipped");
         assert!(self.free_slots() > 0, "the queue is full");
         self.last_event = now;
+        // A log is to show all that is asked of the children.
+        if self.log.is_none()
+            && let Some((DeviceIndex(child), start)) = self.engine.pass(&request)
+        {
+            self.passing += 1;
+            let io = ChildIo { whose: Whose::Host { tag, kind: request.kind }, sent: now };
+            return self.children.submit(now, usize::from(child), io, Request { start, ..request });
+        }
         self.hosts.insert(tag, Host { submitted: now, service_start: Nanos::NEVER });
         self.handle(now, Input::Host { tag, request });
         self.settle(now);
@@ -260,7 +298,7 @@ impl<E: Engine> Device for EngineDevice<E> {
             return self.reply(now, done);
         }
         if self.children.next_event() == now {
-            self.advance_child(now);
+            self.advance_child(now, done);
         } else if self.wake_at == now {
             self.wake_at = Nanos::NEVER;
             self.handle(now, Input::Timer);
@@ -268,7 +306,9 @@ impl<E: Engine> Device for EngineDevice<E> {
             self.tell_telemetry(now);
         }
         self.settle(now);
-        self.reply(now, done);
+        if !self.immediate.is_empty() {
+            self.reply(now, done);
+        }
     }
 
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
@@ -321,7 +361,11 @@ impl<E: Engine> Device for EngineDevice<E> {
 
     fn telemetry(&self) -> Telemetry {
         let children = self.children.telemetry();
-        Telemetry { state: self.engine.state().max(children.state), queued: self.hosts.len(), ..children }
+        Telemetry {
+            state: self.engine.state().max(children.state),
+            queued: self.hosts.len() + self.passing,
+            ..children
+        }
     }
 
     fn child_responses(&self) -> Vec<ChildResponses> {

@@ -12,7 +12,7 @@ mod window;
 
 use std::fmt::Debug;
 
-use esker_core::{Bytes, DeviceState, Nanos, Ratio, TokenCounts};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, TokenCounts};
 
 pub use checkpoint::{CachedLine, Checkpoint};
 pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
@@ -46,6 +46,27 @@ pub trait Engine: Debug + Send {
 
     /// Takes one input and appends the effects that follow from it. `now` never goes back.
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>);
+
+    /// A shortcut for drivers that move no data: where `request` of the host goes, if it goes as it is to one device, and
+    /// its end there is the host's answer. The driver then sends it there and does not call [`Self::on`] for it, which
+    /// would do the same in two steps with their effects; at the end it calls [`Self::passed`].
+    #[inline]
+    fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
+        let _ = request;
+        None
+    }
+
+    /// A request of `kind` that was passed to `device` has ended there with `result`. Returns the host's answer.
+    #[inline]
+    fn passed(
+        &mut self,
+        device: DeviceIndex,
+        kind: RequestKind,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let _ = (device, kind);
+        result
+    }
 
     /// The state of `device`, as far as the engine knows.
     fn device_state(&self, device: DeviceIndex) -> DeviceState;
@@ -235,6 +256,17 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         (**self).on(now, input, effects);
+    }
+    fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
+        (**self).pass(request)
+    }
+    fn passed(
+        &mut self,
+        device: DeviceIndex,
+        kind: RequestKind,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        (**self).passed(device, kind, result)
     }
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
         (**self).device_state(device)

@@ -70,9 +70,6 @@ struct StripeIo {
     kind: RequestKind,
     /// Decides which of several errors is reported: the offset in the host's request, or for a flush the device.
     order: u64,
-    /// Whether it is all that the host's request needs: then its end is the host's answer, and `hosts` knows nothing of
-    /// it.
-    alone: bool,
 }
 
 impl StripeEngine {
@@ -97,13 +94,6 @@ impl StripeEngine {
     #[inline]
     fn host(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         let capacity = self.capacity();
-        let has_range = request.kind != RequestKind::Flush && request.length > Bytes::ZERO;
-        if has_range
-            && request.end_byte() <= capacity.0
-            && let Some(piece) = self.stripes.only_piece(request.start.byte_offset(), request.length.0)
-        {
-            return self.send_alone(tag, piece, request, effects);
-        }
         self.hosts.begin(tag, request.kind);
         if request.kind == RequestKind::Flush {
             for index in 0..self.health.devices().len() {
@@ -131,20 +121,6 @@ impl StripeEngine {
         }
     }
 
-    /// Sends a request of the host that lies in one unit.
-    #[inline]
-    fn send_alone(&mut self, tag: Tag, piece: Piece, request: Request, effects: &mut Vec<Effect>) {
-        let (kind, device) = (request.kind, DeviceIndex(piece.child as u16));
-        if kind != RequestKind::Read && self.health.has_failed(device) {
-            effects.push(Effect::Reply { tag, result: Err(DeviceError::Failed) });
-            return;
-        }
-        let data = if kind.has_data() { DataRef::Host { tag, offset: Bytes::ZERO } } else { DataRef::None };
-        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind, order: 0, alone: true }));
-        let request = Request { start: piece.start, ..request };
-        effects.push(Effect::Io { io, host: Some(tag), device, request, data });
-    }
-
     #[inline]
     fn send(
         &mut self,
@@ -158,7 +134,7 @@ impl StripeEngine {
         if request.kind != RequestKind::Read && self.health.has_failed(device) {
             return self.hosts.note(tag, order, DeviceError::Failed);
         }
-        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order, alone: false }));
+        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order }));
         self.hosts.wait(tag);
         effects.push(Effect::Io { io, host: Some(tag), device, request, data });
     }
@@ -174,11 +150,9 @@ impl Engine for StripeEngine {
         match input {
             Input::Host { tag, request } => self.host(tag, request, effects),
             Input::Done { io, at: _, result } => {
-                let StripeIo { host, device, kind, order, alone } = self.ios.remove(io.0);
+                let StripeIo { host, device, kind, order } = self.ios.remove(io.0);
                 let result = self.health.judge(device, kind, result);
-                if alone {
-                    effects.push(Effect::Reply { tag: host, result });
-                } else if self.hosts.child_ended(host, order, result) {
+                if self.hosts.child_ended(host, order, result) {
                     let result = self.hosts.result(host);
                     self.hosts.reply(host, result, effects);
                 }
@@ -187,6 +161,28 @@ impl Engine for StripeEngine {
             // Striping keeps no records and uses no timer.
             Input::Durable { .. } | Input::JournalFailed | Input::Dropped { .. } | Input::Timer => {}
         }
+    }
+
+    /// Requests that lie in one unit pass, but for writes to a device that has failed.
+    #[inline]
+    fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
+        let has_range = request.kind != RequestKind::Flush && request.length > Bytes::ZERO;
+        if !has_range || request.end_byte() > self.capacity().0 {
+            return None;
+        }
+        let Piece { child, start, .. } = self.stripes.only_piece(request.start.byte_offset(), request.length.0)?;
+        let device = DeviceIndex(child as u16);
+        (request.kind == RequestKind::Read || !self.health.has_failed(device)).then_some((device, start))
+    }
+
+    #[inline]
+    fn passed(
+        &mut self,
+        device: DeviceIndex,
+        kind: RequestKind,
+        result: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.health.judge(device, kind, result)
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {

@@ -105,6 +105,92 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     assert_eq!(on(&mut engine, done(parts[0], Ok(()))), [reply(3, Err(DeviceError::Failed))]);
 }
 
+/// Performs `request` on an engine in two steps, every request to a device ending with `result`: its requests to
+/// devices, and the answer.
+fn at_length(
+    engine: &mut StripeEngine,
+    request: Request,
+    result: Result<(), DeviceError>,
+) -> (Vec<(DeviceIndex, Request)>, Result<(), DeviceError>) {
+    let (mut sent, mut effects) = (Vec::new(), on(engine, Input::Host { tag: Tag::new(0, 0), request }));
+    while let Some(effect) = effects.pop() {
+        match effect {
+            Effect::Io { io, device, request, .. } => {
+                sent.push((device, request));
+                effects.splice(0..0, on(engine, done(io, result)));
+            }
+            Effect::Reply { result, .. } => return (sent, result),
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+    panic!("{request:?} was not answered");
+}
+
+/// Whether requests that may pass end on one engine as they do on another one, which serves them at length. `judges`
+/// is false for a driver that forgets to ask the engine about their ends.
+fn pass_as_at_length(steps: &[(u8, u64, u64, u8)], judges: bool) -> Result<(), String> {
+    let (mut short, mut long) = (engine(&[8 * UNIT; 3]), engine(&[8 * UNIT; 3]));
+    for &(kind, start, sectors, result) in steps {
+        let kind = match kind % 5 {
+            0 => RequestKind::Read,
+            1 => RequestKind::Write { fua: false },
+            2 => RequestKind::Write { fua: true },
+            3 => RequestKind::Trim,
+            _ => RequestKind::Flush,
+        };
+        let length = if kind == RequestKind::Flush { Bytes::ZERO } else { Bytes(sectors * 512) };
+        let request = Request::new(kind, Lba(start), length);
+        let result = match result % 8 {
+            0 => Err(DeviceError::Medium),
+            1 => Err(DeviceError::Interrupted),
+            _ => Ok(()),
+        };
+        let wanted = at_length(&mut long, request, result);
+        let got = match short.pass(&request) {
+            Some((device, start)) => {
+                let answer = if judges { short.passed(device, kind, result) } else { result };
+                (vec![(device, Request { start, ..request })], answer)
+            }
+            None => at_length(&mut short, request, result),
+        };
+        if got != wanted {
+            return Err(format!("{request:?}: {got:?} instead of {wanted:?}"));
+        }
+        if (0..3).any(|device| short.device_state(DeviceIndex(device)) != long.device_state(DeviceIndex(device))) {
+            return Err(format!("after {request:?} the devices are in other states"));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn requests_that_pass_end_as_they_would_at_length(
+        steps in prop::collection::vec((any::<u8>(), 0u64..50, 0u64..6, any::<u8>()), 1..60),
+    ) {
+        prop_assert_eq!(pass_as_at_length(&steps, true), Ok(()));
+    }
+}
+
+#[test]
+fn a_driver_that_does_not_ask_about_their_ends_is_found_out() {
+    let durable_write_that_fails = (2, 0, 1, 0);
+    assert!(pass_as_at_length(&[durable_write_that_fails, (1, 0, 1, 2)], false).is_err());
+    assert_eq!(pass_as_at_length(&[durable_write_that_fails, (1, 0, 1, 2)], true), Ok(()));
+}
+
+#[test]
+fn requests_within_one_unit_pass_and_others_do_not() {
+    let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
+    let write = Request::write(Lba(2), Bytes(UNIT));
+    assert_eq!(engine.pass(&write), Some((DeviceIndex(1), Lba(0))));
+    assert_eq!(engine.pass(&Request::write(Lba(1), Bytes(UNIT))), None, "it has two parts");
+    assert_eq!(engine.pass(&Request::read(Lba(32), Bytes(512))), None, "it is beyond the end");
+    assert_eq!(engine.passed(DeviceIndex(1), write.kind, Err(DeviceError::Interrupted)), Err(DeviceError::Interrupted));
+    assert_eq!(engine.pass(&write), None, "the device has failed");
+    assert!(engine.pass(&Request::read(Lba(2), Bytes(UNIT))).is_some(), "reads go on");
+}
+
 #[test]
 fn impossible_stripes_say_what_is_wrong() {
     let error = |unit, devices: &[u64]| {

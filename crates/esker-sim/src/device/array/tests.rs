@@ -8,6 +8,7 @@ use esker_results::Report;
 use proptest::prelude::*;
 
 use super::*;
+use crate::device::tests::drive;
 use crate::device::{Child, Constant, ConstantSettings};
 
 fn constant(name: &str, capacity: Bytes, queue_depth: u32) -> Child {
@@ -117,4 +118,27 @@ fn what_lies_past_the_end_fails_at_once() {
     replay(&mut device, [Arrival { at: Nanos(7), request: beyond }], &ReplaySettings::OPEN, &mut log).unwrap();
     let error = DeviceError::OutOfRange { end: 17 * 512, capacity: Bytes(16 * 512) };
     assert_eq!(log.0, [(Nanos(7), Nanos(7), Err(error))]);
+}
+
+/// With a log every request goes the long way, so that the log shows it; without one most take a shortcut.
+#[test]
+fn requests_that_pass_the_engine_take_as_long_as_those_it_serves() {
+    let device = |seed: u64| {
+        let children: Vec<Child> = (0..3).map(|index| constant(&format!("c{index}"), Bytes::mib(1), 2)).collect();
+        let devices = children.iter().map(|child| child.device.capacity()).collect();
+        let engine = StripeEngine::new(&StripeSettings { unit: Bytes::kib(8), devices }).unwrap();
+        let instance = Instance { name: "a".to_string(), seed, children, joining: 0 };
+        EngineDevice::new(KIND.name, engine, instance, Some(20))
+    };
+    for seed in 0..20 {
+        let (mut short, mut long) = (device(seed), device(seed).with_log(Box::new(|_, _| {})));
+        let passed = drive(&mut short, 400, seed).unwrap();
+        assert_eq!(passed, drive(&mut long, 400, seed).unwrap());
+        let reports = [short, long].map(|device| {
+            let mut report = Report::default();
+            device.report(&mut report);
+            serde_json::to_string(&report).unwrap()
+        });
+        assert_eq!(reports[0], reports[1]);
+    }
 }
