@@ -153,3 +153,32 @@ fn a_growing_load_is_simulated_as_it_will_be() {
     }
     assert!(overloaded > 0, "sixteen thousand times the load should be too much for a disk");
 }
+
+/// The way of somebody who measures a disk, and asks how many of its kind a workload takes.
+#[test]
+fn a_study_offers_disks_with_a_preset_of_ones_own() {
+    let folder = folder_with_trace(3_000);
+    std::fs::create_dir(folder.path().join("shop")).unwrap();
+    let measure = ["devices", "measure", "--simulated", "seagate-cheetah-15k5-146g", "-o", "shop/mine.toml", "-q"];
+    esker_ok(folder.path(), &measure);
+    let product = |name: &str, preset: &str| {
+        format!(
+            "[product.{name}]\ntitle = \"{name}\"\nyear = 2007\nclass = \"disk-15k\"\ninterface = \"SAS\"\n\
+             preset = \"{preset}\"\ncapacities = [\"146GB\"]\nsource = \"the shelf\"\n\
+             price = {{ per_TB = \"100 USD\", as_of = \"2026-05-08\" }}\n"
+        )
+    };
+    let shop = product("measured", "mine.toml") + &product("known", "seagate-cheetah-15k5-146g");
+    std::fs::write(folder.path().join("shop/shop.toml"), shop).unwrap();
+    let arguments = ["study", "small.csv", "--catalogue", "shop/shop.toml", "--only", "measured,known", "--json", "-q"];
+    let study: Value = serde_json::from_str(&esker_ok(folder.path(), &arguments).stdout).unwrap();
+    let candidates = study["workloads"][0]["candidates"].as_array().unwrap();
+    let p99 = |product: &str| {
+        let of_product = |candidate: &&Value| candidate["product"]["name"] == product;
+        let first =
+            candidates.iter().find(of_product).unwrap_or_else(|| panic!("{product} is offered: {candidates:?}"));
+        first["requests"]["all"]["response_time"]["p99_us"].as_f64().unwrap()
+    };
+    let ratio = p99("measured") / p99("known");
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+}
