@@ -6,15 +6,16 @@ use esker_core::Rng;
 use esker_core::registry::ParameterValue;
 use proptest::prelude::*;
 
+use super::gl_cache::learner::BoostedTrees;
 use super::*;
 use crate::reference::{
-    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveLecar, NaiveLfu, NaiveLhd,
-    NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
+    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveGlCache, NaiveLecar,
+    NaiveLfu, NaiveLhd, NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
-fn accesses(objects: &[u32]) -> Vec<Access> {
+pub(super) fn accesses(objects: &[u32]) -> Vec<Access> {
     let mut next: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let mut accesses: Vec<Access> = (0..objects.len() as u32)
         .rev()
@@ -31,7 +32,7 @@ fn accesses(objects: &[u32]) -> Vec<Access> {
 }
 
 /// Objects below `objects`: half of them from the first tenth, a quarter in runs as scans make them.
-fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
+pub(super) fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
     let objects = u64::from(objects);
@@ -71,6 +72,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
         "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
         "lhd" => Box::new(NaiveLhd::new(capacity, shape.seed)),
+        "gl-cache" => Box::new(NaiveGlCache::new(capacity, 2, BoostedTrees::default())),
         "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })
@@ -106,13 +108,21 @@ fn compare(
     mut naive: Box<dyn Naive>,
     accesses: &[Access],
 ) -> Result<(), TestCaseError> {
-    let mut policy = build(choice, shape).unwrap();
+    compare_built(&mut *build(choice, shape).unwrap(), &mut *naive, accesses)
+}
+
+/// Compares a policy that is built with a reference, access by access.
+pub(super) fn compare_built(
+    policy: &mut dyn Replacement,
+    naive: &mut dyn Naive,
+    accesses: &[Access],
+) -> Result<(), TestCaseError> {
     for (number, access) in accesses.iter().enumerate() {
         let hit = policy.hit(access);
         if !hit {
             policy.insert(access);
         }
-        prop_assert_eq!(hit, naive.access(access), "{:?} at access {}", choice, number);
+        prop_assert_eq!(hit, naive.access(access), "{:?} at access {}", policy, number);
     }
     Ok(())
 }
@@ -146,52 +156,56 @@ proptest! {
         }
     }
 
-    /// Accesses, removals, evictions and changes of the capacity in any order: the policy's answers fit together.
     #[test]
     fn each_policy_knows_what_it_holds(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
-        let shape = Shape { capacity, objects, seed };
         for entry in REPLACEMENTS {
-            let mut policy = built(entry.name, &shape);
-            let mut held = BTreeSet::new();
-            let mut rng = Rng::new(seed);
-            for access in accesses(&mixed(seed, objects, 800)) {
-                match rng.below(20) {
-                    0 => {
-                        let object = ObjectId(rng.below(u64::from(objects)) as u32);
-                        policy.remove(object);
-                        held.remove(&object);
-                    }
-                    1 => {
-                        let left = policy.evict();
-                        prop_assert_eq!(left.is_some(), !held.is_empty());
-                        left.map(|left| held.remove(&left));
-                    }
-                    2 => {
-                        policy.set_capacity(1 + rng.below(40) as u32);
-                        while policy.len() > policy.capacity() {
-                            let left = policy.evict().unwrap();
-                            prop_assert!(held.remove(&left), "{} let go what it did not hold", entry.name);
-                        }
-                    }
-                    _ => {
-                        let hit = policy.hit(&access);
-                        prop_assert_eq!(hit, held.contains(&access.object), "{}", entry.name);
-                        if !hit {
-                            held.insert(access.object);
-                            if let Some(left) = policy.insert(&access) {
-                                prop_assert!(held.remove(&left), "{} let go what it did not hold", entry.name);
-                            }
-                        }
-                    }
-                }
-                prop_assert_eq!(policy.len() as usize, held.len(), "{}", entry.name);
-                prop_assert!(policy.len() <= policy.capacity(), "{} holds too much", entry.name);
-            }
-            for object in (0..objects).map(ObjectId) {
-                prop_assert_eq!(policy.holds(object), held.contains(&object), "{}", entry.name);
-            }
+            knows_what_it_holds(&mut *built(entry.name, &Shape { capacity, objects, seed }), seed, objects)?;
         }
     }
+}
+
+/// Accesses, removals, evictions and changes of the capacity in any order: the policy's answers fit together.
+pub(super) fn knows_what_it_holds(policy: &mut dyn Replacement, seed: u64, objects: u32) -> Result<(), TestCaseError> {
+    let most = 2 * u64::from(policy.capacity());
+    let mut held = BTreeSet::new();
+    let mut rng = Rng::new(seed);
+    for access in accesses(&mixed(seed, objects, 800)) {
+        match rng.below(20) {
+            0 => {
+                let object = ObjectId(rng.below(u64::from(objects)) as u32);
+                policy.remove(object);
+                held.remove(&object);
+            }
+            1 => {
+                let left = policy.evict();
+                prop_assert_eq!(left.is_some(), !held.is_empty());
+                left.map(|left| held.remove(&left));
+            }
+            2 => {
+                policy.set_capacity(1 + rng.below(most) as u32);
+                while policy.len() > policy.capacity() {
+                    let left = policy.evict().unwrap();
+                    prop_assert!(held.remove(&left), "{:?} let go what it did not hold", policy);
+                }
+            }
+            _ => {
+                let hit = policy.hit(&access);
+                prop_assert_eq!(hit, held.contains(&access.object), "{:?}", policy);
+                if !hit {
+                    held.insert(access.object);
+                    if let Some(left) = policy.insert(&access) {
+                        prop_assert!(held.remove(&left), "{:?} let go what it did not hold", policy);
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(policy.len() as usize, held.len(), "{:?}", policy);
+        prop_assert!(policy.len() <= policy.capacity(), "{:?} holds too much", policy);
+    }
+    for object in (0..objects).map(ObjectId) {
+        prop_assert_eq!(policy.holds(object), held.contains(&object), "{:?}", policy);
+    }
+    Ok(())
 }
 
 /// The policies that say that they evict in the order of insertion do so, and no other does.
@@ -222,7 +236,7 @@ fn a_wrong_reference_is_noticed() {
     let shape = Shape { capacity: 200, objects: 600, seed: 1 };
     let accesses = accesses(&mixed(1, 600, 20_000));
     let capacity = shape.capacity as usize;
-    let wrong: [(&str, Box<dyn Naive>); 13] = [
+    let wrong: [(&str, Box<dyn Naive>); 14] = [
         ("clock", Box::new(NaiveFifo { capacity, held: Vec::new() })),
         ("slru", Box::new(NaiveSlru::new(capacity, 2, 79))),
         ("arc", Box::new(NaiveTwoQ::new(capacity))),
@@ -235,6 +249,7 @@ fn a_wrong_reference_is_noticed() {
         ("lecar", Box::new(NaiveLecar::new(capacity, 2))),
         ("cacheus", Box::new(NaiveCacheus::new(capacity, 2))),
         ("lhd", Box::new(NaiveLhd::new(capacity, 2))),
+        ("gl-cache", Box::new(NaiveGlCache::new(capacity, 3, BoostedTrees::default()))),
         ("belady", Box::new(NaiveBelady { capacity: capacity - 1, held: Vec::new() })),
     ];
     for (name, naive) in wrong {
