@@ -242,6 +242,8 @@ impl World {
         let durable = kind == RequestKind::Flush || kind.is_fua();
         let fails = match kind {
             _ if self.flash_gone && device == 0 => true,
+            // The room that owned flash promises rests on its trims.
+            RequestKind::Trim if device == 0 && self.owned.is_some() => false,
             RequestKind::Read if device == 0 && self.has_dropped(&request) => true,
             RequestKind::Read => device == 0 && self.fails(failures.flash_reads),
             _ if durable => self.fails(failures.durable) || (device == 0 && self.fails(failures.flash_flushes)),
