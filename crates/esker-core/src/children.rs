@@ -2,8 +2,8 @@
 //! slot, and their telemetry added up.
 
 use crate::{
-    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Lba, Nanos, Ratio, Request, Retention, TagSlab,
-    Telemetry, Timetable, Unsupported, WaitingLine,
+    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Lba, Nanos, OwnedRoom, Ratio, Request,
+    Retention, TagSlab, Telemetry, Timetable, Unsupported, WaitingLine,
 };
 
 /// The children of a composite device. `K` is the parent's key for a child request: it comes back with the completion.
@@ -102,6 +102,11 @@ impl<D: Device, K: Copy> Children<D, K> {
     /// See [`Device::take_dropped`].
     pub fn take_dropped(&mut self, child: usize) -> Option<(Lba, Bytes)> {
         self.list[child].device.take_dropped()
+    }
+
+    /// See [`Device::take_room`].
+    pub fn take_room(&mut self, child: usize) -> Option<OwnedRoom> {
+        self.list[child].device.take_room()
     }
 
     /// Passes a command on to all children; stops at the first one that does not support it.

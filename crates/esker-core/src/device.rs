@@ -87,6 +87,13 @@ pub trait Device: Send {
     fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
         None
     }
+
+    /// What such a device has room for now, if that has become less since it was last asked, as flash does when it
+    /// wears out. What it holds beyond that stays until its owner lets it go, but writes may then find no room
+    /// ([`crate::DeviceError::NoSpace`]). Asked for after [`Self::take_dropped`].
+    fn take_room(&mut self) -> Option<OwnedRoom> {
+        None
+    }
 }
 
 /// A boxed device is a device, so that drivers which are generic over one take a device tree too.
@@ -135,6 +142,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
     }
     fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
         (**self).take_dropped()
+    }
+    fn take_room(&mut self) -> Option<OwnedRoom> {
+        (**self).take_room()
     }
 }
 

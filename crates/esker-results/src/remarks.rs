@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use esker_core::words;
 
-use crate::{CacheAllocation, ChildState, DeviceReport, FlashCacheReport, FlashReport};
+use crate::{CacheAllocation, CacheRoomLeft, CacheShrink, ChildState, DeviceReport, FlashCacheReport, FlashReport};
 
 /// A remark is made if more than this share of the pages that were read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;
@@ -37,7 +37,8 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
         ))
     });
     let windows = devices.iter().filter_map(|(name, device)| allocation(name, device.flash_cache.as_ref()?));
-    unwritten.chain(displaced).chain(windows).chain(devices.values().flat_map(states)).collect()
+    let worn = devices.iter().filter_map(|(name, device)| worn(name, device.flash_cache.as_ref()?));
+    unwritten.chain(displaced).chain(windows).chain(worn).chain(devices.values().flat_map(states)).collect()
 }
 
 /// What keeps a cache from choosing its size well.
@@ -61,6 +62,29 @@ fn allocation(name: &str, cache: &FlashCacheReport) -> Option<String> {
             words::count(least.erases_per_day as u64)
         )
     })
+}
+
+/// When there was less and less room on flash that the cache owns: first, for half of the lines, and for none.
+fn worn(name: &str, cache: &FlashCacheReport) -> Option<String> {
+    let CacheRoomLeft { slots_at_first, shrank } = cache.room.as_ref()?;
+    let half = shrank.iter().position(|shrank| 2 * shrank.slots <= *slots_at_first);
+    let mut shown = vec![0, half.unwrap_or(0), shrank.len() - 1];
+    shown.dedup();
+    let moment = |index: usize| {
+        let CacheShrink { at_s, slots } = shrank.get(index)?;
+        let slots = if *slots == 0 { "none".to_string() } else { words::count(*slots) };
+        Some(format!("{slots} after {}", words::duration(*at_s)))
+    };
+    let moments: Vec<String> = shown.into_iter().filter_map(moment).collect();
+    let refused = match cache.refused_writes {
+        0 => String::new(),
+        refused => format!(" {} writes found no room there, and went to the backing device.", words::count(refused)),
+    };
+    Some(format!(
+        "{name}: its flash wears out. Of {} lines it had room for {}.{refused}",
+        words::count(*slots_at_first),
+        moments.join(", ")
+    ))
 }
 
 /// Which children of a device do not serve all requests any more.
@@ -123,6 +147,24 @@ mod tests {
         let expected = "volume: no size of the cache keeps `allocation.lifetime`, which allows 900 erases a day: with \
                         85 % left to cleaning there would be 1 000";
         assert!(worn.replace('\u{a0}', " ").starts_with(expected), "{worn}");
+    }
+
+    #[test]
+    fn flash_that_wears_out_is_remarked_with_its_moments() {
+        let told = |moments: &[(f64, u64)], refused_writes| {
+            let shrank = moments.iter().map(|&(at_s, slots)| CacheShrink { at_s, slots }).collect();
+            let room = Some(CacheRoomLeft { slots_at_first: 1000, shrank });
+            let flash_cache = Some(FlashCacheReport { room, refused_writes, ..FlashCacheReport::default() });
+            let device = DeviceReport { flash_cache, ..DeviceReport::default() };
+            let [remark] = remarks(&BTreeMap::from([("volume".to_string(), device)])).try_into().unwrap();
+            remark.replace('\u{a0}', " ")
+        };
+        let moments = [(60.0, 990), (90.0, 880), (120.0, 480), (150.0, 90), (180.0, 0)];
+        let expected = "volume: its flash wears out. Of 1 000 lines it had room for 990 after 60 seconds, 480 after 2 \
+                        minutes, none after 3 minutes. 7 writes found no room there, and went to the backing device.";
+        assert_eq!(told(&moments, 7), expected);
+        assert!(told(&moments[..2], 0).contains("for 990 after 60 seconds, 880 after "));
+        assert!(told(&moments[..1], 0).ends_with("for 990 after 60 seconds."));
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn hybrids_that_cannot_be() {
         "name the devices",
     );
     write("only.toml", hybrid("[\"station\"]"));
-    let message = "only.toml:12:1: run.events[0]: at 1ms: the devices that stay hold 0B; 1GiB are needed";
+    let message = "only.toml:12:1: run.events[0]: at 1 ms: the devices that stay hold 0B; 1GiB are needed";
     refused(&folder, "esker sim only.toml", message, "add a device first");
 }
 

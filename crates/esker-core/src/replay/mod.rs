@@ -130,7 +130,7 @@ pub enum ReplayError {
         request: u64,
     },
     /// A device cannot make a change.
-    #[error("at {at}: {error}")]
+    #[error("at {}: {error}", crate::words::time(at.0 as f64 / 1e3))]
     Change {
         /// Its place among the changes, from zero.
         index: usize,

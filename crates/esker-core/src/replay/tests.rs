@@ -126,7 +126,7 @@ fn a_change_that_nobody_makes_is_an_error() {
         let changes = [change(1, "server", 1), change(2, device, 1)];
         let error = run(Stream::new(arrivals(&[9]), None), &changes).0.unwrap_err();
         assert!(matches!(error, ReplayError::Change { index: 1, .. }), "{error:?}");
-        assert_eq!(error.to_string(), format!("at 2us: {what}"));
+        assert_eq!(error.to_string(), format!("at 2 µs: {what}"));
     }
 }
 

@@ -19,7 +19,7 @@ use esker_results::PreconditionReport;
 
 use super::PageCounts;
 use crate::{SsdError, SsdSettings};
-pub(super) use keeper::Keeper;
+pub(super) use keeper::{Keeper, pages_left};
 
 /// Flash behind a translation layer.
 #[derive(Debug)]
@@ -252,14 +252,24 @@ impl Back {
             self.array.get_mut().backlog(now, &mut self.flash.backlog);
         }
         self.flash.begin_access(HostAccess::Write);
+        let mut written = self.write_in_layer(page, extent);
+        if self.keeper.is_some() {
+            if self.is_worth_another_try(written) {
+                written = self.write_in_layer(page, extent);
+            }
+            self.keep(page);
+        }
+        self.flash.begin_access(HostAccess::None);
+        written
+    }
+
+    #[inline]
+    fn write_in_layer(&mut self, page: LogicalPage, extent: WriteExtent) -> Result<(), FtlError> {
         let mut cells = Cells::new(&mut self.flash, &mut self.ops);
         if let Some(keeper) = &mut self.keeper {
             cells = cells.owned_by(&mut **keeper);
         }
-        let written = self.ftl.write(page, extent, &mut cells);
-        self.flash.begin_access(HostAccess::None);
-        self.keep(page);
-        written
+        self.ftl.write(page, extent, &mut cells)
     }
 
     /// Writes a page that leaves the buffer, as a request of its own whichever requests wrote it.

@@ -4,19 +4,19 @@
 
 use esker_cache::{
     Access, AccessKind, Admission, FlashPolicy, FlashShape, Found, Left, NEVER, ObjectId, Shape, build_admission,
-    build_flash_policy, suspects_max,
+    build_flash_policy,
 };
 use esker_core::{Bytes, LogicalPage, Nanos, StreamId};
-use esker_ftl::{FtlCounters, LayerCapability, PageOwner, Space};
+use esker_ftl::{FtlCounters, PageOwner, Space};
 use esker_nand::array::{Ended, Waiter};
 use esker_nand::state::OperationCounts;
-use esker_nand::{PoolScope, ValueError};
 use esker_results::HostManagedCacheReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::back::Back;
-use crate::{Choice, HostManagedCacheError, SsdError, SsdSettings};
+use super::back::{Back, pages_left};
+use super::own::check;
+use crate::{Choice, HostManagedCacheError, SsdSettings};
 
 /// What cleaning does with the valid pages of a victim. All of them have a copy on the backing device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,13 +92,6 @@ struct Contents {
 }
 
 impl Contents {
-    /// C_user and N_SQ with `retired` blocks out of use.
-    fn sizes(space: &Space, flash_pages: u32, retired: u32) -> (u32, u32) {
-        let capacity = space.pages_of_owner(retired);
-        let total = flash_pages.saturating_sub(retired * space.data_pages_per_block);
-        (capacity, suspects_max(total, capacity, space.reserve_pages()))
-    }
-
     /// From now on it holds at most so many pages, and suspects so many.
     fn hold(&mut self, capacity: u32, suspects_max: u32) {
         (self.capacity, self.suspects_max) = (capacity, suspects_max);
@@ -127,7 +120,7 @@ impl PageOwner for Contents {
 
     fn retired(&mut self) {
         self.retired += 1;
-        let (capacity, suspects_max) = Self::sizes(&self.space, self.flash_pages, self.retired);
+        let (capacity, suspects_max) = pages_left(&self.space, self.flash_pages, self.retired);
         // Once it has given up, that is for good.
         self.hold(capacity.min(self.capacity), suspects_max.min(self.suspects_max));
     }
@@ -154,7 +147,7 @@ impl HostManagedCache {
             .map_err(|_| HostManagedCacheError::VolumeTooLarge { volume, page_size: flash.geometry.page_size })?;
         let back = Back::addressing(flash, pages, seed)?;
         let (space, flash_pages) = (back.space, back.geometry.pages());
-        let (capacity, suspects_max) = Contents::sizes(&space, flash_pages, 0);
+        let (capacity, suspects_max) = pages_left(&space, flash_pages, 0);
         let objects = space.logical_pages;
         let policy = build_flash_policy(policy, &FlashShape { capacity, suspects: suspects_max, objects })?;
         let shape = Shape { capacity, objects, seed };
@@ -360,34 +353,4 @@ impl HostManagedCache {
     pub fn check(&self) {
         self.back.check();
     }
-}
-
-/// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
-pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
-    if flash.pool != PoolScope::Device {
-        let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \
-                       could be asked to hold them all";
-        return Err(HostManagedCacheError::Unfit { key: "pool", message });
-    }
-    if !esker_ftl::entry(&flash.layer()).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
-        let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
-        return Err(HostManagedCacheError::Unfit { key: "ftl", message });
-    }
-    let alone = "flash that a cache manages does not have this; leave it out";
-    for (key, given) in [
-        ("link", flash.link.is_some()),
-        ("write_buffer", flash.write_buffer.is_some()),
-        ("power_failure", flash.power_failure.is_some()),
-        ("ecc", flash.ecc.is_some()),
-        ("write_modes", flash.write_modes.is_some()),
-        ("cleaning.background", flash.cleaning.background.is_some()),
-    ] {
-        if given {
-            return Err(HostManagedCacheError::Unfit { key, message: alone });
-        }
-    }
-    if flash.geometry.page_size.0 == 0 {
-        return Err(SsdError::from(ValueError::Zero { key: "geometry.page_size" }).into());
-    }
-    Ok(())
 }

@@ -324,6 +324,11 @@ impl Device for Ssd {
     fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
         self.next_dropped()
     }
+
+    #[inline]
+    fn take_room(&mut self) -> Option<OwnedRoom> {
+        self.room_left()
+    }
 }
 
 impl Reporting for Ssd {

@@ -2,15 +2,14 @@
 
 use std::cell::Cell;
 
-use esker_cache::suspects_max;
 use esker_core::{Bytes, CannotOwn, Hint, Lba, LogicalPage, OwnedRoom, Retention};
-use esker_ftl::Space;
+use esker_ftl::LayerCapability;
+use esker_nand::{PoolScope, ValueError};
 
 use super::Ssd;
 use super::back::{Back, Keeper};
-use super::cache::check;
 use super::front::Front;
-use crate::HostManagedCacheError;
+use crate::{HostManagedCacheError, SsdError, SsdSettings};
 
 impl Ssd {
     /// Has the drive, which is new, keep what its owner asks for: see [`esker_core::Device::own`].
@@ -20,23 +19,17 @@ impl Ssd {
             CannotOwn { message: format!("{error}{hint}") }
         };
         check(&self.settings).map_err(refuse)?;
-        if self.settings.wear.is_some() {
-            let message = "a drive that a cache owns does not lose blocks; leave out its `wear`".to_string();
-            return Err(CannotOwn { message });
-        }
-        let Space { host_pages: user, .. } = self.back.space;
-        let suspects = suspects_max(self.back.geometry.pages(), user, self.back.space.reserve_pages());
-        let mut back = Back::addressing(&self.settings, user + suspects, self.back.seed())
-            .map_err(|error| refuse(error.into()))?;
-        back.keeper = Some(Box::new(Keeper::new(user + suspects, drops)));
+        let keeper = Keeper::new(self.back.space, self.back.geometry.pages(), drops);
+        let mut back =
+            Back::addressing(&self.settings, keeper.pages(), self.back.seed()).map_err(|error| refuse(error.into()))?;
+        let room = keeper.room(self.back.geometry.page_size());
+        back.keeper = Some(Box::new(keeper));
         self.front = Front::new(&self.settings, &back).map_err(|error| refuse(error.into()))?;
         self.back = back;
         self.back.choose_operations(false);
         self.expected = Cell::new(None);
         self.update_next();
-        let unit = self.back.geometry.page_size();
-        let [user, suspects] = [user, suspects].map(|pages| Bytes(u64::from(pages) * unit.0));
-        Ok(OwnedRoom { user, suspects, unit })
+        Ok(room)
     }
 
     /// See [`esker_core::Device::retain`].
@@ -52,4 +45,54 @@ impl Ssd {
         let size = self.back.geometry.page_size();
         Some((Lba::containing(u64::from(page.0) * size.0), size))
     }
+
+    /// See [`esker_core::Device::take_room`].
+    pub(super) fn room_left(&mut self) -> Option<OwnedRoom> {
+        self.back.keeper.as_mut()?.take_room(self.back.geometry.page_size())
+    }
+}
+
+/// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
+pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
+    if flash.pool != PoolScope::Device {
+        let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \
+                       could be asked to hold them all";
+        return Err(HostManagedCacheError::Unfit { key: "pool", message });
+    }
+    if !esker_ftl::entry(&flash.layer()).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
+        let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
+        return Err(HostManagedCacheError::Unfit { key: "ftl", message });
+    }
+    let unfit: [(_, bool, &'static str); 6] = [
+        ("link", flash.link.is_some(), "`link` has to be left out: flash that a cache owns has none"),
+        (
+            "write_buffer",
+            flash.write_buffer.is_some(),
+            "`write_buffer` has to be left out: flash that a cache owns has none",
+        ),
+        (
+            "power_failure",
+            flash.power_failure.is_some(),
+            "`power_failure` has to be left out: after a loss of power, flash that a cache owns would not know which \
+             pages were suspected",
+        ),
+        ("ecc", flash.ecc.is_some(), "`ecc` has to be left out: flash that a cache owns is read without errors"),
+        (
+            "write_modes",
+            flash.write_modes.is_some(),
+            "`write_modes` has to be left out: flash that a cache owns is written in one mode",
+        ),
+        (
+            "cleaning.background",
+            flash.cleaning.background.is_some(),
+            "`cleaning.background` has to be left out: flash that a cache owns is cleaned when it is written to",
+        ),
+    ];
+    if let Some(&(key, _, message)) = unfit.iter().find(|(_, given, _)| *given) {
+        return Err(HostManagedCacheError::Unfit { key, message });
+    }
+    if flash.geometry.page_size.0 == 0 {
+        return Err(SsdError::from(ValueError::Zero { key: "geometry.page_size" }).into());
+    }
+    Ok(())
 }

@@ -47,6 +47,10 @@ pub struct FlashCacheReport {
     pub flash_errors: u64,
     /// Requests and copies that failed because the flash has lost, or may have lost, the only copy.
     pub lost: u64,
+    /// Writes for which such flash, which is worn, had no room: the lines stayed out, or left, and requests went to the
+    /// backing device.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused_writes: u64,
     /// Bytes read from the backing device to fill lines.
     pub filled_bytes: u64,
     /// Bytes that the cache wrote to the flash.
@@ -63,10 +67,13 @@ pub struct FlashCacheReport {
     /// Those that are dirty.
     pub dirty_lines: u64,
     /// Slots of the flash in use at the end, each for a line: all, unless the flash was shrunk; of flash that the cache
-    /// owns so many as may hold lines.
+    /// owns so many as may hold lines, less what went with the blocks that went out of use.
     pub slots: u64,
     /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
     pub beyond_lines: u64,
+    /// What is left of flash that the cache owns and that has worn; absent of all other flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<CacheRoomLeft>,
     /// The windows of a cache with `allocation`; absent of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<CacheAllocation>,
@@ -76,6 +83,27 @@ pub struct FlashCacheReport {
     /// The parts of a cache with `partition`; absent of others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<CachePartition>,
+}
+
+/// How flash that the cache owns has worn. `slots` of the cache is what is left at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheRoomLeft {
+    /// Slots that could hold lines while the flash was new.
+    pub slots_at_first: u64,
+    /// When there were fewer for the first time, and whenever another tenth of them was lost, from the beginning of the
+    /// run; the last one has none once the flash is used up.
+    pub shrank: Vec<CacheShrink>,
+}
+
+/// A moment at which there was less room on flash that wears out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheShrink {
+    /// When, in seconds since the start of the run.
+    pub at_s: f64,
+    /// Slots that could hold lines from then on.
+    pub slots: u64,
 }
 
 /// How a cache that chooses its own size does so.

@@ -15,7 +15,7 @@ use esker_tier::{
 use super::Instance;
 use super::cache_parts_report::partition_since;
 use super::engine_report::{cached_since, child_state};
-use super::flash_cache_report::report_since;
+use super::flash_cache_report::{report_since, room_left};
 use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
@@ -150,10 +150,17 @@ impl<E: Engine> EngineDevice<E> {
         }
     }
 
-    /// Tells the engine what `child`, which it owns, has dropped.
+    /// Tells the engine what `child`, which it owns, has dropped, and if it has room for less.
     fn tell_dropped(&mut self, now: Nanos, child: usize) {
-        while let Some((start, length)) = self.children.take_dropped(child) {
-            let input = Input::Dropped { device: DeviceIndex(child as u16), start, length };
+        let device = DeviceIndex(child as u16);
+        loop {
+            let input = if let Some((start, length)) = self.children.take_dropped(child) {
+                Input::Dropped { device, start, length }
+            } else if let Some(room) = self.children.take_room(child) {
+                Input::Room { device, room }
+            } else {
+                return;
+            };
             self.engine.on(now, input, &mut self.effects);
             self.perform(now);
         }
@@ -420,6 +427,7 @@ impl<E: Engine> Reporting for EngineDevice<E> {
                 memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
                 flash_cache: self.engine.flash_cache_counts().map(|now| FlashCacheReport {
                     partition: self.engine.cache_parts().map(|now| partition_since(&self.parts_before, &now)),
+                    room: self.engine.cache_room().and_then(room_left),
                     ..report_since(&self.flash_cached_before, &now, self.engine.cache_windows())
                 }),
                 children: children.collect(),

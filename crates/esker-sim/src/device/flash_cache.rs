@@ -69,7 +69,7 @@ pub struct CacheSettings {
     #[serde(default = "default_line")]
     pub line: Bytes,
     /// Whether the cache owns its flash, and what that does with clean lines when it cleans. Only for an `ssd` with one
-    /// pool, and without link and write buffer.
+    /// pool, and without link and write buffer. If that has `wear`, the cache holds less and less.
     #[serde(default, skip_serializing_if = "OwnFlash::is_no")]
     pub own_flash: OwnFlash,
     /// The replacement policy: a name, or a table with its parameters.

@@ -1,7 +1,8 @@
 //! What a flash cache did, for results.
 
-use esker_results::{CacheAllocation, CacheWindow, CacheWindowCost, FlashCacheReport};
-use esker_tier::{CacheWindows, ExpectedCost, FlashCacheCounts, WindowDecision};
+use esker_core::Nanos;
+use esker_results::{CacheAllocation, CacheRoomLeft, CacheShrink, CacheWindow, CacheWindowCost, FlashCacheReport};
+use esker_tier::{CacheRoom, CacheWindows, ExpectedCost, FlashCacheCounts, WindowDecision};
 
 /// What a cache did since `before`.
 pub(super) fn report_since(
@@ -31,6 +32,7 @@ pub(super) fn report_since(
         without_slot: now.without_slot - before.without_slot,
         flash_errors: now.flash_errors - before.flash_errors,
         lost: now.lost - before.lost,
+        refused_writes: now.refused_writes - before.refused_writes,
         filled_bytes: now.filled_bytes - before.filled_bytes,
         flash_written_bytes: now.flash_written_bytes - before.flash_written_bytes,
         trimmed_bytes: now.trimmed_bytes - before.trimmed_bytes,
@@ -45,9 +47,17 @@ pub(super) fn report_since(
             open_window_bytes: windows.open.0,
             erases_per_day_max: windows.erases_per_day_max,
         }),
+        room: None,
         partition: None,
         windows: windows.map_or(&[][..], |windows| windows.decided).iter().map(window).collect(),
     }
+}
+
+/// What is left of flash that the cache owns; `None` if that is all of it.
+pub(super) fn room_left(room: CacheRoom<'_>) -> Option<CacheRoomLeft> {
+    let shrank = |&(at, slots): &(Nanos, u32)| CacheShrink { at_s: at.as_secs_f64(), slots: u64::from(slots) };
+    let shrank: Vec<CacheShrink> = room.shrank.iter().map(shrank).collect();
+    (!shrank.is_empty()).then(|| CacheRoomLeft { slots_at_first: u64::from(room.at_first), shrank })
 }
 
 fn cost(expected: &ExpectedCost) -> CacheWindowCost {

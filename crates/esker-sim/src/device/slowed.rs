@@ -4,8 +4,8 @@
 mod tests;
 
 use esker_core::{
-    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Nanos, Ratio, Request, Tag, Telemetry,
-    Unsupported,
+    BusyTime, Bytes, CannotOwn, Change, ChangeError, Completion, Control, Device, Lba, Nanos, OwnedRoom, Ratio,
+    Request, Retention, Tag, Telemetry, Unsupported,
 };
 use esker_results::{Report, Reporting};
 
@@ -162,6 +162,24 @@ impl Device for Slowed {
 
     fn telemetry(&self) -> Telemetry {
         Telemetry { busy: self.busy(), ..self.device.telemetry() }
+    }
+
+    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
+        let room = self.device.own(drops);
+        self.refresh();
+        room
+    }
+
+    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
+        self.device.retain(start, length, retention);
+    }
+
+    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
+        self.device.take_dropped()
+    }
+
+    fn take_room(&mut self) -> Option<OwnedRoom> {
+        self.device.take_room()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs and effects: what an engine is told, and what it asks for.
 
-use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, Retention, Tag, Telemetry};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry};
 
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
@@ -193,6 +193,15 @@ pub enum Input {
         start: Lba,
         /// How long it is.
         length: Bytes,
+    },
+    /// The device, which drops data as [`Effect::Retain`] says, is worn and has room for less from now on. What it
+    /// holds stays there, but writes may be refused ([`DeviceError::NoSpace`]) until the engine has let as much go.
+    /// After a restart such a device says first what it has room for.
+    Room {
+        /// The device.
+        device: DeviceIndex,
+        /// What it has room for now.
+        room: OwnedRoom,
     },
     /// The time of an [`Effect::WakeAt`] has come.
     Timer,

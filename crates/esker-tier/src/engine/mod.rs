@@ -8,6 +8,7 @@ mod health;
 mod hosts;
 mod parts;
 mod reshape;
+mod room;
 mod window;
 
 use std::fmt::Debug;
@@ -21,6 +22,7 @@ pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use parts::{CacheParts, PartUse, PartitionDecision, SplitCost};
 pub use reshape::{Reshape, ReshapeError};
+pub use room::CacheRoom;
 pub use window::{CacheWindows, ExpectedCost, WindowDecision};
 
 use crate::extent::DeviceIndex;
@@ -131,6 +133,11 @@ pub trait Engine: Debug + Send {
         None
     }
 
+    /// What has become of the room on flash that a flash cache owns; `None` for all other engines.
+    fn cache_room(&self) -> Option<CacheRoom<'_>> {
+        None
+    }
+
     /// Counts of a flash cache; `None` for an engine that is none.
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
         None
@@ -198,6 +205,8 @@ pub struct FlashCacheCounts {
     pub flash_errors: u64,
     /// Requests that failed because the flash has lost, or may have lost, the only copy.
     pub lost: u64,
+    /// Writes for which such a flash, which is worn, had no room.
+    pub refused_writes: u64,
     /// Bytes read from the backing device to fill lines.
     pub filled_bytes: u64,
     /// Bytes written to the flash.
@@ -214,7 +223,7 @@ pub struct FlashCacheCounts {
     pub suspects: u64,
     /// Slots of the flash in use: all, unless it was shrunk or may hold fewer lines.
     pub slots: u64,
-    /// Lines that are held in other slots, which they have yet to leave.
+    /// Lines that are held in other slots, which they have yet to leave; beyond what such a flash has room for.
     pub beyond: u64,
 }
 
@@ -291,6 +300,9 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     }
     fn cache_windows(&self) -> Option<CacheWindows<'_>> {
         (**self).cache_windows()
+    }
+    fn cache_room(&self) -> Option<CacheRoom<'_>> {
+        (**self).cache_room()
     }
     fn cache_parts(&self) -> Option<CacheParts<'_>> {
         (**self).cache_parts()

@@ -11,7 +11,7 @@ impl FlashCacheEngine {
     pub(super) fn touch(&mut self, part: &Part) {
         let access = Self::access(part);
         self.admission.hit(self.now, &access);
-        if !self.policy.hit(&access) && !self.slots.has_to_leave(part.line) && !self.flash_failed() {
+        if !self.policy.hit(&access) && !self.has_to_leave(part.line) && !self.flash_failed() {
             if self.end_suspicion(part.line) {
                 self.counts.revived_suspects += 1;
             } else {
@@ -26,7 +26,7 @@ impl FlashCacheEngine {
     /// Asks the policies for room for a line that is not held. Returns whether it has a slot now.
     pub(super) fn admit(&mut self, tag: Tag) -> bool {
         let part = *self.part(tag);
-        if part.shared || self.flash_failed() || self.health.journal_failed() {
+        if part.shared || self.flash_failed() || self.health.journal_failed() || self.is_used_up() {
             return false;
         }
         let access = Self::access(&part);

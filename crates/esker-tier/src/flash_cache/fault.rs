@@ -33,4 +33,10 @@ pub(super) enum Fault {
     KeepsDropped,
     /// A line is changed on the backing device before the record that it has left is durable.
     ForgetsLeaving,
+    /// A cache takes as many lines as before, although its flash has room for fewer.
+    KeepsTaking,
+    /// Dirty lines that leave worn flash are not copied back.
+    ShrinksCarelessly,
+    /// A change of a dirty line that the flash refused counts as made.
+    TrustsRefused,
 }

@@ -150,6 +150,8 @@ impl FlashCacheEngine {
         let due = (self.slots.limit() / 16).max(64);
         // Slots that wait for a record are none for new lines.
         let is_short = !self.slots.former_named().is_empty() && self.slots.free_in_order() <= self.few();
+        // Lines that the journal names as dirty could not be dropped.
+        let is_short = is_short || self.is_short_of_room();
         if (self.unrecorded < due && !is_short)
             || self.syncing
             || self.flash_failed()

@@ -162,7 +162,8 @@ impl FlashCacheEngine {
             }
             Io::Parts { device, kind, first, others } => {
                 let result = self.health.judge(device, kind, result);
-                if device == FLASH && kind != RequestKind::Read && result.is_err() {
+                let was_refused = self.was_refused(device, kind, result);
+                if device == FLASH && kind != RequestKind::Read && result.is_err() && !was_refused {
                     self.health.learn(FLASH, DeviceState::Failed);
                 }
                 self.leave_failed_flash();

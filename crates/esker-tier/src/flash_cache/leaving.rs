@@ -48,10 +48,11 @@ impl FlashCacheEngine {
     /// The dirty line that the cleaner takes next, in the order of addresses.
     fn line_to_clean(&mut self) -> Option<u32> {
         let dirty = self.slots.dirty();
-        self.must_clean = dirty > self.dirty_high || (self.must_clean && dirty > self.dirty_low);
-        let wants = self.must_clean || (dirty > self.dirty_low && self.hosts.is_empty());
+        let [low, high] = if self.is_short_of_room() { [0; 2] } else { [self.dirty_low, self.dirty_high] };
+        self.must_clean = dirty > high || (self.must_clean && dirty > low);
+        let wants = self.must_clean || (dirty > low && self.hosts.is_empty());
         let can = self.cleaning < CLEANED_AT_ONCE && !self.flash_failed() && !self.health.has_failed(BACKING);
-        if !wants || !can || dirty <= self.dirty_low + self.cleaning {
+        if !wants || !can || dirty <= low + self.cleaning {
             return None;
         }
         self.slots.next_dirty(self.clean_next).filter(|&line| !self.locks.is_in_use(line))
@@ -80,10 +81,10 @@ impl FlashCacheEngine {
     }
 
     /// Reads a dirty line from the flash. After a failure that is not tried: the flash may answer with old data.
-    fn copy_out(&mut self, tag: Tag) {
+    pub(super) fn copy_out(&mut self, tag: Tag) {
         let line = self.part(tag).line;
         if self.flash_failed() || self.health.has_failed(BACKING) {
-            return self.end_part(tag, Ok(()));
+            return self.copy_failed(tag, DeviceError::Failed);
         }
         self.take_buffer(tag);
         self.part(tag).step = Step::CopyOut;
@@ -92,10 +93,10 @@ impl FlashCacheEngine {
 
     pub(super) fn copied_out(&mut self, tag: Tag, error: Option<DeviceError>) {
         let line = self.part(tag).line;
-        if error.is_some() {
+        if let Some(error) = error {
             self.slots.lose(line);
             self.counts.lost += 1;
-            return self.end_part(tag, Ok(()));
+            return self.copy_failed(tag, error);
         }
         self.part(tag).step = Step::CopyBack;
         #[cfg(test)]
@@ -110,10 +111,13 @@ impl FlashCacheEngine {
         let part = *self.part(tag);
         // A flash that has failed meanwhile may have given old data.
         if error.is_some() || self.flash_failed() {
-            return self.end_part(tag, Ok(()));
+            return self.copy_failed(tag, error.unwrap_or(DeviceError::Failed));
         }
         self.counts.copied_back_bytes += self.line;
         self.slots.set_dirty(part.line, false);
+        if matches!(part.task, Task::Write(_)) {
+            return self.go_around(tag);
+        }
         if part.task == Task::Evict && !self.policy.holds(ObjectId(part.line)) {
             self.let_go(part.line);
         } else {
@@ -165,6 +169,10 @@ impl FlashCacheEngine {
     /// chooses.
     pub(super) fn shrink(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
         let slots = u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX);
+        if self.owned.is_some() {
+            let reason = "the cache owns its flash and uses all that is left of it; only wear makes that less";
+            return Err(ReshapeError::Limit(reason.to_string()));
+        }
         if slots < 2 {
             return Err(ReshapeError::Limit(format!(
                 "a cache needs two lines of {}, more than {capacity}",

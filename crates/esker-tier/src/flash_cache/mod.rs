@@ -47,6 +47,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 mod trimming;
+mod worn;
 mod writing;
 
 use std::collections::VecDeque;
@@ -55,8 +56,8 @@ use esker_cache::{Admission, ObjectId};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    CacheParts, CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input,
-    RecordNumber, Reshape, ReshapeError,
+    CacheParts, CacheRoom, CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts,
+    Input, RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
@@ -338,6 +339,10 @@ impl Engine for FlashCacheEngine {
                 assert!(device == FLASH, "the backing device drops nothing");
                 self.slots_dropped(start, length);
             }
+            Input::Room { device, room } => {
+                assert!(device == FLASH, "the backing device keeps its room");
+                self.room_left(room);
+            }
             // The cache sets no timer.
             Input::Timer => {}
         }
@@ -351,6 +356,10 @@ impl Engine for FlashCacheEngine {
 
     fn cache_windows(&self) -> Option<CacheWindows<'_>> {
         self.allocator.as_ref().map(|allocator| allocator.windows())
+    }
+
+    fn cache_room(&self) -> Option<CacheRoom<'_>> {
+        self.room_so_far()
     }
 
     fn cache_parts(&self) -> Option<CacheParts<'_>> {
@@ -372,9 +381,6 @@ impl Engine for FlashCacheEngine {
     fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let Reshape::Shrink { device: FLASH, capacity } = reshape else { return Err(ReshapeError::Unsupported) };
         self.effects = std::mem::take(effects);
-        if self.owned.is_some() {
-            return Err(ReshapeError::Unsupported);
-        }
         let result = self.shrink(capacity);
         self.settle();
         *effects = std::mem::take(&mut self.effects);
@@ -382,12 +388,7 @@ impl Engine for FlashCacheEngine {
     }
 
     fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        let suspects = u64::from(self.suspects());
-        let held = self.slots.held().count() as u64 - suspects;
-        let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
-        let (limit, slots) = (self.slots.limit(), self.most_valid());
-        let beyond = self.slots.held().filter(|(_, slot, ..)| *slot >= limit).count() as u64;
-        Some(FlashCacheCounts { held, dirty, slots: slots.into(), beyond, suspects, ..self.counts })
+        Some(self.counts_now())
     }
 
     fn check(&self) {

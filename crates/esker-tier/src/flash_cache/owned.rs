@@ -21,6 +21,7 @@ use super::error::FlashCacheError;
 use super::modes::{OwnedFlash, reserve};
 use super::settings::FlashCacheSettings;
 use super::slots::Recorded;
+use super::worn::Worn;
 use super::{FLASH, FlashCacheEngine};
 use crate::engine::{Effect, RecordNumber};
 
@@ -30,6 +31,8 @@ pub(super) struct Owned {
     /// Most slots whose data count as valid, and most suspects.
     pub(super) user: u32,
     suspects_max: u32,
+    /// What has become of the room since the flash was new.
+    pub(super) wear: Worn,
     slots: Vec<OwnedSlot>,
     /// Slots of lines that the policy has let go, the one that left first at the front.
     suspects: List,
@@ -81,6 +84,7 @@ impl Owned {
         Self {
             user,
             suspects_max,
+            wear: Worn::new(user),
             slots: vec![OwnedSlot::default(); slots as usize],
             suspects: List::EMPTY,
             hot: List::EMPTY,
@@ -91,6 +95,29 @@ impl Owned {
             awaited: BTreeMap::new(),
             retained: Vec::new(),
         }
+    }
+
+    /// From now on there is room for so many slots. As large a share of them as before is kept for its use.
+    pub(super) fn shrink(&mut self, user: u32, suspects_max: u32) {
+        self.hot_max = (u64::from(self.hot_max) * u64::from(user) / u64::from(self.user.max(1))) as u32;
+        (self.user, self.suspects_max) = (user, suspects_max);
+    }
+
+    /// `line` may have to stay for another time.
+    pub(super) fn touched(&mut self, line: Option<u32>) {
+        self.touched.extend(line);
+    }
+
+    /// The suspect that left first, if there are too many.
+    pub(super) fn excess_suspect(&self) -> Option<u32> {
+        (self.suspects.len() > self.suspects_max).then(|| self.suspects.first()).flatten()
+    }
+
+    /// The slot used longest ago of those that are kept for their use, if these are too many. It is so no longer.
+    pub(super) fn cool(&mut self) -> Option<u32> {
+        let cold = (self.hot.len() > self.hot_max).then(|| self.hot.first()).flatten()?;
+        self.take_out(cold);
+        Some(cold)
     }
 
     fn tell(&mut self, slot: u32, retention: Retention) {
@@ -156,6 +183,13 @@ impl FlashCacheEngine {
         self.owned.as_ref().zip(slot).is_some_and(|(owned, slot)| owned.slots[slot as usize].listed == Listed::Suspects)
     }
 
+    /// The lines that are kept for their use may have to go all the same, or need not any more.
+    pub(super) fn touch_hot(&mut self) {
+        let Some(owned) = &mut self.owned else { return };
+        let hot: Vec<u32> = owned.hot.iter(&owned.slots).collect();
+        owned.touched.extend(hot.into_iter().filter_map(|slot| self.slots.line_in(slot)));
+    }
+
     /// `line`, which is held, was used: its data stay until so many others were used since.
     pub(super) fn warm(&mut self, line: u32) {
         let slot = self.slots.of(line);
@@ -163,10 +197,7 @@ impl FlashCacheEngine {
         owned.take_out(slot);
         owned.slots[slot as usize].listed = Listed::Hot;
         owned.hot.push_back(&mut owned.slots, slot);
-        if owned.hot.len() > owned.hot_max
-            && let Some(cold) = owned.hot.first()
-        {
-            owned.take_out(cold);
+        if let Some(cold) = owned.cool() {
             owned.touched.extend(self.slots.line_in(cold));
         }
     }
@@ -188,11 +219,16 @@ impl FlashCacheEngine {
         owned.slots[slot as usize].listed = Listed::Suspects;
         owned.suspects.push_back(&mut owned.slots, slot);
         owned.touched.push(line);
-        let oldest = (owned.suspects.len() > owned.suspects_max).then(|| owned.suspects.first()).flatten();
-        if let Some(line) = oldest.and_then(|slot| self.slots.line_in(slot)) {
+        self.drop_excess_suspects();
+        true
+    }
+
+    /// Has the suspects leave that there are too many of.
+    pub(super) fn drop_excess_suspects(&mut self) {
+        while let Some(slot) = self.owned.as_ref().and_then(|owned| owned.excess_suspect()) {
+            let line = self.slots.line_in(slot).expect("a suspect is held");
             self.drop_line(line);
         }
-        true
     }
 
     /// `line` is going to leave, or is held by the policy again. Returns whether it was a suspect.
@@ -247,7 +283,7 @@ impl FlashCacheEngine {
 
     /// Has the records that lines are clean made durable, so that those need not be kept.
     pub(super) fn harden_clean(&mut self) {
-        let few = self.few().max(1);
+        let few = if self.is_short_of_room() { 1 } else { self.few().max(1) };
         if self.owned.as_ref().is_some_and(|owned| owned.clean.len() >= few) && !self.health.journal_failed() {
             self.durability.harden(&mut self.effects);
         }
@@ -288,6 +324,7 @@ impl FlashCacheEngine {
             match owned.slots[slot as usize].listed {
                 Listed::Nowhere => Retention::Droppable,
                 Listed::Suspects => Retention::Suspected,
+                Listed::Hot if owned.wear.is_short() => Retention::Droppable,
                 Listed::Hot => Retention::Kept,
             }
         }

@@ -137,6 +137,7 @@ impl FlashCacheEngine {
                 self.record_when_durable(line);
                 self.end_part(tag, Ok(()));
             }
+            [flash, _] if is_dirty && self.is_refusal(flash) => self.change_refused(tag),
             [flash, _] if is_dirty => {
                 self.counts.lost += 1;
                 self.end_part(tag, flash.map_or(Ok(()), Err));
@@ -190,7 +191,7 @@ impl FlashCacheEngine {
         } else {
             self.record_when_durable(line);
         }
-        if self.slots.has_to_leave(line) {
+        if self.has_to_leave(line) {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }

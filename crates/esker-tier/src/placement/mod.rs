@@ -252,7 +252,7 @@ impl Engine for PlacementEngine {
                 self.health.learn(device, telemetry.state);
                 self.notify_policy(now, Event::Device { device, telemetry: &telemetry });
             }
-            Input::Dropped { .. } => unreachable!("no device may drop what is placed on it"),
+            Input::Dropped { .. } | Input::Room { .. } => unreachable!("no device may drop what is placed on it"),
             Input::Timer => self.notify_policy(now, Event::Timer),
         }
         self.go_on(now, effects);

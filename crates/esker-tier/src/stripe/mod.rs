@@ -159,7 +159,11 @@ impl Engine for StripeEngine {
             }
             Input::Device { device, telemetry } => self.health.learn(device, telemetry.state),
             // Striping keeps no records and uses no timer.
-            Input::Durable { .. } | Input::JournalFailed | Input::Dropped { .. } | Input::Timer => {}
+            Input::Durable { .. }
+            | Input::JournalFailed
+            | Input::Dropped { .. }
+            | Input::Room { .. }
+            | Input::Timer => {}
         }
     }
 

@@ -1,9 +1,10 @@
-//! What the drive may drop for its owner.
+//! What the drive may drop for its owner, and how much it has room for.
 
 use std::collections::VecDeque;
 
-use esker_core::{LogicalPage, Retention};
-use esker_ftl::PageOwner;
+use esker_cache::suspects_max;
+use esker_core::{Bytes, LogicalPage, OwnedRoom, Retention};
+use esker_ftl::{FtlError, PageOwner, Space};
 
 use super::Back;
 
@@ -15,27 +16,84 @@ pub(in crate::ssd) struct Keeper {
     drops: bool,
     /// Pages that were dropped, and that the owner has not been told of.
     dropped: VecDeque<LogicalPage>,
+    room: Room,
+    /// Whether the last write found no room: cleaning copies nothing that may be dropped.
+    is_short: bool,
+}
+
+/// What is left of the flash.
+#[derive(Debug)]
+struct Room {
+    space: Space,
+    flash_pages: u32,
+    /// Blocks that have gone out of use.
+    retired: u32,
+    /// C_user and N_SQ, in pages.
+    user: u32,
+    suspects: u32,
+    /// Whether the owner has yet to be told.
+    is_news: bool,
 }
 
 impl Keeper {
-    /// All of `pages` pages have to stay.
-    pub(in crate::ssd) fn new(pages: u32, drops: bool) -> Self {
-        Self { retentions: vec![Retention::Kept; pages as usize], drops, dropped: VecDeque::new() }
+    /// For flash of `flash_pages` pages, divided as `space` says: all of them have to stay.
+    pub(in crate::ssd) fn new(space: Space, flash_pages: u32, drops: bool) -> Self {
+        let (user, suspects) = pages_left(&space, flash_pages, 0);
+        Self {
+            retentions: vec![Retention::Kept; (user + suspects) as usize],
+            drops,
+            dropped: VecDeque::new(),
+            room: Room { space, flash_pages, retired: 0, user, suspects, is_news: false },
+            is_short: false,
+        }
+    }
+
+    /// The number of pages that the owner can address.
+    pub(in crate::ssd) fn pages(&self) -> u32 {
+        self.retentions.len() as u32
     }
 
     /// The next page that was dropped since this was last asked.
     pub(in crate::ssd) fn take_dropped(&mut self) -> Option<LogicalPage> {
         self.dropped.pop_front()
     }
+
+    /// What there is room for, with pages of `unit`.
+    pub(in crate::ssd) fn room(&self, unit: Bytes) -> OwnedRoom {
+        let [user, suspects] = [self.room.user, self.room.suspects].map(|pages| Bytes(u64::from(pages) * unit.0));
+        OwnedRoom { user, suspects, unit }
+    }
+
+    /// See [`esker_core::Device::take_room`].
+    pub(in crate::ssd) fn take_room(&mut self, unit: Bytes) -> Option<OwnedRoom> {
+        std::mem::take(&mut self.room.is_news).then(|| self.room(unit))
+    }
+}
+
+/// C_user and N_SQ of flash of `flash_pages` pages with `retired` blocks out of use.
+pub(in crate::ssd) fn pages_left(space: &Space, flash_pages: u32, retired: u32) -> (u32, u32) {
+    let user = space.pages_of_owner(retired);
+    let total = flash_pages.saturating_sub(retired * space.data_pages_per_block);
+    (user, suspects_max(total, user, space.reserve_pages()))
 }
 
 impl PageOwner for Keeper {
     fn keep(&mut self, page: LogicalPage) -> bool {
-        let keep = !self.drops || self.retentions[page.0 as usize] == Retention::Kept;
+        let copies = !self.drops && !self.is_short;
+        let keep = copies || self.retentions[page.0 as usize] == Retention::Kept;
         if !keep {
             self.dropped.push_back(page);
         }
         keep
+    }
+
+    fn retired(&mut self) {
+        let room = &mut self.room;
+        room.retired += 1;
+        let (user, suspects) = pages_left(&room.space, room.flash_pages, room.retired);
+        // What was given up is so for good.
+        (room.user, room.suspects) = (user.min(room.user), suspects.min(room.suspects));
+        room.is_news = true;
     }
 
     fn erased(&mut self, page: LogicalPage) {
@@ -50,6 +108,14 @@ impl Back {
         if let Some(keeper) = &mut self.keeper {
             keeper.retentions[page.0 as usize] = Retention::Kept;
         }
+    }
+
+    /// A write of a drive with an owner has ended with `written`. Returns true if it is to be tried once more: it found
+    /// no room, and cleaning now drops what it would have copied.
+    pub(super) fn is_worth_another_try(&mut self, written: Result<(), FtlError>) -> bool {
+        let Some(keeper) = &mut self.keeper else { return false };
+        let was_short = std::mem::replace(&mut keeper.is_short, written.is_err());
+        written.is_err() && !was_short
     }
 
     /// The data of `page` have to stay so long.

@@ -224,11 +224,13 @@ pub(super) struct FrontLosses {
     pub(super) saved_pages: u64,
 }
 
-/// Returns the error that the host receives. A drive that is worn out becomes read-only.
+/// Returns the error that the host receives. A drive that is worn out becomes read-only, unless an owner lets data go
+/// from it.
 #[cold]
 fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
     match error {
         FtlError::NoSpace => DeviceError::NoSpace,
+        FtlError::WornOut if back.keeper.is_some() => DeviceError::NoSpace,
         FtlError::CannotRecover => DeviceError::Failed,
         FtlError::WornOut => {
             back.read_only = true;

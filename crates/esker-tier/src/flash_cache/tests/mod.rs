@@ -6,6 +6,7 @@ mod owned;
 mod properties;
 mod restarts;
 mod world;
+mod worn;
 
 use esker_cache::ReplacementCapability;
 use esker_core::registry::{Choice, ParameterValue};

@@ -12,11 +12,16 @@ use super::*;
 #[derive(Debug)]
 pub(super) struct OwnedStore {
     retained: Vec<Retention>,
-    has_data: Vec<bool>,
+    pub(super) has_data: Vec<bool>,
     /// Slots whose data were dropped, and that nothing was written to since.
     dropped: BTreeSet<u64>,
-    user: usize,
-    line: u64,
+    pub(super) user: usize,
+    pub(super) line: u64,
+    /// What it had room for at first: lines, and suspects.
+    pub(super) at_first: [usize; 2],
+    /// Most slots that may be valid now. More than there is room for if that has become less and lines have yet to
+    /// leave.
+    pub(super) bound: usize,
     /// Whether it drops anything, and how many lines and suspects it has dropped.
     pub(super) drops_data: bool,
     pub(super) drops: [u64; 2],
@@ -25,12 +30,15 @@ pub(super) struct OwnedStore {
 impl OwnedStore {
     pub(super) fn new(settings: &FlashCacheSettings, owned: OwnedFlash) -> Self {
         let slots = (settings.flash.0 / settings.line.0) as usize;
+        let at_first = [owned.user, owned.suspects].map(|bytes| (bytes.0 / settings.line.0) as usize);
         Self {
             retained: vec![Retention::Kept; slots],
             has_data: vec![false; slots],
             dropped: BTreeSet::new(),
-            user: (owned.user.0 / settings.line.0) as usize,
+            user: at_first[0],
             line: settings.line.0,
+            at_first,
+            bound: at_first[0],
             drops_data: true,
             drops: [0; 2],
         }
@@ -42,6 +50,7 @@ impl OwnedStore {
         let named: BTreeSet<usize> = records.cached.iter().map(|cached| cached.slot.0 as usize).collect();
         (0..self.has_data.len()).for_each(|slot| self.has_data[slot] &= named.contains(&slot));
         self.retained.fill(Retention::Kept);
+        self.bound = self.at_first[0];
         self
     }
 
@@ -52,7 +61,13 @@ impl OwnedStore {
         self.retained[slot as usize] = retention;
     }
 
-    fn slots(&self, request: &Request) -> std::ops::Range<u64> {
+    /// Number of slots whose data count as valid.
+    pub(super) fn valid(&self) -> usize {
+        let counts = |slot: &usize| self.has_data[*slot] && self.retained[*slot] != Retention::Suspected;
+        (0..self.has_data.len()).filter(counts).count()
+    }
+
+    pub(super) fn slots(&self, request: &Request) -> std::ops::Range<u64> {
         request.start.byte_offset() / self.line..request.end_byte().div_ceil(self.line)
     }
 
@@ -105,9 +120,8 @@ impl World {
                 RequestKind::Read | RequestKind::Flush => return,
             }
         }
-        let counts = |slot: &usize| owned.has_data[*slot] && owned.retained[*slot] != Retention::Suspected;
-        let valid = (0..owned.has_data.len()).filter(counts).count();
-        assert!(valid <= owned.user, "{valid} slots are valid, and {} were promised", owned.user);
+        let valid = owned.valid();
+        assert!(valid <= owned.bound, "{valid} slots are valid, and {} were promised", owned.bound);
         if choice < 32
             && let Some(slot) = owned.drop_one(choice)
         {
@@ -127,7 +141,7 @@ pub(super) fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings
     FlashCacheSettings { owned, ..settings(9, 32, role, write) }
 }
 
-fn read(world: &mut World, line: u64) {
+pub(super) fn read(world: &mut World, line: u64) {
     world.submit(Request::read(Lba(line * LINE), Bytes(LINE * 512)));
     world.drain();
 }

@@ -227,6 +227,38 @@ fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
     (0..runs).filter(loses).count()
 }
 
+/// Owned flash wears out while half of the requests write. In how many of `runs` runs is something wrong?
+fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
+    let loses = |seed: &u64| {
+        let mut rng = Rng::new(*seed);
+        let (role, write) = MODES[rng.below(2) as usize];
+        let mut world = World::new(super::owned::owned(role, write), *seed);
+        world.engine.fault = fault;
+        let mut operation = |number: u64| {
+            let wears = number % 20 == 19;
+            let (kind, start) = if wears { (15, 7 - number / 20) } else { (rng.below(12) as u8, rng.below(10) * LINE) };
+            (kind, start, LINE, wears, rng.below(6) as u8)
+        };
+        let lives: [Vec<Operation>; 3] = std::array::from_fn(|_| (0..160).map(&mut operation).collect());
+        let run = AssertUnwindSafe(|| {
+            lives[0].iter().for_each(|&operation| submit(&mut world, operation));
+            world.drain();
+            live_and_crash(world, [&lives[1], &lives[2]])
+        });
+        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
+    };
+    (0..runs).filter(loses).count()
+}
+
+/// The flash shrinks until nothing is left of it, and takes no write that it has no room for.
+#[test]
+fn caches_that_are_wrong_about_worn_flash_are_found_out() {
+    assert_eq!(losses_of_worn_flash(2_000, None), 0);
+    let faults = [Fault::KeepsTaking, Fault::ShrinksCarelessly, Fault::TrustsRefused];
+    let found = faults.map(|fault| (fault, losses_of_worn_flash(200, Some(fault))));
+    assert!(found.iter().all(|(_, found)| *found >= 20), "{found:?}");
+}
+
 /// What the journal still names as dirty is not given up.
 #[test]
 fn owned_flash_gives_up_nothing_that_the_journal_needs() {

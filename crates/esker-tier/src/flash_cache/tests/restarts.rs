@@ -36,6 +36,7 @@ impl World {
         next.owned = owned;
         (next.engine, next.stores, next.base, next.hardened) = (engine, stores, base, through);
         next.tell_dropped();
+        next.tell_room();
         next
     }
 

@@ -16,7 +16,7 @@ struct Pending {
 }
 
 /// Which faults of devices and journal there are: one in so many operations fails, none if 0.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Failures {
     /// Flushes, durable writes and hardenings of the journal.
     pub(super) durable: u64,
@@ -233,10 +233,17 @@ impl World {
 
     /// A failed write may or may not have reached the device's cache.
     fn perform_io_or_fail(&mut self, device: usize, request: Request, data: DataRef) -> Result<(), DeviceError> {
+        if device == 0 && self.has_no_room(&request) {
+            let written = Request { length: Bytes(512 * self.rng.below(request.length.0 / 512 + 1)), ..request };
+            self.perform_io(device, written, data);
+            return Err(DeviceError::NoSpace);
+        }
         let (kind, failures) = (request.kind, self.failures);
         let durable = kind == RequestKind::Flush || kind.is_fua();
         let fails = match kind {
             _ if self.flash_gone && device == 0 => true,
+            // The room that owned flash promises rests on its trims.
+            RequestKind::Trim if device == 0 && self.owned.is_some() => false,
             RequestKind::Read if device == 0 && self.has_dropped(&request) => true,
             RequestKind::Read => device == 0 && self.fails(failures.flash_reads),
             _ if durable => self.fails(failures.durable) || (device == 0 && self.fails(failures.flash_flushes)),
@@ -304,7 +311,7 @@ impl World {
     }
 
     /// Checks replies at once: they need not be performed.
-    fn take_replies(&mut self) {
+    pub(super) fn take_replies(&mut self) {
         let (replies, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
         self.effects = rest;
@@ -357,11 +364,15 @@ impl World {
 
     pub(super) fn drain(&mut self) {
         while self.perform_one() {}
+        self.check_room();
         assert!(self.pending.is_empty(), "requests without an answer");
     }
 
-    /// Uses only the first slots of the flash.
+    /// Uses only the first slots of the flash; owned flash has room for some fewer.
     pub(super) fn shrink(&mut self, slots: u64) {
+        if self.owned.is_some() {
+            return self.wear(slots.saturating_sub(3));
+        }
         let capacity = Bytes(slots * self.settings.line.0);
         let mut effects = Vec::new();
         let shrink = Reshape::Shrink { device: FLASH, capacity };

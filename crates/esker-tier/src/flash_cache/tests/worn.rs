@@ -1,0 +1,150 @@
+//! Owned flash that wears out: it has room for less and less, and refuses writes now and then.
+
+use esker_core::OwnedRoom;
+
+use super::owned::{owned, read};
+use super::world::{Failures, World};
+use super::*;
+
+impl World {
+    /// The flash has room for so many lines from now on, if it had more before.
+    pub(super) fn wear(&mut self, lines: u64) {
+        let Some(owned) = self.owned.as_mut().filter(|owned| owned.user > lines as usize) else { return };
+        owned.user = lines as usize;
+        self.tell_room();
+        self.take_replies();
+    }
+
+    /// Tells what there is room for.
+    pub(super) fn tell_room(&mut self) {
+        let Some(owned) = &self.owned else { return };
+        let [user, suspects] = owned.at_first;
+        let bytes = |lines: usize| Bytes(lines as u64 * owned.line);
+        let room = OwnedRoom {
+            user: bytes(owned.user),
+            suspects: bytes(suspects * owned.user / user),
+            unit: Bytes(owned.line),
+        };
+        self.tell(Input::Room { device: FLASH, room });
+    }
+
+    /// Whether worn flash refuses this request: a third of the writes, and all of them once it is used up. Some of the
+    /// slots that are written may hold a part of them then.
+    pub(super) fn has_no_room(&mut self, request: &Request) -> bool {
+        let writes = matches!(request.kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. });
+        let Some(owned) = self.owned.as_mut().filter(|owned| writes && owned.user < owned.at_first[0]) else {
+            return false;
+        };
+        let refuses = owned.user < 2 || self.rng.chance(1, 3);
+        if refuses {
+            let slots = owned.slots(request);
+            slots.for_each(|slot| owned.has_data[slot as usize] = true);
+        }
+        refuses
+    }
+
+    /// Everything has ended: no more is held than there is room for, unless something has failed.
+    pub(super) fn check_room(&mut self) {
+        let has_failed = self.journal_failed || self.write_failed || self.flash_gone;
+        if has_failed || self.failures != Failures::default() {
+            return;
+        }
+        if let Some(owned) = &mut self.owned {
+            let (valid, room) = (owned.valid(), owned.user);
+            assert!(valid <= room, "{valid} slots are valid, and there is room for {room}");
+            owned.bound = room;
+        }
+    }
+}
+
+fn write(world: &mut World, line: u64) {
+    world.submit(Request::write(Lba(line * LINE), Bytes(LINE * 512)));
+}
+
+/// Of three dirty lines two leave when there is room for one and the reserve; they are copied back first. When nothing
+/// is left, everything goes around.
+#[test]
+fn lines_leave_until_the_rest_fits() {
+    let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), 1);
+    (world.engine.dirty_low, world.engine.dirty_high) = (9, 9);
+    world.engine.dirty_marks = [Ratio::ONE; 2];
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..3).for_each(|line| write(&mut world, line));
+    world.drain();
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.slots, counts.held, counts.dirty, counts.copied_back_bytes), (4, 3, 3, 0));
+    world.step = 70;
+    world.wear(2);
+    world.drain();
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.slots, counts.held, counts.dirty_evictions, counts.beyond), (2, 1, 2, 0));
+    assert_eq!(counts.copied_back_bytes, 2 * LINE * 512);
+    world.wear(1);
+    world.drain();
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.slots, counts.held, counts.suspects, counts.dirty), (0, 0, 0, 0));
+    let room = world.engine.cache_room().unwrap();
+    assert_eq!((room.at_first, room.shrank.len()), (4, 2));
+    assert_eq!((room.shrank[0], room.shrank[1].1), ((Nanos(70), 2), 0));
+    let written = counts.flash_written_bytes;
+    (0..3).for_each(|line| read(&mut world, line));
+    write(&mut world, 5);
+    world.drain();
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.read_hits, counts.flash_written_bytes), (0, written));
+}
+
+/// More suspects than there may be leave at once; so do lines that are kept because they were used last.
+#[test]
+fn suspects_and_lines_in_use_go_with_the_room() {
+    let line = Bytes(LINE * 512);
+    let room = OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0), hot: Bytes(2 * line.0) };
+    let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
+    let mut world = World::new(settings, 1);
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..8).for_each(|line| read(&mut world, line));
+    assert_eq!(world.engine.flash_cache_counts().unwrap().suspects, 4);
+    world.wear(2);
+    world.drain();
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.slots, counts.held, counts.suspects), (2, 1, 2));
+}
+
+/// A refused change of a dirty line: what it was and what it becomes are on the backing device, and the line has left.
+#[test]
+fn a_refused_change_goes_around() {
+    for seed in 0..20 {
+        let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), seed);
+        (world.engine.dirty_low, world.engine.dirty_high) = (9, 9);
+        world.owned.as_mut().unwrap().drops_data = false;
+        write(&mut world, 3);
+        world.drain();
+        world.owned.as_mut().unwrap().user = 1;
+        world.submit(Request::write(Lba(3 * LINE + 1), Bytes(512)));
+        world.drain();
+        world.owned.as_mut().unwrap().user = 4;
+        let counts = world.engine.flash_cache_counts().unwrap();
+        assert_eq!((counts.refused_writes, counts.held, counts.lost), (1, 0, 0));
+        read(&mut world, 3);
+        world.check_survivors().unwrap();
+    }
+}
+
+/// A write back cache whose flash was refusing copies all dirty lines back, however few they are.
+#[test]
+fn a_cache_that_is_short_of_room_has_nothing_dirty() {
+    let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), 1);
+    (world.engine.dirty_low, world.engine.dirty_high) = (9, 9);
+    world.owned.as_mut().unwrap().drops_data = false;
+    (0..2).for_each(|line| write(&mut world, line));
+    world.drain();
+    assert_eq!(world.engine.flash_cache_counts().unwrap().dirty, 2);
+    world.owned.as_mut().unwrap().user = 1;
+    write(&mut world, 2);
+    world.owned.as_mut().unwrap().bound = 4;
+    while world.perform_one() {}
+    let counts = world.engine.flash_cache_counts().unwrap();
+    assert_eq!((counts.refused_writes, counts.dirty, counts.cleaned), (1, 0, 2));
+    let kept = world.engine.slots.held().map(|(line, ..)| line).collect::<Vec<_>>();
+    assert!(!kept.contains(&2), "{kept:?}");
+}
