@@ -6,6 +6,7 @@ mod page;
 mod support;
 
 use esker_report::render_run;
+use esker_results::{CacheRoomLeft, FlashCacheReport};
 use page::visible;
 use serde_json::Value;
 use support::hostile_run;
@@ -69,6 +70,35 @@ fn a_run_without_a_series_or_children_has_neither_charts_nor_a_map() {
     for gone in ["id=\"time\"", "id=\"children\"", "id=\"map\"", "id=\"devices\"", "<figure", ">Policy<"] {
         assert!(!page.contains(gone), "{gone}");
     }
+}
+
+#[test]
+fn a_flash_cache_shows_what_it_served_and_how_its_flash_wore() {
+    let mut run = plain_run();
+    assert!(!render_run(&run).unwrap().contains("id=\"flash-cache\""), "there is none");
+    let device = run.devices.values_mut().next().unwrap();
+    let room = Some(CacheRoomLeft { slots_at_first: 500, shrank: Vec::new() });
+    device.flash_cache = Some(FlashCacheReport {
+        hits: 900,
+        misses: 300,
+        read_hits: 700,
+        read_misses: 100,
+        dropped_lines: 41,
+        slots: 421,
+        refused_writes: 17,
+        room,
+        ..Default::default()
+    });
+    let page = visible(&render_run(&run).unwrap());
+    let section = page.split("id=\"flash-cache\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let text = section.replace("<span class=\"n\">", "").replace("</span>", "");
+    let sort = |ratio| format!("data-sort=\"{ratio}\"");
+    let ratios = [sort("0.875"), sort("0.5"), sort("0.75")];
+    let sentences = ["dropped 41 lines", "421 of 500 slots", "refused 17 writes"];
+    for words in ratios.iter().map(String::as_str).chain(sentences) {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("admission policy") && !text.contains("only copy"), "what did not happen is left out");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod arm;
 mod children;
 mod events;
+mod flash_caches;
 mod parts;
 mod terms;
 mod windows;
@@ -22,6 +23,7 @@ use crate::run_event::RunEvent;
 use arm::ArmPicture;
 use children::Family;
 use children::names;
+use flash_caches::{FlashCache, flash_caches};
 use parts::{Parts, parts};
 use windows::{Allocation, allocations};
 
@@ -34,6 +36,7 @@ struct RunPage<'a> {
     target: &'a str,
     headline: String,
     families: Vec<Family<'a>>,
+    flash_caches: Vec<FlashCache<'a>>,
     allocations: Vec<Allocation<'a>>,
     parts: Vec<Parts<'a>>,
     events: &'a [RunEvent],
@@ -73,6 +76,7 @@ pub fn render_run(run: &RunResults) -> Result<String, RenderError> {
         target,
         headline: headline(run, target),
         families: children::families(run, target),
+        flash_caches: flash_caches(run),
         allocations: allocations(run),
         parts: parts(run),
         events: &events,

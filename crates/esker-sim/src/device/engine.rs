@@ -1,22 +1,20 @@
 //! An engine with its children as a simulated device: [`esker_tier::Engine`] under the virtual driver.
 
+mod report;
+
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChangeError, ChildExtents, ChildResponses, Children, Completion, Control, Device, DeviceError, Hint,
+    Bytes, Change, ChangeError, ChildResponses, Children, Completion, Control, Device, DeviceError, Hint,
     LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, RequestKind, Tag, TagMap, Telemetry,
     Unsupported,
 };
-use esker_results::{ChildReport, DeviceReport, FlashCacheReport, LatencySummary, Report, Reporting};
+use esker_results::Reporting;
 use esker_tier::{
     CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, PartUse, RecordNumber, Reshape,
 };
 
 use super::Instance;
-use super::cache_parts_report::partition_since;
-use super::engine_report::{cached_since, child_state};
-use super::flash_cache_report::{report_since, room_left};
-use crate::measured::moved;
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
@@ -381,58 +379,10 @@ impl<E: Engine> Device for EngineDevice<E> {
     }
 
     fn placement(&self) -> Option<PlacementTelemetry> {
-        let (layout, moved) = (self.engine.layout()?, self.engine.movements()?);
-        let target = |child: usize| layout.targets.as_ref().and_then(|targets| targets.get(child)).copied();
-        let children = layout.held.iter().enumerate();
-        let children = children.map(|(child, &extents)| ChildExtents { extents, target_share: target(child) });
-        Some(PlacementTelemetry {
-            extent: layout.extent,
-            children: children.collect(),
-            moved_extents: moved.moved,
-            moved_bytes: moved.moved_bytes,
-            copied_bytes: moved.copied_bytes,
-            redirected_writes: moved.redirected,
-            abandoned_moves: moved.abandoned,
-            freed_extents: moved.freed,
-            displaced_extents: moved.displaced,
-            tokens: moved.tokens,
-        })
+        report::placement_of(&self.engine)
     }
 
     fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
         self.engine.visit_extents(&mut |device| visit(device.map(|DeviceIndex(device)| usize::from(device))));
-    }
-}
-
-impl<E: Engine> Reporting for EngineDevice<E> {
-    fn report(&self, into: &mut Report) {
-        self.children.iter().for_each(|(device, _)| device.report(into));
-        let total = self.responses.iter().map(LatencyHistogram::count).sum::<u64>().max(1) as f64;
-        let children = (0..self.names.len()).zip(self.children.iter()).map(|(index, (_, requests))| {
-            let responses = &self.responses[index];
-            let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
-            let drained_at_s = self.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
-            // Those that have not joined are not known to the engine.
-            let has_joined = index + self.joining.len() < self.names.len();
-            let state = has_joined.then(|| self.engine.device_state(DeviceIndex(index as u16))).and_then(child_state);
-            (self.names[index].clone(), ChildReport { share, requests, response_time, state, drained_at_s })
-        });
-        into.add(
-            &self.name,
-            DeviceReport {
-                kind: self.kind.to_string(),
-                capacity_bytes: self.capacity().0,
-                requests: self.requests,
-                placement: self.placement().map(|now| moved(&self.moved_before, &now)),
-                memory_cache: self.engine.cache_counts().map(|now| cached_since(&self.cached_before, &now)),
-                flash_cache: self.engine.flash_cache_counts().map(|now| FlashCacheReport {
-                    partition: self.engine.cache_parts().map(|now| partition_since(&self.parts_before, &now)),
-                    room: self.engine.cache_room().and_then(room_left),
-                    ..report_since(&self.flash_cached_before, &now, self.engine.cache_windows())
-                }),
-                children: children.collect(),
-                ..DeviceReport::default()
-            },
-        );
     }
 }

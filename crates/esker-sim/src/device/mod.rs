@@ -18,7 +18,6 @@ mod cache_requests;
 mod cloud_volume;
 mod constant;
 mod engine;
-mod engine_report;
 mod flash_cache;
 mod flash_cache_report;
 mod hdd;

@@ -49,9 +49,9 @@ pub trait Engine: Debug + Send {
     /// Takes one input and appends the effects that follow from it. `now` never goes back.
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>);
 
-    /// A shortcut for drivers that move no data: where `request` of the host goes, if it goes as it is to one device, and
-    /// its end there is the host's answer. The driver then sends it there and does not call [`Self::on`] for it, which
-    /// would do the same in two steps with their effects; at the end it calls [`Self::passed`].
+    /// A shortcut for drivers that move no data: where `request` of the host goes, if it goes as it is to one device
+    /// and its end there is the host's answer. The driver then sends it there and does not call [`Self::on`] for it,
+    /// which would do the same in two steps with their effects; at the end it calls [`Self::passed`].
     #[inline]
     fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
         let _ = request;
