@@ -12,6 +12,8 @@ pub(super) struct Buffer {
     pub(super) segments: u64,
     /// Sectors that it holds behind a read once it has been left alone; zero without read-ahead.
     pub(super) read_ahead: u64,
+    /// Whether a read that it answers makes the drive read on behind it.
+    pub(super) reads_on: bool,
     /// Time of a read of one block that it answers, in nanoseconds.
     pub(super) hit_ns: f64,
     /// Nanoseconds for each further sector; zero if it is too little to be seen.
@@ -58,8 +60,10 @@ pub(super) async fn find(bench: &Bench, hit_limit_ns: f64) -> Result<Option<Buff
             break;
         }
     }
-    let read_ahead = read_ahead(bench, hit_ns + bench.block as f64 * sector_ns).await;
-    Ok(Some(Buffer { segments: most as u64, read_ahead, hit_ns, sector_ns }))
+    let block_ns = hit_ns + bench.block as f64 * sector_ns;
+    let read_ahead = read_ahead(bench, block_ns).await;
+    let reads_on = reads_on(bench, read_ahead, block_ns).await;
+    Ok(Some(Buffer { segments: most as u64, read_ahead, reads_on, hit_ns, sector_ns }))
 }
 
 /// Whether a sector is still in the buffer after `others` reads elsewhere.
@@ -114,4 +118,17 @@ async fn is_ahead(bench: &Bench, ahead: u64, hit_ns: f64) -> bool {
         hits += usize::from(ended - began < 1.25 * hit_ns);
     }
     hits > REPEATS
+}
+
+/// Whether a read at the end of the `ahead` sectors that were read ahead, and a pause, bring more into the buffer.
+async fn reads_on(bench: &Bench, ahead: u64, hit_ns: f64) -> bool {
+    let mut hits = 0;
+    for _ in 0..2 * REPEATS {
+        let place = bench.fresh();
+        bench.response(place).await;
+        bench.read(PAUSE, place + ahead, bench.block).await;
+        let (began, ended) = bench.read(PAUSE, place + ahead + bench.whole(ahead / 2), bench.block).await;
+        hits += usize::from(ended - began < 1.25 * hit_ns);
+    }
+    ahead >= 2 * bench.block && hits > REPEATS
 }

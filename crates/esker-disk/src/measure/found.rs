@@ -185,7 +185,7 @@ impl Findings<'_> {
             segments: buffer.segments as u32,
             segment_size: size,
             read_ahead: Bytes(buffer.read_ahead * Bytes::SECTOR.0),
-            read_ahead_on_hit: true,
+            read_ahead_on_hit: buffer.reads_on,
             write_back: Bytes::ZERO,
             write_batch: None,
         })

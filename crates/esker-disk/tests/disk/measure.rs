@@ -2,7 +2,7 @@
 
 use esker_core::{Bytes, Nanos, Rng};
 use esker_disk::measure::{MeasureError, MeasureStep, Measured, ProbeRead, ReadTimes, SimulatedReads, measure};
-use esker_disk::{Disk, DiskSettings, LayoutSettings, Mechanics, SeekCurve, SeekSettings};
+use esker_disk::{CacheSettings, Disk, DiskSettings, LayoutSettings, Mechanics, SeekCurve, SeekSettings};
 
 use crate::common::{plain_preset, round_numbers, zone};
 
@@ -109,7 +109,8 @@ fn rotation_zones_and_seeks_are_found_within_two_per_cent() {
         assert!((micros(found.head_switch) - micros(known.head_switch)).abs() < 10.0, "{name}: {}", found.head_switch);
         assert!((micros(found.read_overhead) - micros(known.read_overhead)).abs() < 10.0, "{name}");
         let (found, known) = (found.cache.unwrap(), known.cache.unwrap());
-        assert_eq!((found.segments, found.read_ahead), (known.segments, known.read_ahead), "{name}");
+        let buffer = |cache: &CacheSettings| (cache.segments, cache.read_ahead, cache.read_ahead_on_hit);
+        assert_eq!(buffer(&found), buffer(&known), "{name}");
     }
 }
 
