@@ -33,3 +33,4 @@ pub use product::{
     Assumption, Capacity, Class, Endurance, Figure, Market, Performance, PowerDraw, Product, Rating, VolumeSizes,
     capacity_in_words,
 };
+pub use settings::{DrivePart, WholeDrive};

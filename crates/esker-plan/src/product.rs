@@ -236,8 +236,8 @@ pub struct Product {
     pub kind: String,
     /// The preset that models it.
     pub preset: String,
-    /// The device's settings: those of the preset with the product's own laid over them. See [`Product::settings_at`]
-    /// for those of one capacity.
+    /// The device's settings: those of the preset with the product's own laid over them. See [`Product::whole_drive`]
+    /// and [`Product::disk_settings`] for those of one capacity.
     pub settings: serde_json::Value,
     /// The keys of `settings` that the product states itself.
     pub own_settings: Vec<String>,

@@ -5,7 +5,6 @@ use esker_core::{Bytes, Ratio};
 use esker_disk::{DiskSettings, Picoseconds, SeekSettings};
 use esker_flash::SsdSettings;
 use esker_sim::{DeviceFault, DeviceSettings, Instance};
-use serde_json::Value;
 
 use crate::{Capacity, Product};
 
@@ -17,33 +16,72 @@ const BLOCKS_LEAST: u64 = 128;
 /// The settings that a product itself states as its over-provisioning, and that its capacity then does not decide.
 const OVER_PROVISIONING: [&str; 3] = ["over_provisioning", "spare_factor", "factory_over_provisioning"];
 
-impl Product {
-    /// The settings of a device of `capacity`, as a device table of an experiment without `kind` and `preset`.
-    ///
-    /// - A drive has all of the dies of that capacity, and the over-provisioning that it is sold with. It is a part of
-    ///   the drive: each die has as many of its blocks as make 1 GiB of memory to simulate, at least 128.
-    ///   [`Product::simulated_share`] tells how large the part is.
-    /// - A disk of at most the preset's capacity has as many of its surfaces as make the capacity; one of more has all
-    ///   surfaces, with more tracks on each. See [`Product::disk_settings`].
-    /// - A cloud volume has the size.
-    pub fn settings_at(&self, capacity: Bytes) -> Value {
-        if let Some(settings) = self.ssd_settings(capacity) {
-            return plain(&settings);
-        }
-        if let Some(settings) = self.disk_settings(capacity) {
-            return plain(&settings);
-        }
-        let mut settings = self.settings.clone();
-        if self.is_cloud_volume()
-            && let Some(table) = settings.as_object_mut()
-        {
-            table.insert("size".to_string(), capacity.to_string().into());
-        }
-        settings
+/// A flash drive of one capacity as it is sold: all of its dies, with all of their blocks. What is said of the drive
+/// itself, such as how much its flash endures, comes from here and never from a [`DrivePart`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeDrive {
+    settings: SsdSettings,
+    raw: Bytes,
+    over_provisioning: Ratio,
+}
+
+/// A drive with all of its dies, but with only some of the blocks of each: as much as fits into memory to simulate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrivePart {
+    /// The settings of the part: those of the whole drive with fewer blocks.
+    pub settings: SsdSettings,
+    /// The share of the whole drive's flash that it has, above 0 and at most 1.
+    pub share: f64,
+}
+
+impl WholeDrive {
+    /// Bytes of all its flash, spare space included: its dies times the size of one.
+    pub fn raw(&self) -> Bytes {
+        self.raw
     }
 
-    /// The settings of a drive of `capacity`, as [`Product::settings_at`] has them; `None` if this is no drive.
-    pub fn ssd_settings(&self, capacity: Bytes) -> Option<SsdSettings> {
+    /// Share of its flash that the host cannot address: what the product states, or else what its capacity leaves of
+    /// the flash.
+    pub fn over_provisioning(&self) -> Ratio {
+        self.over_provisioning
+    }
+
+    /// Its settings, as a device table of an experiment without `kind` and `preset`. Simulating it takes as much
+    /// memory as it has pages: see [`WholeDrive::part`].
+    pub fn settings(&self) -> &SsdSettings {
+        &self.settings
+    }
+
+    /// Planes of all its dies.
+    pub fn planes(&self) -> u64 {
+        let geometry = &self.settings.geometry;
+        [geometry.channels, geometry.packages_per_channel, geometry.dies_per_package, geometry.planes_per_die]
+            .into_iter()
+            .map(u64::from)
+            .fold(1, u64::saturating_mul)
+    }
+
+    /// A part of it: each plane has as many of its blocks as make 1 GiB of memory to simulate, at least 128.
+    pub fn part(&self) -> DrivePart {
+        let pages = self.planes().saturating_mul(self.settings.geometry.pages_per_block.into());
+        let blocks = (PAGES_OF_A_PART / pages.max(1)).max(BLOCKS_LEAST);
+        self.with_blocks(u32::try_from(blocks).unwrap_or(u32::MAX))
+    }
+
+    /// A part of it of which each plane has at most so many blocks.
+    fn with_blocks(&self, blocks_per_plane: u32) -> DrivePart {
+        let mut settings = self.settings.clone();
+        let whole = settings.geometry.blocks_per_plane;
+        settings.geometry.blocks_per_plane = whole.min(blocks_per_plane);
+        let share = f64::from(settings.geometry.blocks_per_plane) / f64::from(whole.max(1));
+        DrivePart { settings, share }
+    }
+}
+
+impl Product {
+    /// The whole drive of `capacity`, with all dies of that capacity and the over-provisioning that it is sold with;
+    /// `None` if this is no drive of flash.
+    pub fn whole_drive(&self, capacity: Bytes) -> Option<WholeDrive> {
         let mut settings: SsdSettings = self.settings_of("ssd")?;
         let (dies, die) = (self.dies_at(capacity)?, self.die?);
         let geometry = &mut settings.geometry;
@@ -54,17 +92,26 @@ impl Product {
         }
         geometry.packages_per_channel = per_channel / geometry.dies_per_package;
         let plane_pages = die.0 / geometry.page_size.0.max(1) / u64::from(geometry.planes_per_die.max(1));
-        let whole = (plane_pages / u64::from(geometry.pages_per_block.max(1))).max(1);
-        let block_of_all = u64::from(dies) * u64::from(geometry.planes_per_die) * u64::from(geometry.pages_per_block);
-        let part = (PAGES_OF_A_PART / block_of_all.max(1)).max(BLOCKS_LEAST).min(whole);
-        geometry.blocks_per_plane = u32::try_from(part).unwrap_or(u32::MAX);
-        if !OVER_PROVISIONING.iter().any(|key| self.own_settings.iter().any(|own| own == key)) {
-            let raw = u128::from(dies) * u128::from(die.0);
-            let sold = u128::from(capacity.0) * 1_000_000_000 / raw.max(1);
-            let sold = Ratio::parts_per_billion(u64::try_from(sold).unwrap_or(u64::MAX));
-            settings.factory_over_provisioning = Some(sold.complement());
+        let blocks = (plane_pages / u64::from(geometry.pages_per_block.max(1))).max(1);
+        geometry.blocks_per_plane = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let raw = u128::from(dies) * u128::from(die.0);
+        let sold = u128::from(capacity.0) * 1_000_000_000 / raw.max(1);
+        let left = Ratio::parts_per_billion(u64::try_from(sold).unwrap_or(u64::MAX)).complement();
+        let stated = OVER_PROVISIONING.iter().any(|key| self.own_settings.iter().any(|own| own == key));
+        let over_provisioning = match &settings {
+            SsdSettings { over_provisioning: Some(share), .. } | SsdSettings { spare_factor: Some(share), .. }
+                if stated =>
+            {
+                *share
+            }
+            SsdSettings { factory_over_provisioning: Some(share), .. } if stated => *share,
+            _ => left,
+        };
+        if !stated {
+            settings.factory_over_provisioning = Some(left);
         }
-        Some(settings)
+        let raw = Bytes(u64::try_from(raw).unwrap_or(u64::MAX));
+        Some(WholeDrive { settings, raw, over_provisioning })
     }
 
     /// The settings of a disk of `capacity`; `None` if this is no disk. Smaller disks of a family have fewer platters
@@ -90,22 +137,6 @@ impl Product {
         Some(settings)
     }
 
-    /// The part of a device of `capacity` that [`Product::settings_at`] has: 1 for disks and volumes, and for drives
-    /// all of whose blocks it has.
-    pub fn simulated_share(&self, capacity: Bytes) -> f64 {
-        let whole = self.dies_at(capacity).zip(self.die).map(|(dies, die)| f64::from(dies) * die.0 as f64);
-        let part = self.ssd_settings(capacity).map(|settings| {
-            let geometry = settings.geometry;
-            let blocks = f64::from(geometry.channels)
-                * f64::from(geometry.packages_per_channel)
-                * f64::from(geometry.dies_per_package)
-                * f64::from(geometry.planes_per_die)
-                * f64::from(geometry.blocks_per_plane);
-            blocks * f64::from(geometry.pages_per_block) * geometry.page_size.0 as f64
-        });
-        part.zip(whole).map_or(1.0, |(part, whole)| (part / whole).min(1.0))
-    }
-
     /// Flash dies of a drive of `capacity`. One that is not on sale has as many as the nearest that is, by the byte.
     pub fn dies_at(&self, capacity: Bytes) -> Option<u32> {
         let nearest = self.capacities.iter().min_by_key(|on_sale| on_sale.bytes.0.abs_diff(capacity.0))?;
@@ -118,9 +149,9 @@ impl Product {
     /// Builds the device of `capacity` with few blocks, to find settings that contradict each other.
     pub(crate) fn try_to_build(&self, capacity: Bytes) -> Result<(), DeviceFault> {
         let instance = || Instance { name: self.name.clone(), seed: 1, children: Vec::new(), joining: 0 };
-        if let Some(mut settings) = self.ssd_settings(capacity) {
+        if let Some(drive) = self.whole_drive(capacity) {
+            let DrivePart { mut settings, .. } = drive.with_blocks(BLOCKS_LEAST as u32);
             let geometry = &mut settings.geometry;
-            geometry.blocks_per_plane = geometry.blocks_per_plane.min(BLOCKS_LEAST as u32);
             let units = geometry.units_per_page.max(1);
             geometry.pages_per_block = geometry.pages_per_block.min(units.saturating_mul(8).max(64 / units * units));
             return settings.build(instance()).map(|_| ());
@@ -153,8 +184,4 @@ fn stretch_tracks(settings: &mut DiskSettings, stretch: f64) {
             formula.e = Picoseconds((formula.e.0 as f64 / stretch).round() as u64);
         }
     }
-}
-
-fn plain(settings: &impl DeviceSettings) -> Value {
-    settings.resolved()
 }

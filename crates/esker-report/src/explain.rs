@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_results::study::{
-    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, Need, StudyReport, WorkloadStudy,
+    Budgets, CachedVolume, Candidate, CandidateOutcome, Endurance, HybridPart, Need, StudyReport, WorkloadStudy,
 };
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
@@ -257,10 +257,17 @@ impl Page {
             let what = if candidate.parts().is_some() { "the flash takes" } else { "the trace writes" };
             self.step(&format!("{what} {} a day at its mean rate", words::bytes(bytes)));
         }
-        if let Some(amplification) = endurance.write_amplification {
-            self.step(&format!("write amplification: {}", words::amplification(Some(amplification))));
+        match endurance.write_amplification {
+            Some(measured) => {
+                self.step(&format!("write amplification: {}, measured", words::amplification(Some(measured))));
+            }
+            None if endurance.lifetime_amplification.is_some() => {
+                let random = words::amplification(endurance.lifetime_amplification);
+                self.step(&format!("write amplification: {random}, that of random overwriting"));
+            }
+            None => {}
         }
-        self.step(&format!("each block may be erased {} times", words::count(endurance.rated_cycles)));
+        self.flash_a_day(endurance, budgets);
         let budget = words::years(budgets.years);
         let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
             (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
@@ -272,6 +279,41 @@ impl Page {
         if let (Some(asked), sold) = (endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
             let sold = sold.map_or("not stated".to_string(), words::digits);
             self.step(&format!("drive writes a day asked for: {}; warranted: {sold}", words::digits(asked)));
+        }
+        if let Some(why) = &endurance.below_warranty {
+            self.step(why.trim_end_matches('.'));
+        }
+    }
+
+    /// The division that gives the life: what the flash endures by what is programmed a day.
+    fn flash_a_day(&mut self, endurance: &Endurance, budgets: &Budgets) {
+        let cycles = words::count(endurance.rated_cycles);
+        let why = if endurance.cycles_of_warranty { ", which the maker's warranty takes if written at random" } else { "" };
+        self.step(&format!("each block may be erased {cycles} times{why}"));
+        let amounts = endurance.host_bytes_per_day.zip(endurance.raw_bytes);
+        let costs = endurance.page_bytes_per_byte.zip(endurance.lifetime_amplification);
+        let (Some((host, raw)), Some((pages, amplification))) = (amounts, costs) else { return };
+        let programmed = host * pages * amplification;
+        let of_pages = match pages {
+            pages if (pages - 1.0).abs() < 0.005 => String::new(),
+            pages => format!(" x {} bytes of whole pages for each", words::digits(pages)),
+        };
+        self.step(&format!(
+            "{} a day{of_pages} x {} programs = {} of flash a day",
+            words::bytes(host),
+            words::amplification(Some(amplification)),
+            words::bytes(programmed)
+        ));
+        let endured = raw as f64 * endurance.rated_cycles as f64;
+        let flash = words::bytes(raw as f64);
+        self.step(&format!("{flash} of flash x {cycles} erases = {} that can be programmed", words::bytes(endured)));
+        if programmed > 0.0 {
+            let years = endured / programmed / 365.0;
+            let growth = match budgets.growth_per_year {
+                0.0 => "",
+                _ => ", before growth",
+            };
+            self.step(&format!("{} / {} / 365 = {} years{growth}", words::bytes(endured), words::bytes(programmed), words::digits(years)));
         }
     }
 

@@ -13,8 +13,8 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         assumption(
             format!(
                 "Of each flash design a part is simulated that is just large enough for the data touched by the trace \
-                to fill {} of it, and at least {}; untouched (cold) data fill the rest of that share. Lifetime is that \
-                of the drive as sold.",
+                to fill {} of it, and at least {}; untouched (cold) data fill the rest of that share. The part has the \
+                spare share of the drive as sold, and lifetime is that of all of the drive's flash.",
                 settings.utilisation,
                 words::bytes(RAW_MIN.0 as f64)
             ),
@@ -34,7 +34,8 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         ),
         assumption(
             "The mean load of the trace goes on all day, every day, and grows as stated; lifetime counts the mean \
-            block's rated erases."
+            block's rated erases: those of the preset, or as many as the maker's warranty takes if that is written at \
+            random and takes more."
                 .into(),
             "--growth; a longer trace",
         ),

@@ -26,8 +26,33 @@ pub(crate) struct FlashOnSale {
     pub(crate) raw: Bytes,
     /// Capacity on sale of all its drives.
     pub(crate) capacity: Bytes,
-    /// Host bytes a day that the makers warrant, if they do.
-    pub(crate) warranted_bytes_per_day: Option<f64>,
+    /// What the makers warrant, if they do.
+    pub(crate) warranty: Option<Warranty>,
+    /// Whether the catalogue states how often each block may be erased. Else the preset assumes it.
+    pub(crate) cycles_are_stated: bool,
+}
+
+/// Writes that makers warrant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Warranty {
+    /// Host bytes a day.
+    pub(crate) bytes_per_day: f64,
+    /// For so many years.
+    pub(crate) years: f64,
+}
+
+impl FlashOnSale {
+    /// How often each block may be erased, and whether the warranty says so. A warranty is published and the erases of
+    /// a preset are assumed for its kind of flash: where what is warranted takes more erases, written at random, these
+    /// count.
+    fn rated_cycles(&self, of_preset: u64, random: f64) -> (u64, bool) {
+        let warranted = self.warranty.map_or(0.0, |Warranty { bytes_per_day, years }| {
+            bytes_per_day * 365.0 * years * random / self.raw.0.max(1) as f64
+        });
+        let warranted = warranted.ceil() as u64;
+        let counts = !self.cycles_are_stated && warranted > of_preset;
+        (if counts { warranted } else { of_preset }, counts)
+    }
 }
 
 /// What the workload writes, and for how long the flash has to take it.
@@ -138,7 +163,8 @@ pub(crate) fn wearing(
 
 /// Judges the life of drives on sale.
 pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
-    let Wearing { settled, random, rated_cycles, on_flash, .. } = wearing;
+    let Wearing { settled, random, on_flash, page_bytes_per_byte, .. } = wearing;
+    let (rated_cycles, cycles_of_warranty) = on_sale.rated_cycles(wearing.rated_cycles, *random);
     let of_flash = on_flash.map(|bytes| demand.of_flash(bytes));
     let demand = of_flash.as_ref().unwrap_or(demand);
     let nothing = settled.outcome == Settling::NothingWritten;
@@ -148,9 +174,9 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
         demand.host_bytes_per_day.map(|bytes| {
             lifetime_years(&Wear {
                 raw: on_sale.raw,
-                rated_cycles: *rated_cycles,
+                rated_cycles,
                 write_amplification,
-                host_bytes_per_day: bytes * share_of_day * wearing.page_bytes_per_byte,
+                host_bytes_per_day: bytes * share_of_day * page_bytes_per_byte,
                 growth_per_year: demand.growth_per_year,
             })
         })
@@ -162,7 +188,7 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     let per_day = demand.bytes_per_day();
     let kept = match (lowest, highest, per_day) {
         (Some((lowest, _)), Some((highest, _)), Some([fewest, most])) => {
-            let warranted = on_sale.warranted_bytes_per_day.unwrap_or(f64::INFINITY);
+            let warranted = on_sale.warranty.map_or(f64::INFINITY, |warranty| warranty.bytes_per_day);
             if lowest >= demand.years && most <= warranted {
                 Some(true)
             } else if highest < demand.years || fewest > warranted {
@@ -174,6 +200,10 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
         _ => None,
     };
     let number = lowest.filter(|_| !demand.short);
+    let below_warranty = lowest.zip(per_day).zip(on_sale.warranty).and_then(|(((years, _), [_, most]), warranty)| {
+        let costs = Costs { page_bytes_per_byte: *page_bytes_per_byte, amplification: worst, random: *random };
+        below_warranty(years, most, &warranty, &costs, rated_cycles)
+    });
     Endurance {
         write_amplification: if judged { measured } else { None },
         judged,
@@ -186,11 +216,59 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
         lifetime_is_lower_bound: number.is_some_and(|(_, bounded)| bounded || !judged),
         lifetime_range_years: lowest.zip(highest).filter(|_| demand.short).map(|((low, _), (high, _))| [low, high]),
         drive_writes_per_day_asked: per_day.map(|[_, most]| most / capacity),
-        drive_writes_per_day_sold: on_sale.warranted_bytes_per_day.map(|bytes| bytes / capacity),
+        drive_writes_per_day_sold: on_sale.warranty.map(|warranty| warranty.bytes_per_day / capacity),
         kept,
-        rated_cycles: *rated_cycles,
+        rated_cycles,
+        cycles_of_warranty,
+        raw_bytes: Some(on_sale.raw.0),
+        page_bytes_per_byte: Some(*page_bytes_per_byte),
+        lifetime_amplification: Some(worst),
+        below_warranty,
         cleaning_share: settled.cleaning_share,
     }
+}
+
+/// What a host byte costs a drive.
+struct Costs {
+    page_bytes_per_byte: f64,
+    amplification: f64,
+    /// The amplification of random overwriting, which the warranty is taken to hold for.
+    random: f64,
+}
+
+/// Why a drive that is written no more than its maker warrants has a life below the warranty; `None` if it has not.
+fn below_warranty(
+    years: f64,
+    bytes_per_day: f64,
+    warranty: &Warranty,
+    costs: &Costs,
+    rated_cycles: u64,
+) -> Option<String> {
+    // An hour less is rounding.
+    if bytes_per_day > warranty.bytes_per_day || years >= warranty.years * (1.0 - 1e-5) {
+        return None;
+    }
+    let Costs { page_bytes_per_byte, amplification, random } = *costs;
+    let mut causes = Vec::new();
+    if page_bytes_per_byte > 1.01 {
+        causes.push(format!(
+            "requests fill whole pages only in part, so that each byte written programs {}",
+            words::factor(page_bytes_per_byte)
+        ));
+    }
+    if amplification > random * 1.01 {
+        let [is, random] = [amplification, random].map(|times| words::amplification(Some(times)));
+        causes.push(format!("write amplification is {is}, above the {random} of random overwriting"));
+    }
+    if causes.is_empty() {
+        causes.push(format!("the catalogue rates its blocks for {} erases", words::count(rated_cycles)));
+    }
+    Some(format!(
+        "It is written no more than its maker warrants for {}, and lasts {} all the same: {}.",
+        words::years(warranty.years),
+        words::years(years),
+        causes.join("; ")
+    ))
 }
 
 /// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers;
@@ -234,5 +312,69 @@ fn basis(settled: &SettledResults, settings: &SettleSettings, random: f64) -> St
             capacity once. {instead}",
             words::count((1.0 / settled.capacities_written) as u64)
         ),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What a drive went through, and what is written to it, in round figures.
+    pub(crate) struct Worn {
+        pub(crate) bytes_per_day: f64,
+        /// Programs a page that random overwriting costs.
+        pub(crate) random: f64,
+        /// Programs a page that were measured; `None` if too little was written.
+        pub(crate) amplification: Option<f64>,
+        pub(crate) page_bytes_per_byte: f64,
+    }
+
+    impl Default for Worn {
+        fn default() -> Self {
+            Self { bytes_per_day: 1e12, random: 2.0, amplification: Some(1.5), page_bytes_per_byte: 1.0 }
+        }
+    }
+
+    /// Judges drives with 5,000 erases by the preset for five years of that.
+    pub(crate) fn judge_worn(on_sale: &FlashOnSale, worn: &Worn) -> Endurance {
+        let settled = SettledResults {
+            outcome: if worn.amplification.is_some() { Settling::Settled } else { Settling::TooFewWrites },
+            write_amplification: worn.amplification,
+            cleaning_share: 0.0,
+            passes: 1,
+            capacities_written: 1.0,
+        };
+        let wearing = Wearing {
+            settled,
+            settings: SettleSettings::default(),
+            random: worn.random,
+            rated_cycles: 5_000,
+            page_bytes_per_byte: worn.page_bytes_per_byte,
+            on_flash: None,
+        };
+        let demand = Demand {
+            host_bytes_per_day: Some(worn.bytes_per_day),
+            seconds: Some(86_400.0),
+            short: false,
+            growth_per_year: 0.0,
+            years: 5.0,
+        };
+        judge(&wearing, on_sale, &demand)
+    }
+
+    #[test]
+    fn erases_are_those_of_the_preset_the_warranty_or_the_catalogue() {
+        let warranty = Some(Warranty { bytes_per_day: 3e12, years: 5.0 });
+        let flash = FlashOnSale {
+            raw: Bytes(1_000_000_000_000),
+            capacity: Bytes(1_000_000_000_000),
+            warranty,
+            cycles_are_stated: false,
+        };
+        // 3 x 1,825 drive writes at 2 programs a page.
+        assert_eq!(flash.rated_cycles(5_000, 2.0), (10_950, true));
+        assert_eq!(flash.rated_cycles(20_000, 2.0), (20_000, false));
+        assert_eq!(FlashOnSale { warranty: None, ..flash }.rated_cycles(5_000, 2.0), (5_000, false));
+        assert_eq!(FlashOnSale { cycles_are_stated: true, ..flash }.rated_cycles(5_000, 2.0), (5_000, false));
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         judgement.years = endurance.kept;
         if endurance.kept == Some(false) {
             judgement.reasons.push(life_reason(candidate, budgets));
+            judgement.reasons.extend(endurance.below_warranty.as_ref().map(|why| why.trim_end_matches('.').to_string()));
         }
     }
     let unsettled = unsettled(candidate);

@@ -17,7 +17,7 @@ use crate::{Hooks, load};
 
 /// The same drive with all of its blocks, as full as the part.
 fn whole(offer: &Offer<'_>, part: &Design, utilisation: esker_core::Ratio) -> Design {
-    let settings = offer.product.ssd_settings(offer.capacity.bytes).unwrap();
+    let settings = offer.product.whole_drive(offer.capacity.bytes).unwrap().settings().clone();
     let drive = DeviceDescription::new(settings).preconditioned(PreconditionKind::Steady, utilisation);
     Design { system: System::single("ssd", drive).unwrap(), ..part.clone() }
 }

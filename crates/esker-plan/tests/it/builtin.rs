@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use esker_core::{Bytes, Device, registry};
 use esker_disk::{Disk, DiskSettings};
-use esker_flash::{Ssd, SsdSettings};
-use esker_plan::{BUILTIN, Catalogue, Class, Market, PriceRate, Product};
+use esker_flash::Ssd;
+use esker_plan::{BUILTIN, Catalogue, Class, DrivePart, Market, PriceRate, Product};
 
 fn current() -> Catalogue {
     Catalogue::builtin("current").unwrap()
@@ -50,9 +50,8 @@ fn current_has_something_of_every_class_on_sale() {
 
 /// Every drive at every capacity, with few blocks: memory goes with them, and whether it can be built does not.
 fn build(product: &Product, capacity: Bytes) -> Option<f64> {
-    if let Some(mut settings) = product.ssd_settings(capacity) {
-        let again: SsdSettings = serde_json::from_value(product.settings_at(capacity)).unwrap();
-        assert_eq!(again, settings);
+    if let Some(whole) = product.whole_drive(capacity) {
+        let DrivePart { mut settings, share } = whole.part();
         let geometry = &mut settings.geometry;
         let units = geometry.units_per_page;
         let (blocks, pages) = (geometry.blocks_per_plane, geometry.pages_per_block);
@@ -62,11 +61,9 @@ fn build(product: &Product, capacity: Bytes) -> Option<f64> {
             / (f64::from(blocks) * f64::from(pages));
         let drive =
             Ssd::new(&product.name, &settings, 1).unwrap_or_else(|e| panic!("{} {capacity}: {e}", product.name));
-        return Some(drive.capacity().0 as f64 / part / product.simulated_share(capacity) / capacity.0 as f64);
+        return Some(drive.capacity().0 as f64 / part / share / capacity.0 as f64);
     }
     let settings = product.disk_settings(capacity)?;
-    let again: DiskSettings = serde_json::from_value(product.settings_at(capacity)).unwrap();
-    assert_eq!(again, settings);
     let disk = Disk::new(&product.name, &settings).unwrap_or_else(|e| panic!("{} {capacity}: {e}", product.name));
     Some(disk.capacity().0 as f64 / capacity.0 as f64)
 }
@@ -92,10 +89,11 @@ fn over_provisioning_and_dies_follow_from_the_raw_flash() {
     let catalogue = current();
     let of = |name: &str, capacity: u64| {
         let product = catalogue.product(name).unwrap();
-        let settings = product.ssd_settings(Bytes(capacity)).unwrap();
-        let geometry = settings.geometry;
+        let whole = product.whole_drive(Bytes(capacity)).unwrap();
+        let geometry = whole.settings().geometry;
         let dies = geometry.channels * geometry.packages_per_channel * geometry.dies_per_package;
-        (dies, settings.factory_over_provisioning.unwrap().as_f64())
+        assert_eq!(whole.settings().factory_over_provisioning, Some(whole.over_provisioning()));
+        (dies, whole.over_provisioning().as_f64())
     };
     // 1 - 3.84e12 / 2^42, and 1 - 3.2e12 / 2^42.
     let (dies, spare) = of("micron-7450-pro", 3_840_000_000_000);
@@ -104,6 +102,33 @@ fn over_provisioning_and_dies_follow_from_the_raw_flash() {
     assert!(dies == 64 && (spare - 0.272_40).abs() < 1e-4, "{dies} {spare}");
     assert_eq!(of("samsung-bm1743", 61_440_000_000_000).0, 512);
     assert_eq!(of("samsung-pm893", 240_000_000_000).0, 4);
+}
+
+/// The whole drive is no part of itself: twice the dies are twice the flash, whatever memory it takes to simulate them,
+/// and the share that a part has is told.
+#[test]
+fn the_flash_of_a_whole_drive_is_its_dies() {
+    let (mut drives, mut larger_than_a_part) = (0, 0);
+    for product in BUILTIN.iter().flat_map(|entry| Catalogue::builtin(entry.name).unwrap().products) {
+        for on_sale in &product.capacities {
+            let Some(whole) = product.whole_drive(on_sale.bytes) else { continue };
+            let (dies, die) = (on_sale.dies.unwrap(), product.die.unwrap());
+            assert_eq!(whole.raw().0, u64::from(dies) * die.0, "{} {}", product.name, on_sale.bytes);
+            let left = 1.0 - on_sale.bytes.0 as f64 / whole.raw().0 as f64;
+            let spare = whole.over_provisioning().as_f64();
+            assert!((spare - left).abs() < 1e-6, "{} {}: {spare} for {left}", product.name, on_sale.bytes);
+            let geometry = whole.settings().geometry;
+            let block = u64::from(geometry.pages_per_block) * geometry.page_size.0;
+            let blocks = whole.planes() * u64::from(geometry.blocks_per_plane) * block;
+            // Of each plane, less than a block is left over.
+            assert!(blocks <= whole.raw().0 && whole.raw().0 - blocks < whole.planes() * block, "{}", product.name);
+            let DrivePart { settings, share } = whole.part();
+            let simulated = f64::from(settings.geometry.blocks_per_plane) / f64::from(geometry.blocks_per_plane);
+            assert!(share == simulated && 0.0 < share && share <= 1.0, "{}: {share}", product.name);
+            (drives, larger_than_a_part) = (drives + 1, larger_than_a_part + u32::from(share < 1.0));
+        }
+    }
+    assert!(drives > 60 && larger_than_a_part > 40, "{drives} {larger_than_a_part}");
 }
 
 #[test]

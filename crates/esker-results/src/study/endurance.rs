@@ -35,8 +35,8 @@ pub struct Endurance {
     /// Bytes that the host writes per day, as a multiple of the drive's capacity (`lifetime_capacity_bytes`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day: Option<f64>,
-    /// Capacity that the lifetime is for: that of the drive as sold (its preset), or of the simulated part if that is
-    /// larger. Write amplification is that of the simulated part, which is no better than that of the whole drive.
+    /// Capacity that the lifetime is for: that of the drives as sold. Write amplification is that of the simulated part,
+    /// which has the spare share of the whole drive.
     pub lifetime_capacity_bytes: u64,
     /// Years until the mean block reaches its rated erases, including growth.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -59,8 +59,26 @@ pub struct Endurance {
     /// known. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kept: Option<bool>,
-    /// Rated erases per block.
+    /// Rated erases per block that the life is judged by: those of the preset, or as many as the maker's warranty takes
+    /// if these are more (`cycles_of_warranty`).
     pub rated_cycles: u64,
+    /// Whether `rated_cycles` follow from the warranty: its bytes, written at random, take more erases than the preset
+    /// assumes for such flash.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub cycles_of_warranty: bool,
+    /// Bytes of flash in all drives of the design as sold, including spare space.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub raw_bytes: Option<u64>,
+    /// Bytes of whole flash pages that are programmed for each byte of the host, before amplification.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub page_bytes_per_byte: Option<f64>,
+    /// Programs per page written by the host that the shorter life is judged by: `write_amplification`, or that of
+    /// random overwriting where this could not be measured.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lifetime_amplification: Option<f64>,
+    /// Why a drive that is written no more than its maker warrants has a life below the warranty: a sentence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub below_warranty: Option<String>,
     /// Share of programs that cleaning caused.
     pub cleaning_share: f64,
 }

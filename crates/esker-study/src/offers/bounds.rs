@@ -50,7 +50,7 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     }
     // Of a hybrid, disks may take what is written.
     let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none());
-    if let (Some(per_day), Some(warranted)) = (per_day, offer.warranted_bytes_per_day())
+    if let (Some(per_day), Some(warranted)) = (per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
         && per_day > warranted
     {
         let reason =

@@ -16,7 +16,7 @@ use esker_results::study::{Need, ProductSummary, RuledOut};
 use esker_sim::{ArraySettings, DeviceDescription, System};
 
 use crate::busy::Stretch;
-use crate::endurance::FlashOnSale;
+use crate::endurance::{FlashOnSale, Warranty};
 use crate::load::StudyWorkload;
 use crate::policies::Policies;
 use crate::{DesignFault, StudyError};
@@ -291,10 +291,10 @@ impl Offer<'_> {
         others.chain(price).chain(["response times"]).map(Into::into).collect()
     }
 
-    /// Host bytes a day that the makers of one copy's devices warrant.
-    pub(crate) fn warranted_bytes_per_day(&self) -> Option<f64> {
+    /// Host bytes a day that the makers of one copy's devices warrant, and for how long.
+    pub(crate) fn warranty(&self) -> Option<Warranty> {
         let each = self.product.drive_writes_per_day_sold(self.capacity.bytes)? * self.capacity.bytes.0 as f64;
-        Some(each * f64::from(self.count))
+        Some(Warranty { bytes_per_day: each * f64::from(self.count), years: self.product.warranty_years })
     }
 
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
@@ -364,6 +364,7 @@ fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, 
     System::of([(name.to_string(), device), ("array".to_string(), array)], "array").map_err(StudyError::design)
 }
 
-fn settings_fault(fault: serde_json::Error) -> StudyError {
-    StudyError::design(DesignFault::Settings(fault.to_string()))
+fn settings_fault(product: &Product) -> StudyError {
+    let kind = &product.kind;
+    StudyError::design(DesignFault::Settings(format!("{} has no settings of kind `{kind}`", product.name)))
 }

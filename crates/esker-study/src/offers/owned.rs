@@ -1,8 +1,8 @@
 //! Simulated designs of drives and disks. Of a drive a part is simulated that is as large as the data need.
 
 use esker_core::{Bytes, Nanos, Ratio};
-use esker_disk::DiskSettings;
 use esker_flash::SsdSettings;
+use esker_plan::WholeDrive;
 use esker_sim::{DeviceDescription, PreconditionKind};
 
 use super::{Design, Offer, STRIPE, settings_fault, striped};
@@ -40,8 +40,8 @@ pub(super) fn design(
             (striped("ssd", drive, offer.count)?, Some(flash))
         }
         _ => {
-            let settings = offer.product.settings_at(offer.capacity.bytes);
-            let settings: DiskSettings = serde_json::from_value(settings).map_err(settings_fault)?;
+            let settings = offer.product.disk_settings(offer.capacity.bytes);
+            let settings = settings.ok_or_else(|| settings_fault(offer.product))?;
             (striped("disk", DeviceDescription::new(settings), offer.count)?, None)
         }
     };
@@ -61,40 +61,28 @@ pub(super) fn drive(
     utilisation: Ratio,
     raw_min: Bytes,
 ) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
-    let settings = offer.product.settings_at(offer.capacity.bytes);
-    let settings: SsdSettings = serde_json::from_value(settings).map_err(settings_fault)?;
+    let whole = offer.product.whole_drive(offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
     // Each drive has its share of the data, and a stripe unit more at most.
     let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
-    let (part, raw) = part(settings, offer.capacity.bytes, share, (utilisation, raw_min));
     let count = u64::from(offer.count);
     let flash = FlashOnSale {
-        raw: Bytes(raw.0 * count),
-        capacity: Bytes(offer.capacity.bytes.0 * count),
-        warranted_bytes_per_day: offer.warranted_bytes_per_day(),
+        raw: Bytes(whole.raw().0.saturating_mul(count)),
+        capacity: Bytes(offer.capacity.bytes.0.saturating_mul(count)),
+        warranty: offer.warranty(),
+        cycles_are_stated: offer.product.own_settings.iter().any(|key| key == "endurance_cycles"),
     };
-    Ok((DeviceDescription::new(part), flash))
+    Ok((DeviceDescription::new(part(&whole, share, (utilisation, raw_min))), flash))
 }
 
-/// Returns the simulated part of a drive of `capacity`, and the flash of the whole drive.
-fn part(
-    mut settings: SsdSettings,
-    capacity: Bytes,
-    active: Bytes,
-    (utilisation, raw_min): (Ratio, Bytes),
-) -> (SsdSettings, Bytes) {
-    let geometry = settings.geometry;
-    let planes = u64::from(geometry.channels)
-        * u64::from(geometry.packages_per_channel)
-        * u64::from(geometry.dies_per_package)
-        * u64::from(geometry.planes_per_die);
+/// Returns the simulated part of a drive, whose spare share is that of the whole drive.
+fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes)) -> SsdSettings {
+    let mut settings = whole.settings().clone();
+    let (geometry, planes) = (settings.geometry, whole.planes());
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
-    let sold = Bytes(planes * block(geometry.pages_per_block) * u64::from(geometry.blocks_per_plane));
-    // What the host does not get of the flash.
-    let spare = 1.0 - (capacity.0 as f64 / sold.0.max(1) as f64).min(1.0);
-    let spare = Ratio::from_f64(spare.max(SPARE_MIN));
+    let spare = whole.over_provisioning().as_f64();
     // The host's share of the raw pages has to hold the active data at the given utilisation.
     let host = active.0 as f64 / utilisation.as_f64();
-    let raw = ((host / (1.0 - spare.as_f64())) as u64).max(raw_min.0);
+    let raw = ((host / (1.0 - spare).max(1e-9)) as u64).max(raw_min.0);
     let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN
@@ -103,14 +91,21 @@ fn part(
         pages_per_block /= 2;
         block_erase = Nanos(block_erase.0 / 2);
     }
-    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(BLOCKS_PER_PLANE_MIN) + 1;
-    settings.over_provisioning = Some(spare);
+    // So small a spare share that it is hardly a block takes more blocks, not more spare.
+    let for_spare = (SPARE_BLOCKS_MIN / spare.max(1e-9)).ceil() as u64;
+    let least = BLOCKS_PER_PLANE_MIN.max(for_spare.min(BLOCKS_FOR_SPARE_MAX));
+    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(least) + 1;
     settings.geometry.blocks_per_plane = u32::try_from(blocks_per_plane).unwrap_or(u32::MAX);
     settings.geometry.pages_per_block = pages_per_block;
     settings.timing.block_erase = block_erase;
     settings.array.details = true;
-    (settings, sold)
+    settings
 }
 
-/// Assumed: no drive is sold with less spare flash than this. With less, a part has too few blocks to keep some free.
-const SPARE_MIN: f64 = 0.09;
+/// Least number of spare blocks per plane of a part: a pool has to keep some free whatever the spare share is.
+const SPARE_BLOCKS_MIN: f64 = 3.0;
+/// No part is made larger than this many blocks per plane for the sake of its spare blocks.
+const BLOCKS_FOR_SPARE_MAX: u64 = 1 << 10;
+
+#[cfg(test)]
+mod tests;

@@ -117,7 +117,7 @@ fn disks<'a>(
 }
 
 fn disk_settings(disks: &Disks<'_>) -> Result<DiskSettings, StudyError> {
-    serde_json::from_value(disks.product.settings_at(disks.capacity.bytes)).map_err(settings_fault)
+    disks.product.disk_settings(disks.capacity.bytes).ok_or_else(|| settings_fault(disks.product))
 }
 
 /// Capacity of the flash of one copy: lines of a mirrored one are there twice, and count once.

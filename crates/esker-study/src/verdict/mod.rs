@@ -41,7 +41,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     let mut findings = Vec::new();
     price(facts, &mut findings);
     performance(facts, recommended, &mut findings);
-    lifetime(facts, recommended, &mut findings);
+    lifetime(recommended, &mut findings);
     cache(facts, recommended, &mut findings);
     confidence(facts, &mut findings);
     let mut answers = facts.markets.iter().map(|found| found.answer(because(found, facts)));
@@ -271,7 +271,7 @@ fn misaligned(misalignments: &[Misalignment], say: &mut impl FnMut(Level, String
     );
 }
 
-fn lifetime(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
+fn lifetime(recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
     let Some(best) = recommended else { return };
     let Some(endurance) = &best.endurance else { return };
     let mut say = |level, text: String| findings.push(Finding { level, topic: "lifetime".into(), text });
@@ -298,7 +298,19 @@ fn lifetime(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut V
     } else {
         say(level, format!("The life of the flash of {} cannot be told. {}", best.title, endurance.basis));
     }
-    let _ = facts;
+    if endurance.cycles_of_warranty {
+        let erases = words::count(endurance.rated_cycles);
+        say(
+            Level::Info,
+            format!(
+                "Its maker warrants more writes than blocks take that are erased as often as is usual for such flash; \
+                as many erases count as the warranty takes, written at random: {erases}."
+            ),
+        );
+    }
+    if let Some(why) = &endurance.below_warranty {
+        say(Level::Warning, why.clone());
+    }
 }
 
 fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {

@@ -1,0 +1,160 @@
+//! Parts of drives beside the drives that they are parts of: of all products, at all capacities.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use esker_core::{Device, Rng};
+use esker_flash::Ssd;
+use esker_plan::{BUILTIN, Capacity, Catalogue, Market, Product};
+use esker_results::study::{Budgets, Candidate};
+
+use super::*;
+use crate::brute_force_tests::settings;
+use crate::endurance::tests::{Worn, judge_worn};
+use crate::prepare::Prepared;
+use crate::search::Search;
+use crate::{Hooks, load};
+
+const FULL: Ratio = Ratio::percent(85);
+
+/// Every drive of flash of every catalogue at every capacity.
+fn drives(each: impl FnMut((&Product, Capacity))) {
+    let catalogues: Vec<Catalogue> = BUILTIN.iter().map(|entry| Catalogue::builtin(entry.name).unwrap()).collect();
+    let products = catalogues.iter().flat_map(|catalogue| &catalogue.products).filter(|product| product.kind == "ssd");
+    products.flat_map(|product| product.capacities.iter().map(move |&on_sale| (product, on_sale))).for_each(each);
+}
+
+fn flash_of(product: &Product, on_sale: Capacity, count: u32) -> FlashOnSale {
+    let offer = Offer::bought(product, on_sale, count, 1);
+    drive(&offer, Bytes::gib(1), FULL, RAW_MIN).unwrap().1
+}
+
+#[test]
+fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
+    let mut built = 0;
+    drives(|(product, on_sale)| {
+        let whole = product.whole_drive(on_sale.bytes).unwrap();
+        for (active, raw_min) in [(Bytes::gib(1), RAW_MIN), (Bytes::mib(1), Bytes::gib(1)), (Bytes::gib(20), RAW_MIN)] {
+            let settings = part(&whole, active, (FULL, raw_min));
+            let name = format!("{} {} for {active}", product.name, on_sale.bytes);
+            assert_eq!(settings.over_provisioning, whole.settings().over_provisioning, "{name}");
+            assert_eq!(settings.factory_over_provisioning, whole.settings().factory_over_provisioning, "{name}");
+            let drive = Ssd::new("part", &settings, 1).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let geometry = &settings.geometry;
+            let block = u64::from(geometry.pages_per_block) * geometry.page_size.0;
+            let raw = whole.planes() * u64::from(geometry.blocks_per_plane) * block;
+            let spare = 1.0 - drive.capacity().0 as f64 / raw as f64;
+            let sold = whole.over_provisioning().as_f64();
+            assert!((spare - sold).abs() < 0.002, "{name}: {spare:.4} of the part is spare, {sold:.4} of the drive");
+            assert!(drive.capacity().0 as f64 * FULL.as_f64() >= active.0 as f64 * 0.999, "{name}");
+        }
+        built += 1;
+    });
+    assert!(built > 60, "{built}");
+}
+
+/// Drives of one product with the same spare share: so many small ones are as much flash as a large one, are warranted
+/// for as much, and live as long; twice the flash lives twice as long.
+#[test]
+fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
+    let mut compared = 0;
+    drives(|(product, small)| {
+        let spare = |on_sale: Capacity| product.whole_drive(on_sale.bytes).unwrap().over_provisioning().as_f64();
+        let larger = product.capacities.iter().filter(|large| large.bytes.0 > small.bytes.0);
+        for &large in larger.filter(|large| (spare(**large) - spare(small)).abs() < 1e-9) {
+            let count = u32::try_from(large.bytes.0 / small.bytes.0).unwrap();
+            if !large.bytes.0.is_multiple_of(small.bytes.0) {
+                continue;
+            }
+            let worn = Worn { bytes_per_day: small.bytes.0 as f64 * 0.9, ..Worn::default() };
+            let years = |flash: &FlashOnSale| judge_worn(flash, &worn).lifetime_years.unwrap();
+            let [one, many] = [flash_of(product, large, 1), flash_of(product, small, count)];
+            let name = format!("{} x {} {} of {}", count, product.name, small.bytes, large.bytes);
+            assert_eq!((one.raw, one.capacity), (many.raw, many.capacity), "{name}");
+            let warranted = |flash: &FlashOnSale| flash.warranty.map_or(0.0, |warranty| warranty.bytes_per_day);
+            // What is warranted may go by the capacity.
+            if (warranted(&one) / warranted(&many) - 1.0).abs() < 1e-9 {
+                assert!((years(&one) / years(&many) - 1.0).abs() < 1e-9, "{name}");
+            }
+            let [two, four] = [2, 4].map(|times| years(&flash_of(product, small, times)));
+            assert!(four >= 100.0 || (four / two - 2.0).abs() < 1e-9, "{name}: {two} and {four} years");
+            compared += 1;
+        }
+    });
+    assert!(compared > 60, "{compared}");
+}
+
+/// Of every drive that has a warranty: whatever the trace costs it, it is written as its maker allows and outlives the
+/// warranty, or a sentence says why not.
+#[test]
+fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
+    let (mut kept, mut explained) = (0, 0);
+    drives(|(product, on_sale)| {
+        let flash = flash_of(product, on_sale, 1);
+        let Some(warranty) = flash.warranty else { return };
+        for random in [1.0, 1.4, 2.2, 4.0] {
+            for (amplification, page_bytes_per_byte) in [(None, 1.0), (Some(1.0), 1.0), (Some(random), 1.0)]
+                .into_iter()
+                .chain([(Some(random * 2.0), 1.0), (Some(random), 4.0), (None, 16.0)])
+            {
+                let bytes_per_day = warranty.bytes_per_day;
+                let endurance = judge_worn(&flash, &Worn { bytes_per_day, random, amplification, page_bytes_per_byte });
+                let years = endurance.lifetime_years.unwrap();
+                let name = format!("{} {}: {years} years, {endurance:?}", product.name, on_sale.bytes);
+                let lasts = years >= warranty.years * (1.0 - 1e-5);
+                assert_eq!(lasts, endurance.below_warranty.is_none(), "{name}");
+                // Random overwriting is what it is warranted for.
+                let ordinary = amplification.is_none_or(|is| is <= random) && page_bytes_per_byte == 1.0;
+                assert!(lasts || !ordinary, "{name}");
+                // Written a little more than that, it need not say anything.
+                let more = Worn { bytes_per_day: bytes_per_day * 1.01, random, amplification, page_bytes_per_byte };
+                assert_eq!(judge_worn(&flash, &more).below_warranty, None, "{name}");
+                (kept, explained) = (kept + u32::from(lasts), explained + u32::from(!lasts));
+            }
+        }
+    });
+    assert!(kept > 500 && explained > 100, "{kept} {explained}");
+}
+
+/// The whole way from a trace: 1.25 MiB anywhere in 2 GiB, written for twelve minutes. One large drive, and several
+/// small ones of as much flash, last alike, for their parts are as spare; and under ten times the load, which is nine
+/// tenths of what is warranted, they would outlast their warranty.
+#[test]
+fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("written.spc");
+    let (mut text, mut rng) = (String::new(), Rng::new(5));
+    // 4 MB a second are 0.09 drive writes of 3.84 TB a day.
+    let (requests, bytes, seconds) = (2_200, 1_310_720_u64, 720.0);
+    for n in 0..requests {
+        let at = f64::from(n) / f64::from(requests) * seconds;
+        writeln!(text, "0,{},{bytes},W,{at:.6}", rng.below((2 << 30) / 4096) * 8).unwrap();
+    }
+    std::fs::write(&trace, text).unwrap();
+    let catalogue = Catalogue::builtin("current").unwrap().only(&["samsung-pm9a3"]).unwrap();
+    let budgets = Budgets { years: 5.0, p99_us: Some(1e6), ..Budgets::default() };
+    let settings = settings(&trace, catalogue, Market::OnPremises, budgets);
+    let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+    let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
+    let prepared = Prepared::of(&workload, &settings, &hooks).unwrap();
+    let (all, bounds) = (prepared.offers(&workload, &settings).unwrap(), prepared.bounds(&workload, &settings));
+    let task = prepared.task(&workload, &settings, &hooks);
+    let active = Bytes(workload.map().footprint());
+    let mut search = Search::new(&task, bounds, prepared.demand, &settings.running, active);
+    let wanted = ["samsung-pm9a3-3.84TB", "2x-samsung-pm9a3-1.92TB", "4x-samsung-pm9a3-960GB"];
+    let offers = wanted.map(|name| *all.iter().find(|offer| offer.name() == name).unwrap());
+    let tried = search.try_all(&offers).unwrap();
+    let lives = tried.iter().map(|tried| &tried.candidate).map(|candidate: &Candidate| {
+        let endurance = candidate.endurance.as_ref().unwrap();
+        let asked = endurance.drive_writes_per_day_asked.unwrap();
+        let years = endurance.lifetime_years.unwrap();
+        assert!((0.085..0.095).contains(&asked) && years < crate::LIFETIME_LIMIT_YEARS, "{asked} {years}");
+        assert!(endurance.kept == Some(true) && years / 10.0 > 5.0, "{endurance:?}");
+        years
+    });
+    let lives: Vec<f64> = lives.collect();
+    let [shortest, longest] = [f64::min, f64::max].map(|of| lives.iter().copied().reduce(of).unwrap());
+    // Parts differ by as much as docs/studies.md has of parts beside whole drives.
+    assert!(longest / shortest < 1.15, "{lives:?}");
+}
