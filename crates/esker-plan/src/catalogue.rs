@@ -66,10 +66,11 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// Only the products of these names.
+    /// Only the products of these names. They count as asked for, so that those no longer sold are offered, too.
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Result<Self, NotFound> {
         self.check_names(names)?;
         self.products.retain(|product| names.iter().any(|name| name.as_ref() == product.name));
+        self.products.iter_mut().for_each(|product| product.asked_for = true);
         Ok(self)
     }
 

@@ -155,6 +155,8 @@ impl Catalogue {
             (PriceUnit::Gigabyte, rate) => *rate = PriceRate::PerTerabyte(change.price.times(1_000, 1)),
             (PriceUnit::Terabyte, rate) => *rate = PriceRate::PerTerabyte(change.price),
         }
+        // What was given is all of it.
+        product.price.value.per_unit = Money::ZERO;
         product.price.source = Some("given on the command line".to_string());
         product.price.value.of_class = false;
         product.assumed.retain(|assumption| !assumption.figure.starts_with("price"));

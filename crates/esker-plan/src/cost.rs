@@ -57,6 +57,8 @@ pub struct Cost {
     pub as_of: String,
     /// Whether the price, the power or the price of power is assumed, or the power is not known and left out.
     pub assumed: bool,
+    /// Likewise of the power alone.
+    pub power_is_assumed: bool,
 }
 
 /// What `count` devices of `capacity` cost that are at work for the share `busy` (0 to 1) of the time. Electricity of a
@@ -71,15 +73,16 @@ pub fn owned_cost(product: &Product, capacity: Bytes, count: u32, busy: f64, run
     let price = running.electricity_per_kwh.value.as_f64() * running.power_usage_effectiveness.value;
     let power = Money::from_f64(kilowatt_hours * price);
     let total = purchase + power;
+    let power_is_assumed = product.power.as_ref().is_none_or(|power| power.source.is_none())
+        || running.electricity_per_kwh.source.is_none()
+        || running.power_usage_effectiveness.source.is_none();
     Cost {
         purchase,
         power,
         per_month: spread(total, running.years),
         total,
-        assumed: product.price.source.is_none()
-            || product.power.as_ref().is_none_or(|power| power.source.is_none())
-            || running.electricity_per_kwh.source.is_none()
-            || running.power_usage_effectiveness.source.is_none(),
+        assumed: product.price.source.is_none() || power_is_assumed,
+        power_is_assumed,
         ..of(product)
     }
 }
@@ -120,5 +123,6 @@ fn of(product: &Product) -> Cost {
         currency: price.value.currency.clone(),
         as_of: price.value.as_of.to_string(),
         assumed: price.source.is_none(),
+        power_is_assumed: false,
     }
 }

@@ -10,6 +10,9 @@ use crate::{Date, Money};
 pub struct Price {
     /// The amounts.
     pub rate: PriceRate,
+    /// For each device, beside its terabytes: what a controller, a case and a motor cost whatever the capacity. Zero
+    /// where devices are priced each, or rented.
+    pub per_unit: Money,
     /// The currency: three letters, as in ISO 4217.
     pub currency: String,
     /// When the price was seen.
@@ -79,7 +82,7 @@ impl Price {
     /// nearest does, by the byte. Zero for what is rented.
     pub fn purchase(&self, capacity: Bytes) -> Money {
         match &self.rate {
-            PriceRate::PerTerabyte(price) => price.times(capacity.0.into(), TERABYTE),
+            PriceRate::PerTerabyte(price) => self.per_unit + price.times(capacity.0.into(), TERABYTE),
             PriceRate::Each(list) => {
                 let nearest = list.iter().min_by_key(|(of, _)| of.0.abs_diff(capacity.0));
                 nearest.map_or(Money::ZERO, |(of, price)| price.times(capacity.0.into(), of.0.into()))
@@ -90,6 +93,7 @@ impl Price {
 
     /// Applies `change` to every amount.
     pub(crate) fn map(&mut self, change: impl Fn(Money) -> Money) {
+        self.per_unit = change(self.per_unit);
         match &mut self.rate {
             PriceRate::PerTerabyte(price) => *price = change(*price),
             PriceRate::Each(list) => list.iter_mut().for_each(|(_, price)| *price = change(*price)),

@@ -60,8 +60,10 @@ pub enum Class {
     TlcReadIntensive,
     /// Data-centre drives of triple-level cells, NVMe, with more spare flash: about three drive writes per day.
     TlcMixedUse,
-    /// Data-centre drives of triple-level cells, SATA.
+    /// Data-centre drives of triple-level cells, SATA, about one drive write per day.
     SataTlc,
+    /// Data-centre drives of triple-level cells, SATA, about three drive writes per day and more.
+    SataTlcMixedUse,
     /// Data-centre drives of quad-level cells.
     Qlc,
     /// Drives of single-level cells made for short latency.
@@ -90,6 +92,7 @@ impl Class {
         Self::TlcReadIntensive,
         Self::TlcMixedUse,
         Self::SataTlc,
+        Self::SataTlcMixedUse,
         Self::Qlc,
         Self::LowLatency,
         Self::Slc,
@@ -107,6 +110,7 @@ impl Class {
             Self::TlcReadIntensive => "tlc-read-intensive",
             Self::TlcMixedUse => "tlc-mixed-use",
             Self::SataTlc => "sata-tlc",
+            Self::SataTlcMixedUse => "sata-tlc-mixed-use",
             Self::Qlc => "qlc",
             Self::LowLatency => "low-latency",
             Self::Slc => "slc",
@@ -259,6 +263,10 @@ pub struct Product {
     pub performance: Option<Figure<Performance>>,
     /// What it costs.
     pub price: Figure<Price>,
+    /// Why it is no longer sold, and since when; `None` if it is on sale.
+    pub discontinued: Option<String>,
+    /// Whether it was asked for by its name: then it is offered though it is no longer sold.
+    pub asked_for: bool,
     /// The source of everything that has none of its own; `None` if everything has, or is assumed.
     pub source: Option<String>,
     /// What is assumed, by the names of keys.
@@ -269,6 +277,11 @@ impl Product {
     /// Whether it is a volume of a cloud, which is rented by the month.
     pub fn is_cloud_volume(&self) -> bool {
         self.kind == CLOUD_VOLUME
+    }
+
+    /// Whether it may be advised: it is sold, or it was asked for by its name.
+    pub fn may_be_advised(&self) -> bool {
+        self.discontinued.is_none() || self.asked_for
     }
 
     /// Host bytes that the flash of a device of `capacity` is rated for, over the warranty. A capacity that is not on

@@ -163,6 +163,7 @@ fn raw(rows: &[Row<'_>]) -> Result<RawProduct, CatalogueError> {
             as_of: first.parse::<Date>("as_of")?.expect("it has a value"),
             source: first.get("price_source").map(str::to_string),
             assumed: assumed.of("price"),
+            per_unit: None,
             per_gb: None,
             per_tb: None,
             per_gib_month: None,
@@ -171,6 +172,7 @@ fn raw(rows: &[Row<'_>]) -> Result<RawProduct, CatalogueError> {
             free: None,
             size_class: None,
         }),
+        discontinued: None,
         source: first.get("source").map(str::to_string),
     })
 }

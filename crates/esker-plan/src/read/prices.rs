@@ -33,15 +33,23 @@ impl Reading<'_> {
     pub(super) fn price(
         &self,
         key: &str,
-        raw: RawPrice,
+        mut raw: RawPrice,
         source: Option<&str>,
         assumed: &mut Vec<Assumption>,
     ) -> Result<Figure<Price>, CatalogueError> {
         let known = self.resolve(key, &Origin::of(raw.source.clone(), raw.assumed.clone()), source)?;
         assumed.extend(known.assumption("price"));
         let as_of = raw.as_of;
+        let per_unit = match raw.per_unit.take() {
+            Some(_) if raw.per_gb.is_none() && raw.per_tb.is_none() => {
+                let hint = "it is added to `per_GB` or `per_TB`";
+                return Err(wrong_with_hint(format!("{key}.per_unit"), "this price is not by the byte", hint));
+            }
+            Some(price) => self.money(&format!("{key}.per_unit"), price)?,
+            None => Money::ZERO,
+        };
         let rate = self.rate(key, raw, assumed)?;
-        let value = Price { rate, currency: self.currency.clone(), as_of, of_class: false };
+        let value = Price { rate, per_unit, currency: self.currency.clone(), as_of, of_class: false };
         Ok(Figure { value, source: known.source })
     }
 

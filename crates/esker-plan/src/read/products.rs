@@ -61,6 +61,8 @@ impl Reading<'_> {
             power: self.power(&mut draft, &mut raw)?,
             annual_failure_rate: self.failure_rate(&mut draft, &mut raw)?,
             performance: self.performance(&mut draft, &mut raw)?,
+            discontinued: self.discontinued(&draft, raw.discontinued.take())?,
+            asked_for: false,
             title: raw.title,
             year: raw.year,
             market: raw.market,
@@ -276,6 +278,16 @@ impl Reading<'_> {
             return Err(CatalogueError::new(draft.path.clone(), problem));
         }
         Ok(Some(Figure { value: Endurance { ratings }, source: known.source }))
+    }
+
+    /// Why the product is no longer sold, with references spelt out.
+    fn discontinued(&self, draft: &Draft<'_>, raw: Option<String>) -> Result<Option<String>, CatalogueError> {
+        let key = draft.key("discontinued");
+        match raw.as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("") => Err(wrong_with_hint(key, "this is empty", "say since when or why it is no longer sold")),
+            Some(reason) => self.references.expand(&key, reason).map(Some),
+        }
     }
 
     fn power(&self, draft: &mut Draft<'_>, raw: &mut RawProduct) -> Result<Option<Figure<PowerDraw>>, CatalogueError> {

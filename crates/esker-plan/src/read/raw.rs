@@ -64,6 +64,7 @@ pub(super) struct RawProduct {
     pub(super) annual_failure_rate: Option<Brief<Ratio, RawFailureRate>>,
     pub(super) performance: Option<RawPerformance>,
     pub(super) price: Option<RawPrice>,
+    pub(super) discontinued: Option<String>,
     pub(super) source: Option<String>,
 }
 
@@ -99,6 +100,7 @@ figure!(RawPerformance {
     write_latency: Option<Nanos>,
 });
 figure!(RawPrice {
+    per_unit: Option<Amount>,
     #[serde(rename = "per_GB")]
     per_gb: Option<Amount>,
     #[serde(rename = "per_TB")]

@@ -187,3 +187,17 @@ proptest! {
         prop_assert_eq!(cost.per_month, Money::units(1) + Money(sum));
     }
 }
+
+/// 42.50 USD a drive and 363.58 a terabyte: eight small drives cost more than a large one of as much. A price of one's
+/// own is all of it.
+#[test]
+fn a_device_costs_something_whatever_its_capacity() {
+    let catalogue = Catalogue::builtin("current").unwrap();
+    let change = "samsung-pm9a3=100USD/TB".parse().unwrap();
+    let [drive, own] = [catalogue.clone(), catalogue.with_price(&change).unwrap()]
+        .map(|catalogue| catalogue.product("samsung-pm9a3").unwrap().clone());
+    let price = |gigabytes: u64| drive.purchase(Bytes(gigabytes * 1_000_000_000)).as_f64();
+    assert!((price(960) - (42.5 + 0.96 * 363.58)).abs() < 0.01, "{}", price(960));
+    assert!((8.0 * price(960) - price(7_680) - 7.0 * 42.5).abs() < 0.01);
+    assert_eq!(own.purchase(Bytes(960_000_000_000)).as_f64(), 96.0);
+}

@@ -90,6 +90,8 @@ fn prices() {
     let line = "price = { per_GB = \"0.12 USD\", as_of = \"2026-05-08\", source = \"a list\" }\n";
     refused(line, "", "[product.drive]", "product.drive: `price` is missing", "[price_class.tlc-read-intensive]");
     refused("\"100 USD\"", "\"100 USD/TB\"", "100 USD", "price_class.consumer.per_TB: `100 USD/TB` is no price", "");
+    let unit = "per_unit = \"40 USD\", each = { \"960GB\" = \"120 USD\" }";
+    refused("per_GB = \"0.12 USD\"", unit, "per_unit", "this price is not by the byte", "added to `per_GB`");
     refused("[price_class.consumer]", "[price_class.consumers]", "consumers", "`consumers`", "consumer");
 }
 

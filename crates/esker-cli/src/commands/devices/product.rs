@@ -47,6 +47,7 @@ fn price_is_assumed(product: &Product) -> bool {
 
 fn price(price: &Price) -> String {
     match &price.rate {
+        PriceRate::PerTerabyte(amount) if price.per_unit.0 > 0 => format!("{} + {amount}/TB", price.per_unit),
         PriceRate::PerTerabyte(amount) => format!("{amount}/TB"),
         PriceRate::Each(list) => match list.as_slice() {
             [(_, only)] => format!("{only} each"),
@@ -87,6 +88,9 @@ fn rating_in_words(rating: &Rating) -> String {
 pub(super) fn describe(product: &Product) -> String {
     let mut page = Page { product, text: format!("{}: {} ({})\n\n", product.name, product.title, product.year) };
     page.text += &format!("market: {}\nclass: {}\ninterface: {}\n", product.market, product.class, product.interface);
+    if let Some(reason) = &product.discontinued {
+        page.text += &format!("no longer sold: {reason}\n");
+    }
     page.text += &format!("model: the preset {} (kind {})\n", product.preset, product.kind);
     page.own_settings();
     page.sizes();
@@ -196,6 +200,9 @@ impl Page<'_> {
 fn prices(price: &Price) -> String {
     let currency = &price.currency;
     let amounts = match &price.rate {
+        PriceRate::PerTerabyte(amount) if price.per_unit.0 > 0 => {
+            format!("{} {currency} each and {amount} {currency} per TB", price.per_unit)
+        }
         PriceRate::PerTerabyte(amount) => format!("{amount} {currency} per TB"),
         PriceRate::Each(list) => {
             let each = list.iter().map(|(of, amount)| format!("{} {amount} {currency}", capacity_in_words(*of)));
