@@ -33,7 +33,7 @@ soak: setup ## Long runs: a million mutated inputs per parser, more property cas
 	scripts/soak.sh
 
 reproduce: setup build ## The papers' tables and figures, and reproduction.html (TRACES=folder for those on traces)
-	$(ESKER) reproduce --all --html reproduction.html $(if $(TRACES),--traces $(TRACES))
+	$(ESKER) reproduce --all -o reproduction.html $(if $(TRACES),--traces $(TRACES))
 
 docs: setup ## Reference pages, man pages and API documentation
 	scripts/generate-docs.sh

@@ -283,14 +283,14 @@ pub(crate) struct GenerateArguments {
 #[command(after_help = "Examples:\n  \
         esker sim experiment.toml\n  \
         esker sim experiment.toml --json --no-cost | jq .requests.all\n  \
-        esker sim examples/slow-disk.toml --html run.html   (with `series` in [run]: charts over time)")]
+        esker sim examples/slow-disk.toml -o run.html   (with `series` in [run]: charts over time)")]
 pub(crate) struct SimArguments {
     /// The experiment
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
     /// Write one page to FILE: response times, the run over time, of a hybrid the map of its extents
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
@@ -431,8 +431,8 @@ pub(crate) enum DevicesCommand {
 #[command(after_help = "Examples:\n  \
         esker reproduce agrawal/table-3\n  \
         esker reproduce kim/ch3.5\n  \
-        esker reproduce --all --traces traces --html reproduction.html\n  \
-        esker reproduce kim/figure-3.12 --html figure.html")]
+        esker reproduce --all --traces traces -o reproduction.html\n  \
+        esker reproduce kim/figure-3.12 -o figure.html")]
 pub(crate) struct ReproduceArguments {
     /// PAPER, PAPER/chN[.M], PAPER/ITEM...; everything where none is given
     #[arg(value_name = "ITEM")]
@@ -441,8 +441,8 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, conflicts_with = "items")]
     pub(crate) all: bool,
     /// Write one page to FILE: every claim, and every figure drawn beside the published values
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Folder with the traces that the papers used (docs/reproduction.md names the files)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) traces: Option<PathBuf>,

@@ -56,8 +56,8 @@ pub(crate) struct CacheArguments {
     #[arg(long, value_name = "PRICE", value_parser = values::amount, requires = "miss_cost", help_heading = "Costs")]
     pub(crate) price_per_gib: Option<f64>,
     /// Write one page with curves to FILE
-    #[arg(long = "html", short = 'o', value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,

@@ -22,8 +22,8 @@ pub(crate) struct ValidateArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) measured: PathBuf,
     /// Write one page with both distributions to FILE
-    #[arg(long = "html", short = 'o', value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     let items = esker_repro::select(&arguments.items)?;
     let inputs = arguments.traces.as_deref().map(esker_repro::trace_files).unwrap_or_default();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
-    let html = arguments.html.as_ref().map(|path| outputs.claim("--html", path, Content::Page)).transpose()?;
+    let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let mut found = Vec::new();

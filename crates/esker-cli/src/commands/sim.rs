@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     }
     let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
-    let html = arguments.html.as_ref().map(|path| outputs.claim("--html", path, Content::Page)).transpose()?;
+    let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let bar = Progress::new(common.quiet, "requests");

@@ -20,7 +20,7 @@ use crate::table::{Table, percent};
 pub(crate) fn run(arguments: &ValidateArguments, common: &Common) -> Result<ExitCode, Failure> {
     let inputs = [PathBuf::from(&arguments.device), arguments.measured.clone()];
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
-    let html = arguments.html.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
+    let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let seed = common.seed.unwrap_or(1);

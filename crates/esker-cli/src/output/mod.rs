@@ -122,7 +122,7 @@ impl Outputs {
             }
             Some(_) if identities == [Identity::Descriptor(1)] => {
                 Err(Failure::input("two results would go to standard output")
-                    .with_hint("give one of them a file: `-o FILE`, `--json=FILE`, `--html FILE`"))
+                    .with_hint("give one of them a file: `-o FILE`, `--json=FILE`"))
             }
             Some(other) => Err(Failure::input(format!("`{given}` is where {} goes, too", other.name))
                 .with_hint("give each of them a file of its own")),

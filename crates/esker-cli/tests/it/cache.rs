@@ -266,6 +266,6 @@ fn the_page_has_every_policy_and_goes_to_standard_output_if_asked() {
     on_pages(folder.path(), &rounds(3), &["-o", "cache.html"]);
     let page = std::fs::read_to_string(folder.path().join("cache.html")).unwrap();
     assert!(page.contains("Which policy misses least?") && page.contains("clock"));
-    let run = on_pages(folder.path(), &rounds(3), &["--html", "-"]);
+    let run = on_pages(folder.path(), &rounds(3), &["-o", "-"]);
     assert!(run.stdout.starts_with("<!DOCTYPE html>") && !run.stdout.contains("best\n---"), "{}", &run.stdout[..200]);
 }

@@ -8,7 +8,7 @@ use crate::support::{esker_ok, esker_refuses};
 #[test]
 fn claims_go_to_json_and_everything_to_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["reproduce", "agrawal/traces", "--html", "page.html", "--json=claims.json", "--seed", "7"];
+    let arguments = ["reproduce", "agrawal/traces", "-o", "page.html", "--json=claims.json", "--seed", "7"];
     esker_ok(folder.path(), &arguments);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let claims: Value = serde_json::from_str(&read("claims.json")).unwrap();
@@ -22,9 +22,9 @@ fn claims_go_to_json_and_everything_to_the_page() {
 #[test]
 fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let error = esker_refuses(folder.path(), &["reproduce", "--all", "--html", "no/such/folder/page.html"]);
+    let error = esker_refuses(folder.path(), &["reproduce", "--all", "-o", "no/such/folder/page.html"]);
     assert!(error.contains("no/such/folder/page.html"), "{error}");
-    let error = esker_refuses(folder.path(), &["reproduce", "agrawal/traces", "--html", "-", "--json"]);
+    let error = esker_refuses(folder.path(), &["reproduce", "agrawal/traces", "-o", "-", "--json"]);
     assert!(error.contains("standard output") && error.contains("hint:"), "{error}");
     let error = esker_refuses(folder.path(), &["reproduce", "agrawal/traces", "--all"]);
     assert!(error.contains("--all"), "{error}");

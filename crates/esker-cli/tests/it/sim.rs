@@ -173,7 +173,7 @@ fn the_page_of_a_run_can_be_drawn_again_from_its_json() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("hybrid.toml"), HYBRID).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    let arguments = ["sim", "hybrid.toml", "--no-cost", "--json=run.json", "--html", "run.html"];
+    let arguments = ["sim", "hybrid.toml", "--no-cost", "--json=run.json", "-o", "run.html"];
     assert_eq!(esker_ok(folder.path(), &arguments).stdout, "");
     let page = read("run.html");
     assert!(page.contains("volume (hybrid, wardrop) answered") && page.contains("id=\"extent-map\""));
@@ -181,9 +181,9 @@ fn the_page_of_a_run_can_be_drawn_again_from_its_json() {
     assert_eq!(said, "Report: again.html\n");
     assert!(read("again.html") == page, "the two pages differ");
     // The text is printed beside a page, unless the page itself is.
-    let printed = esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "--html", "run.html"]).stdout;
+    let printed = esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "-o", "run.html"]).stdout;
     assert!(printed.starts_with("5 000 requests"), "{printed}");
-    assert!(esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "--html", "-"]).stdout == page);
+    assert!(esker_ok(folder.path(), &["sim", "hybrid.toml", "--no-cost", "-o", "-"]).stdout == page);
 }
 
 #[test]

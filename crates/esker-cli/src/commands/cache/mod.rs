@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let sizes = asked::sizes(&arguments.size, objects)?;
     let costs = costs::given(arguments, objects)?;
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
-    let html = arguments.html.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
+    let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;

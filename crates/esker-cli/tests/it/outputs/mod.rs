@@ -60,7 +60,7 @@ const WRITING: &[Writing] = &[
         ending: "json",
     },
     Writing {
-        arguments: &["sim", "sim.toml", "--no-cost", "--html", "OUT"],
+        arguments: &["sim", "sim.toml", "--no-cost", "-o", "OUT"],
         inputs: &["sim.toml", "small.csv"],
         ending: "html",
     },
@@ -71,7 +71,7 @@ const WRITING: &[Writing] = &[
     },
     Writing { arguments: &["report", "study.json", "-o", "OUT"], inputs: &["study.json"], ending: "html" },
     Writing { arguments: &["devices", "--json=OUT"], inputs: &[], ending: "json" },
-    Writing { arguments: &["reproduce", "agrawal/traces", "--html", "OUT"], inputs: &[], ending: "html" },
+    Writing { arguments: &["reproduce", "agrawal/traces", "-o", "OUT"], inputs: &[], ending: "html" },
     Writing { arguments: &["reproduce", "agrawal/traces", "--json=OUT"], inputs: &[], ending: "json" },
     Writing { arguments: &["study", "small.csv", "--no-cost", "-o", "OUT"], inputs: &["small.csv"], ending: "html" },
     Writing {

@@ -72,7 +72,7 @@ fn a_closed_pipe_ends_quietly() {
         &["schema", "results"],
         &["completions", "bash"],
         &["--help"],
-        &["reproduce", "agrawal/traces", "--html", "-"],
+        &["reproduce", "agrawal/traces", "-o", "-"],
         &["study", "small.csv", "-o", "report.html", "-q"],
     ] {
         let run = crate::support::run(ground.command(arguments).stdout(closed_pipe()), &arguments.join(" ")).unwrap();

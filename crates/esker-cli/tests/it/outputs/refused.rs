@@ -112,7 +112,7 @@ fn two_results_need_two_files() {
     for arguments in [
         &["study", "small.csv", "-o", "new.html", "--json=new.html"][..],
         &["study", "small.csv", "-o", "new.html", "--json=./leads-to-new"],
-        &["reproduce", "agrawal/traces", "--html", "new.html", "--json=leads-to-new"],
+        &["reproduce", "agrawal/traces", "-o", "new.html", "--json=leads-to-new"],
         &["sweep", "sweep.toml", "-o", ".", "--json=sweep.csv"],
     ] {
         let error = ground.fails(2, arguments);
@@ -122,7 +122,7 @@ fn two_results_need_two_files() {
     for arguments in [
         &["study", "small.csv", "-o", "-", "--json"][..],
         &["study", "small.csv", "-o", "/dev/stdout", "--json"],
-        &["reproduce", "agrawal/traces", "--html", "-", "--json=/dev/fd/1"],
+        &["reproduce", "agrawal/traces", "-o", "-", "--json=/dev/fd/1"],
     ] {
         let error = ground.fails(2, arguments);
         assert!(error.contains("standard output") && error.contains("hint:"), "{error}");
@@ -162,7 +162,7 @@ fn the_traces_of_papers_are_inputs() {
     fs::create_dir(ground.path("traces")).unwrap();
     let trace = "traces/tpcc-small.mqsim";
     ground.write(trace, "1000 0 8 8 1\n");
-    for out in [&["--html", trace][..], &["--json=traces/tpcc-small.mqsim"]] {
+    for out in [&["-o", trace][..], &["--json=traces/tpcc-small.mqsim"]] {
         let error = ground.fails(2, &[&["reproduce", "agrawal/traces", "--traces", "traces", "--force"], out].concat());
         assert!(error.contains("input traces/tpcc-small.mqsim"), "{error}");
     }

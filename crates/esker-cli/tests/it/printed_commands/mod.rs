@@ -140,7 +140,7 @@ fn run_one(from: &Path, line: &str) -> Result<(), String> {
         return Err(format!("exit status {}:\n{}", run.code, run.stderr));
     }
     let words: Vec<&str> = line.split(' ').collect();
-    for pair in words.windows(2).filter(|pair| ["-o", "--html"].contains(&pair[0]) && pair[1] != "-") {
+    for pair in words.windows(2).filter(|pair| pair[0] == "-o" && pair[1] != "-") {
         let exists = folder.path().join(pair[1]).exists();
         // The output of `blktrace -o -` goes into the pipe.
         if !exists {
