@@ -1,8 +1,10 @@
 //! One design of a study, step by step: from the data to the capacity, the price, the budgets and the life.
 
+mod costs;
+
 use esker_core::words;
 use esker_results::study::{
-    Budgets, CachedVolume, Candidate, CandidateOutcome, Endurance, HybridPart, Need, StudyReport, WorkloadStudy,
+    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, Need, StudyReport, WorkloadStudy,
 };
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
@@ -38,6 +40,7 @@ fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Opt
         page.cache(cache);
     }
     page.price(candidate, budgets);
+    page.survival(candidate, budgets);
     page.response_times(candidate, budgets);
     page.load(candidate, budgets);
     page.life(candidate, budgets);
@@ -165,6 +168,9 @@ impl Page {
             let (each, all) = (words::money(cost.purchase / f64::from(count)), words::money(cost.purchase));
             self.step(&format!("{count} x {each} {currency} = {all} {currency} to buy"));
         }
+        for part in &cost.electricity {
+            self.electricity(part, budgets, currency);
+        }
         if cost.power > 0.0 {
             self.step(&format!("{} {currency} for electricity and cooling over {years}", words::money(cost.power)));
         }
@@ -249,79 +255,12 @@ impl Page {
         }
     }
 
-    fn life(&mut self, candidate: &Candidate, budgets: &Budgets) {
-        let Some(endurance) = &candidate.endurance else { return };
-        self.section("Life of the flash");
-        self.step(&endurance.basis);
-        if let Some(bytes) = endurance.host_bytes_per_day {
-            let what = if candidate.parts().is_some() { "the flash takes" } else { "the trace writes" };
-            self.step(&format!("{what} {} a day at its mean rate", words::bytes(bytes)));
-        }
-        match endurance.write_amplification {
-            Some(measured) => {
-                self.step(&format!("write amplification: {}, measured", words::amplification(Some(measured))));
-            }
-            None if endurance.lifetime_amplification.is_some() => {
-                let random = words::amplification(endurance.lifetime_amplification);
-                self.step(&format!("write amplification: {random}, that of random overwriting"));
-            }
-            None => {}
-        }
-        self.flash_a_day(endurance, budgets);
-        let budget = words::years(budgets.years);
-        let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
-            (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
-            (Some(years), _) => words::years(years),
-            (None, Some([low, high])) => format!("{} to {}", words::years(low), words::years(high)),
-            (None, None) => "not known".into(),
-        };
-        self.against("it lasts", &is, Some(&budget), endurance.kept);
-        if let (Some(asked), sold) = (endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold) {
-            let sold = sold.map_or("not stated".to_string(), words::digits);
-            self.step(&format!("drive writes a day asked for: {}; warranted: {sold}", words::digits(asked)));
-        }
-        if let Some(why) = &endurance.below_warranty {
-            self.step(why.trim_end_matches('.'));
-        }
-    }
-
-    /// The division that gives the life: what the flash endures by what is programmed a day.
-    fn flash_a_day(&mut self, endurance: &Endurance, budgets: &Budgets) {
-        let cycles = words::count(endurance.rated_cycles);
-        let why = if endurance.cycles_of_warranty { ", which the maker's warranty takes if written at random" } else { "" };
-        self.step(&format!("each block may be erased {cycles} times{why}"));
-        let amounts = endurance.host_bytes_per_day.zip(endurance.raw_bytes);
-        let costs = endurance.page_bytes_per_byte.zip(endurance.lifetime_amplification);
-        let (Some((host, raw)), Some((pages, amplification))) = (amounts, costs) else { return };
-        let programmed = host * pages * amplification;
-        let of_pages = match pages {
-            pages if (pages - 1.0).abs() < 0.005 => String::new(),
-            pages => format!(" x {} bytes of whole pages for each", words::digits(pages)),
-        };
-        self.step(&format!(
-            "{} a day{of_pages} x {} programs = {} of flash a day",
-            words::bytes(host),
-            words::amplification(Some(amplification)),
-            words::bytes(programmed)
-        ));
-        let endured = raw as f64 * endurance.rated_cycles as f64;
-        let flash = words::bytes(raw as f64);
-        self.step(&format!("{flash} of flash x {cycles} erases = {} that can be programmed", words::bytes(endured)));
-        if programmed > 0.0 {
-            let years = endured / programmed / 365.0;
-            let growth = match budgets.growth_per_year {
-                0.0 => "",
-                _ => ", before growth",
-            };
-            self.step(&format!("{} / {} / 365 = {} years{growth}", words::bytes(endured), words::bytes(programmed), words::digits(years)));
-        }
-    }
-
     fn answer(&mut self, workload: &WorkloadStudy, candidate: &Candidate) {
         self.section("Answer");
         let answers = workload.verdict.answers();
         let market = candidate.product.as_ref().map(|product| product.market.as_str());
         let answer = answers.iter().find(|answer| Some(answer.market.as_str()) == market);
+        let close = answer.is_some_and(|answer| answer.close.contains(&candidate.name));
         let recommended = answer.map_or(&workload.verdict.recommended, |answer| &answer.recommended).as_deref();
         let equal = answer.is_some_and(|answer| answer.equals.contains(&candidate.name));
         let reasons = &candidate.judgement.reasons;
@@ -329,6 +268,9 @@ impl Page {
             self.step("It is recommended: the cheapest of its market that keeps every budget.");
         } else if equal {
             self.step(&format!("It cannot be told from {}, which is recommended.", recommended.unwrap_or_default()));
+        } else if close {
+            let reasons = reasons.join("; ");
+            self.step(&format!("It is so close to a budget that chance decides, and not recommended: {reasons}."));
         } else if !reasons.is_empty() {
             self.step(&format!("It is not recommended: {}.", reasons.join("; ")));
         } else {

@@ -36,6 +36,7 @@ const CAUSES: &[(&str, &str, &str)] = &[
     ("capacity", "Too small", "The data do not fit."),
     ("devices", "Too many devices", "They take more devices than the budget allows."),
     ("class", "Another kind", "Made for other uses, or stood for by another of the same class."),
+    ("discontinued", "No longer sold", "Their makers sell them no more; --only NAME or --have allows them."),
     ("endurance", "Too little endurance", "More is written a day than their makers warrant."),
     ("bandwidth", "Too slow a link", "The busiest time asks for more bytes per second than they move."),
     (

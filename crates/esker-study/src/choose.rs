@@ -53,10 +53,11 @@ pub(crate) struct Contender {
 pub(crate) struct Choice {
     /// The one to buy.
     pub(crate) recommended: Option<usize>,
-    /// Those that cannot be told from it: as cheap and as fast, or cheaper but so close to a budget that chance
-    /// decides.
+    /// Those that keep every budget and cannot be told from it: as cheap and as fast.
     pub(crate) equals: Vec<usize>,
-    /// Where none is recommended: the one that misses least.
+    /// Those that are as cheap or cheaper, and miss a budget by so little that chance decides.
+    pub(crate) close: Vec<usize>,
+    /// Where none is recommended: the one whose price and whose misses are least together.
     pub(crate) nearest: Option<usize>,
 }
 
@@ -76,18 +77,29 @@ pub(crate) fn choose(contenders: &[Contender]) -> Choice {
     let Some(best) = recommended else {
         let nearest = all().min_by(|&one, &other| {
             let (one, other) = (&contenders[one], &contenders[other]);
-            one.missed.total_cmp(&other.missed).then_with(|| better(one, other))
+            far(one.missed, one.cost).total_cmp(&far(other.missed, other.cost)).then_with(|| better(one, other))
         });
         return Choice { nearest, ..Choice::default() };
     };
     let chosen = &contenders[best];
-    let equal = |n: usize| {
-        let other = &contenders[n];
-        let as_good = other.keeps == Keeps::Yes && same_price(other, chosen) && same_speed(other, chosen);
-        let by_chance = other.keeps == Keeps::Close && (other.cost < chosen.cost || same_price(other, chosen));
-        n != best && lives(n) && (as_good || by_chance)
-    };
-    Choice { recommended, equals: all().filter(|&n| equal(n)).collect(), nearest: None }
+    let others = || all().filter(|&n| n != best && lives(n)).map(|n| (n, &contenders[n]));
+    let as_good =
+        |other: &Contender| other.keeps == Keeps::Yes && same_price(other, chosen) && same_speed(other, chosen);
+    let by_chance =
+        |other: &Contender| other.keeps == Keeps::Close && (other.cost < chosen.cost || same_price(other, chosen));
+    let equals = others().filter(|(_, other)| as_good(other)).map(|(n, _)| n).collect();
+    let close = others().filter(|(_, other)| by_chance(other)).map(|(n, _)| n).collect();
+    Choice { recommended, equals, close, nearest: None }
+}
+
+/// What a factor of price weighs beside the same factor by which a budget is missed: four times the price has to halve
+/// what is missed. Assumed.
+const PRICE_WEIGHT: f64 = 0.5;
+
+/// How far a design is from what was asked for, by its misses and its price. One that misses more and costs more than
+/// another is never nearer.
+pub(crate) fn far(missed: f64, cost: f64) -> f64 {
+    missed + PRICE_WEIGHT * cost.max(f64::MIN_POSITIVE).ln()
 }
 
 fn same_price(one: &Contender, other: &Contender) -> bool {
@@ -156,9 +168,28 @@ mod tests {
     }
 
     #[test]
-    fn what_chance_decides_is_called_equal_and_does_not_win() {
+    fn what_chance_decides_is_named_but_neither_wins_nor_counts_as_equal() {
         let close = Contender { cost: 300.0, keeps: Keeps::Close, ..SSD };
         let dear = Contender { cost: 500.0, keeps: Keeps::Close, ..SSD };
-        assert_eq!(choose(&[close, SSD, dear]), Choice { recommended: Some(1), equals: vec![0], nearest: None });
+        let choice = choose(&[close, SSD, dear]);
+        assert_eq!(choice, Choice { recommended: Some(1), close: vec![0], ..Choice::default() });
+    }
+
+    /// Nothing that costs more and misses more is nearer than what costs less and misses less: 17,800 dollars for 17
+    /// months beside 7,400 dollars for 2.3 years of five.
+    #[test]
+    fn the_nearest_is_near_in_price_and_in_what_it_misses() {
+        let of = |cost: f64, times: f64| Contender { cost, keeps: Keeps::No, missed: times.ln(), ..SSD };
+        let nearest = |all: &[Contender]| choose(all).nearest.unwrap();
+        assert_eq!(nearest(&[of(17_800.0, 60.0 / 17.0), of(7_400.0, 5.0 / 2.3)]), 1);
+        // A cheap one that is far off is not near, and neither is a dear one that is a little nearer.
+        assert_eq!(nearest(&[of(60.0, 100.0), of(600.0, 1.1), of(6_000.0, 1.05)]), 1);
+        let mut rng = esker_core::Rng::new(3);
+        for _ in 0..1_000 {
+            let mut any = || of(10.0 + rng.below(10_000) as f64, 1.0 + rng.below(1_000) as f64 / 100.0);
+            let all: Vec<Contender> = (0..8).map(|_| any()).collect();
+            let found = &all[nearest(&all)];
+            assert!(all.iter().all(|one| one.cost >= found.cost || one.missed >= found.missed), "{found:?} of {all:?}");
+        }
     }
 }

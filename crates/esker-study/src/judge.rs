@@ -1,7 +1,7 @@
 //! Whether a design keeps the budgets.
 
 use esker_core::words;
-use esker_results::study::{Budgets, CacheWarmed, Candidate, CandidateOutcome, Judgement, PolicySettled};
+use esker_results::study::{Budgets, CacheWarmed, Candidate, CandidateOutcome, Endurance, Judgement, PolicySettled};
 
 use crate::choose::{Contender, Keeps, Life, NOISE};
 
@@ -24,7 +24,9 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
         judgement.years = endurance.kept;
         if endurance.kept == Some(false) {
             judgement.reasons.push(life_reason(candidate, budgets));
-            judgement.reasons.extend(endurance.below_warranty.as_ref().map(|why| why.trim_end_matches('.').to_string()));
+            judgement
+                .reasons
+                .extend(endurance.below_warranty.as_ref().map(|why| why.trim_end_matches('.').to_string()));
         }
     }
     let unsettled = unsettled(candidate);
@@ -211,12 +213,15 @@ fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
     };
     let busy = candidate.busy.as_ref();
     let endurance = candidate.endurance.as_ref().filter(|endurance| endurance.kept != Some(true));
-    let years = endurance.and_then(|endurance| endurance.lifetime_years);
+    let longest = |endurance: &Endurance| endurance.lifetime_range_years.map(|[_, longest]| longest);
+    let years = endurance.and_then(|endurance| endurance.lifetime_years.or(longest(endurance)));
+    // A life below the budget and more writes than are warranted are one miss, not two.
+    let warranted = endurance
+        .map_or(0.0, |endurance| times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold));
     let hour = candidate.busiest_hour.map_or(0.0, |hour| hour.response_time.p99_us);
     times(busy.map(|busy| busy.response_time.p99_us.max(hour)), budgets.p99_us)
         + times(busy.and_then(|busy| busy.utilisation), budgets.utilisation)
         + times(budgets.headroom, candidate.headroom.as_ref().map(|headroom| headroom.factor.max(1.0)))
-        + times(Some(budgets.years), years)
-        + endurance
-            .map_or(0.0, |endurance| times(endurance.drive_writes_per_day_asked, endurance.drive_writes_per_day_sold))
+        + times(Some(f64::from(candidate.device_count)), budgets.devices.map(f64::from))
+        + times(Some(budgets.years), years).max(warranted)
 }

@@ -9,10 +9,10 @@ use esker_results::study::{Budgets, Verdict};
 use crate::brute_force_tests::{settings, traces};
 use crate::{Hooks, study};
 
-/// What a verdict recommends, and what it calls equal to that.
+/// What a verdict recommends, and what it calls equal to that or too close to call.
 fn answers(verdict: &Verdict) -> (String, BTreeSet<String>) {
     let best = verdict.recommended.clone().unwrap_or_else(|| "none".into());
-    (best, verdict.equals.iter().cloned().collect())
+    (best, verdict.equals.iter().chain(&verdict.close).cloned().collect())
 }
 
 #[test]

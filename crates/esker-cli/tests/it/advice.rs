@@ -69,6 +69,16 @@ fn what_one_has_costs_only_electricity() {
     assert_eq!(have["cost"]["purchase"], 0.0);
     assert!(have["cost"]["total"].as_f64().unwrap() > 0.0, "{}", have["cost"]);
     assert_eq!(workload["verdict"]["recommended"], "micron-7450-pro-3.84TB-in-use");
+    // Its price is paid, so that nothing is said of it; one failure loses the data, and a second one has to be bought.
+    let findings = workload["verdict"]["findings"].to_string();
+    assert!(!findings.contains("ask for an offer"), "{findings}");
+    let headline = workload["verdict"]["headline"].as_str().unwrap();
+    assert!(
+        headline.contains("If it fails, the data are lost (") && headline.contains("; two copies cost "),
+        "{headline}"
+    );
+    let two_copies = have["survival"]["two_copies_total"].as_f64().unwrap();
+    assert!(two_copies > 1_000.0, "{two_copies}");
     // A copy on each of two, and no more capacity asked for than one of them has.
     let two = "--have 2x-micron-7450-pro:3.84TB --copies 2 --only micron-7450-pro";
     let workload = studied(folder.path(), &format!("small.csv --p99 20ms --thorough {two}"));
@@ -117,7 +127,16 @@ fn a_design_is_explained_and_tables_are_written() {
     let workload = studied(folder.path(), "small.csv --p99 20ms --csv tables --markdown study.md");
     let name = workload["verdict"]["recommended"].as_str().unwrap();
     let said = esker_ok(folder.path(), &["report", "out.json", "-o", "r.html", "--explain", name]).stdout;
-    for words in ["Capacity\n", "Price\n", "Response times\n", "the budget is 20 ms: kept", "It is recommended"] {
+    for words in [
+        "Capacity\n",
+        "Price\n",
+        " kWh, x ",
+        "What survives\n",
+        " busy x (",
+        "Response times\n",
+        "the budget is 20 ms: kept",
+        "It is recommended",
+    ] {
         assert!(said.contains(words), "{words} is not in {said}");
     }
     let ruled = workload["ruled_out"][0]["name"].as_str().unwrap();
@@ -222,4 +241,25 @@ fn a_cache_is_advised_explained_and_run_again() {
     }
     let again = run_again(folder.path(), best, " --caches");
     assert_eq!(again["devices"]["cache"]["flash_cache"], best["devices"]["cache"]["flash_cache"]);
+}
+
+#[test]
+fn json_says_that_nothing_is_recommended_and_what_is_nearest() {
+    let folder = folder_with_trace(3_000);
+    let workload = studied(folder.path(), "small.csv --p99 1us --only micron-7450-pro,toshiba-mg10");
+    let verdict = workload["verdict"].as_object().unwrap();
+    assert!(verdict["recommended"].is_null() && verdict.contains_key("recommended"), "{verdict:?}");
+    assert!(verdict["nearest"].is_string(), "{verdict:?}");
+}
+
+#[test]
+fn a_product_that_is_no_longer_sold_is_named_but_not_advised() {
+    let folder = folder_with_trace(3_000);
+    let all = studied(folder.path(), "small.csv --p99 20ms --without micron-5400-pro");
+    let ruled = all["ruled_out"].as_array().unwrap();
+    let gone = ruled.iter().find(|one| one["by"] == "discontinued").unwrap();
+    assert!(gone["reason"].as_str().unwrap().contains("is no longer sold"), "{gone}");
+    assert!(!names(&all).iter().any(|name| name.contains("samsung-983-zet")));
+    let asked = studied(folder.path(), "small.csv --p99 20ms --only samsung-983-zet");
+    assert!(names(&asked).contains(&"samsung-983-zet-480GB"));
 }

@@ -48,6 +48,68 @@ pub struct Cost {
     pub as_of: String,
     /// Whether the price is assumed: that of its class, or from no source.
     pub assumed: bool,
+    /// How the electricity was worked out: for each sort of device; empty for cloud volumes.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub electricity: Vec<Electricity>,
+}
+
+/// The electricity of devices of one product: (idle + busy x (active - idle) + supplement) x devices x hours x price x
+/// power usage effectiveness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Electricity {
+    /// The product's name for people.
+    pub product: String,
+    /// Devices, of all copies.
+    pub devices: u32,
+    /// Power of one that waits, in watts.
+    pub idle_w: f64,
+    /// Power of one that works, in watts.
+    pub active_w: f64,
+    /// What the place of one takes besides, always, in watts.
+    pub supplement_w: f64,
+    /// Share of the time in which its busiest part works.
+    pub busy: f64,
+    /// Price of a kilowatt-hour.
+    pub price_per_kwh: f64,
+    /// Power of the building divided by that of the machines in it.
+    pub power_usage_effectiveness: f64,
+}
+
+impl Electricity {
+    /// Mean power of all its devices, in watts.
+    pub fn watts(&self) -> f64 {
+        let each = self.idle_w + self.busy * (self.active_w - self.idle_w) + self.supplement_w;
+        each * f64::from(self.devices)
+    }
+
+    /// Kilowatt-hours over so many years, without what the building adds.
+    pub fn kilowatt_hours(&self, years: f64) -> f64 {
+        self.watts() / 1e3 * years * 8_760.0
+    }
+}
+
+/// What is left of the data when devices fail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Survival {
+    /// Devices that may fail, whichever they are, before data are lost: one less than there are copies.
+    pub failures_survived: u32,
+    /// Devices of one copy of which each loses that copy by failing.
+    pub devices_of_one_copy: u32,
+    /// Share of devices that fail in a year, for each sort of them; empty if one is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub annual_failure_rates: Vec<f64>,
+    /// Whether such a rate is assumed.
+    pub rates_are_assumed: bool,
+    /// Share of such designs that lose data within the budgeted years, none being replaced before it fails. Absent if a
+    /// rate is not known, and with further copies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_over_years: Option<f64>,
+    /// What everything costs over the budgeted years with a second copy on as many devices again. Absent if there is
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub two_copies_total: Option<f64>,
 }
 
 /// The stretch of time in which budgets hold.
@@ -148,7 +210,8 @@ pub struct RuledOut {
     /// Its cost over the years, if it was worked out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub total: Option<f64>,
-    /// What ruled it out: "price", "capacity", "endurance", "bandwidth", "class" or "failed".
+    /// What ruled it out: "price", "capacity", "endurance", "bandwidth", "class", "discontinued" or
+    /// "failed".
     pub by: String,
     /// A sentence.
     pub reason: String,
@@ -160,12 +223,15 @@ pub struct RuledOut {
 pub struct MarketAnswer {
     /// "on-premises", "aws", "azure" or "google".
     pub market: String,
-    /// Name of the recommended candidate.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Name of the recommended candidate; null if there is none.
+    #[serde(default)]
     pub recommended: Option<String>,
     /// Names of candidates that cannot be told from it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub equals: Vec<String>,
+    /// Names of cheaper candidates that miss a budget by so little that chance decides.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub close: Vec<String>,
     /// Where none keeps every budget: the candidate that comes nearest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,

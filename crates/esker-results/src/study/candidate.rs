@@ -40,6 +40,9 @@ pub struct Candidate {
     /// What they cost. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<Cost>,
+    /// What is left of the data when a device fails.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub survival: Option<Survival>,
     /// The whole experiment, with its workload, devices and run. In a file beside the traces, `esker sim` repeats these
     /// results exactly, except those of the busiest hour, of a misalignment, and of the load at the end of the budgeted
     /// years (for that set `workload.time_scale` to one over its factor).
@@ -97,6 +100,7 @@ impl Candidate {
             capacity_on_sale_bytes: None,
             count: None,
             cost: None,
+            survival: None,
             config: serde_json::Value::Null,
             outcome: CandidateOutcome::Served,
             requests: None,

@@ -142,8 +142,8 @@ pub struct WorkloadStudy {
 pub struct Verdict {
     /// One sentence.
     pub headline: String,
-    /// Name of the recommended candidate, if any keeps the budgets.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Name of the recommended candidate; null if none keeps the budgets.
+    #[serde(default)]
     pub recommended: Option<String>,
     /// The market that the headline is about. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -151,6 +151,9 @@ pub struct Verdict {
     /// Names of candidates of that market that cannot be told from the recommended one. Since schema 3.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub equals: Vec<String>,
+    /// Names of cheaper candidates of that market that miss a budget by so little that chance decides.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub close: Vec<String>,
     /// Why this one: a sentence. Since schema 3.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub because: String,
@@ -171,6 +174,7 @@ impl Verdict {
             market: market.clone(),
             recommended: self.recommended.clone(),
             equals: self.equals.clone(),
+            close: self.close.clone(),
             nearest: self.nearest.clone(),
             because: self.because.clone(),
         });

@@ -45,6 +45,9 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
                       servers; --consumer allows it";
         return Some(offer.ruled_out("class", reason.into(), None));
     }
+    if let Some(reason) = gone(offer) {
+        return Some(offer.ruled_out("discontinued", reason, None));
+    }
     if let (Some(rented), Some(limits)) = (&offer.rented, &bounds.limits) {
         return volume(offer, rented, limits);
     }
@@ -65,6 +68,42 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
         return Some(offer.ruled_out("bandwidth", reason, None));
     }
     None
+}
+
+/// Why an offer cannot be bought any more: a product of it is no longer sold, and neither asked for nor in use already.
+fn gone(offer: &Offer<'_>) -> Option<String> {
+    let products = [Some(offer.product), offer.disks.map(|disks| disks.product)];
+    let gone = products.into_iter().flatten().find(|product| !product.may_be_advised() && !offer.in_use)?;
+    let reason = gone.discontinued.as_deref().unwrap_or_default();
+    Some(format!("{} is no longer sold ({reason}); --only {} allows it", gone.title, gone.name))
+}
+
+/// By how much an offer that bounds rule out misses them, as the logarithm of how many times too much; `None` if no
+/// money makes up for what rules it out.
+pub(crate) fn missed(offer: &Offer<'_>, bounds: &Bounds) -> Option<f64> {
+    let by = ruled_out(offer, bounds)?.by;
+    let times = |is: Option<f64>, limit: Option<f64>| match (is, limit) {
+        (Some(is), Some(limit)) if is > limit && limit > 0.0 => (is / limit).ln(),
+        _ => 0.0,
+    };
+    if matches!(by.as_str(), "capacity" | "class" | "discontinued") {
+        return None;
+    }
+    let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none() && offer.rented.is_none());
+    let mut missed = times(Some(f64::from(offer.devices())), bounds.devices.map(f64::from))
+        + times(per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
+        + times(bounds.bytes_per_s, links(offer).filter(|_| offer.rented.is_none()));
+    if let (Some(rented), Some(budgets)) = (&offer.rented, &bounds.limits) {
+        let settings = settings_of(offer.product, &rented.volume).ok()?;
+        let (allowed, pace) = (limits(&settings).ok()?, &rented.pace);
+        let count = f64::from(offer.count);
+        for (limit, busy) in [(allowed.operations, pace.busy_operations), (allowed.throughput, pace.busy_bytes)] {
+            missed += times(Some(busy / count), Some(limit.peak() as f64 / 1e3 * budgets.utilisation));
+        }
+        let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
+        missed += times(Some(latency), Some(budgets.p99_us));
+    }
+    Some(missed)
 }
 
 /// Returns what a volume's limits rule out.
@@ -130,4 +169,65 @@ fn link(product: &Product) -> Option<ByteRate> {
         _ => return None,
     };
     rate.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_plan::Catalogue;
+
+    use super::*;
+
+    fn bounds() -> Bounds {
+        Bounds {
+            bytes_per_s: Some(4e9),
+            host_bytes_per_day: Some(3.84e12),
+            capacity_bytes: 1,
+            devices: None,
+            consumer: false,
+            limits: None,
+        }
+    }
+
+    fn by(offer: &Offer<'_>) -> Option<String> {
+        ruled_out(offer, &Bounds { bytes_per_s: None, host_bytes_per_day: None, ..bounds() }).map(|ruled| ruled.by)
+    }
+
+    #[test]
+    fn what_is_no_longer_sold_is_advised_only_if_it_is_asked_for() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let gone = catalogue.product("samsung-983-zet").unwrap();
+        assert!(gone.discontinued.is_some());
+        let offer = Offer::bought(gone, gone.capacities[0], 1, 1);
+        assert_eq!(by(&offer).as_deref(), Some("discontinued"));
+        assert_eq!(by(&Offer { in_use: true, ..offer }), None);
+        // It is no part of a hybrid either.
+        let flash = catalogue.product("micron-7450-pro").unwrap();
+        let disks = Some(super::super::Disks { product: gone, capacity: gone.capacities[0], count: 1 });
+        assert_eq!(
+            by(&Offer { disks, ..Offer::bought(flash, flash.capacities[0], 1, 1) }).as_deref(),
+            Some("discontinued")
+        );
+        let only = Catalogue::builtin("current").unwrap().only(&["samsung-983-zet"]).unwrap();
+        let asked_for = &only.products[0];
+        assert_eq!(by(&Offer::bought(asked_for, asked_for.capacities[0], 1, 1)), None);
+    }
+
+    /// Half of what is written warranted is a factor of two, and likewise of the link and of devices.
+    #[test]
+    fn misses_of_bounds_are_factors() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let drive = catalogue.product("samsung-pm9a3").unwrap();
+        let of = |gigabytes: u64| drive.capacities.iter().find(|one| one.bytes.0 == gigabytes * 1_000_000_000).copied();
+        let offer = |gigabytes: u64, count: u32| Offer::bought(drive, of(gigabytes).unwrap(), count, 1);
+        let two = missed(&offer(1_920, 1), &bounds()).unwrap();
+        assert!((two - 2.0_f64.ln()).abs() < 1e-9, "{two}");
+        assert_eq!(missed(&offer(3_840, 1), &bounds()), None, "nothing rules it out");
+        let slow = Bounds { bytes_per_s: Some(13e9), ..bounds() };
+        let both = missed(&offer(1_920, 1), &slow).unwrap();
+        assert!((both - 4.0_f64.ln()).abs() < 1e-9, "{both}");
+        let few = Bounds { devices: Some(1), ..bounds() };
+        assert!((missed(&offer(1_920, 3), &few).unwrap() - 3.0_f64.ln()).abs() < 1e-9);
+        let consumer = catalogue.product("samsung-990-pro").unwrap();
+        assert_eq!(missed(&Offer::bought(consumer, consumer.capacities[0], 1, 1), &bounds()), None);
+    }
 }

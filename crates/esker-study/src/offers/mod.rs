@@ -7,6 +7,7 @@ mod hybrid;
 mod owned;
 mod pairs;
 mod rented;
+mod survival;
 
 use esker_core::{Bytes, Ratio, words};
 use esker_plan::{
@@ -21,7 +22,7 @@ use crate::load::StudyWorkload;
 use crate::policies::Policies;
 use crate::{DesignFault, StudyError};
 
-pub(crate) use bounds::{Bounds, ruled_out};
+pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
@@ -261,7 +262,8 @@ impl Offer<'_> {
         }
         // What was paid is paid: only the electricity can still be saved.
         let month = Money::from_f64(cost.power.as_f64() / (12.0 * running.years));
-        Cost { purchase: Money::ZERO, per_month: month, total: cost.power, ..cost }
+        let assumed = cost.power_is_assumed;
+        Cost { purchase: Money::ZERO, per_month: month, total: cost.power, assumed, ..cost }
     }
 
     pub(crate) fn market(&self) -> Market {
@@ -282,7 +284,9 @@ impl Offer<'_> {
 
     /// What of a product of the offer is assumed, by the names of figures.
     fn assumed_of(&self, product: &Product) -> Vec<String> {
-        let stated = product.assumed.iter().map(|assumption| assumption.figure.as_str());
+        // Nobody pays the price of what one has.
+        let paid = |figure: &&str| !(self.in_use && figure.starts_with("price"));
+        let stated = product.assumed.iter().map(|assumption| assumption.figure.as_str()).filter(paid);
         let Some(rented) = &self.rented else { return stated.map(Into::into).collect() };
         // Of a list of prices, what this volume is billed by counts. No provider publishes a distribution of response
         // times.
@@ -295,6 +299,14 @@ impl Offer<'_> {
     pub(crate) fn warranty(&self) -> Option<Warranty> {
         let each = self.product.drive_writes_per_day_sold(self.capacity.bytes)? * self.capacity.bytes.0 as f64;
         Some(Warranty { bytes_per_day: each * f64::from(self.count), years: self.product.warranty_years })
+    }
+
+    /// By how much `bytes_per_day` exceed what is warranted, as a logarithm. Of a hybrid or a cache it is not known
+    /// what the flash takes.
+    pub(crate) fn missed_warranty(&self, bytes_per_day: Option<f64>) -> f64 {
+        let warranted = self.warranty().filter(|_| self.disks.is_none());
+        let exceeded = bytes_per_day.zip(warranted).map(|(asked, warranty)| asked / warranty.bytes_per_day.max(1.0));
+        exceeded.map_or(0.0, |times| times.max(1.0).ln())
     }
 
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of

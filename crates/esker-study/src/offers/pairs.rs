@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Power};
 use esker_disk::DiskSettings;
 use esker_plan::{Capacity, Class, Cost, Market, Product, Running, owned_cost};
-use esker_results::study::{Candidate, HybridPart, ProductSummary};
+use esker_results::study::{Candidate, Electricity, HybridPart, ProductSummary};
 use esker_sim::{ArraySettings, DeviceDescription};
 use esker_trace::AREA_BYTES;
 
@@ -59,7 +59,9 @@ pub(super) fn offers<'a>(
     kinds: impl Fn(Offer<'a>) -> Vec<Offer<'a>>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
     let device = |product: &&Product| {
-        product.market == Market::OnPremises && (product.class != Class::Consumer || pricing.consumer)
+        product.market == Market::OnPremises
+            && (product.class != Class::Consumer || pricing.consumer)
+            && product.may_be_advised()
     };
     let disks = disks(products.iter().filter(device), held, pricing)?;
     let mut offers = Vec::new();
@@ -162,6 +164,23 @@ pub(super) fn cost(offer: &Offer<'_>, disks: &Disks<'_>, [flash, disk]: [f64; 2]
     [flash, disk]
 }
 
+/// What the electricity of `count` devices costs that are at work for the share `busy` of the time; `None` if their
+/// power is not known.
+pub(super) fn electricity((product, count, busy): (&Product, u32, f64), running: &Running) -> Option<Electricity> {
+    let power = &product.power.as_ref()?.value;
+    let watts = |power: Power| power.0 as f64 / 1e6;
+    Some(Electricity {
+        product: product.title.clone(),
+        devices: count,
+        idle_w: watts(power.idle),
+        active_w: watts(power.active),
+        supplement_w: watts(power.supplement),
+        busy: busy.clamp(0.0, 1.0),
+        price_per_kwh: running.electricity_per_kwh.value.as_f64(),
+        power_usage_effectiveness: running.power_usage_effectiveness.value,
+    })
+}
+
 /// The price of both parts, as old as the older of them.
 pub(super) fn sum([one, other]: [Cost; 2]) -> Cost {
     Cost {
@@ -172,6 +191,7 @@ pub(super) fn sum([one, other]: [Cost; 2]) -> Cost {
         currency: one.currency,
         as_of: one.as_of.min(other.as_of),
         assumed: one.assumed || other.assumed,
+        power_is_assumed: one.power_is_assumed || other.power_is_assumed,
     }
 }
 

@@ -266,7 +266,7 @@ pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<Clo
 }
 
 fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
-    serde_json::from_value(product.settings.clone()).map_err(settings_fault)
+    serde_json::from_value(product.settings.clone()).map_err(|_| settings_fault(product))
 }
 
 /// Makes the design of an offer of volumes.

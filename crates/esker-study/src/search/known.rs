@@ -30,7 +30,9 @@ impl Search<'_> {
         }
         let tried = offers.iter().zip(designs).zip(&keys).map(|((offer, design), key)| {
             let simulated = &self.simulated[key];
-            Tried { candidate: self.candidate(offer, &design, simulated), design, slowest: simulated.slowest }
+            let missed_warranty = offer.missed_warranty(self.demand.bytes_per_day().map(|[fewest, _]| fewest));
+            let (candidate, slowest) = (self.candidate(offer, &design, simulated), simulated.slowest);
+            Tried { candidate, design, slowest, missed_warranty }
         });
         Ok(tried.collect())
     }

@@ -57,6 +57,8 @@ pub(crate) struct Tried {
     pub(crate) candidate: Candidate,
     pub(crate) design: Design,
     pub(crate) slowest: Option<Slowest>,
+    /// By how much more is written than warranted, as a logarithm: what is known of a life that was not looked at.
+    pub(crate) missed_warranty: f64,
 }
 
 /// What was found in a market.
@@ -110,11 +112,16 @@ impl<'a> Search<'a> {
         self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         // Where the cheapest do not do: what of the others may?
         let looks = market == Market::OnPremises && judge && !self.task.settings.thorough;
-        for _ in 0..if looks { LOOKS } else { 0 } {
-            if left.is_empty() || self.any_keeps(&tried) {
+        for round in 0..if looks { LOOKS } else { 0 } {
+            // Flash whose life cannot be told does not win over flash whose life can.
+            let unjudged = self.any_keeps(&tried);
+            if left.is_empty() || self.settled(&tried).is_some() || unjudged && screens && round > 0 {
                 break;
             }
-            self.without_too_few(&mut left, &mut ruled, &mut state)?;
+            match unjudged {
+                true => self.without_lives_that_cannot_be_told(&mut left, &mut ruled),
+                false => self.without_too_few(&mut left, &mut ruled, &mut state)?,
+            }
             state.limit += SIMULATED_MAX;
             self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
@@ -181,7 +188,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Simulates the one that misses least of those that were ruled out: there has to be one to name as the nearest.
+    /// Simulates those that are nearest of what was ruled out, by the busiest stretches and by bounds: there has to be
+    /// one to name.
     fn name_nearest<'o>(
         &mut self,
         market: Market,
@@ -190,11 +198,13 @@ impl<'a> Search<'a> {
         ruled: &mut Vec<RuledOut>,
         round: &Round<'o>,
     ) -> Result<(), StudyError> {
-        let nearest = round.nearest.map(|(_, offer)| offer).or_else(|| self.nearest_beyond_bounds(market, offers));
-        if let Some(offer) = nearest {
+        let screened = round.nearest.map(|(_, offer)| offer);
+        for offer in [screened, self.nearest_beyond_bounds(market, offers)].into_iter().flatten() {
             let name = offer.name();
             ruled.retain(|ruled| ruled.name != name);
-            tried.extend(self.try_all(&[offer])?);
+            if !tried.iter().any(|tried| tried.candidate.name == name) {
+                tried.extend(self.try_all(&[offer])?);
+            }
         }
         Ok(())
     }
@@ -238,7 +248,12 @@ impl<'a> Search<'a> {
     }
 
     fn contenders(&self, tried: &[Tried]) -> Vec<Contender> {
-        tried.iter().map(|tried| contender(&tried.candidate, self.task.budgets)).collect()
+        let contender = |tried: &Tried| {
+            let contender = contender(&tried.candidate, self.task.budgets);
+            let unknown = tried.candidate.endurance.is_none();
+            Contender { missed: contender.missed + if unknown { tried.missed_warranty } else { 0.0 }, ..contender }
+        };
+        tried.iter().map(contender).collect()
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.
@@ -265,6 +280,7 @@ impl<'a> Search<'a> {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
         let shares = if design.is_pair() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
         let price = offer.cost_of_parts(shares, self.running);
+        let electricity = offer.electricity(shares, self.running);
         let mut candidate = Candidate {
             name: design.name.clone(),
             title: design.title.clone(),
@@ -282,7 +298,9 @@ impl<'a> Search<'a> {
                 currency: price.currency,
                 as_of: price.as_of,
                 assumed: price.assumed,
+                electricity,
             }),
+            survival: Some(offer.survival(shares, self.running)),
             ..simulated.candidate.clone()
         };
         candidate.endurance = match (&simulated.wearing, &design.flash) {
@@ -297,7 +315,7 @@ impl<'a> Search<'a> {
     fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
         loop {
             let choice = choose(&self.contenders(tried));
-            let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.nearest);
+            let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.close).chain(&choice.nearest);
             let open: Vec<usize> = matter
                 .copied()
                 .filter(|&n| tried[n].candidate.busy.as_ref().is_some_and(|busy| busy.p99_us_of_other_seed.is_none()))
@@ -342,9 +360,14 @@ fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
     let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
     let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
-    let mut equals: Vec<usize> = choice.equals.iter().map(|&n| place(n)).collect();
-    equals.sort_unstable();
-    let choice = Choice { recommended: choice.recommended.map(place), nearest: choice.nearest.map(place), equals };
+    let places = |all: &[usize]| {
+        let mut places: Vec<usize> = all.iter().map(|&n| place(n)).collect();
+        places.sort_unstable();
+        places
+    };
+    let (equals, close) = (places(&choice.equals), places(&choice.close));
+    let choice =
+        Choice { recommended: choice.recommended.map(place), nearest: choice.nearest.map(place), equals, close };
     (order.into_iter().map(|(_, tried)| tried).collect(), choice)
 }
 
@@ -376,6 +399,7 @@ impl Found {
             market: self.market.name().into(),
             recommended: self.choice.recommended.as_ref().map(name),
             equals: self.choice.equals.iter().map(name).collect(),
+            close: self.choice.close.iter().map(name).collect(),
             nearest: self.choice.nearest.as_ref().map(name),
             because,
         }

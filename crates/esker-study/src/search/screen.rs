@@ -1,12 +1,14 @@
 //! Designs that need not be replayed whole: what the busiest stretches alone say of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use esker_core::words;
 use esker_plan::Market;
 use esker_results::study::RuledOut;
 
 use super::{BATCH, Search};
-use crate::offers::{Offer, peaks, ruled_out};
+use crate::choose::far;
+use crate::offers::{Offer, missed_bounds, peaks};
 use crate::{StudyError, strain};
 
 /// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
@@ -56,21 +58,37 @@ impl Search<'_> {
         Ok(kept)
     }
 
-    /// Where bounds rule everything out: the cheapest that would only be too slow, or else the dearest.
+    /// Of what bounds rule out, the one whose price and whose misses are least together.
     pub(super) fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
-        let rank = |offer: &&Offer<'o>| {
-            let by = ruled_out(offer, &self.bounds)?.by;
-            let least = self.least_cost(offer);
-            match by.as_str() {
-                "latency" => Some((0, least)),
-                "operations" | "throughput" | "bandwidth" => Some((1, -least)),
-                _ => Some((2, least)),
-            }
-        };
         let of_market = offers.iter().filter(|offer| offer.market() == market);
-        let ranked = of_market.filter_map(|offer| Some((rank(&offer)?, *offer)));
-        let nearest = ranked.min_by(|((one, a), _), ((other, b), _)| one.cmp(other).then(a.total_cmp(b)));
-        nearest.map(|(_, offer)| offer)
+        let ranked = of_market.filter_map(|offer| {
+            let missed = missed_bounds(offer, &self.bounds)?;
+            Some((far(missed, self.least_cost(offer)), *offer))
+        });
+        ranked.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, offer)| offer)
+    }
+
+    /// Rules out of `left` drives that may have to take more than is warranted. Where nothing is known to last, such a
+    /// drive is no better than the cheaper one that was found.
+    pub(super) fn without_lives_that_cannot_be_told<'o>(
+        &self,
+        left: &mut VecDeque<(f64, Offer<'o>)>,
+        ruled: &mut Vec<RuledOut>,
+    ) {
+        let most = self.demand.bytes_per_day().map(|[_, most]| most);
+        left.retain(|(least, offer)| {
+            let Some((most, warranty)) = most.zip(offer.warranty()) else { return true };
+            let told = most <= warranty.bytes_per_day || offer.disks.is_some();
+            if !told {
+                let reason = format!(
+                    "is warranted for {} a day, and up to {} may be written: it is not known to last either",
+                    words::bytes(warranty.bytes_per_day),
+                    words::bytes(most)
+                );
+                ruled.push(offer.ruled_out("endurance", reason, Some(*least)));
+            }
+            told
+        });
     }
 
     /// Whether the trace is so large that designs have to get through its busiest stretches first.

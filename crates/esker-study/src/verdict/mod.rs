@@ -10,7 +10,7 @@ use esker_results::study::{
 };
 
 use crate::search::Found;
-use phrases::{in_market, life_of, price_of};
+use phrases::{in_market, life_of, price_of, survival_of};
 
 /// The data for a verdict.
 pub(crate) struct Facts<'a> {
@@ -51,6 +51,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         recommended: first.recommended,
         market: Some(first.market),
         equals: first.equals,
+        close: first.close,
         because: first.because,
         nearest: first.nearest,
         other_markets: answers.collect(),
@@ -75,7 +76,8 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     let found = if not_reached > 0 { "that was found to keep" } else { "that keeps" };
     let unjudged = best.endurance.as_ref().is_some_and(|endurance| endurance.kept.is_none());
     let every = if unjudged { "every budget that can be judged" } else { "every budget" };
-    let mut text = format!("{} is the cheapest {found} {every}", best.title_and_year());
+    let doubt = if facts.evidence.grade == Grade::Low { "On low evidence, " } else { "" };
+    let mut text = format!("{doubt}{} is the cheapest {found} {every}", best.title_and_year());
     if let Some(price) = price_of(best, facts.budgets.years) {
         text += &format!(": {price}");
     }
@@ -94,7 +96,9 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         (Some(_), None) => text += ", and the life of its flash cannot be told",
         (None, _) => {}
     }
-    text + "."
+    text += ".";
+    text.extend(survival_of(best, facts.budgets.years).map(|survives| format!(" {survives}")));
+    text
 }
 
 fn headline_of_none(facts: &Facts<'_>) -> String {
@@ -164,6 +168,10 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         if !equals.is_empty() {
             say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
         }
+        for close in found.choice.close.iter().map(|&n| &found.tried[n].candidate) {
+            let missed = close.judgement.reasons.join("; ");
+            say(Level::Info, format!("So close to a budget that chance decides: {} ({missed}).", close.title));
+        }
         if found.not_reached > 0 {
             let text = match found.not_reached {
                 1 => "1 cheaper design was not simulated: --thorough looks at it.".to_string(),
@@ -173,8 +181,13 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         }
         if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
             let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
-            let text =
-                format!("The price of {} is assumed, or that of its class ({date}): ask for an offer.", best.title);
+            let bought = best.cost.as_ref().is_some_and(|cost| cost.purchase > 0.0) || best.is_rented();
+            let text = match bought {
+                true => {
+                    format!("The price of {} is assumed, or that of its class ({date}): ask for an offer.", best.title)
+                }
+                false => format!("What electricity costs for {} rests on assumed power.", best.title),
+            };
             say(Level::Warning, text);
         }
     }

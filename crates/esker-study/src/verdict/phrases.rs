@@ -42,3 +42,34 @@ pub(super) fn life_of(candidate: &Candidate) -> Option<String> {
         (None, None) => None,
     }
 }
+
+/// What survives the failure of a device, how likely a loss is, and what two copies cost: one sentence.
+pub(super) fn survival_of(candidate: &Candidate, years: f64) -> Option<String> {
+    let survival = candidate.survival.as_ref()?;
+    if survival.failures_survived > 0 {
+        return Some(match survival.failures_survived {
+            1 => "The data survive the failure of any one device.".to_string(),
+            n => format!("The data survive the failure of any {n} devices."),
+        });
+    }
+    let mut text = match (survival.devices_of_one_copy, candidate.is_rented()) {
+        (1, _) if candidate.device_count > 1 => "If its disk fails, the data are lost".to_string(),
+        (1, true) => "If the volume fails, the data are lost".to_string(),
+        (1, false) => "If it fails, the data are lost".to_string(),
+        (n, true) => format!("If one of its {n} volumes fails, the data are lost"),
+        (n, false) => format!("If one of its {n} devices fails, the data are lost"),
+    };
+    if let Some(loss) = survival.loss_over_years {
+        let assumed = if survival.rates_are_assumed { ", at an assumed rate" } else { "" };
+        text += &format!(" ({} of such designs in {}{assumed})", words::percent(loss), words::years(years));
+    }
+    if let (Some(total), Some(cost)) = (survival.two_copies_total, &candidate.cost) {
+        let currency = &cost.currency;
+        let price = match candidate.is_rented() {
+            true => format!("{} {currency} a month", words::money(2.0 * cost.per_month)),
+            false => format!("{} {currency}", words::money(total)),
+        };
+        text += &format!("; two copies cost {price} (--copies 2)");
+    }
+    Some(text + ".")
+}

@@ -1,0 +1,139 @@
+//! What is left of the data when a device of an offer fails.
+
+use esker_core::Ratio;
+use esker_plan::{Product, Running};
+use esker_results::study::Survival;
+
+use super::{Offer, pairs};
+
+/// Devices of one sort whose failure loses what they hold.
+type Group<'a> = (&'a Product, u32);
+
+impl Offer<'_> {
+    /// What survives the failure of a device, how likely a loss is over the years, and what two copies cost of which
+    /// devices are at work for `shares` of the time, as in [`Offer::cost_of_parts`].
+    pub(crate) fn survival(&self, shares: [f64; 2], running: &Running) -> Survival {
+        let groups = self.of_one_copy();
+        let rates = groups.iter().map(|(product, _)| product.annual_failure_rate.as_ref());
+        let rates: Option<Vec<_>> = rates.collect();
+        let kept_a_year = rates.as_ref().map(|rates| {
+            let kept = |rate: Ratio, count: u32| (1.0 - rate.as_f64()).powi(i32::try_from(count).unwrap_or(i32::MAX));
+            rates.iter().zip(&groups).map(|(rate, (_, count))| kept(rate.value, *count)).product::<f64>()
+        });
+        let single = self.copies == 1;
+        Survival {
+            failures_survived: self.copies.saturating_sub(1),
+            devices_of_one_copy: groups.iter().map(|(_, count)| *count).sum(),
+            annual_failure_rates: rates.iter().flatten().map(|rate| rate.value.as_f64()).collect(),
+            rates_are_assumed: rates.iter().flatten().any(|rate| rate.source.is_none()),
+            // With further copies it depends on how soon a device that failed is replaced.
+            loss_over_years: kept_a_year.filter(|_| single).map(|kept| 1.0 - kept.powf(running.years)),
+            two_copies_total: single.then(|| self.two_copies(shares, running)),
+        }
+    }
+
+    /// The devices of one copy whose failure loses it: of a cache that writes through, and of one with mirrored flash,
+    /// the disks alone.
+    fn of_one_copy(&self) -> Vec<Group<'_>> {
+        let flash = (self.product, self.count);
+        let Some(disks) = &self.disks else { return vec![flash] };
+        let disks = (disks.product, disks.count);
+        let flash_may_fail = self.cache.is_some_and(|cache| cache.write_name() == "write-through")
+            || self.cache.is_some_and(|cache| cache.drives_a_line(self.copies) > 1);
+        if flash_may_fail { vec![disks] } else { vec![flash, disks] }
+    }
+
+    /// What it costs with a second copy on devices like these, which are bought even if the first are there already.
+    fn two_copies(&self, shares: [f64; 2], running: &Running) -> f64 {
+        let first = self.cost_of_parts(shares, running).total;
+        let second = Self { in_use: false, ..*self }.cost_of_parts(shares, running).total;
+        (first + second).as_f64()
+    }
+
+    /// What electricity costs it, step by step; nothing of what is rented.
+    pub(crate) fn electricity(&self, shares: [f64; 2], running: &Running) -> Vec<esker_results::study::Electricity> {
+        if self.rented.is_some() {
+            return Vec::new();
+        }
+        let flash = (self.product, self.drives(), shares[0]);
+        let disks = self.disks.as_ref().map(|disks| (disks.product, self.of_all_copies(disks.count), shares[1]));
+        [Some(flash), disks].into_iter().flatten().filter_map(|part| pairs::electricity(part, running)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Bytes;
+    use esker_plan::{Capacity, Catalogue};
+
+    use super::super::Disks;
+    use super::*;
+
+    const BUSY: [f64; 2] = [0.5, 0.5];
+
+    fn offer<'a>(catalogue: &'a Catalogue, name: &str, count: u32, copies: u32) -> Offer<'a> {
+        let product = catalogue.product(name).unwrap();
+        let on_sale = product.capacities.first().copied();
+        Offer::bought(product, on_sale.unwrap_or(Capacity { bytes: Bytes::gib(100), dies: None }), count, copies)
+    }
+
+    /// Counting by hand: of a thousand drives of which 0.29 % fail in a year, so many have failed after five.
+    #[test]
+    fn a_loss_is_as_likely_as_devices_and_years_make_it() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let running = Running::usual(5.0);
+        let of = |count: u32, copies: u32| offer(&catalogue, "micron-5400-pro", count, copies).survival(BUSY, &running);
+        let one = of(1, 1);
+        let mut whole = 1_000.0;
+        (0..5).for_each(|_| whole -= whole * 0.0029);
+        assert!((one.loss_over_years.unwrap() - (1_000.0 - whole) / 1_000.0).abs() < 1e-12, "{one:?}");
+        assert!(one.failures_survived == 0 && one.devices_of_one_copy == 1 && !one.rates_are_assumed);
+        // Eight are as one over forty years.
+        let eight = of(8, 1);
+        let forty = offer(&catalogue, "micron-5400-pro", 1, 1).survival(BUSY, &Running::usual(40.0));
+        assert!((eight.loss_over_years.unwrap() - forty.loss_over_years.unwrap()).abs() < 1e-12);
+        // A second copy costs what the first does, and then any device may fail.
+        let both = offer(&catalogue, "micron-5400-pro", 1, 2);
+        let both_cost = both.cost_of_parts(BUSY, &running).total.as_f64();
+        assert!((one.two_copies_total.unwrap() - both_cost).abs() < 0.01, "{one:?} {both_cost}");
+        let two = both.survival(BUSY, &running);
+        assert_eq!((two.failures_survived, two.loss_over_years, two.two_copies_total), (1, None, None));
+    }
+
+    #[test]
+    fn what_one_has_needs_a_second_that_is_bought() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let running = Running::usual(5.0);
+        let bought = offer(&catalogue, "micron-7450-pro", 1, 1);
+        let have = Offer { in_use: true, ..bought };
+        let [have_cost, bought_cost] = [have, bought].map(|one| one.cost_of_parts(BUSY, &running));
+        let two = have.survival(BUSY, &running).two_copies_total.unwrap();
+        assert!((two - have_cost.total.as_f64() - bought_cost.total.as_f64()).abs() < 1e-6);
+        // Nobody pays the price of what is there: it is no assumption.
+        assert!(bought.summary().assumed.iter().all(|figure| figure != "price"), "its class has a price with a source");
+        let sata = offer(&catalogue, "micron-5400-pro", 1, 1);
+        let priced = |one: &Offer<'_>| one.summary().assumed.contains(&"price".to_string());
+        assert!(priced(&sata) && !priced(&Offer { in_use: true, ..sata }));
+    }
+
+    #[test]
+    fn flash_and_disks_of_a_hybrid_both_count() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let running = Running::usual(5.0);
+        let disk = catalogue.product("toshiba-mg10").unwrap();
+        let disks = Some(Disks { product: disk, capacity: disk.capacities[0], count: 3 });
+        let hybrid = Offer { disks, ..offer(&catalogue, "micron-5400-pro", 2, 1) };
+        let survival = hybrid.survival(BUSY, &running);
+        assert_eq!((survival.devices_of_one_copy, survival.failures_survived), (5, 0));
+        let kept = ((1.0 - 0.0029_f64).powi(2) * (1.0 - 0.0035_f64).powi(3)).powi(5);
+        assert!((survival.loss_over_years.unwrap() - (1.0 - kept)).abs() < 1e-12, "{survival:?}");
+        // Their electricity is what the price says, step by step.
+        let parts = hybrid.electricity(BUSY, &running);
+        let sum: f64 = parts
+            .iter()
+            .map(|part| part.kilowatt_hours(5.0) * part.price_per_kwh * part.power_usage_effectiveness)
+            .sum();
+        let cost = hybrid.cost_of_parts(BUSY, &running).power.as_f64();
+        assert!(parts.len() == 2 && (sum - cost).abs() < 0.01, "{sum} {cost}");
+    }
+}
