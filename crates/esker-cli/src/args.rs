@@ -129,7 +129,7 @@ pub(crate) struct JsonArguments {
     /// Print the result as JSON, or write it to FILE (with `=`, so that no trace is taken for it)
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Replace a file that is there already and is neither a report nor JSON; an input is never replaced
+    /// Replace a file that is there already and is no such result of esker; an input is never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -173,8 +173,7 @@ pub(crate) struct WriteArguments {
     /// Format to write [default: what the output's name ends in, such as .spc; for standard output esker's own]
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Replace a file that is there already and is no trace of that format, or stands in front of a trace, as where the
-    /// shell fills in `-o *`; an input is never replaced
+    /// Replace a file that is there already; an input is never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
