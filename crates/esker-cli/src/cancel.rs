@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn ignored_signals_stay_ignored() {
-        let heeded = |mask: &str| -> Vec<Signal> { heeded(&format!("Name:\tesker\nSigIgn:\t{mask}\n")).iter().collect() };
+        let heeded =
+            |mask: &str| -> Vec<Signal> { heeded(&format!("Name:\tesker\nSigIgn:\t{mask}\n")).iter().collect() };
         let mut all = heeded("0000000000001000");
         all.sort();
         let mut expected = SIGNALS;

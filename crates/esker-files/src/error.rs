@@ -83,9 +83,9 @@ fn replaced(path: &Path, input: &str) -> String {
 impl Hint for FileError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Input { path, .. } if path == Path::new("-") => Some(
-                "let the shell write to another file; one that `>` has emptied is to be brought back first".into(),
-            ),
+            Self::Input { path, .. } if path == Path::new("-") => {
+                Some("let the shell write to another file; one that `>` has emptied is to be brought back first".into())
+            }
             Self::Input { .. } => Some("name another file; an input is never replaced, not with --force either".into()),
             Self::ClosedFolder { .. } | Self::Owner { .. } | Self::Mounted { .. } => Some(
                 "write to another place, or name `-` and let the shell write into the file as it is: `> FILE`".into(),

@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::{BufRead, Read};
 
 use esker_core::Preset;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// More fields than any result has at its top.
 const FIELDS_MAX: usize = 1_000;
