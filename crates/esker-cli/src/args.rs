@@ -129,7 +129,7 @@ pub(crate) struct JsonArguments {
     /// Print the result as JSON, or write it to FILE (with `=`, so that no trace is taken for it)
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Replace a file that is there already and is neither a report nor JSON; an input is never replaced
+    /// Replace a file that is there already and is no such result of esker; an input is never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -173,8 +173,7 @@ pub(crate) struct WriteArguments {
     /// Format to write [default: what the output's name ends in, such as .spc; for standard output esker's own]
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Replace a file that is there already and is no trace of that format, or stands in front of a trace, as where the
-    /// shell fills in `-o *`; an input is never replaced
+    /// Replace a file that is there already; an input is never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -476,11 +475,48 @@ pub(crate) enum SchemaOf {
 
 #[cfg(test)]
 mod tests {
+    use std::any::TypeId;
+    use std::path::PathBuf;
+
     use super::Arguments;
     use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    /// Appends what the command and those below it take as a text or a path: "trace convert --output".
+    fn taken(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        let is_text = |argument: &&clap::Arg| {
+            let found = argument.get_value_parser().type_id();
+            argument.get_action().takes_values()
+                && (found == TypeId::of::<PathBuf>() || found == TypeId::of::<String>())
+        };
+        for argument in command.get_arguments().filter(is_text) {
+            let name = match (argument.get_long(), argument.get_value_names()) {
+                (Some(long), _) => format!("--{long}"),
+                (None, Some([name, ..])) => name.to_string(),
+                (None, _) => argument.get_id().to_string().to_uppercase(),
+            };
+            all.push(format!("{path} {name}").trim().to_string());
+        }
+        for below in command.get_subcommands() {
+            taken(below, format!("{path} {}", below.get_name()).trim(), all);
+        }
+    }
+
+    #[test]
+    fn every_file_is_in_the_table() {
+        let table = include_str!("../tests/files.txt");
+        let rows = table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once(": "));
+        let rows: Vec<(&str, &str)> = rows.map(|row| row.expect("a row is `COMMAND OPTION: WHAT`")).collect();
+        let mut all = Vec::new();
+        taken(&Arguments::command(), "", &mut all);
+        all.sort();
+        let names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, all, "tests/files.txt has a row for each of these, in order");
+        let known = ["reads", "reads in a folder", "writes", "-"];
+        assert!(rows.iter().all(|(_, what)| known.contains(what)), "a row says one of {known:?}");
     }
 }

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use clap::builder::styling::{AnsiColor, Style};
 use esker_core::Hint;
 
+use crate::cancel;
+
 /// The colours of clap's own errors and tips. There are none without a terminal, or with NO_COLOR.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Green.on_default();
@@ -33,9 +35,9 @@ impl Failure {
         Self { code: 1, message: message.to_string(), hint: None }
     }
 
-    /// Ended by Ctrl-C: exit status 130, as shells expect.
+    /// Ended by Ctrl-C or another signal: exit status 130 or that of the signal, as shells expect.
     pub(crate) fn cancelled() -> Self {
-        Self { code: 130, message: "interrupted; nothing half-written was left".into(), hint: None }
+        Self { code: cancel::status(), message: "interrupted; nothing half-written was left".into(), hint: None }
     }
 
     /// The reader of the output went away: not an error, and nothing is printed.

@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error),
     };
-    cancel::install();
+    cancel::install(|| {
+        failure::Failure::cancelled().report();
+    });
     match commands::run(arguments) {
         Ok(code) => code,
         Err(failure) => failure.with_hint_about_json().report(),

@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::FileError;
 use crate::target::{FileTarget, TargetKind, folder_of};
+use crate::unfinished;
 
 /// A place that may be written to. Everything that can be checked beforehand has been.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ enum To {
     },
 }
 
-/// A file that is being written. It has no name yet, or a temporary one.
+/// A file that is being written. It has no name yet, or a temporary one, which [`crate::abandon`] knows.
 #[derive(Debug)]
 enum Draft {
     /// A file without a name: it vanishes with the process, however the process ends.
@@ -48,6 +49,7 @@ enum Draft {
 impl FileTarget {
     /// Prepares to write here. A new file is begun in the same folder; nothing that exists changes yet.
     pub fn prepare(self) -> Result<Destination, FileError> {
+        self.check_is_no_input()?;
         let error = |source| FileError::Target { path: self.given.clone(), source };
         let to = match &self.kind {
             TargetKind::Descriptor(number) => To::Descriptor(*number),
@@ -92,6 +94,7 @@ impl FileTarget {
 impl Destination {
     /// Opens the destination. For one writer.
     pub fn open(&mut self) -> Result<File, FileError> {
+        self.check_is_no_input()?;
         let opened = match &self.to {
             To::Descriptor(number) => open_descriptor(*number),
             To::Stream { socket: true } => UnixStream::connect(&self.given).map(|socket| OwnedFd::from(socket).into()),
@@ -108,6 +111,7 @@ impl Destination {
     pub fn commit(mut self) -> Result<(), FileError> {
         let synced = self.opened.take().map_or(Ok(()), |file| sync(&file));
         synced.map_err(|source| self.failed(source))?;
+        self.check_is_no_input()?;
         let Self { given, to, .. } = self;
         match to {
             To::File { draft, target } => {
@@ -115,6 +119,15 @@ impl Destination {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses to go on if the destination is read by now: much is read only after it was prepared.
+    fn check_is_no_input(&self) -> Result<(), FileError> {
+        let at = match &self.to {
+            To::File { target, .. } => FileTarget::find(target)?,
+            _ => FileTarget::find(&self.given)?,
+        };
+        FileTarget { given: self.given.clone(), ..at }.check_is_no_input()
     }
 
     /// Whether the destination is standard output, by whatever name.
@@ -136,7 +149,11 @@ impl Draft {
     fn named(folder: &Path) -> io::Result<Self> {
         // Opened here, because errors of `tempfile` name the temporary file. The user's umask applies.
         let open = |name: &Path| OpenOptions::new().write(true).create_new(true).mode(0o666).open(name);
-        tempfile::Builder::new().prefix(".esker-").make_in(folder, open).map(Self::Named)
+        unfinished::while_named(|names| {
+            let file = tempfile::Builder::new().prefix(".esker-").make_in(folder, open)?;
+            names.push(file.path().to_path_buf());
+            Ok(Self::Named(file))
+        })
     }
 
     fn file(&self) -> &File {
@@ -160,16 +177,19 @@ impl Draft {
     /// Gives the file its name.
     fn rename_into_place(self, target: &Path) -> io::Result<()> {
         let folder = folder_of(target);
-        match self {
-            Self::Named(file) => file.persist(target).map(|_| ()).map_err(|fault| fault.error)?,
+        unfinished::while_named(|names| match self {
+            Self::Named(file) => {
+                names.retain(|name| name != file.path());
+                file.persist(target).map(|_| ()).map_err(|fault| fault.error)
+            }
             Self::Unnamed(file) => {
                 // A link cannot replace a file but a rename can, so the file gets another name first.
                 let open = name_of_unnamed(&file);
                 let link = |name: &Path| Ok(rustix::fs::linkat(CWD, &open, CWD, name, AtFlags::SYMLINK_FOLLOW)?);
                 let named = tempfile::Builder::new().prefix(".esker-").make_in(folder, link)?;
-                named.persist(target).map(|_| ()).map_err(|fault| fault.error)?;
+                named.persist(target).map(|_| ()).map_err(|fault| fault.error)
             }
-        }
+        })?;
         // Some file systems cannot promise that the name survives a power failure, so errors are ignored.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(())

@@ -1,7 +1,7 @@
 //! Errors of writing files. Messages name the path as the user gave it, never a temporary one.
 
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use esker_core::Hint;
 use thiserror::Error;
@@ -10,6 +10,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
+    /// The path leads to a file that is read.
+    #[error("{}", replaced(path, input))]
+    Input {
+        /// The path as given; `-` for standard output.
+        path: PathBuf,
+        /// What is read, as it was named.
+        input: String,
+    },
     /// The path is a folder, or its name ends like that of a folder.
     #[error("{} is a folder, not a file", path.display())]
     Folder {
@@ -65,9 +73,20 @@ pub enum FileError {
     },
 }
 
+fn replaced(path: &Path, input: &str) -> String {
+    if path == Path::new("-") {
+        return format!("standard output is the input {input}");
+    }
+    format!("`{}` would replace the input {input}", path.display())
+}
+
 impl Hint for FileError {
     fn hint(&self) -> Option<String> {
         match self {
+            Self::Input { path, .. } if path == Path::new("-") => {
+                Some("let the shell write to another file; one that `>` has emptied is to be brought back first".into())
+            }
+            Self::Input { .. } => Some("name another file; an input is never replaced, not with --force either".into()),
             Self::ClosedFolder { .. } | Self::Owner { .. } | Self::Mounted { .. } => Some(
                 "write to another place, or name `-` and let the shell write into the file as it is: `> FILE`".into(),
             ),

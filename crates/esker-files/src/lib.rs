@@ -1,5 +1,6 @@
 //! Writes files for a user. A regular file appears as a whole or not at all; until then the old file stays as it was.
-//! Devices, FIFOs and sockets are written to, never replaced. Links are followed.
+//! Devices, FIFOs and sockets are written to, never replaced. Links are followed. What was opened for reading here
+//! ([`open`], [`read()`], [`stdin`]) is never replaced.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -17,15 +18,19 @@
 mod destination;
 mod error;
 mod identity;
+mod inputs;
 mod target;
+mod unfinished;
 
 use std::io::Write;
 use std::path::Path;
 
 pub use destination::Destination;
 pub use error::FileError;
-pub use identity::{Identity, identities, identities_of_input};
+pub use identity::{Identity, identities};
+pub use inputs::{open, open_with, protect, read, read_to_string, stdin};
 pub use target::{FileTarget, TargetKind};
+pub use unfinished::abandon;
 
 /// Writes `bytes` to `path`, as a whole or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {

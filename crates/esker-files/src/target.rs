@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
 use crate::identity::{Identity, identities, of_descriptor};
+use crate::inputs::input_among;
 
 /// The number of links that the system follows.
 const LINKS_MAX: usize = 40;
@@ -88,6 +89,19 @@ impl FileTarget {
                 folder.map(|folder| vec![Identity::Name(folder.dev(), folder.ino(), name)]).unwrap_or_default()
             }
         }
+    }
+
+    /// Refuses a target that is read.
+    ///
+    /// # Errors
+    /// [`FileError::Input`] names what is read.
+    pub fn check_is_no_input(&self) -> Result<(), FileError> {
+        let metadata = match &self.kind {
+            TargetKind::File(_, metadata) => Some(metadata),
+            _ => None,
+        };
+        let input = input_among(&self.identities(), metadata);
+        input.map_or(Ok(()), |input| Err(FileError::Input { path: self.given.clone(), input }))
     }
 
     /// Whether the target is or will be a regular file, not a device or a descriptor.

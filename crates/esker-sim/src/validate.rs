@@ -35,7 +35,7 @@ pub fn system_of(device: &str) -> Result<System, ConfigError> {
     let path = Path::new(device);
     let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
     let is_experiment = |text: String| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("device"));
-    if is_file && std::fs::read_to_string(path).is_ok_and(is_experiment) {
+    if is_file && esker_files::read_to_string(path).is_ok_and(is_experiment) {
         return Experiment::load(path).map(|experiment| experiment.system);
     }
     let preset = NamedPreset::find(device, None, Path::new("")).map_err(|problem| ConfigError::new("", problem))?;

@@ -100,7 +100,7 @@ fn is_builtin(path: &Path) -> bool {
 /// Reads the catalogue file at `path`.
 pub(crate) fn read(path: &Path) -> Result<Catalogue, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|fault| {
+    let text = esker_files::read_to_string(path).map_err(|fault| {
         let names = registry::names(BUILTIN).collect::<Vec<_>>().join(", ");
         Failure::input(format!("{name}: cannot be read: {fault}"))
             .with_hint(format!("name a file, or a catalogue that comes with esker: {names}"))

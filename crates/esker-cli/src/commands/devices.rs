@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::args::{Common, DevicesArguments, DevicesCommand, read_catalogue};
 use crate::failure::Failure;
-use crate::output::{self, Outputs};
+use crate::output::{self, Outputs, json};
 use crate::table::Table;
 
 /// All presets of all kinds of device.
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &DevicesArguments, common: &Common) -> Result<ExitC
     }
     let catalogue = arguments.catalogue.catalogue()?;
     let inputs: Vec<_> = arguments.catalogue.files().cloned().collect();
-    let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json)?;
+    let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json, &json::DEVICES)?;
     if let Some(name) = &arguments.name {
         match (sold_as(&catalogue, name), json) {
             (Some(product), Some(json)) => json.write_json(product)?,

@@ -11,14 +11,14 @@ use super::transfers::{Transfers, check_sample, objects, parse_cache_size};
 use crate::args::{Common, CurveMethodName, MrcArguments};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::Outputs;
+use crate::output::{Outputs, json};
 use crate::table::Table;
 
 /// Computes and prints the curve.
 pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode, Failure> {
     check(arguments)?;
     let chosen = chosen_method(arguments)?;
-    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
+    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json, &json::CURVE)?;
     let objects = if arguments.start_block { CurveObjects::StartBlock } else { objects(arguments.object) };
     let asked =
         arguments.at.iter().map(|size| parse_cache_size("--at", size, objects)).collect::<Result<Vec<u64>, _>>()?;

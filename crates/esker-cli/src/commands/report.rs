@@ -53,9 +53,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
 fn read(path: &Path) -> Result<Results, Failure> {
     let mut json = Vec::new();
     let (name, found) = if path == Path::new("-") {
-        ("standard input".to_string(), std::io::stdin().read_to_end(&mut json).map(drop))
+        ("standard input".to_string(), esker_files::stdin().read_to_end(&mut json).map(drop))
     } else {
-        (path.display().to_string(), std::fs::read(path).map(|bytes| json = bytes))
+        (path.display().to_string(), esker_files::read(path).map(|bytes| json = bytes))
     };
     found.map_err(|fault| Failure::input(format!("{name}: cannot be read: {fault}")))?;
     if serde_json::from_slice(&json).is_ok_and(|json| RunResults::is_run(&json)) {

@@ -8,7 +8,7 @@ use esker_results::reproduction::{ReproducedItem, Reproduction};
 
 use crate::args::{Common, ReproduceArguments};
 use crate::failure::Failure;
-use crate::output::{Content, Output, Outputs};
+use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, common: &Common) -> Result<Exi
     let inputs = arguments.traces.as_deref().map(esker_repro::trace_files).unwrap_or_default();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::CLAIMS)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let mut found = Vec::new();
     for (index, item) in items.iter().enumerate() {

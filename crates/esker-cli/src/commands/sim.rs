@@ -15,7 +15,7 @@ use esker_sim::{Experiment, RunError, RunOptions};
 
 use crate::args::{Common, SimArguments};
 use crate::failure::Failure;
-use crate::output::{Content, Output, Outputs};
+use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::{Table, percent};
 use crate::{cancel, output};
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &SimArguments, common: &Common) -> Result<ExitCode,
     let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::RUN)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let bar = Progress::new(common.quiet, "requests");
     bar.set_message("simulating");

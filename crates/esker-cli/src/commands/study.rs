@@ -13,7 +13,7 @@ use super::study_tables::{TableOutputs, explain};
 use super::trace::read_options;
 use crate::args::{Common, StudyArguments};
 use crate::failure::Failure;
-use crate::output::{Content, Output, Outputs};
+use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::{self, Table};
 use crate::{cancel, memory, output};
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode
     let inputs: Vec<_> = arguments.traces.iter().chain(arguments.catalogue.files()).cloned().collect();
     let mut outputs = Outputs::of_traces(arguments.json.force, &inputs)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::STUDY)?;
     let workloads = if arguments.together { 1 } else { esker_trace::group_inputs(&arguments.traces).len() };
     let tables = TableOutputs::claim(&arguments.tables, workloads, &mut outputs)?;
     let settings = settings(&arguments, catalogue, common);

@@ -6,7 +6,7 @@ use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
 
 use crate::args::{Common, SweepArguments};
 use crate::failure::Failure;
-use crate::output::{Content, Output, Outputs};
+use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -31,10 +31,10 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     }
     let inputs = [vec![arguments.file.clone()], experiment.traces()].concat();
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
-    outputs.claim_folder(&arguments.output, esker_sim::is_name_of_results)?;
+    outputs.claim_folder(&arguments.output, esker_sim::is_name_of_results, Content::Json(&json::RUN))?;
     let there = arguments.output.is_dir();
     let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::SWEEP)?;
     let bar = Progress::new(common.quiet, "points");
     bar.set_message("sweeping");
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);

@@ -13,18 +13,20 @@ use super::study::quote;
 use super::trace::read_options;
 use crate::args::{Common, ValidateArguments};
 use crate::failure::Failure;
-use crate::output::{self, Content, Output, Outputs};
+use crate::output::{self, Content, Output, Outputs, json};
 use crate::table::{Table, percent};
 
 /// Simulates the measured requests and compares.
 pub(crate) fn run(arguments: &ValidateArguments, common: &Common) -> Result<ExitCode, Failure> {
+    // What the device's file names is read first, and so known as an input.
+    let system = system_of(&arguments.device)?;
     let inputs = [PathBuf::from(&arguments.device), arguments.measured.clone()];
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::VALIDATION)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let seed = common.seed.unwrap_or(1);
-    let mut assembly = system_of(&arguments.device)?.assemble(seed)?;
+    let mut assembly = system.assemble(seed)?;
     let mut reader = TraceReader::open_measured(&arguments.measured, &read_options(&arguments.read))?;
     let requests = read_measured(&mut reader).map_err(failure)?;
     let classes = validate(&mut *assembly.device, &requests).map_err(failure)?;

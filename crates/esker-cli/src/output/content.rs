@@ -3,26 +3,23 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use esker_trace::FormatEntry;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use super::json::JsonKind;
 
 /// How much of a page or table is read.
-const HEAD: u64 = 4096;
-/// A disk counts as empty if this much at its beginning is zero: partitions and file systems have their marks there.
-const DISK_HEAD: u64 = 1 << 20;
+pub(super) const HEAD: u64 = 4096;
 
 /// The kind of content that a command writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Content {
     /// A report as an HTML page.
     Page,
     /// Results as JSON.
-    Json,
-    /// A trace of this format.
-    Trace(&'static FormatEntry),
+    Json(&'static JsonKind),
+    /// A trace. It may be a recording, which nobody can make again, so one that is there is never replaced unasked.
+    Trace,
     /// The table of a sweep.
     SweepTable,
     /// A table of a study as comma-separated values.
@@ -39,8 +36,8 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Page => f.write_str("a report of esker"),
-            Self::Json => f.write_str("JSON"),
-            Self::Trace(format) => write!(f, "a trace of the format `{}`", format.name),
+            Self::Json(kind) => f.write_str(kind.what),
+            Self::Trace => f.write_str("empty"),
             Self::SweepTable => f.write_str("the table of a sweep"),
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
@@ -51,17 +48,19 @@ impl fmt::Display for Content {
 }
 
 impl Content {
-    /// Whether the file or disk at `path` is empty, or already has content of this kind.
+    /// Whether the file at `path` is empty, or already has content of this kind. A disk never may be replaced: that its
+    /// beginning is zero does not say that nothing is behind it.
     pub(crate) fn may_replace(self, path: &Path) -> io::Result<bool> {
-        let file = File::open(path)?;
-        let is_file = file.metadata()?.is_file();
-        if is_empty(file, is_file)? {
+        let found = File::open(path)?.metadata()?;
+        if found.file_type().is_block_device() {
+            return Ok(false);
+        }
+        if found.len() == 0 {
             return Ok(true);
         }
         match self {
-            // A file that cannot be read as a trace, for whatever reason, is none.
-            Self::Trace(format) => Ok(format.build.fits(path).unwrap_or(false)),
-            Self::Json => Ok(is_json(decompressed(path)?)),
+            Self::Trace => Ok(false),
+            Self::Json(kind) => Ok(kind.is_kind_of(decompressed(path)?)),
             Self::Page => {
                 let head = head(path)?;
                 let is_page = head.trim_start().get(..14).is_some_and(|tag| tag.eq_ignore_ascii_case("<!doctype html"));
@@ -84,15 +83,6 @@ impl Content {
     }
 }
 
-fn is_empty(file: File, is_file: bool) -> io::Result<bool> {
-    if is_file {
-        return Ok(file.metadata()?.len() == 0);
-    }
-    let mut bytes = Vec::new();
-    file.take(DISK_HEAD).read_to_end(&mut bytes)?;
-    Ok(bytes.iter().all(|byte| *byte == 0))
-}
-
 /// The content of `path`, decompressed if it is compressed as `-o NAME.zst` and `-o NAME.gz` do.
 fn decompressed(path: &Path) -> io::Result<Box<dyn BufRead>> {
     let mut file = BufReader::new(File::open(path)?);
@@ -112,23 +102,4 @@ fn head(path: &Path) -> io::Result<String> {
     // A file that is cut off or damaged is not one of ours.
     let _ = decompressed(path)?.take(HEAD).read_to_end(&mut bytes);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Whether the text is one object or one list, and nothing more. Zeros may follow, as on a disk.
-fn is_json(mut text: Box<dyn BufRead>) -> bool {
-    loop {
-        let Ok(bytes) = text.fill_buf() else { return false };
-        let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        match bytes.get(blank) {
-            Some(b'{' | b'[') => break,
-            None if blank > 0 => text.consume(blank),
-            _ => return false,
-        }
-    }
-    let mut json = serde_json::Deserializer::from_reader(&mut text);
-    if IgnoredAny::deserialize(&mut json).is_err() {
-        return false;
-    }
-    let mut rest = Vec::new();
-    text.take(HEAD).read_to_end(&mut rest).is_ok() && rest.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
 }

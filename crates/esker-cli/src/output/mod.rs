@@ -1,17 +1,21 @@
-//! The outputs of commands. Every command registers its inputs and outputs here before it begins to work, so that it
-//! replaces no input and no file of another origin. A file appears as a whole or not at all.
+//! The outputs of commands. Every command registers its outputs here before it begins to work, so that it replaces no
+//! input and no file of another origin. A file appears as a whole or not at all. What a command reads is known to
+//! `esker_files`, which opens it; inputs that are read only after the outputs were registered are named here, so that
+//! they are refused before the work and not after it.
 
 mod content;
+pub(crate) mod json;
 mod stream;
 mod words;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use esker_files::{FileTarget, Identity, identities_of_input};
+use esker_files::{FileError, FileTarget, Identity, TargetKind};
 
 use crate::args::{JsonArguments, WriteArguments};
 use crate::failure::Failure;
+
+use json::JsonKind;
 
 pub(crate) use content::Content;
 pub(crate) use stream::Output;
@@ -21,41 +25,31 @@ pub(crate) use words::{print, print_json, remark};
 pub(crate) struct Outputs {
     /// Whether the user allows files of another kind to be replaced.
     force: bool,
-    inputs: Vec<PathBuf>,
     known: Vec<Known>,
 }
 
-/// A file that a command reads or writes.
+/// A file that a command writes.
 struct Known {
     name: String,
-    is_input: bool,
     identities: Vec<Identity>,
 }
 
 impl Known {
     fn is(&self, identities: &[Identity]) -> bool {
-        self.identities.iter().any(|one| identities.contains(one))
+        self.identities.iter().any(|one| identities.iter().any(|other| one.overlaps(other)))
     }
 }
 
 impl Outputs {
-    /// The outputs of a command that reads `inputs` (`-` is standard input).
+    /// The outputs of a command that reads `inputs` (`-` is standard input), beside what it has read already.
     pub(crate) fn new(force: bool, inputs: &[PathBuf]) -> Result<Self, Failure> {
-        let input = |path: &PathBuf| {
-            let name = if path == "-" { "standard input".to_string() } else { path.display().to_string() };
-            Known { name, is_input: true, identities: identities_of_input(path) }
-        };
-        let mut known: Vec<Known> = inputs.iter().map(input).collect();
-        let mut stdout = FileTarget::find(Path::new("-"))?.identities();
-        if let Some(input) = known.iter().find(|input| input.is(&stdout)) {
-            return Err(Failure::input(format!("standard output is the input {}", input.name)).with_hint(
-                "let the shell write to another file; one that `>` has emptied is to be brought back first",
-            ));
-        }
+        inputs.iter().for_each(|path| esker_files::protect(path));
+        let stdout = FileTarget::find(Path::new("-"))?;
+        stdout.check_is_no_input()?;
+        let mut identities = stdout.identities();
         // Descriptors are removed: claims of standard output itself are recognised by them.
-        stdout.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
-        known.push(Known { name: "standard output".into(), is_input: false, identities: stdout });
-        Ok(Self { force, inputs: inputs.to_vec(), known })
+        identities.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
+        Ok(Self { force, known: vec![Known { name: "standard output".into(), identities }] })
     }
 
     /// The outputs of a command that reads `traces`, which have to exist.
@@ -78,32 +72,41 @@ impl Outputs {
         let given = given(option, path);
         self.register(&given, &target)?;
         if !self.force {
-            self.check_content(path, &target, content)?;
+            check_content(path, &target, content)?;
         }
         Ok(Output::new(path, target.prepare()?))
     }
 
     /// Claims the output of `--json`.
-    pub(crate) fn json(&mut self, arguments: &JsonArguments) -> Result<Option<Output>, Failure> {
-        arguments.json.as_ref().map(|path| self.claim("--json", path, Content::Json)).transpose()
-    }
-
-    /// Claims the output of a trace in `format`.
-    pub(crate) fn trace(
+    pub(crate) fn json(
         &mut self,
-        arguments: &WriteArguments,
-        format: &'static esker_trace::FormatEntry,
-    ) -> Result<Output, Failure> {
-        self.claim("-o", &arguments.output, Content::Trace(format))
+        arguments: &JsonArguments,
+        kind: &'static JsonKind,
+    ) -> Result<Option<Output>, Failure> {
+        arguments.json.as_ref().map(|path| self.claim("--json", path, Content::Json(kind))).transpose()
     }
 
-    /// Registers the files of `folder` whose names satisfy `ours` as outputs, too.
-    pub(crate) fn claim_folder(&mut self, folder: &Path, ours: fn(&str) -> bool) -> Result<(), Failure> {
+    /// Claims the output of a trace.
+    pub(crate) fn trace(&mut self, arguments: &WriteArguments) -> Result<Output, Failure> {
+        self.claim("-o", &arguments.output, Content::Trace)
+    }
+
+    /// Registers the files of `folder` whose names satisfy `ours` as outputs, too. Each of them has to have such content.
+    pub(crate) fn claim_folder(
+        &mut self,
+        folder: &Path,
+        ours: fn(&str) -> bool,
+        content: Content,
+    ) -> Result<(), Failure> {
         // A missing folder has nothing to lose; one that cannot be read fails when it is written to.
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(ours) {
                 let path = entry.path();
-                self.register(&path.display().to_string(), &FileTarget::find(&path)?)?;
+                let target = FileTarget::find(&path)?;
+                self.register(&path.display().to_string(), &target)?;
+                if !self.force {
+                    check_content(&path, &target, content)?;
+                }
             }
         }
         Ok(())
@@ -111,15 +114,16 @@ impl Outputs {
 
     /// Registers a target. Refuses one that the command already reads or writes.
     fn register(&mut self, given: &str, target: &FileTarget) -> Result<(), Failure> {
+        target.check_is_no_input().map_err(|error| match error {
+            // The option is named, too.
+            FileError::Input { input, .. } => FileError::Input { path: given.into(), input },
+            error => error,
+        })?;
         let mut identities = target.identities();
         if identities.contains(&Identity::Descriptor(1)) {
             identities = vec![Identity::Descriptor(1)];
         }
         match self.known.iter().find(|known| known.is(&identities)) {
-            Some(input) if input.is_input => {
-                Err(Failure::input(format!("`{given}` would replace the input {}", input.name))
-                    .with_hint("name another file; an input is never replaced, not with --force either"))
-            }
             Some(_) if identities == [Identity::Descriptor(1)] => {
                 Err(Failure::input("two results would go to standard output")
                     .with_hint("give one of them a file: `-o FILE`, `--json=FILE`"))
@@ -127,49 +131,30 @@ impl Outputs {
             Some(other) => Err(Failure::input(format!("`{given}` is where {} goes, too", other.name))
                 .with_hint("give each of them a file of its own")),
             None => {
-                self.known.push(Known { name: format!("`{given}`"), is_input: false, identities });
+                self.known.push(Known { name: format!("`{given}`"), identities });
                 Ok(())
             }
         }
     }
+}
 
-    fn check_content(&self, path: &Path, target: &FileTarget, content: Content) -> Result<(), Failure> {
-        let Some(there) = target.content() else { return Ok(()) };
-        let shown = path.display();
-        match content.may_replace(there) {
-            Ok(true) => {}
-            Ok(false) => {
-                return Err(Failure::input(format!("{shown} is there already and is not {content}"))
-                    .with_hint("name another file; --force replaces it"));
-            }
-            Err(fault) => {
-                return Err(Failure::input(format!(
-                    "{shown} is there already, and what it is cannot be seen: {fault}"
-                ))
-                .with_hint("name another file; --force replaces it"));
-            }
+/// Refuses to replace what is of another kind.
+fn check_content(path: &Path, target: &FileTarget, content: Content) -> Result<(), Failure> {
+    let Some(there) = target.content() else { return Ok(()) };
+    let shown = path.display();
+    let message = match content.may_replace(there) {
+        Ok(true) => return Ok(()),
+        Ok(false) if matches!(target.kind, TargetKind::Block(_)) => {
+            return Err(Failure::input(format!("{shown} is a disk, and what is on it would be lost"))
+                .with_hint("name a file; --force writes to the disk, unless it is in use"));
         }
-        let empty = matches!(std::fs::metadata(there), Ok(found) if found.is_file() && found.len() == 0);
-        match self.behind(path) {
-            Some(next) if matches!(content, Content::Trace(_)) && !empty => Err(Failure::input(format!(
-                "{shown} is a trace and stands in front of the trace {}, as when the shell fills in `-o *`",
-                next.display()
-            ))
-            .with_hint(format!("to write to {shown}, name it last, or say --force"))),
-            _ => Ok(()),
+        Ok(false) if matches!(content, Content::Trace) => {
+            format!("{shown} is there already, and a trace that was recorded cannot be made again")
         }
-    }
-
-    /// The input right after `-o PATH` on the command line. A shell puts the other files of a pattern there.
-    fn behind(&self, path: &Path) -> Option<PathBuf> {
-        let words: Vec<_> = std::env::args_os().collect();
-        let is_option = |word: &OsStr| {
-            let word = word.to_string_lossy();
-            word == "--output" || (word.starts_with('-') && !word.starts_with("--") && word.ends_with('o'))
-        };
-        let found = words.windows(3).find(|words| is_option(&words[0]) && Path::new(&words[1]) == path)?;
-        self.inputs.iter().find(|input| input.as_os_str() == found[2]).cloned()
-    }
+        Ok(false) => format!("{shown} is there already and is not {content}"),
+        Err(fault) => format!("{shown} is there already, and what it is cannot be seen: {fault}"),
+    };
+    Err(Failure::input(message).with_hint("name another file; --force replaces it"))
 }
 
 fn given(option: &str, path: &Path) -> String {

@@ -12,6 +12,7 @@ mod mistakes;
 mod mrc;
 mod outputs;
 mod printed_commands;
+mod promises;
 mod random_experiments;
 mod reference;
 mod reproduce;

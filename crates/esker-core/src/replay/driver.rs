@@ -2,8 +2,10 @@
 
 use super::feed::Feed;
 use super::little::Little;
-use super::{Arrival, Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict};
-use crate::{ChangeError, Completion, Device, Nanos, Request, ScheduledChange, TagSlab, WaitingLine};
+use super::{
+    Arrival, BYTES_IN_FLIGHT_MAX, Observer, ROUNDS_MAX, Replay, ReplayEnd, ReplayError, ReplaySettings, Verdict,
+};
+use crate::{ChangeError, Completion, Device, Nanos, Request, RequestKind, ScheduledChange, TagSlab, WaitingLine};
 
 pub(super) struct Driver<'a, D, F: Feed, O> {
     device: &'a mut D,
@@ -16,6 +18,8 @@ pub(super) struct Driver<'a, D, F: Feed, O> {
     next_change: Nanos,
     waiting: WaitingLine<(F::Sender, Request)>,
     in_flight: TagSlab<(F::Sender, Arrival)>,
+    /// Data of the requests in flight.
+    bytes_in_flight: u64,
     done: Vec<Completion>,
     waiting_since: Nanos,
     next_sample: Nanos,
@@ -41,6 +45,7 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
             next_change: changes.first().map_or(Nanos::NEVER, |change| change.at),
             waiting: WaitingLine::default(),
             in_flight: TagSlab::default(),
+            bytes_in_flight: 0,
             done: Vec::new(),
             waiting_since: Nanos::NEVER,
             next_sample: settings.sample_every.map_or(Nanos::NEVER, |every| settings.start + every),
@@ -165,6 +170,7 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
             let (sender, arrival) = self.in_flight.remove(completion.tag);
             debug_assert_eq!(completion.at, now, "a completion came at another time than it says");
             debug_assert!(completion.service_start >= arrival.at && completion.service_start <= completion.at);
+            self.bytes_in_flight -= data(&arrival.request);
             self.summary.completed += 1;
             self.little.left(completion.at - arrival.at);
             self.feed.ended(sender, now);
@@ -198,8 +204,9 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
 
     #[inline]
     fn submit(&mut self, now: Nanos) {
-        while !self.waiting.is_empty() && self.device.free_slots() > 0 {
+        while !self.waiting.is_empty() && self.device.free_slots() > 0 && self.bytes_in_flight < BYTES_IN_FLIGHT_MAX {
             let (at, (sender, request)) = self.waiting.pop(now).expect("it is not empty");
+            self.bytes_in_flight += data(&request);
             let tag = self.in_flight.insert((sender, Arrival { at, request }));
             self.device.submit(now, tag, request);
         }
@@ -211,5 +218,14 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
         let too_long = now.saturating_sub(oldest) > self.settings.wait_limit;
         (too_long || self.waiting.len() > self.settings.backlog_limit)
             .then_some(ReplayEnd::Saturated { since: self.waiting_since, backlog: self.waiting.len() })
+    }
+}
+
+/// Bytes that a request moves.
+#[inline]
+fn data(request: &Request) -> u64 {
+    match request.kind {
+        RequestKind::Read | RequestKind::Write { .. } => request.length.0,
+        _ => 0,
     }
 }

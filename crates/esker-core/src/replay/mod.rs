@@ -153,11 +153,15 @@ pub enum ReplayError {
 /// Far more steps than any device needs at one instant.
 const ROUNDS_MAX: u32 = 10_000_000;
 
+/// A host submits no more than this much data at a time: it has to hold them in memory, as the simulation has to hold
+/// what each page of them waits for. The request that reaches it is still submitted.
+pub(crate) const BYTES_IN_FLIGHT_MAX: u64 = 4 << 30;
+
 /// Feeds `arrivals` to `device` until all are served, and passes each completion to `observer`. Afterwards the device
 /// may still have internal events, none of them earlier than the last completion.
 ///
 /// The order at one instant: internal events, completions upward, arrivals last. Requests that find no free slot wait
-/// in a [`crate::WaitingLine`]: by priority, then first in, first out.
+/// in a [`crate::WaitingLine`]: by priority, then first in, first out. So do those that come while 4 GiB are under way.
 pub fn replay<D, I, O>(
     device: &mut D,
     arrivals: I,

@@ -156,3 +156,52 @@ fn processes_go_on_where_they_stopped_and_end_with_their_requests() {
     let replay = run(&mut Processes::new(two.to_vec(), Nanos::ZERO, 100), &[]).0.unwrap();
     assert_eq!((replay.end, replay.completed), (ReplayEnd::Complete, 3));
 }
+
+/// Serves nothing for a long time, and takes as much as it is given.
+struct Hoard {
+    held: Vec<Tag>,
+    most: u64,
+    bytes: u64,
+}
+
+impl Device for Hoard {
+    fn capacity(&self) -> Bytes {
+        Bytes::gib(1 << 20)
+    }
+    fn free_slots(&self) -> usize {
+        1000 - self.held.len()
+    }
+    fn submit(&mut self, _: Nanos, tag: Tag, request: Request) {
+        self.held.push(tag);
+        self.bytes += if matches!(request.kind, crate::RequestKind::Read) { request.length.0 } else { 0 };
+        self.most = self.most.max(self.bytes);
+    }
+    fn next_event(&self) -> Nanos {
+        if self.held.is_empty() { Nanos::NEVER } else { Nanos::from_micros(9) }
+    }
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        done.extend(self.held.drain(..).map(|tag| Completion { tag, at: now, service_start: now, result: Ok(()) }));
+        self.bytes = 0;
+    }
+    fn control(&mut self, _: Nanos, _: Control) -> Result<(), Unsupported> {
+        Ok(())
+    }
+    fn telemetry(&self) -> Telemetry {
+        Telemetry::default()
+    }
+}
+
+#[test]
+fn a_host_holds_so_much_data_and_no_more() {
+    let read = |number: u64| Arrival { at: Nanos::ZERO, request: Request::read(Lba(number), Bytes::mib(100)) };
+    let mut hoard = Hoard { held: Vec::new(), most: 0, bytes: 0 };
+    let watcher = &mut Watcher(Log::default());
+    let replay = replay(&mut hoard, (0..40).map(read), &ReplaySettings::OPEN, watcher).unwrap();
+    // Requests of 100 MiB: the forty-first fills 4 GiB.
+    assert_eq!((hoard.most, replay.backlog_max), (40 * (100 << 20), 0));
+    let mut hoard = Hoard { held: Vec::new(), most: 0, bytes: 0 };
+    let limited = ReplaySettings { backlog_limit: 58, ..ReplaySettings::OPEN };
+    let replay = super::replay(&mut hoard, (0..100).map(read), &limited, watcher).unwrap();
+    assert_eq!((hoard.most, hoard.held.len()), (41 * (100 << 20), 41));
+    assert_eq!(replay.end, ReplayEnd::Saturated { since: Nanos::ZERO, backlog: 59 }, "a queue that fills is saturated");
+}

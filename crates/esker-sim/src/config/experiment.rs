@@ -13,6 +13,7 @@ use esker_trace::WORKLOADS;
 
 use super::error::ConfigError;
 use super::events;
+use super::preset::is_preset_file;
 use super::read::{Document, Finding, join, key_positions, located, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
@@ -63,11 +64,14 @@ impl Experiment {
     /// Reads an experiment file. Relative paths in it start from the file's folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let origin = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
+        let text = esker_files::read_to_string(path).map_err(|error| ConfigError {
             origin: origin.clone(),
             ..ConfigError::new("", Problem::new(format!("cannot read it: {error}")))
         })?;
-        Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new("")))
+        let experiment = Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new("")))?;
+        // What the file names is an input as soon as it is named, whether or not this command reads it.
+        experiment.traces().iter().chain(&experiment.swept_presets()).for_each(|path| esker_files::protect(path));
+        Ok(experiment)
     }
 
     /// Reads the text of an experiment file; `origin` is its name in errors. Relative paths in it start from the
@@ -127,6 +131,20 @@ impl Experiment {
             values.filter_map(|value| serde_json::from_value::<OneOrMore>(value).ok())
         });
         own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| path_of(&self.folder, &name)).collect()
+    }
+
+    /// Returns the files of presets that a dimension of the sweep names.
+    fn swept_presets(&self) -> Vec<PathBuf> {
+        let mut names = Vec::new();
+        for dimension in self.dimensions() {
+            for value in dimension.values() {
+                match dimension.path.last().map(String::as_str) {
+                    Some("preset") => names.extend(value.as_str().map(str::to_string)),
+                    _ => presets_in(&value, &mut names),
+                }
+            }
+        }
+        names.iter().filter(|name| is_preset_file(name)).map(|name| self.folder.join(name)).collect()
     }
 
     /// Returns the name of the text in errors.
@@ -224,6 +242,16 @@ impl File {
     /// Adds to `error` the position of its key, or of the innermost table around it.
     fn located(&self, error: ConfigError) -> ConfigError {
         located(&self.document, &self.positions, error)
+    }
+}
+
+/// Appends the presets that tables inside `value` name.
+fn presets_in(value: &serde_json::Value, names: &mut Vec<String>) {
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        match inner.as_str() {
+            Some(name) if key == "preset" => names.push(name.to_string()),
+            _ => presets_in(inner, names),
+        }
     }
 }
 

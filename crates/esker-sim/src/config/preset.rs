@@ -25,8 +25,7 @@ impl NamedPreset {
     /// # Errors
     /// The name is not known, or the file cannot be read or has mistakes; the message has file, line and column.
     pub fn find(name: &str, kind: Option<&str>, folder: &Path) -> Result<Self, Problem> {
-        let is_file = Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
-        let found = if is_file { Self::read(&folder.join(name)) } else { Self::registered(name, kind) }?;
+        let found = if is_preset_file(name) { Self::read(&folder.join(name)) } else { Self::registered(name, kind) }?;
         match kind {
             Some(kind) if kind != found.kind.name => {
                 let message = format!("`{name}` is a preset of the kind `{}`, not of `{kind}`", found.kind.name);
@@ -63,7 +62,7 @@ impl NamedPreset {
 
     fn read(path: &Path) -> Result<Self, Problem> {
         let origin = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = esker_files::read_to_string(path)
             .map_err(|error| Problem::new(format!("the preset {origin} cannot be read: {error}")))?;
         let document = Document { origin, text };
         let wrong = |error: ConfigError| match error.hint() {
@@ -85,6 +84,11 @@ impl NamedPreset {
         (kind.build.read)(&node).map_err(|error| wrong(document.error(Finding::read(&node, "", error))))?;
         Ok(Self { kind, node })
     }
+}
+
+/// Whether the name of a preset is that of a file.
+pub(super) fn is_preset_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
 }
 
 impl From<&'static Preset> for NamedPreset {

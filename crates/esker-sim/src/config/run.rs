@@ -41,7 +41,7 @@ pub struct RunSettings {
     /// Open loop: the run ends as saturated when a request has waited this long for the device to take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_limit: Option<Nanos>,
-    /// Open loop: the run ends as saturated when this many requests wait.
+    /// Open loop: the run ends as saturated when this many requests wait; ten million at most, as each takes memory.
     #[serde(default = "million")]
     pub backlog_limit: u64,
     /// After the measured run, repeat the workload's writes, trims and flushes without idle times until write
@@ -98,6 +98,8 @@ impl Default for RunSettings {
 
 /// A timeline is meant for looking at. More requests would only make the results large.
 const TIMELINE_MAX: u32 = 10_000;
+/// So many requests that wait, or are under way in a closed loop, take about a gigabyte.
+pub(super) const WAITING_MAX: u64 = 10_000_000;
 
 impl RunSettings {
     /// Checks for invalid values.
@@ -105,6 +107,10 @@ impl RunSettings {
         if self.timeline > TIMELINE_MAX {
             let message = format!("{} requests are more than {TIMELINE_MAX}", self.timeline);
             return Err(ConfigError::new("run.timeline", Problem::new(message)));
+        }
+        if self.backlog_limit > WAITING_MAX {
+            let message = format!("{} requests that wait are more than {WAITING_MAX}", self.backlog_limit);
+            return Err(ConfigError::new("run.backlog_limit", Problem::new(message)));
         }
         if self.series == Some(Nanos::ZERO) {
             return Err(ConfigError::new("run.series", Problem::new("an interval is longer than 0s")));

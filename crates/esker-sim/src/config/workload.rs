@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::error::ConfigError;
+use super::run::WAITING_MAX;
 
 /// The requests for the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -204,6 +205,9 @@ impl WorkloadSettings {
     /// Returns a contradiction: the key within the table, and a message.
     fn contradiction(&self) -> Option<(&'static str, String)> {
         const WITH_A_TRACE: &str = "it goes with a `trace`";
+        if let Some(depth) = self.queue_depth.filter(|depth| u64::from(depth.get()) > WAITING_MAX) {
+            return Some(("queue_depth", format!("{depth} requests under way are more than {WAITING_MAX}")));
+        }
         if let (None, Some(_)) = (&self.trace, &self.synthetic) {
             let given = [
                 ("format", self.format.is_some(), WITH_A_TRACE),

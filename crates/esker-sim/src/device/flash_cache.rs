@@ -13,6 +13,28 @@ use serde::{Deserialize, Serialize};
 use super::cache_requests::{self, Needs};
 use super::engine::EngineDevice;
 use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
+use crate::memory;
+
+/// Memory for each slot of the flash, with the least of policies, and for each line of the volume, in bytes. Measured:
+/// caches of 64 and 128 GiB before 256 and 512 GB take 1.45, 1.91, 2.42 and 2.88 GB.
+const SLOT_MEMORY: u64 = 28;
+const LINE_MEMORY: u64 = 16;
+
+/// Refuses a cache whose map takes more memory than is free.
+fn check_memory(settings: &FlashCacheSettings) -> Result<(), DeviceFault> {
+    let of = |bytes: Bytes| bytes.0.checked_div(settings.line.0).unwrap_or(0);
+    let (slots, lines) = (of(settings.flash), of(settings.backing));
+    // A cache cannot number more; that has an error of its own.
+    if lines > u64::from(u32::MAX) {
+        return Ok(());
+    }
+    memory::check(
+        &format!("its {slots} slots before {lines} lines of {}", settings.line),
+        slots.saturating_mul(SLOT_MEMORY).saturating_add(lines * LINE_MEMORY),
+        &["line", "flash_capacity"],
+        "make `line` larger, or the devices smaller",
+    )
+}
 
 /// The `cache` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -227,6 +249,7 @@ impl DeviceSettings for CacheSettings {
             owned,
             seed: instance.seed,
         };
+        check_memory(&settings)?;
         let engine = FlashCacheEngine::new(&settings).map_err(|error| fault_of(&error))?;
         let device = EngineDevice::new(KIND.name, engine, instance, self.queue_depth);
         Ok(Box::new(if owned.is_some() { device.owning(0) } else { device }))

@@ -41,7 +41,6 @@ mod wiscsee;
 mod worked_example;
 
 use std::fmt;
-use std::path::Path;
 
 use esker_core::Nanos;
 use esker_core::registry::{Capability, Entry};
@@ -232,12 +231,6 @@ impl Format {
     /// Whether records can have response times.
     pub fn has_responses(&self) -> bool {
         self.responses != Responses::Never
-    }
-    /// Whether the beginning of the file at `path`, decompressed if necessary, reads as this format.
-    pub fn fits(&self, path: &Path) -> Result<bool, TraceError> {
-        let mut input = Input::open(path)?;
-        let (bytes, whole) = input.sample()?;
-        Ok((self.detect)(&Sample { bytes, whole }) >= recognise::FITS)
     }
 }
 

@@ -76,11 +76,11 @@ impl Input {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         if path == Path::new("-") {
-            return Self::new("standard input", Box::new(io::stdin()), None, None);
+            return Self::new("standard input", Box::new(esker_files::stdin()), None, None);
         }
         let name = path.display().to_string();
         let open = |source| TraceError::Open { name: name.clone(), source };
-        let file = File::open(path).map_err(open)?;
+        let file = esker_files::open(path).map_err(open)?;
         let metadata = file.metadata().map_err(open)?;
         if metadata.is_dir() {
             return Err(open(io::Error::from(io::ErrorKind::IsADirectory)));

@@ -14,7 +14,7 @@ use super::study::quote;
 use super::transfers::{Transfers, check_sample, objects};
 use crate::args::{CacheArguments, CacheBy, Common, CurveObject};
 use crate::failure::Failure;
-use crate::output::{self, Content, Output, Outputs};
+use crate::output::{self, Content, Output, Outputs, json};
 
 /// Simulates and prints.
 pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCode, Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let costs = costs::given(arguments, objects)?;
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
-    let json = outputs.json(&arguments.json)?;
+    let json = outputs.json(&arguments.json, &json::CACHE)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
     let runs = runs::Runs { arguments, common, objects, pairs: &pairs, duration: transfers.duration() };

@@ -55,7 +55,7 @@ impl BlockDevice {
                 .with_hint("only disks with turning platters can be measured"));
         }
         let flags = OFlags::DIRECT.bits().cast_signed();
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let opened = esker_files::open_with(path, OpenOptions::new().read(true).custom_flags(flags));
         let mut file = opened.map_err(|fault| cannot("open", path, &fault))?;
         let size = file.seek(SeekFrom::End(0)).map_err(|fault| cannot("find the size of", path, &fault))?;
         if size == 0 {

@@ -1,6 +1,5 @@
 //! `esker devices import`: makes a preset of extracted drive parameters.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -16,7 +15,6 @@ const LONGEST_FILE: u64 = 64 << 20;
 /// Reads the drive and writes the preset. What is not modelled is listed on standard error.
 pub(super) fn run(arguments: &ImportArguments, quiet: bool) -> Result<(), Failure> {
     let drive = import(&arguments.file, arguments.drive.as_deref(), &read)?;
-    // The files that it names are inputs, too.
     let mut outputs = Outputs::new(arguments.force, &drive.files)?;
     outputs.claim("-o", &arguments.output, Content::Preset)?.write_text(&drive.to_toml())?;
     for remark in drive.remarks.iter().filter(|_| !quiet) {
@@ -28,7 +26,7 @@ pub(super) fn run(arguments: &ImportArguments, quiet: bool) -> Result<(), Failur
 /// The content of a file. Reading ends somewhere, also with a device or a pipe.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+    esker_files::open(path)?.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST_FILE {
         return Err(io::Error::other("it is longer than any parameter file (64 MiB)"));
     }

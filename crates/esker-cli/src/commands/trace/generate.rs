@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &GenerateArguments, common: &Common) -> Result<Exit
     let seed = common.seed.unwrap_or(1);
     let format = format_of(&arguments.write)?;
     let inputs: Vec<PathBuf> = arguments.like.iter().chain(&arguments.spec).cloned().collect();
-    let output = Outputs::of_traces(arguments.write.force, &inputs)?.trace(&arguments.write, format)?;
+    let output = Outputs::of_traces(arguments.write.force, &inputs)?.trace(&arguments.write)?;
     let begin = |volumes: &[String]| TraceOutput::begin(output, format, volumes);
     match &arguments.like {
         Some(model) => {
@@ -62,7 +62,7 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
     let mut table = match &arguments.spec {
         None => toml::Table::new(),
         Some(path) => {
-            let text = std::fs::read_to_string(path)
+            let text = esker_files::read_to_string(path)
                 .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
             text.parse().map_err(|error| Failure::input(format!("{}: {error}", path.display())))?
         }

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::{ReadProgress, check_given_once, no_requests, read_options};
 use crate::args::{Common, InfoArguments};
 use crate::failure::Failure;
-use crate::output::Outputs;
+use crate::output::{Outputs, json};
 use crate::table::{self, Table};
 use crate::{cancel, output};
 
 /// Characterises each trace.
 pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode, Failure> {
     check_given_once(&arguments.traces)?;
-    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json)?;
+    let json = Outputs::of_traces(arguments.json.force, &arguments.traces)?.json(&arguments.json, &json::PROFILE)?;
     let mut values = Vec::new();
     let mut text = String::new();
     for paths in group_inputs(&arguments.traces) {

@@ -50,7 +50,7 @@ fn rewrite(
     check_given_once(traces)?;
     let mut filter = Filter::new(settings.clone())?;
     let format = format_of(write)?;
-    let output = Outputs::of_traces(write.force, traces)?.trace(write, format)?;
+    let output = Outputs::of_traces(write.force, traces)?.trace(write)?;
     let mut reader = TraceReader::open(traces, &read_options(read))?;
     let mut output = TraceOutput::begin(output, format, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");

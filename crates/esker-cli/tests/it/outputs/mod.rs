@@ -87,6 +87,12 @@ impl Writing {
         self.arguments.iter().map(|word| word.replace("OUT", out)).chain(["--quiet".to_string()]).collect()
     }
 
+    /// The same, where its own output is there already: a trace may be a recording, and only `--force` replaces it.
+    fn again(&self, out: &str) -> Vec<String> {
+        let is_trace = self.arguments[0] == "trace" && self.arguments[1] != "info";
+        self.to(out).into_iter().chain(is_trace.then(|| "--force".to_string())).collect()
+    }
+
     /// A valid name for the output.
     fn name(&self, stem: &str) -> String {
         format!("{stem}.{}", self.ending)

@@ -66,8 +66,9 @@ fn a_pattern_behind_the_output_costs_no_trace() {
             assert!(ground.read(name) == *bytes, "{} changed {name}", ground.shown(arguments));
         }
     }
-    // A trace of the same format may be replaced if it is named last, or with `--force`.
-    ground.succeeds(&["trace", "filter", "b.spc", "--head", "1", "-o", "a.spc"]);
+    // A trace of the same format is replaced with `--force` alone.
+    ground.fails(2, &["trace", "filter", "b.spc", "--head", "1", "-o", "a.spc"]);
+    ground.succeeds(&["trace", "filter", "b.spc", "--head", "1", "--force", "-o", "a.spc"]);
     ground.succeeds(&["trace", "filter", "--force", "--head", "1", "-o", "c.spc", "b.spc"]);
     assert_eq!(ground.read("a.spc"), ground.read("c.spc"));
 }
@@ -100,7 +101,7 @@ fn a_file_of_another_kind_is_replaced_only_by_force() {
             ground.something(&name);
             ground.succeeds(&[writing.to(&name), vec!["--force".to_string()]].concat());
             assert_ne!(ground.read(&name), b"");
-            ground.succeeds(&writing.to(&name));
+            ground.succeeds(&writing.again(&name));
         }
     }
 }

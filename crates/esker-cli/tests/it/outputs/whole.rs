@@ -19,7 +19,7 @@ fn trace(first: u32) -> Vec<u8> {
     (0..150_000u32).map(|line| format!("0,{},4096,R,{line}.5\n", first + 8 * line)).collect::<String>().into_bytes()
 }
 
-const CONVERT: &[&str] = &["trace", "convert", "-", "-q", "-o", "out.spc"];
+const CONVERT: &[&str] = &["trace", "convert", "-", "-q", "--force", "-o", "out.spc"];
 
 #[test]
 fn a_killed_run_leaves_the_old_file_and_nothing_else() {
@@ -71,7 +71,7 @@ fn of_two_runs_at_once_one_wins_whole() {
         let written = ground.read("out.spc");
         ground.no_rest(CONVERT);
         let alone = |half: &[u8]| {
-            let mut child = begun(&ground, &["trace", "convert", "-", "-q", "-o", "alone.spc"], half);
+            let mut child = begun(&ground, &["trace", "convert", "-", "-q", "--force", "-o", "alone.spc"], half);
             drop(child.stdin.take());
             assert!(child.wait().unwrap().success());
             ground.read("alone.spc")

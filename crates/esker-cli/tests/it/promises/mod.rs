@@ -1,0 +1,226 @@
+//! What esker promises of every command, whatever it is called with: no input is replaced, nor what is not its own, and
+//! a signal ends it. The commands come from tests/files.txt, which is held against the arguments themselves.
+
+mod inputs;
+mod kinds;
+mod memory;
+mod signals;
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::{RECORDED_STUDY, Run, esker_in, esker_ok, folder_with_trace};
+
+/// Every option of every command that takes a file.
+const TABLE: &str = include_str!("../../files.txt");
+
+/// A command that writes; `OUT` stands for the file.
+struct Writing {
+    /// The row of the table.
+    row: &'static str,
+    arguments: &'static [&'static str],
+    /// All that it reads, also what files that it reads name.
+    inputs: &'static [&'static str],
+    /// If `OUT` is a folder, a file that is written there.
+    inside: Option<&'static str>,
+}
+
+const fn file(row: &'static str, arguments: &'static [&'static str], inputs: &'static [&'static str]) -> Writing {
+    Writing { row, arguments, inputs, inside: None }
+}
+
+const fn folder(
+    row: &'static str,
+    arguments: &'static [&'static str],
+    inputs: &'static [&'static str],
+    inside: &'static str,
+) -> Writing {
+    Writing { row, arguments, inputs, inside: Some(inside) }
+}
+
+const SHOP: &[&str] = &["small.csv", "shop.toml", "small.toml"];
+const SIM: &[&str] = &["sim.toml", "small.csv", "disk.toml"];
+const SWEEP: &[&str] = &["sweep.toml", "small.csv", "disk.toml", "second.toml"];
+const DRIVE: &[&str] = &["small.parv", "small.diskspecs", "small.model", "small.seek"];
+/// The trace is named in the experiment and not read.
+const MEASURED: &[&str] = &["experiment.toml", "small.toml", "small.csv", "measured"];
+
+const WRITING: &[Writing] = &[
+    file("study --output", &["study", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP),
+    file("study --json", &["study", "small.csv", "--catalogue", "shop.toml", "-o", "new.html", "--json=OUT"], SHOP),
+    file(
+        "study --markdown",
+        &["study", "small.csv", "--catalogue", "shop.toml", "-o", "new.html", "--markdown", "OUT"],
+        SHOP,
+    ),
+    folder(
+        "study --csv",
+        &["study", "small.csv", "--catalogue", "shop.toml", "-o", "new.html", "--csv", "OUT"],
+        SHOP,
+        "answers.csv",
+    ),
+    file("report --output", &["report", "study.json", "-o", "OUT"], &["study.json"]),
+    file("report --markdown", &["report", "study.json", "-o", "new.html", "--markdown", "OUT"], &["study.json"]),
+    folder("report --csv", &["report", "study.json", "-o", "new.html", "--csv", "OUT"], &["study.json"], "answers.csv"),
+    file("trace info --json", &["trace", "info", "small.csv", "--json=OUT"], &["small.csv"]),
+    file("trace convert --output", &["trace", "convert", "small.csv", "--to", "msr", "-o", "OUT"], &["small.csv"]),
+    file("trace filter --output", &["trace", "filter", "small.csv", "--to", "msr", "-o", "OUT"], &["small.csv"]),
+    file(
+        "trace generate --output",
+        &["trace", "generate", "--like", "small.csv", "--to", "msr", "-o", "OUT"],
+        &["small.csv"],
+    ),
+    file(
+        "trace generate --output",
+        &["trace", "generate", "--spec", "spec.toml", "--to", "msr", "-o", "OUT"],
+        &["spec.toml"],
+    ),
+    file("sim --json", &["sim", "sim.toml", "--json=OUT"], SIM),
+    file("sim --html", &["sim", "sim.toml", "--html", "OUT"], SIM),
+    file("sweep --json", &["sweep", "sweep.toml", "-o", "points", "--json=OUT"], SWEEP),
+    folder("sweep --output", &["sweep", "sweep.toml", "-o", "OUT"], SWEEP, "sweep.csv"),
+    file("mrc --json", &["mrc", "small.csv", "--json=OUT"], &["small.csv"]),
+    file("cache --html", &["cache", "small.csv", "-o", "OUT"], &["small.csv"]),
+    file("cache --json", &["cache", "small.csv", "--json=OUT"], &["small.csv"]),
+    file("devices --json", &["devices", "--catalogue", "shop.toml", "--json=OUT"], &["shop.toml", "small.toml"]),
+    file("devices import --output", &["devices", "import", "small.parv", "-o", "OUT"], DRIVE),
+    file(
+        "devices measure --output",
+        &["devices", "measure", "--simulated", "experiment.toml", "-o", "OUT"],
+        &["experiment.toml", "small.toml", "small.csv"],
+    ),
+    file("validate --html", &["validate", "experiment.toml", "--measured", "measured", "-o", "OUT"], MEASURED),
+    file("validate --json", &["validate", "experiment.toml", "--measured", "measured", "--json=OUT"], MEASURED),
+    file("reproduce --html", &["reproduce", "agrawal/traces", "--traces", "traces", "--html", "OUT"], PAPER),
+    file("reproduce --json", &["reproduce", "agrawal/traces", "--traces", "traces", "--json=OUT"], PAPER),
+    folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
+];
+const PAPER: &[&str] = &["traces/tpcc-small.mqsim"];
+
+/// Commands that read, by the row of the table; `IN` stands for the file.
+const READING: &[(&str, &[&str])] = &[
+    ("study TRACE", &["study", "IN", "-o", "new.html"]),
+    ("study --catalogue", &["study", "small.csv", "--catalogue", "IN", "-o", "new.html"]),
+    ("report RESULTS.json", &["report", "IN", "-o", "new.html"]),
+    ("trace info TRACE", &["trace", "info", "IN"]),
+    ("trace convert TRACE", &["trace", "convert", "IN", "-o", "new.esker"]),
+    ("trace filter TRACE", &["trace", "filter", "IN", "-o", "new.esker"]),
+    ("trace generate --like", &["trace", "generate", "--like", "IN", "-o", "new.esker"]),
+    ("trace generate --spec", &["trace", "generate", "--spec", "IN", "-o", "new.esker"]),
+    ("sim FILE.toml", &["sim", "IN"]),
+    ("sweep FILE.toml", &["sweep", "IN"]),
+    ("mrc TRACE", &["mrc", "IN"]),
+    ("cache TRACE", &["cache", "IN"]),
+    ("devices --catalogue", &["devices", "--catalogue", "IN"]),
+    ("devices check FILE", &["devices", "check", "IN"]),
+    ("devices import FILE", &["devices", "import", "IN", "-o", "new.toml"]),
+    ("devices measure DEVICE", &["devices", "measure", "--simulated", "IN", "-o", "new.toml"]),
+    ("validate DEVICE", &["validate", "IN", "--measured", "measured"]),
+    ("validate --measured", &["validate", "small.toml", "--measured", "IN"]),
+];
+
+/// The rows of the table that do this.
+fn rows(what: &str) -> Vec<&'static str> {
+    let rows = TABLE.lines().filter_map(|line| line.split_once(": "));
+    rows.filter(|(_, does)| *does == what).map(|(row, _)| row).collect()
+}
+
+#[test]
+fn every_command_of_the_table_is_tried() {
+    let sorted = |mut names: Vec<&'static str>| {
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    assert_eq!(sorted(WRITING.iter().map(|writing| writing.row).collect()), rows("writes"));
+    assert_eq!(sorted(READING.iter().map(|(row, _)| *row).collect()), rows("reads"));
+    // The folder of traces is among the inputs of `WRITING`.
+    assert_eq!(rows("reads in a folder"), ["reproduce --traces"]);
+}
+
+/// A folder with all that the commands read.
+struct Ground(tempfile::TempDir);
+
+impl Ground {
+    fn new() -> Self {
+        let ground = Self(folder_with_trace(60));
+        for (name, text) in [
+            ("small.parv", include_str!("../../../../esker-disk/tests/disk/drive/small.parv")),
+            ("small.diskspecs", include_str!("../../../../esker-disk/tests/disk/drive/small.diskspecs")),
+            ("small.model", include_str!("../../../../esker-disk/tests/disk/drive/small.model")),
+            ("small.seek", include_str!("../../../../esker-disk/tests/disk/drive/small.seek")),
+            ("measured", "R Hit 100 8 5000.0 1000.0\nR Hit 108 8 700.5 30000.0\nW Miss 4000 2 9000.0 0.0\n"),
+            ("disk.toml", "kind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n"),
+            ("second.toml", "kind = \"constant\"\nservice_time = \"2ms\"\ncapacity = \"1GiB\"\n"),
+            ("spec.toml", "requests = 100\n"),
+        ] {
+            fs::write(ground.path(name), text).unwrap();
+        }
+        esker_ok(ground.0.path(), &["devices", "import", "small.parv", "-o", "small.toml", "-q"]);
+        let experiment = |preset: &str| {
+            format!(
+                "[workload]\ntrace = \"small.csv\"\nbeyond_capacity = \"wrap\"\n[device.d]\npreset = \"{preset}\"\n\
+                 [run]\ntarget = \"d\"\n"
+            )
+        };
+        let sweep = experiment("disk.toml") + "[sweep]\ndevice.d.preset = [\"disk.toml\", \"second.toml\"]\n";
+        let shop = include_str!("../../../../esker-plan/catalogues/kim-2009.toml")
+            .replace("preset = \"seagate-cheetah-15k5-146g\"", "preset = \"small.toml\"");
+        for (name, text) in [
+            ("sim.toml", experiment("disk.toml")),
+            ("experiment.toml", experiment("small.toml")),
+            ("sweep.toml", sweep),
+            ("shop.toml", shop),
+        ] {
+            fs::write(ground.path(name), text).unwrap();
+        }
+        fs::create_dir(ground.path("traces")).unwrap();
+        fs::write(ground.path("traces/tpcc-small.mqsim"), "1000 0 8 8 1\n").unwrap();
+        fs::copy(RECORDED_STUDY, ground.path("study.json")).unwrap();
+        ground
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &[String]) -> Run {
+        esker_in(self.0.path(), &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Runs the program and expects one error of bad input, and that nothing new is left.
+    fn refuses(&self, arguments: &[String]) -> String {
+        let before = self.names();
+        let run = self.run(arguments);
+        assert_eq!(run.code, 2, "esker {}: {}{}", arguments.join(" "), run.stdout, run.stderr);
+        assert_eq!(run.stderr.matches("error:").count(), 1, "{}", run.stderr);
+        assert_eq!(self.names(), before, "esker {}", arguments.join(" "));
+        run.stderr
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Writing {
+    /// The arguments with `out` as the output.
+    fn to(&self, out: &str) -> Vec<String> {
+        self.arguments.iter().map(|word| word.replace("OUT", out)).chain(["--quiet".to_string()]).collect()
+    }
+
+    /// Makes the place where the output goes: its name for the command, and the path of the file.
+    fn place(&self, ground: &Ground, name: &str) -> (String, PathBuf) {
+        match self.inside {
+            None => (name.to_string(), ground.path(name)),
+            Some(inside) => {
+                fs::create_dir_all(ground.path("tables")).unwrap();
+                ("tables".to_string(), ground.path("tables").join(inside))
+            }
+        }
+    }
+}
