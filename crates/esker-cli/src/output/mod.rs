@@ -2,6 +2,7 @@
 //! replaces no input and no file of another origin. A file appears as a whole or not at all.
 
 mod content;
+mod folder;
 mod stream;
 mod words;
 
@@ -14,6 +15,7 @@ use crate::args::{JsonArguments, WriteArguments};
 use crate::failure::Failure;
 
 pub(crate) use content::Content;
+pub(crate) use folder::NewFolders;
 pub(crate) use stream::Output;
 pub(crate) use words::{print, print_json, remark};
 
@@ -56,6 +58,18 @@ impl Outputs {
         stdout.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
         known.push(Known { name: "standard output".into(), is_input: false, identities: stdout });
         Ok(Self { force, inputs: inputs.to_vec(), known })
+    }
+
+    /// The outputs of a command that reads `traces`, which have to exist, and writes where `-o` says. A missing trace
+    /// behind others may be an output whose `-o` was forgotten.
+    pub(crate) fn of_traces_with_o(force: bool, traces: &[PathBuf]) -> Result<Self, Failure> {
+        let missing = |path: &PathBuf| path.as_os_str() != "-" && std::fs::metadata(path).is_err();
+        Self::of_traces(force, traces).map_err(|failure| match traces {
+            [.., last] if traces.iter().position(missing) == Some(traces.len() - 1) && traces.len() > 1 => {
+                failure.with_hint(format!("to write to {0}, say -o {0}", last.display()))
+            }
+            _ => failure,
+        })
     }
 
     /// The outputs of a command that reads `traces`, which have to exist.
