@@ -96,6 +96,7 @@ pub(crate) enum Command {
     /// Print the shell completion script
     Completions {
         /// Which shell
+        #[arg(ignore_case = true)]
         shell: clap_complete::Shell,
     },
     /// Write man pages
@@ -225,7 +226,7 @@ pub(crate) struct FilterArguments {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) volume: Vec<String>,
     /// Keep these kinds of requests
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_enum, ignore_case = true, value_delimiter = ',')]
     pub(crate) kind: Vec<OperationKind>,
     /// Keep requests that begin at or after this byte
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
@@ -331,7 +332,7 @@ pub(crate) struct MrcArguments {
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// How to compute the curve [default: exact; with --sample: shards]
-    #[arg(long, value_name = "METHOD", value_enum)]
+    #[arg(long, value_name = "METHOD", value_enum, ignore_case = true)]
     pub(crate) method: Option<CurveMethodName>,
     /// Sample this share of pages (SHARDS) instead of computing the exact curve
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
@@ -454,7 +455,7 @@ pub(crate) struct ReproduceArguments {
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArguments {
     /// Of what
-    #[arg(value_enum)]
+    #[arg(value_enum, ignore_case = true)]
     pub(crate) of: SchemaOf,
 }
 

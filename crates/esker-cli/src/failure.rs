@@ -115,7 +115,10 @@ pub(crate) fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option
         None
     } else if behind == "-" {
         Some("`--json` by itself prints on standard output".into())
-    } else {
+    } else if is_json || Path::new(&*behind).extension().is_some_and(|ending| ending == "zst" || ending == "gz") {
         Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
+    } else {
+        // A word such as `trace` is rather a command or an argument than the name of a file.
+        Some(format!("`--json` takes a file with `=` alone, as in --json=FILE.json; `{behind}` is not taken for one"))
     }
 }

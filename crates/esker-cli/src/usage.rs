@@ -41,7 +41,9 @@ fn explain(error: &clap::Error, words: &[String]) -> Option<Failure> {
                 None => failure,
             })
         }
-        ErrorKind::UnknownArgument => negative(words),
+        ErrorKind::UnknownArgument => {
+            negative(words).or_else(|| without_option(text(error, ContextKind::InvalidArg)?, words))
+        }
         ErrorKind::InvalidSubcommand => subcommand(text(error, ContextKind::InvalidSubcommand)?, words),
         _ => None,
     }
@@ -58,11 +60,36 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 fn negative(words: &[String]) -> Option<Failure> {
     let pair = words.windows(2).find(|pair| {
         let begins_a_number = |c: char| c.is_ascii_digit() || c == '.';
+        // A number is also `-inf` and `-nan`.
+        let is_number = |rest: &str| rest.starts_with(begins_a_number) || rest.parse::<f64>().is_ok();
         pair[0].starts_with("--")
-            && pair[1].strip_prefix('-').is_some_and(|rest| rest.starts_with(begins_a_number))
+            && pair[1].strip_prefix('-').is_some_and(is_number)
             && takes_a_value(&Arguments::command(), &pair[0])
     })?;
     Some(Failure::input(format!("{} {}: a value below zero makes no sense here", pair[0], pair[1])))
+}
+
+/// Explains a file that stands alone where its option was forgotten: `esker sim x.toml run.html`.
+fn without_option(found: &str, words: &[String]) -> Option<Failure> {
+    let behind_json = words.windows(2).any(|pair| pair[0] == "--json" && pair[1] == found);
+    if found.starts_with('-') || behind_json {
+        return None;
+    }
+    let ending = found.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let commands: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).take(2).collect();
+    let hint = match (&commands[..], ending) {
+        (["validate", ..], _) => format!("the measured response times go behind --measured: --measured {found}"),
+        (["sim" | "reproduce" | "report" | "sweep", ..], "json") => format!("to write JSON to it say --json={found}"),
+        (["sim" | "reproduce", ..], "html") => format!("to write the page to it say --html {found}"),
+        (["report" | "sweep", ..], _) => format!("to write to it say -o {found}"),
+        (["sim", ..], "toml") => "`esker sim` runs one experiment; `esker sweep` runs a grid of them".to_string(),
+        (["trace", "generate"], _) if std::path::Path::new(found).exists() => {
+            format!("to make a trace like it say --like {found}")
+        }
+        (["trace", "generate"], _) if found.contains('.') => format!("to write to it say -o {found}"),
+        _ => return None,
+    };
+    Some(Failure::input(format!("`{found}` stands alone, without an option")).with_hint(hint))
 }
 
 /// Whether a command has an option of this name that takes a value.
@@ -123,6 +150,9 @@ mod tests {
             ("esker study t --growth 20", "--growth 20: that is 2000 % a year", "write --growth 20%"),
             ("esker study t --devices 0", "--devices 0: no design has 0 devices", "leave --devices out"),
             ("esker study t --devices -1", "--devices -1: a value below zero makes no sense here", ""),
+            ("esker study t --years -inf", "--years -inf: a value below zero makes no sense here", ""),
+            ("esker study t --capacity 20", "--capacity 20: a capacity needs its unit", "write 20TB"),
+            ("esker study t --discount 100%", "--discount 100%: that is the whole price", "less than 100%"),
             ("esker study t --p99 -5ms", "--p99 -5ms: a value below zero makes no sense here", ""),
             ("esker study t --p99=-5ms", "--p99 -5ms: a time is zero or more", ""),
             ("esker study t --p99 5", "--p99 5: a time needs its unit", "write 5ms"),
@@ -132,6 +162,12 @@ mod tests {
             ("esker mrc t --seeds many", "--seeds many: that is no whole number", "write 5000, 5k"),
             ("esker trace generate --requests 5m", "--requests 5m: that is no whole number", "did you mean 5M?"),
             ("esker trace info --lenient t.csv", "--lenient t.csv: that is no whole number", "write 5000"),
+            ("esker validate x.toml t.csv", "`t.csv` stands alone", "--measured t.csv"),
+            ("esker sim x.toml run.html", "`run.html` stands alone", "--html run.html"),
+            ("esker sim x.toml run.json", "`run.json` stands alone", "--json=run.json"),
+            ("esker report s.json page.html", "`page.html` stands alone", "-o page.html"),
+            ("esker sweep x.toml grid", "`grid` stands alone", "-o grid"),
+            ("esker trace generate new.spc", "`new.spc` stands alone", "-o new.spc"),
             ("esker info t.csv", "there is no command `info`", "did you mean `esker trace info`?"),
             ("esker t.csv", "there is no command `t.csv`", "esker study t.csv"),
             ("esker x.toml", "there is no command `x.toml`", "esker sim x.toml"),
@@ -142,6 +178,8 @@ mod tests {
             assert!(found.starts_with(message), "{line}: {found}");
             assert!(found_hint.contains(hint) && hint.is_empty() == found_hint.is_empty(), "{line}: {found_hint}");
         }
+        // What stands behind `--json` is explained beside clap's own error.
+        assert!(explained("esker sim x.toml --json trace").is_none());
         // An option without a value, and an error that clap explains well.
         assert!(explained("esker study t --together -5").is_none());
         assert!(explained("esker stduy t").is_none());

@@ -156,7 +156,11 @@ pub(crate) fn in_use(text: &str) -> Result<InUse, BadValue> {
     if product.is_empty() || !(1..=1024).contains(&count) {
         return Err(wrong());
     }
-    Ok(InUse { product: product.to_string(), capacity: size(capacity)?, count })
+    let capacity = capacity_with_unit(capacity).map_err(|error| match error.hint {
+        Some(_) => BadValue::with_hint(error.message, "write micron-7450-pro:3.84TB, with the unit of the size"),
+        None => error,
+    })?;
+    Ok(InUse { product: product.to_string(), capacity, count })
 }
 
 /// Parses years: `5`, `2.5`, `5y`, `5 years`.
@@ -226,6 +230,25 @@ fn without_percent(text: &str) -> Option<&str> {
     (!text.ends_with('%') && text.parse::<f64>().is_ok_and(|value| value <= 100.0)).then_some(text)
 }
 
+/// Parses a share taken off prices: `20%`.
+pub(crate) fn discount(text: &str) -> Result<Ratio, BadValue> {
+    match share(text)? {
+        Ratio::ONE => Err(BadValue::with_hint(
+            "that is the whole price: everything would cost nothing, and no design would be cheaper than another",
+            "write less than 100%; a product that you have already is named with --have",
+        )),
+        discount => Ok(discount),
+    }
+}
+
+/// Parses a budget for response times.
+pub(crate) fn p99(text: &str) -> Result<Nanos, BadValue> {
+    match time(text)? {
+        Nanos::ZERO => Err(BadValue::with_hint("no device answers in no time", "write 5ms, or 200us")),
+        limit => Ok(limit),
+    }
+}
+
 /// Parses a time with its unit: `5ms`.
 pub(crate) fn time(text: &str) -> Result<Nanos, BadValue> {
     let text = text.trim();
@@ -249,6 +272,38 @@ pub(crate) fn size(text: &str) -> Result<Bytes, BadValue> {
         Some(_) => BadValue::new("a size is zero or more"),
         None => BadValue::new(error.to_string()),
     })
+}
+
+/// The least and the most data that designs are made for. Less is a unit that was left out or mistaken; more needs more
+/// devices than a design can have.
+const CAPACITY_MIN: Bytes = Bytes(1_000_000);
+const CAPACITY_MAX: Bytes = Bytes(20_000_000_000_000_000);
+
+/// Parses the capacity of data to store: `20TB`.
+pub(crate) fn capacity(text: &str) -> Result<Bytes, BadValue> {
+    match capacity_with_unit(text)? {
+        capacity if capacity < CAPACITY_MIN => Err(BadValue::with_hint(
+            format!("that is less than {CAPACITY_MIN}, which no product is bought for"),
+            "write 500GB or 20TB; without --capacity, the span of addresses in the trace counts",
+        )),
+        capacity if capacity > CAPACITY_MAX => Err(BadValue::with_hint(
+            format!("that is too large: designs are made for at most {CAPACITY_MAX}"),
+            "study a part of the data, with the part of the load that it has",
+        )),
+        capacity => Ok(capacity),
+    }
+}
+
+/// Parses a size that has to have a unit.
+fn capacity_with_unit(text: &str) -> Result<Bytes, BadValue> {
+    let text = text.trim();
+    if text.parse::<f64>().is_ok_and(|value| value >= 0.0) {
+        return Err(BadValue::with_hint(
+            "a capacity needs its unit",
+            format!("write {text}TB, or another of: B, kB, MB, GB, TB, PB (powers of 1000), KiB, MiB, GiB, TiB, PiB"),
+        ));
+    }
+    size(text)
 }
 
 /// Parses bytes to add to addresses: `512`, `-512`, `-4KiB`.
@@ -284,7 +339,20 @@ pub(crate) fn price(text: &str) -> Result<PriceChange, BadValue> {
 
 /// Parses a currency and its rate: `EUR=0.92`.
 pub(crate) fn currency(text: &str) -> Result<CurrencyChange, BadValue> {
+    // Codes of currencies are in capital letters, and people write them as they like.
+    let text = match text.split_once('=') {
+        Some((code, rate)) => format!("{}={rate}", code.trim().to_uppercase()),
+        None => text.to_string(),
+    };
     text.parse().map_err(|message: String| BadValue::new(message))
+}
+
+/// Parses the name of a product. Blanks around it are no part of it, as in `--only "a, b"`.
+pub(crate) fn name(text: &str) -> Result<String, BadValue> {
+    match text.trim() {
+        "" => Err(BadValue::with_hint("a name is missing", "`esker devices` lists the products")),
+        name => Ok(name.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -353,6 +421,29 @@ mod tests {
         assert_eq!(shift("-4KiB"), Ok(-4096));
         assert_eq!(shift("512"), Ok(512));
         assert_eq!(refused(size("-1")), "a size is zero or more; ");
+        assert!(refused(size("20tb")).contains("did you mean `20TB`?"));
+        assert_eq!(refused(discount("20")), "that is 2000 %, and a share is at most 100 %; for 20 percent write 20%");
+        assert!(refused(discount("100%")).starts_with("that is the whole price"));
+        assert_eq!(discount("99%"), Ok(Ratio::percent(99)));
+        assert!(refused(p99("0ms")).starts_with("no device answers in no time"));
+        assert_eq!(name(" micron-7450-pro "), Ok("micron-7450-pro".to_string()));
+        assert!(refused(name(" ")).starts_with("a name is missing"));
+        assert_eq!(currency("eur=0.9").map(|change| change.currency), Ok("EUR".to_string()));
+    }
+
+    #[test]
+    fn capacities_have_a_unit_and_are_plausible() {
+        assert_eq!(capacity("20TB"), Ok(Bytes(20_000_000_000_000)));
+        for text in ["20", "0", "20000000000000", "3.84"] {
+            assert!(refused(capacity(text)).starts_with("a capacity needs its unit; write "), "{text}");
+        }
+        assert!(refused(capacity("20")).contains("write 20TB, or another of: B, kB"));
+        for text in ["20B", "0TB", "999kB"] {
+            assert!(refused(capacity(text)).starts_with("that is less than 1MB"), "{text}");
+        }
+        assert!(refused(capacity("900PB")).starts_with("that is too large: designs are made for at most 20PB"));
+        assert!(refused(in_use("samsung-pm893:960")).ends_with("with the unit of the size"));
+        assert!(refused(in_use("samsung-pm893:20tb")).contains("did you mean `20TB`?"));
         assert_eq!(time("5ms"), Ok(Nanos::from_millis(5)));
         assert!(refused(time("5")).starts_with("a time needs its unit; write 5ms"));
         assert_eq!(refused(time("-5ms")), "a time is zero or more; ");

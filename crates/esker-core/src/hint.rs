@@ -14,11 +14,13 @@ pub trait Hint {
     }
 }
 
-/// The known name nearest to `found`, if one is near enough to be what the user meant.
+/// The known name nearest to `found`, if one is near enough to be what the user meant. Capital letters and blanks
+/// around `found` make no difference.
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let found = found.trim().to_lowercase();
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(found, name), name))
+        .map(|name| (strsim::damerau_levenshtein(&found, &name.to_lowercase()), name))
         .filter(|(distance, name)| {
             let length = name.len().max(found.len());
             // Names without a common letter, such as 5 and 0, are never near, however short they are.
@@ -36,6 +38,7 @@ mod tests {
     fn a_near_miss_finds_its_name_and_a_far_one_nothing() {
         assert_eq!(did_you_mean("page_progam", ["page_read", "page_program"]), Some("page_program"));
         assert_eq!(did_you_mean("5", ["0"]), None);
+        assert_eq!(did_you_mean(" LRU", ["fifo", "lru"]), Some("lru"));
         assert_eq!(did_you_mean("colour", ["page_read", "page_program"]), None);
     }
 }

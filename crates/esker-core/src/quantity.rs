@@ -30,13 +30,31 @@ pub enum QuantityError {
         /// The units that are accepted.
         units: &'static str,
     },
+    /// The unit is known in other letters: `20tb`, `20T`.
+    #[error("`{found}` has the unknown unit `{unit}`; did you mean `{meant}`?")]
+    UnitInOtherLetters {
+        /// The text as given.
+        found: String,
+        /// The unit in it.
+        unit: String,
+        /// The text with the unit that was probably meant.
+        meant: String,
+    },
     /// The text before the unit is not a number.
     #[error("`{found}` does not begin with a number that is zero or more")]
     NotANumber {
         /// The text as given.
         found: String,
     },
-    /// The number is too large, or has more digits than the type can hold exactly.
+    /// The value is larger than the type can hold.
+    #[error("`{found}` is too large: it can be {limit}")]
+    TooLarge {
+        /// The text as given.
+        found: String,
+        /// The limit of the type, in words.
+        limit: &'static str,
+    },
+    /// The number has more digits than the type can hold exactly.
     #[error("`{found}` cannot be held exactly: {limit}")]
     OutOfRange {
         /// The text as given.
@@ -59,17 +77,19 @@ const TIME_UNITS: &[(&str, u64)] = &[
 const TIME_NAMES: &str = "ns, µs (or us), ms, s, min, h, d or y (365 days)";
 
 const BYTE_UNITS: &[(&str, u64)] = &[
+    ("PiB", 1 << 50),
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
     ("KiB", 1 << 10),
+    ("PB", 1_000_000_000_000_000),
     ("TB", 1_000_000_000_000),
     ("GB", 1_000_000_000),
     ("MB", 1_000_000),
     ("kB", 1_000),
     ("B", 1),
 ];
-const BYTE_NAMES: &str = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)";
+const BYTE_NAMES: &str = "B, kB, MB, GB, TB, PB (powers of 1000) or KiB, MiB, GiB, TiB, PiB (powers of 1024)";
 
 const RATE_UNITS: &[(&str, u64)] = &[
     ("GiB/s", 1 << 30),
@@ -109,16 +129,23 @@ pub fn parse_quantity(
         Some((_, scale)) => u128::from(*scale),
         None if unit.is_empty() => return Err(QuantityError::NoUnit { found: found(), units: names }),
         None => {
-            return Err(QuantityError::UnknownUnit {
-                found: found(),
-                unit: trimmed[split..].trim().to_string(),
-                units: names,
+            let unit_as_given = trimmed[split..].trim().to_string();
+            return Err(match alike(&unit, units) {
+                Some(name) => {
+                    let meant = format!("{}{name}", trimmed[..split].trim());
+                    QuantityError::UnitInOtherLetters { found: found(), unit: unit_as_given, meant }
+                }
+                None => QuantityError::UnknownUnit { found: found(), unit: unit_as_given, units: names },
             });
         }
     };
+    let too_large = || QuantityError::TooLarge { found: found(), limit };
     let out_of_range = || QuantityError::OutOfRange { found: found(), limit };
     let fraction = fraction.trim_end_matches('0');
-    if whole.len() > 20 || fraction.len() > 15 {
+    if whole.trim_start_matches('0').len() > 20 {
+        return Err(too_large());
+    }
+    if whole.len() > 30 || fraction.len() > 15 {
         return Err(out_of_range());
     }
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| out_of_range())? };
@@ -128,7 +155,16 @@ pub fn parse_quantity(
     if !scaled.is_multiple_of(denominator) {
         return Err(out_of_range());
     }
-    u64::try_from(whole * scale + scaled / denominator).map_err(|_| out_of_range())
+    u64::try_from(whole * scale + scaled / denominator).map_err(|_| too_large())
+}
+
+/// The one unit that differs from `unit` in capital letters alone, or in the letter B that people leave out: `20T`.
+fn alike<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a str> {
+    let same = |wanted: &str| {
+        let mut found = units.iter().map(|(name, _)| *name).filter(|name| name.eq_ignore_ascii_case(wanted));
+        found.next().filter(|_| found.next().is_none())
+    };
+    same(unit).or_else(|| same(&format!("{unit}B")))
 }
 
 /// Writes `value` with the largest unit that divides it, so that reading it back is exact.
@@ -280,7 +316,7 @@ quantity_as_text!(
     "a time with its unit, such as \"25us\" or \"5y\"",
     "^[0-9._]+ *(ns|us|µs|μs|ms|s|min|h|d|y)$"
 );
-quantity_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGT]B|[KMGT]iB|B)$");
+quantity_as_text!(Bytes, "a size with its unit, such as \"32KiB\" or \"1TB\"", "^[0-9._]+ *([kMGTP]B|[KMGTP]iB|B)$");
 quantity_as_text!(ByteRate, "a rate, such as \"160MB/s\"", "^[0-9._]+ *([kMG]B|[KMG]iB|B)/s$");
 quantity_as_text!(Energy, "an energy with its unit, such as \"38.04uJ\"", "^[0-9._]+ *(pJ|nJ|uJ|µJ|μJ|mJ|J)$");
 quantity_as_text!(Power, "a power with its unit, such as \"2mW\"", "^[0-9._]+ *(uW|µW|μW|mW|W)$");
@@ -298,6 +334,22 @@ mod tests {
         assert!("25 parsecs".parse::<Nanos>().unwrap_err().to_string().contains("unknown unit `parsecs`"));
         assert!("-3s".parse::<Nanos>().is_err());
         assert!("1.0.0s".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn units_in_other_letters_are_a_question_and_too_large_values_are_called_so() {
+        let said = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        for (text, meant) in [("20tb", "20TB"), ("1.5 Gib", "1.5GiB"), ("20T", "20TB"), ("4K", "4kB"), ("3gi", "3GiB")]
+        {
+            assert!(said(text).ends_with(&format!("; did you mean `{meant}`?")), "{}", said(text));
+        }
+        let time = "5MS".parse::<Nanos>().unwrap_err().to_string();
+        assert!(time.ends_with("did you mean `5ms`?"), "{time}");
+        assert_eq!("900PB".parse(), Ok(Bytes(900_000_000_000_000_000)));
+        assert_eq!("1PiB".parse(), Ok(Bytes(1 << 50)));
+        assert_eq!(said("90000PB"), "`90000PB` is too large: it can be whole bytes up to 16 EiB");
+        assert!(said("999999999999999999999B").contains("too large"));
+        assert!(said("0.1B").contains("cannot be held exactly"));
     }
 
     #[test]

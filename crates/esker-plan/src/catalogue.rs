@@ -28,9 +28,10 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The product called `name`.
+    /// The product called `name`, if need be in other capital letters.
     pub fn product(&self, name: &str) -> Result<&Product, NotFound> {
-        let found = self.products.iter().find(|product| product.name == name);
+        let exact = self.products.iter().find(|product| product.name == name);
+        let found = exact.or_else(|| self.products.iter().find(|product| product.name.eq_ignore_ascii_case(name)));
         found.ok_or_else(|| NotFound::new("product", name, self.names()))
     }
 
@@ -68,20 +69,21 @@ impl Catalogue {
 
     /// Only the products of these names. They count as asked for, so that those no longer sold are offered, too.
     pub fn only(mut self, names: &[impl AsRef<str>]) -> Result<Self, NotFound> {
-        self.check_names(names)?;
-        self.products.retain(|product| names.iter().any(|name| name.as_ref() == product.name));
+        let names = self.known(names)?;
+        self.products.retain(|product| names.contains(&product.name));
         self.products.iter_mut().for_each(|product| product.asked_for = true);
         Ok(self)
     }
 
     /// All products but those of these names.
     pub fn without(mut self, names: &[impl AsRef<str>]) -> Result<Self, NotFound> {
-        self.check_names(names)?;
-        self.products.retain(|product| !names.iter().any(|name| name.as_ref() == product.name));
+        let names = self.known(names)?;
+        self.products.retain(|product| !names.contains(&product.name));
         Ok(self)
     }
 
-    fn check_names(&self, names: &[impl AsRef<str>]) -> Result<(), NotFound> {
-        names.iter().try_for_each(|name| self.product(name.as_ref()).map(|_| ()))
+    /// The products of these names, as the catalogue writes them.
+    fn known(&self, names: &[impl AsRef<str>]) -> Result<Vec<String>, NotFound> {
+        names.iter().map(|name| self.product(name.as_ref()).map(|product| product.name.clone())).collect()
     }
 }

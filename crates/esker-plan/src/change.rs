@@ -136,13 +136,13 @@ impl esker_core::Hint for ChangeError {
 impl Catalogue {
     /// Gives a product another price. It counts as sourced: by whoever states it.
     pub fn with_price(mut self, change: &PriceChange) -> Result<Self, ChangeError> {
-        self.product(&change.product)?;
+        let known = self.product(&change.product)?.name.clone();
         let PriceChange { product, currency, .. } = change;
         if *currency != self.currency {
             let (product, found) = (product.clone(), currency.clone());
             return Err(ChangeError::Currency { product, found, currency: self.currency });
         }
-        let product = self.products.iter_mut().find(|product| product.name == change.product).expect("just found");
+        let product = self.products.iter_mut().find(|product| product.name == known).expect("just found");
         let rate = &mut product.price.value.rate;
         let unit = |what| ChangeError::Unit { product: change.product.clone(), what };
         match (change.per, rate) {

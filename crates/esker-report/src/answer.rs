@@ -12,12 +12,13 @@ pub(crate) fn is_equal(workload: &WorkloadStudy, candidate: &Candidate) -> bool 
     workload.verdict.equals.contains(&candidate.name) || others.any(|name| *name == candidate.name)
 }
 
-/// The findings, without one that only repeats what the evidence stands on.
+/// The findings, without those that only repeat what the evidence stands on, or the cards of the other markets.
 pub(crate) fn findings(workload: &WorkloadStudy) -> Vec<&Finding> {
     let reasons = workload.evidence.as_ref().map_or(&[][..], |evidence| &evidence.reasons);
     let repeats = |finding: &Finding| {
         let said = reasons.iter().all(|reason| finding.text.contains(reason));
-        finding.topic == "confidence" && said && !reasons.is_empty()
+        let of_market = finding.topic == "market" && !workload.verdict.other_markets.is_empty();
+        of_market || finding.topic == "confidence" && said && !reasons.is_empty()
     };
     workload.verdict.findings.iter().filter(|finding| !repeats(finding)).collect()
 }
@@ -52,7 +53,7 @@ pub(crate) fn carries_nothing(headroom: &Headroom) -> bool {
 pub(crate) fn headroom(headroom: &Headroom) -> String {
     match headroom.factor {
         _ if carries_nothing(headroom) => "none".into(),
-        factor if headroom.is_lower_bound => format!("more than {}{UNIT_SPACE}times", page::plain(factor).text()),
+        factor if headroom.is_lower_bound => format!("at least {}{UNIT_SPACE}times", page::plain(factor).text()),
         factor => format!("{}{UNIT_SPACE}times", page::plain(factor).text()),
     }
 }
@@ -93,7 +94,7 @@ pub(crate) fn sources(candidate: &Candidate) -> String {
 }
 
 /// Studies cut lifetimes off at this many years: longer ones mean nothing.
-const LIFE_LIMIT_YEARS: f64 = 100.0;
+pub(crate) const LIFE_LIMIT_YEARS: f64 = 100.0;
 
 /// How long the flash of a design lasts; nothing if it has none.
 pub(crate) fn life(candidate: &Candidate) -> Option<String> {
@@ -113,7 +114,9 @@ pub(crate) fn life_between(low: f64, high: f64) -> String {
     let years = |years: f64| page::years(years).text();
     match (low >= LIFE_LIMIT_YEARS, high >= LIFE_LIMIT_YEARS) {
         (true, _) => format!("more than {}", years(LIFE_LIMIT_YEARS)),
+        (false, true) if years(low) == years(LIFE_LIMIT_YEARS) => years(low),
         (false, true) => format!("{} or more", years(low)),
+        (false, false) if years(low) == years(high) => years(low),
         (false, false) => format!("{} to {}", page::years(low).number, years(high)),
     }
 }

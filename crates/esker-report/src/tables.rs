@@ -42,7 +42,7 @@ impl Cell {
     fn raw(&self) -> String {
         match self {
             Self::None => String::new(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => words::spreadsheet_text(text).into_owned(),
             Self::Flag(flag) => flag.to_string(),
             Self::Count(count) | Self::Bytes(count) => count.to_string(),
             Self::Time(value) | Self::Years(value) | Self::Share(value) | Self::Number(value) => value.to_string(),
@@ -53,7 +53,7 @@ impl Cell {
     fn words(&self) -> String {
         match self {
             Self::None => "-".into(),
-            Self::Text(text) => text.replace('|', "\\|").replace('\n', " "),
+            Self::Text(text) => escaped(text),
             Self::Flag(flag) => if *flag { "yes" } else { "no" }.into(),
             Self::Count(count) => words::count(*count),
             Self::Bytes(bytes) => words::bytes(*bytes as f64),
@@ -91,6 +91,30 @@ impl Table {
     }
 }
 
+/// Text as Markdown shows it, on one line: names of traces, volumes and products are data, never HTML, links or code.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '|' | '`' | '[' | ']' | '*' => safe.extend(['\\', letter]),
+            '\n' | '\r' => safe.push(' '),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// Text as code in Markdown, in a fence of more backticks than it has in a row.
+fn code(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let (fence, text) = ("`".repeat(longest + 1), text.replace(['\n', '\r'], " "));
+    // A blank keeps backticks at the ends apart from the fence.
+    if longest == 0 { format!("{fence}{text}{fence}") } else { format!("{fence} {text} {fence}") }
+}
+
 /// "busy_p99_us" as "busy p99": values have their units in Markdown.
 fn without_unit(head: &str) -> String {
     let units = ["_us", "_bytes", "_years"];
@@ -125,9 +149,9 @@ pub fn tables(study: &StudyReport) -> Vec<Table> {
 pub fn markdown(study: &StudyReport) -> String {
     let mut text = String::new();
     for workload in &study.workloads {
-        text += &format!("# {}\n\n{}\n\n", workload.name, workload.verdict.headline);
+        text += &format!("# {}\n\n{}\n\n", escaped(&workload.name), escaped(&workload.verdict.headline));
         for finding in &workload.verdict.findings {
-            text += &format!("- {}\n", finding.text);
+            text += &format!("- {}\n", escaped(&finding.text));
         }
         let sections = [
             ("Answers by market", answers(workload)),
@@ -139,7 +163,7 @@ pub fn markdown(study: &StudyReport) -> String {
         }
         text.push('\n');
     }
-    text + &format!("Made by esker {} with `{}`.\n", study.version, study.command)
+    text + &format!("Made by esker {} with {}.\n", study.version, code(&study.command))
 }
 
 fn answers(workload: &WorkloadStudy) -> Table {
@@ -270,6 +294,23 @@ mod tests {
     fn values_are_quoted_and_keep_their_units_in_the_head() {
         let csv = "name,busy_p99_us,note,never\none,1500,\"a, \"\"b\"\" | c\",\ntwo,,true,\n";
         assert_eq!(table().csv(), csv);
+    }
+
+    #[test]
+    fn names_are_no_formulas_and_no_markup() {
+        let of = |name: &str| Table { rows: vec![vec![Cell::text(name)]], heads: vec!["name"], ..table() };
+        for name in ["=HYPERLINK(\"x\")", "+1", "-1", "@a", "\ta", "\ra"] {
+            let mut reader = csv::ReaderBuilder::new().from_reader(std::io::Cursor::new(of(name).csv()));
+            let cell = reader.records().next().unwrap().unwrap()[0].to_string();
+            assert_eq!(cell, format!("'{name}"), "a spreadsheet takes it for text");
+        }
+        assert_eq!(of("a=b").csv(), "name\na=b\n");
+        let negative = Table { rows: vec![vec![Cell::Number(-1.5)]], ..of("") };
+        assert_eq!(negative.csv(), "name\n-1.5\n", "numbers stay numbers");
+        let shown = of("<img src=x onerror=y> & [a](b) | `c` *d* \\").markdown();
+        let cell = r"&lt;img src=x onerror=y&gt; &amp; \[a\](b) \| \`c\` \*d\* \\";
+        assert_eq!(shown, format!("| name |\n| --- |\n| {cell} |\n"));
+        assert_eq!(["a b", "a `b`", "``"].map(code), ["`a b`", "`` a `b` ``", "``` `` ```"]);
     }
 
     #[test]

@@ -167,7 +167,8 @@ pub fn select(patterns: &[String]) -> Result<Vec<&'static Item>, ReproduceError>
     }
     let mut wanted = vec![false; ITEMS.len()];
     for pattern in patterns {
-        let parts: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
+        let lowercase = pattern.to_lowercase();
+        let parts: Vec<&str> = lowercase.trim_end_matches('/').split('/').collect();
         let mut found = false;
         for (item, wanted) in ITEMS.iter().zip(&mut wanted) {
             if item.matches(&parts) {
@@ -215,6 +216,7 @@ mod tests {
     fn items_are_selected_by_paper_or_name() {
         assert_eq!(select(&["agrawal/table-3".into()]).unwrap().len(), 1);
         assert!(!select(&["agrawal".into()]).unwrap().is_empty());
+        assert_eq!(select(&["Agrawal".into()]).unwrap().len(), select(&["agrawal".into()]).unwrap().len());
         let error = select(&["agrawal/tabel-3".into()]).err().unwrap();
         assert_eq!(error.hint().unwrap(), "did you mean `agrawal/table-3`?");
     }

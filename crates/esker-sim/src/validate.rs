@@ -5,7 +5,7 @@ use std::path::Path;
 use esker_core::{Bytes, Lba, Nanos, Problem, Request, ResourceKind, TagSlab};
 use esker_results::Reporting;
 use esker_results::validation::{ValidationClass, ValidationQuantile};
-use esker_trace::{Operation, Record, TraceReader};
+use esker_trace::{Operation, ReadOptions, Record, TraceReader};
 
 use crate::config::{ConfigError, Experiment, NamedPreset, System};
 use crate::run_error::RunError;
@@ -35,11 +35,25 @@ pub fn system_of(device: &str) -> Result<System, ConfigError> {
     let path = Path::new(device);
     let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
     let is_experiment = |text: String| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("device"));
+    if let Some(format) = (!is_file).then(|| trace_format(path)).flatten() {
+        let message = format!("{device} is a trace (format {format}), and a device was expected");
+        let hint = format!("the trace goes behind --measured: esker validate DEVICE --measured {device}");
+        return Err(ConfigError::new("", Problem::with_hint(message, hint)));
+    }
     if is_file && esker_files::read_to_string(path).is_ok_and(is_experiment) {
         return Experiment::load(path).map(|experiment| experiment.system);
     }
     let preset = NamedPreset::find(device, None, Path::new("")).map_err(|problem| ConfigError::new("", problem))?;
     System::single("device", preset.device())
+}
+
+/// The format of the trace at `path`, if it is a trace.
+pub(crate) fn trace_format(path: &Path) -> Option<&'static str> {
+    // What is read of a device or a FIFO is gone.
+    if !path.is_file() {
+        return None;
+    }
+    TraceReader::open_measured(path, &ReadOptions::default()).ok().map(|reader| reader.format().name)
 }
 
 /// Reads all requests with a response time.

@@ -132,8 +132,8 @@ fn values() {
         (
             "\"4KiB\"",
             "4096",
-            "x.toml:3:37: workload.synthetic.size: `4096` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, \
-             MiB, GiB, TiB (powers of 1024)",
+            "x.toml:3:37: workload.synthetic.size: `4096` needs a unit: B, kB, MB, GB, TB, PB (powers of 1000) or \
+             KiB, MiB, GiB, TiB, PiB (powers of 1024)",
         ),
         (
             "requests = 10,",
@@ -464,8 +464,8 @@ fn sweeps() {
     );
     assert_eq!(
         point("\"device.station.capacity\" = [\"4\"]"),
-        "x.toml:27:30: device.station.capacity: `4` needs a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, \
-         TiB (powers of 1024)"
+        "x.toml:27:30: device.station.capacity: `4` needs a unit: B, kB, MB, GB, TB, PB (powers of 1000) or KiB, MiB, \
+         GiB, TiB, PiB (powers of 1024)"
     );
     assert_eq!(point("\"run.target.name\" = [1]"), "x.toml:27:1: run.target.name: `name` cannot be set in a string");
 }

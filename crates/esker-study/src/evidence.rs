@@ -8,39 +8,38 @@ const DAY: f64 = 86_400.0;
 const WEEK: f64 = 7.0 * DAY;
 const HOUR: f64 = 3_600.0;
 
-/// Grades the evidence for a study whose answer is `recommended`. `duration_s` is absent if the trace has no times.
-pub(crate) fn evidence(duration_s: Option<f64>, recommended: Option<&Candidate>) -> Evidence {
+/// Grades the evidence for a study whose answer is `recommended`. Without a duration, `Err` says why there are no times.
+pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
     let mut reasons = Vec::new();
     let mut grade = match duration_s {
-        None => {
-            reasons
-                .push("The trace has no times: nothing is known of its peaks, its pauses, or its writes a day.".into());
+        Err(why) => {
+            reasons.push(format!("{why}: nothing is known of its peaks, its pauses, or its writes a day."));
             Grade::Low
         }
-        Some(seconds) if seconds < TEN_MINUTES => {
+        Ok(seconds) if seconds < TEN_MINUTES => {
             reasons.push(format!(
                 "The trace covers {}: too little to tell how much is written a day, or when most is asked for.",
                 words::duration(seconds)
             ));
             Grade::Low
         }
-        Some(seconds) if seconds < HOUR => {
+        Ok(seconds) if seconds < HOUR => {
             reasons.push(format!(
                 "The trace covers {}: it may not hold the busiest time of a day.",
                 words::duration(seconds)
             ));
             Grade::Low
         }
-        Some(seconds) if seconds < 2.0 * DAY => {
+        Ok(seconds) if seconds < 2.0 * DAY => {
             reasons
                 .push(format!("The trace covers {}: no two days to compare, and no week.", words::duration(seconds)));
             Grade::Medium
         }
-        Some(seconds) if seconds < WEEK - HOUR => {
+        Ok(seconds) if seconds < WEEK - HOUR => {
             reasons.push(format!("The trace covers {}: not a whole week.", words::duration(seconds)));
             Grade::Medium
         }
-        Some(_) => Grade::High,
+        Ok(_) => Grade::High,
     };
     let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
     let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
@@ -75,14 +74,15 @@ mod tests {
 
     #[test]
     fn longer_traces_are_better_evidence_and_assumptions_lower_it() {
-        let grade = |seconds: Option<f64>, candidate: Option<&Candidate>| evidence(seconds, candidate).grade;
-        let long = [None, Some(1.0), Some(900.0), Some(7_200.0), Some(3.0 * DAY), Some(WEEK), Some(30.0 * DAY)];
+        let grade = |seconds: Result<f64, &str>, candidate: Option<&Candidate>| evidence(seconds, candidate).grade;
+        let none = Err("The trace has no times");
+        let long = [none, Ok(1.0), Ok(900.0), Ok(7_200.0), Ok(3.0 * DAY), Ok(WEEK), Ok(30.0 * DAY)];
         let grades: Vec<Grade> = long.iter().map(|&seconds| grade(seconds, None)).collect();
         assert!(grades.is_sorted() && grades[0] == Grade::Low && grades[6] == Grade::High, "{grades:?}");
         let product = ProductSummary { assumed: vec!["the price".into()], ..ProductSummary::default() };
         let candidate = Candidate { product: Some(product), ..Candidate::new("a", "a", "ssd", 1) };
-        assert_eq!(grade(Some(WEEK), Some(&candidate)), Grade::Medium);
-        assert_eq!(evidence(Some(WEEK), Some(&candidate)).reasons.len(), 1);
-        assert!(evidence(Some(WEEK), None).reasons.is_empty());
+        assert_eq!(grade(Ok(WEEK), Some(&candidate)), Grade::Medium);
+        assert_eq!(evidence(Ok(WEEK), Some(&candidate)).reasons.len(), 1);
+        assert!(evidence(Ok(WEEK), None).reasons.is_empty());
     }
 }

@@ -301,13 +301,15 @@ fn study_workload(
     let miss_ratio_curve = curve::curve(workload, settings.seed, hooks)?;
     let misalignments = misalignments(&task, &markets)?;
     let replay = setup::replay_summary(workload);
+    let duration_s = workload.profile.duration_s.filter(|_| timed);
     let evidence =
-        evidence::evidence(workload.profile.duration_s.filter(|_| timed), markets.first().and_then(Found::recommended));
+        evidence::evidence(duration_s.ok_or(workload.why_no_times()), markets.first().and_then(Found::recommended));
     let verdict = verdict::verdict(&verdict::Facts {
         budgets: &prepared.budgets,
         need: &prepared.need,
         replay: &replay,
         profile: &workload.profile,
+        why_no_times: workload.why_no_times(),
         measured: prepared.measured.as_ref(),
         markets: &markets,
         curve: &miss_ratio_curve,

@@ -19,6 +19,8 @@ pub(crate) struct LoadedTrace {
     /// Names of its files, relative to an experiment in the same folder.
     files: Vec<String>,
     trace: TraceInput,
+    /// Whether it says when requests came.
+    stamped: bool,
 }
 
 /// One or several traces as one stream of requests, with their profile.
@@ -30,6 +32,8 @@ pub(crate) struct StudyWorkload {
     pub(crate) profile: Profile,
     /// The requests.
     pub(crate) requests: Workload,
+    /// Whether the traces say when requests came, even if that is one time for all of them.
+    stamped: bool,
 }
 
 /// Counts taken while records pass.
@@ -94,7 +98,7 @@ fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(
         requests: reader.notes().records,
         notes,
     };
-    Ok((LoadedTrace { summary, files, trace }, counted))
+    Ok((LoadedTrace { summary, files, trace, stamped: has_times }, counted))
 }
 
 fn short(reader: &TraceReader) -> &'static str {
@@ -156,6 +160,7 @@ fn finish(
     count: impl FnOnce(&Traces) -> Counted,
 ) -> Result<StudyWorkload, StudyError> {
     let (mut summaries, mut files, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+    let stamped = inputs.iter().any(|input| input.stamped);
     for input in inputs {
         summaries.push(input.summary);
         files.extend(input.files);
@@ -167,7 +172,8 @@ fn finish(
     if profile.read_requests + profile.write_requests == 0 {
         return Err(StudyError::NothingToDo { name });
     }
-    Ok(StudyWorkload { name, inputs: summaries, files, profile, requests: Workload::of(traces, extent, &touched) })
+    let requests = Workload::of(traces, extent, &touched);
+    Ok(StudyWorkload { name, inputs: summaries, files, profile, requests, stamped })
 }
 
 impl StudyWorkload {
@@ -203,6 +209,11 @@ impl StudyWorkload {
     pub(crate) fn has_times(&self) -> bool {
         self.requests.has_times()
     }
+
+    /// Why there are no arrival times, as the beginning of a sentence.
+    pub(crate) fn why_no_times(&self) -> &'static str {
+        if self.stamped { "All requests of the trace have the same time" } else { "The trace has no times" }
+    }
 }
 
 #[cfg(test)]
@@ -215,15 +226,18 @@ mod tests {
     #[test]
     fn times_that_are_all_the_same_are_none() {
         let folder = tempfile::tempdir().unwrap();
-        let has_times = |name: &str, text: &str| {
+        let timed = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
             let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
             let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
-            single(&[path], &ReadOptions::default(), &hooks).unwrap().has_times()
+            let workload = single(&[path], &ReadOptions::default(), &hooks).unwrap();
+            (workload.has_times(), workload.why_no_times())
         };
-        assert!(has_times("timed.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.6\n"));
-        assert!(!has_times("flat.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.5\n"));
-        assert!(!has_times("none.lis", "8 8 0 0\n16 8 0 1\n"));
+        assert!(timed("timed.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.6\n").0);
+        let same = "All requests of the trace have the same time";
+        assert_eq!(timed("flat.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.5\n"), (false, same));
+        assert_eq!(timed("zero.spc", "0,8,4096,R,0.0\n0,16,4096,W,0.0\n"), (false, same));
+        assert_eq!(timed("none.lis", "8 8 0 0\n16 8 0 1\n"), (false, "The trace has no times"));
     }
 }

@@ -103,8 +103,8 @@ pub(crate) fn replay_summary(workload: &StudyWorkload) -> ReplaySummary {
             mode: ReplayMode::Closed,
             queue_depth: Some(CLOSED_DEPTH.get()),
             reason: format!(
-                "The trace has no times: it was replayed closed loop, always {} requests under way.",
-                CLOSED_DEPTH
+                "{}: it was replayed closed loop, always {CLOSED_DEPTH} requests under way.",
+                workload.why_no_times()
             ),
         }
     }

@@ -252,6 +252,9 @@ impl Hint for TraceError {
     fn hint(&self) -> Option<String> {
         let names = || registry::names(FORMATS).collect::<Vec<_>>().join(", ");
         match self {
+            Self::Open { name, source } if source.kind() == io::ErrorKind::IsADirectory => {
+                Some(format!("name the traces in it, such as {}/*", name.trim_end_matches('/')))
+            }
             Self::Open { .. } | Self::Read { .. } | Self::Write(_) | Self::Spool(_) => None,
             Self::Compressed { .. } => {
                 Some("fetch or compress the file again; what could be decompressed is not enough for a result".into())
@@ -259,6 +262,12 @@ impl Hint for TraceError {
             Self::Container { remedy, .. } => Some((*remedy).into()),
             Self::CannotHold { remedy, .. } => Some(remedy.clone()),
             Self::Empty { .. } => Some("check that the download or recording has finished".into()),
+            Self::Unrecognised { name, found, .. } if found.starts_with("TOML") => Some(format!(
+                "`esker sim {name}` runs an experiment; --catalogue {name} adds the products of a catalogue"
+            )),
+            Self::Unrecognised { name, found, .. } if found.starts_with("JSON") => {
+                Some(format!("`esker report {name}` draws the page of a study or a run again"))
+            }
             Self::Unrecognised { nearest, .. } => {
                 let nearest = nearest.map_or(String::new(), |name| format!("; the nearest is `{name}`"));
                 Some(format!("formats: {}{nearest}; --format NAME forces one", names()))

@@ -81,7 +81,7 @@ pub enum FilterError {
         to: Bytes,
     },
     /// The trace has no such volume.
-    #[error("the trace has no volume `{name}`; it has {known}")]
+    #[error("the trace has no volume `{name}`; its volumes are: {known}")]
     UnknownVolume {
         /// The name that was asked for.
         name: String,
@@ -336,7 +336,7 @@ mod tests {
     fn an_unknown_volume_is_named_with_the_nearest() {
         let settings = FilterSettings { volumes: vec!["sdaa".to_string()], ..FilterSettings::default() };
         let error = Filter::new(settings).unwrap().check_volumes(&trace().1).unwrap_err();
-        assert_eq!(error.to_string(), "the trace has no volume `sdaa`; it has sda, sdb");
+        assert_eq!(error.to_string(), "the trace has no volume `sdaa`; its volumes are: sda, sdb");
         assert_eq!(error.hint().unwrap(), "did you mean `sda`?");
     }
 

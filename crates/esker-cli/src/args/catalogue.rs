@@ -6,6 +6,7 @@ use clap::Args;
 use esker_core::Ratio;
 use esker_core::registry;
 use esker_plan::{BUILTIN, Catalogue, CurrencyChange, PriceChange};
+use esker_study::InUse;
 
 use crate::failure::Failure;
 use crate::values;
@@ -21,22 +22,28 @@ pub(crate) struct CatalogueArguments {
     #[arg(long, value_name = "NAME=PRICE", help_heading = "Catalogue", value_parser = values::price)]
     pub(crate) price: Vec<PriceChange>,
     /// Only these products
-    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',', value_parser = values::name)]
     pub(crate) only: Vec<String>,
     /// Not these products
-    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',', value_parser = values::name)]
     pub(crate) without: Vec<String>,
     /// Currency of all prices, with its rate: EUR=0.92 for 0.92 euros to the catalogue's dollar
     #[arg(long, value_name = "CODE=RATE", help_heading = "Catalogue", value_parser = values::currency)]
     pub(crate) currency: Option<CurrencyChange>,
     /// Share taken off every price, but for those of --price
-    #[arg(long, value_name = "SHARE", help_heading = "Catalogue", value_parser = values::share)]
+    #[arg(long, value_name = "SHARE", help_heading = "Catalogue", value_parser = values::discount)]
     pub(crate) discount: Option<Ratio>,
 }
 
 impl CatalogueArguments {
     /// The catalogue that these options describe.
     pub(crate) fn catalogue(&self) -> Result<Catalogue, Failure> {
+        self.catalogue_with(&[])
+    }
+
+    /// The catalogue that these options describe, which has the products `in_use`. One that --only or --without leaves
+    /// out is an error that says so.
+    pub(crate) fn catalogue_with(&self, in_use: &[InUse]) -> Result<Catalogue, Failure> {
         let mut all: Option<Catalogue> = None;
         if self.files().count() == self.catalogue.len() {
             all = Some(self.converted(Catalogue::builtin(BUILTIN[0].name)?));
@@ -59,10 +66,19 @@ impl CatalogueArguments {
         for change in &self.price {
             all = all.with_price(change)?;
         }
+        for one in in_use {
+            all.product(&one.product).map_err(|fault| {
+                let hint = "`esker devices` lists the products; one of your own is added with --catalogue";
+                Failure::input(format!("--have {}: {fault}", one.product)).with_hint(hint)
+            })?;
+        }
         if !self.only.is_empty() {
             all = all.only(&self.only)?;
         }
-        Ok(all.without(&self.without)?)
+        check_left_out(in_use, &all, "--only", "add it to --only: devices in use are judged beside what --only names")?;
+        all = all.without(&self.without)?;
+        check_left_out(in_use, &all, "--without", "take it out of --without")?;
+        Ok(all)
     }
 
     /// The files that are read: inputs, which no output may replace.
@@ -90,6 +106,16 @@ impl CatalogueArguments {
             }
             _ => catalogue,
         }
+    }
+}
+
+/// Refuses products in use that `option` has left out of `catalogue`.
+fn check_left_out(in_use: &[InUse], catalogue: &Catalogue, option: &str, hint: &str) -> Result<(), Failure> {
+    match in_use.iter().find(|one| catalogue.product(&one.product).is_err()) {
+        Some(one) => {
+            Err(Failure::input(format!("--have {}: {option} leaves this product out", one.product)).with_hint(hint))
+        }
+        None => Ok(()),
     }
 }
 

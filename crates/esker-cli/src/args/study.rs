@@ -36,7 +36,7 @@ pub(crate) struct StudyArguments {
     #[arg(long)]
     pub(crate) together: bool,
     /// Budget: largest 99th percentile of the response time, in the busiest minute and hour
-    #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::time)]
+    #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::p99)]
     pub(crate) p99: Option<Nanos>,
     /// Budget: years that the flash has to last
     #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets", value_parser = values::years)]
@@ -53,8 +53,8 @@ pub(crate) struct StudyArguments {
     /// Exit with 3 if no design of the market keeps every budget
     #[arg(long, help_heading = "Budgets")]
     pub(crate) require: bool,
-    /// Bytes of data to store [default: the span of addresses in the trace]
-    #[arg(long, value_name = "BYTES", help_heading = "Data", value_parser = values::size)]
+    /// Data to store, with its unit: 20TB [default: the span of addresses in the trace]
+    #[arg(long, value_name = "SIZE", help_heading = "Data", value_parser = values::capacity)]
     pub(crate) capacity: Option<Bytes>,
     /// Growth of the data per year
     #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Data", value_parser = values::growth)]

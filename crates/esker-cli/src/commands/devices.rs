@@ -46,11 +46,12 @@ pub(crate) fn run(arguments: &DevicesArguments, common: &Common) -> Result<ExitC
     let inputs: Vec<_> = arguments.catalogue.files().cloned().collect();
     let json = Outputs::new(arguments.json.force, &inputs)?.json(&arguments.json, &json::DEVICES)?;
     if let Some(name) = &arguments.name {
-        match (sold_as(&catalogue, name), json) {
+        let name = as_listed(name, &catalogue);
+        match (sold_as(&catalogue, name.as_str()), json) {
             (Some(product), Some(json)) => json.write_json(product)?,
             (Some(product), None) => output::print(&product::describe(product))?,
-            (None, Some(json)) => json.write_json(&json!({ "name": name, "toml": describe(name, &catalogue)? }))?,
-            (None, None) => output::print(&describe(name, &catalogue)?)?,
+            (None, Some(json)) => json.write_json(&json!({ "name": name, "toml": describe(&name, &catalogue)? }))?,
+            (None, None) => output::print(&describe(&name, &catalogue)?)?,
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -87,6 +88,13 @@ fn lists(catalogue: &Catalogue) -> String {
         table.render(),
         kinds.join("\n"),
     )
+}
+
+/// `name` in small letters, if only so it is the name of a product or a preset.
+fn as_listed(name: &str, catalogue: &Catalogue) -> String {
+    let lowercase = name.to_lowercase();
+    let known = |name: &str| sold_as(catalogue, name).is_some() || presets().any(|preset| preset.name == name);
+    if !known(name) && known(&lowercase) { lowercase } else { name.to_string() }
 }
 
 /// The product called `name`, or that of a design of a study: "4x-micron-7450-pro-3.84TB".

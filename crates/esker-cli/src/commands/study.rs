@@ -21,9 +21,9 @@ use crate::{cancel, memory, output};
 /// Runs the study, writes the report, and prints the verdict.
 pub(crate) fn run(arguments: StudyArguments, common: &Common) -> Result<ExitCode, Failure> {
     super::trace::check_given_once(&arguments.traces)?;
-    let catalogue = arguments.catalogue.catalogue()?;
+    let catalogue = arguments.catalogue.catalogue_with(&arguments.have)?;
     let inputs: Vec<_> = arguments.traces.iter().chain(arguments.catalogue.files()).cloned().collect();
-    let mut outputs = Outputs::of_traces(arguments.json.force, &inputs)?;
+    let mut outputs = Outputs::of_traces_with_o(arguments.json.force, &inputs)?;
     let report = outputs.claim("-o", &arguments.output, Content::Page)?;
     let json = outputs.json(&arguments.json, &json::STUDY)?;
     let workloads = if arguments.together { 1 } else { esker_trace::group_inputs(&arguments.traces).len() };
@@ -180,13 +180,13 @@ pub(super) fn quote(word: &str) -> String {
 fn summary(study: &StudyReport, arguments: &StudyArguments) -> String {
     let mut text = String::new();
     for workload in &study.workloads {
-        text += &workload_summary(workload);
+        text += &workload_summary(workload, study.budgets.years);
         text.push('\n');
     }
     text + &format!("Report: {}\n", arguments.output.display())
 }
 
-fn workload_summary(workload: &WorkloadStudy) -> String {
+fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
     let profile = &workload.profile;
     let mut text = format!(
         "{}: {} requests, {} reads, {} touched{}\n\n{}\n",
@@ -194,7 +194,7 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
         words::count(profile.requests),
         table::percent(profile.read_requests as f64 / (profile.read_requests + profile.write_requests).max(1) as f64),
         words::bytes(profile.footprint_bytes as f64),
-        profile.duration_s.map_or(String::new(), |seconds| format!(" in {} s", words::digits(seconds))),
+        profile.duration_s.map_or(String::new(), |seconds| format!(" in {}", words::duration(seconds))),
         workload.verdict.headline
     );
     for finding in &workload.verdict.findings {
@@ -207,8 +207,10 @@ fn workload_summary(workload: &WorkloadStudy) -> String {
         text += &format!("  {mark} {}\n", finding.text);
     }
     text.push('\n');
+    // Headlines of rented designs are by the month, and only the same period compares them with others.
+    let price = format!("price, {}", words::years(years));
     let mut designs =
-        Table::new(&["design", "price", "p99", "busiest p99", "carries", "write amplification", "lifetime", ""]);
+        Table::new(&["design", &price, "p99", "busiest p99", "carries", "write amplification", "lifetime", ""]);
     if let Some(measured) = &workload.measured {
         designs.row([
             "today, as measured".to_string(),
@@ -237,8 +239,8 @@ fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
             let busy = candidate.busy.as_ref();
             cells.push(busy.map_or("-".into(), |busy| words::time(busy.response_time.p99_us)));
             cells.push(candidate.headroom.as_ref().map_or("-".into(), |headroom| {
-                let more = if headroom.is_lower_bound { "> " } else { "" };
-                format!("{more}{} x", words::factor(headroom.factor))
+                let more = if headroom.is_lower_bound { ", tested no further" } else { "" };
+                format!("{} x{more}", words::factor(headroom.factor))
             }));
         }
         _ => cells.extend(["-".into(), "-".into(), "-".into()]),
@@ -250,10 +252,7 @@ fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
                 Some(years) if endurance.lifetime_is_lower_bound => format!("> {years:.0} years"),
                 Some(years) => format!("{} years", words::digits(years)),
                 None => match endurance.lifetime_range_years {
-                    Some([low, high]) if low < high => {
-                        format!("{} to {} years", words::digits(low), words::digits(high))
-                    }
-                    Some([low, _]) => format!("> {low:.0} years"),
+                    Some([low, high]) => words::years_between(low, high, esker_study::LIFETIME_LIMIT_YEARS),
                     None => "no times".into(),
                 },
             });

@@ -5,19 +5,26 @@ use esker_results::study::StudyReport;
 
 use crate::args::TableArguments;
 use crate::failure::Failure;
-use crate::output::{self, Content, Output, Outputs};
+use crate::output::{self, Content, NewFolders, Output, Outputs};
 
 /// Where tables go.
 pub(crate) struct TableOutputs {
     tables: Vec<Output>,
     markdown: Option<Output>,
+    /// Dropped last, when the tables are in their place or were given up.
+    _folders: Option<NewFolders>,
 }
 
 impl TableOutputs {
     /// Claims the outputs, before any work, for a study of so many workloads.
     pub(crate) fn claim(arguments: &TableArguments, workloads: usize, outputs: &mut Outputs) -> Result<Self, Failure> {
         let mut tables = Vec::new();
+        let folders = arguments.csv.as_deref().map(NewFolders::of);
         if let Some(folder) = &arguments.csv {
+            if folder.is_file() {
+                return Err(Failure::input(format!("--csv {0}: {0} is a file, not a folder", folder.display()))
+                    .with_hint("name a folder, which is made if it is missing: every table is a file in it"));
+            }
             std::fs::create_dir_all(folder).map_err(|fault| {
                 Failure::input(format!("{}: is no folder to write tables to: {fault}", folder.display()))
             })?;
@@ -27,7 +34,7 @@ impl TableOutputs {
         }
         let markdown = arguments.markdown.as_deref();
         let markdown = markdown.map(|path| outputs.claim("--markdown", path, Content::Markdown)).transpose()?;
-        Ok(Self { tables, markdown })
+        Ok(Self { tables, markdown, _folders: folders })
     }
 
     /// Whether standard output is taken.

@@ -6,7 +6,7 @@ use esker_sim::{Experiment, SweepError, SweepOptions, SweepTable};
 
 use crate::args::{Common, SweepArguments};
 use crate::failure::Failure;
-use crate::output::{Content, Output, Outputs, json};
+use crate::output::{Content, NewFolders, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{cancel, output};
@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &SweepArguments, common: &Common) -> Result<ExitCod
     let there = arguments.output.is_dir();
     let table = there.then(|| claim_table(&mut outputs, arguments)).transpose()?;
     let json = outputs.json(&arguments.json, &json::SWEEP)?;
+    let _folders = NewFolders::of(&arguments.output);
     let bar = Progress::new(common.quiet, "points");
     bar.set_message("sweeping");
     let progress = |done: usize, total: usize| bar.set(done as u64, total as u64);

@@ -4,6 +4,7 @@
 //! they are refused before the work and not after it.
 
 mod content;
+mod folder;
 pub(crate) mod json;
 mod stream;
 mod words;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use json::JsonKind;
 
 pub(crate) use content::Content;
+pub(crate) use folder::NewFolders;
 pub(crate) use stream::Output;
 pub(crate) use words::{print, print_json, remark};
 
@@ -50,6 +52,18 @@ impl Outputs {
         // Descriptors are removed: claims of standard output itself are recognised by them.
         identities.retain(|identity| !matches!(identity, Identity::Descriptor(_)));
         Ok(Self { force, known: vec![Known { name: "standard output".into(), identities }] })
+    }
+
+    /// The outputs of a command that reads `traces`, which have to exist, and writes where `-o` says. A missing trace
+    /// behind others may be an output whose `-o` was forgotten.
+    pub(crate) fn of_traces_with_o(force: bool, traces: &[PathBuf]) -> Result<Self, Failure> {
+        let missing = |path: &PathBuf| path.as_os_str() != "-" && std::fs::metadata(path).is_err();
+        Self::of_traces(force, traces).map_err(|failure| match traces {
+            [.., last] if traces.iter().position(missing) == Some(traces.len() - 1) && traces.len() > 1 => {
+                failure.with_hint(format!("to write to {0}, say -o {0}", last.display()))
+            }
+            _ => failure,
+        })
     }
 
     /// The outputs of a command that reads `traces`, which have to exist.

@@ -10,6 +10,7 @@ mod flash_caches;
 mod help;
 mod mistakes;
 mod mrc;
+mod newcomers;
 mod outputs;
 mod printed_commands;
 mod promises;

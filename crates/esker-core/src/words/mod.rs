@@ -6,6 +6,8 @@ pub mod units;
 
 mod moment;
 
+use std::borrow::Cow;
+
 pub use moment::{clock, is_clock, moment};
 
 use units::{BYTES, Digits, PERCENT, TIMES, Unit, YEARS, grouped, scaled};
@@ -25,6 +27,19 @@ pub fn duration(seconds: f64) -> String {
 /// "7 months", "12 years".
 pub fn years(years: f64) -> String {
     named(years, YEARS)
+}
+
+/// A range of lifetimes, of which those above `limit` mean nothing: "6 to 18 years", "18 years or more", "more than 100
+/// years". Values that read alike are written once.
+pub fn years_between(low: f64, high: f64, limit: f64) -> String {
+    let (from, to) = (years(low), years(high));
+    match (low >= limit, high >= limit) {
+        (true, _) => format!("more than {}", years(limit)),
+        (false, true) if from == years(limit) => from,
+        (false, true) => format!("{from} or more"),
+        (false, false) if from == to => from,
+        (false, false) => format!("{from} to {to}"),
+    }
 }
 
 /// "4.8 GiB".
@@ -80,6 +95,15 @@ pub fn on_sale(capacity: u64) -> String {
     format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// Text for a cell of comma-separated values. Spreadsheets take a cell that begins with `=`, `+`, `-`, `@`, a tab or a
+/// carriage return for a formula; an apostrophe in front makes it text.
+pub fn spreadsheet_text(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// The name of a kind of resource, for readers.
 pub fn resource(name: &str) -> &'static str {
     match name {
@@ -102,6 +126,19 @@ pub fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_years_never_repeat_themselves() {
+        let between = |low: f64, high: f64| years_between(low, high, 100.0);
+        assert_eq!(between(6.0, 18.0), "6 years to 18 years");
+        assert_eq!(between(0.5, 6.0), "6 months to 6 years");
+        assert_eq!(between(18.0, 100.0), "18 years or more");
+        assert_eq!(between(100.0, 100.0), "more than 100 years");
+        assert_eq!(
+            [between(99.9, 100.0), between(99.6, 99.9), between(6.0, 6.01)],
+            ["100 years", "100 years", "6 years"]
+        );
+    }
 
     #[test]
     fn prices_and_capacities_are_written_as_on_a_price_list() {

@@ -81,7 +81,7 @@ impl Page {
         let is = match (endurance.lifetime_years, endurance.lifetime_range_years) {
             (Some(years), _) if endurance.lifetime_is_lower_bound => format!("more than {}", words::years(years)),
             (Some(years), _) => words::years(years),
-            (None, Some([low, high])) => format!("{} to {}", words::years(low), words::years(high)),
+            (None, Some([low, high])) => words::years_between(low, high, crate::answer::LIFE_LIMIT_YEARS),
             (None, None) => "not known".into(),
         };
         self.against("it lasts", &is, Some(&budget), endurance.kept);

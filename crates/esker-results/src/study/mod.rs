@@ -188,7 +188,7 @@ impl Verdict {
 pub struct Finding {
     /// How to take the finding.
     pub level: Level,
-    /// Which question it answers: "workload", "performance", "lifetime", "cache", "confidence".
+    /// Which question it answers: "workload", "performance", "market", "lifetime", "cache", "confidence".
     pub topic: String,
     /// The sentence.
     pub text: String,

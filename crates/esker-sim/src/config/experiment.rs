@@ -48,6 +48,28 @@ struct File {
 
 const TABLES: [&str; 4] = ["workload", "device", "run", "sweep"];
 
+/// What the file at `path` is, if it is a trace or the results of a run.
+fn not_an_experiment(path: &Path) -> Option<Problem> {
+    // What is read of a device or a FIFO is gone.
+    if !path.is_file() || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        return None;
+    }
+    let shown = path.display();
+    if let Some(format) = crate::validate::trace_format(path) {
+        let message = format!("this is a trace (format {format}), not an experiment");
+        let hint = format!(
+            "`esker study {shown}` finds what to buy for it, `esker trace info {shown}` describes it; an experiment \
+             names it as `trace` of [workload]"
+        );
+        return Some(Problem::with_hint(message, hint));
+    }
+    let is_json = std::fs::read(path).is_ok_and(|text| serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok());
+    is_json.then(|| {
+        let hint = format!("`esker report {shown}` draws the page of results that esker wrote");
+        Problem::with_hint("this is JSON, and an experiment is a text in TOML", hint)
+    })
+}
+
 impl Experiment {
     /// Makes an experiment of these parts. Relative paths in it start from the current folder.
     pub fn of(system: System, workload: WorkloadSettings, run: RunSettings) -> Result<Self, ConfigError> {
@@ -64,11 +86,20 @@ impl Experiment {
     /// Reads an experiment file. Relative paths in it start from the file's folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let origin = path.display().to_string();
-        let text = esker_files::read_to_string(path).map_err(|error| ConfigError {
-            origin: origin.clone(),
-            ..ConfigError::new("", Problem::new(format!("cannot read it: {error}")))
+        let wrong = |problem| ConfigError { origin: origin.clone(), ..ConfigError::new("", problem) };
+        let bytes = esker_files::read(path).map_err(|error| wrong(Problem::new(format!("cannot read it: {error}"))))?;
+        let read = match String::from_utf8(bytes) {
+            Ok(text) => Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new(""))),
+            Err(_) => Err(wrong(Problem::with_hint(
+                "this is no text, and an experiment is a text in TOML",
+                "docs/experiments.md shows one",
+            ))),
+        };
+        // A file that is something else altogether is called what it is.
+        let experiment = read.map_err(|error| match not_an_experiment(path) {
+            Some(problem) => wrong(problem),
+            None => error,
         })?;
-        let experiment = Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new("")))?;
         // What the file names is an input as soon as it is named, whether or not this command reads it.
         experiment.traces().iter().chain(&experiment.swept_presets()).for_each(|path| esker_files::protect(path));
         Ok(experiment)

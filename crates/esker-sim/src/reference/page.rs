@@ -16,8 +16,8 @@ An experiment file is TOML. It contains the requests (`[workload]`), the devices
 run (`[run]`) and, for a grid of runs, keys with lists of values (`[sweep]`). `examples/` has a file for each kind of
 use.
 
-- Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB` are powers of 1000, `KiB`,
-  `MiB`, `GiB`, `TiB` powers of 1024.
+- Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB`, `PB` are powers of 1000,
+  `KiB`, `MiB`, `GiB`, `TiB`, `PiB` powers of 1024.
 - A mistake is one line with file, line, column and key; unknown keys suggest the nearest one.
 - A table's own keys override those of its preset. If a table has another `kind` than in the preset, the keys of the
   preset do not apply to that table, since the keys of one kind mean nothing to another.

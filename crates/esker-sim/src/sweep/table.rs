@@ -1,5 +1,6 @@
 //! The summary table of a sweep.
 
+use esker_core::words;
 use esker_results::{DeviceReport, FlashReport, RunResults};
 use serde_json::{Map, Value, json};
 
@@ -152,7 +153,7 @@ impl SweepTable {
         for row in &self.rows {
             let cells = row.iter().map(|value| match value {
                 Value::Null => String::new(),
-                Value::String(text) => quoted(text),
+                Value::String(text) => quoted(&words::spreadsheet_text(text)),
                 other => quoted(&other.to_string()),
             });
             text += &(cells.collect::<Vec<_>>().join(",") + "\n");

@@ -18,6 +18,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) need: &'a Need,
     pub(crate) replay: &'a ReplaySummary,
     pub(crate) profile: &'a esker_results::profile::Profile,
+    /// Why the trace has no arrival times, if it has none, as the beginning of a sentence.
+    pub(crate) why_no_times: &'a str,
     pub(crate) measured: Option<&'a Measured>,
     /// The markets, that of the headline first.
     pub(crate) markets: &'a [Found],
@@ -66,7 +68,8 @@ fn busy_p99(candidate: &Candidate) -> Option<f64> {
 fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     if facts.replay.mode == ReplayMode::Closed {
         return format!(
-            "The trace has no times, so no product can be recommended. It asks for {} of capacity, and writes {}.",
+            "{}, so no product can be recommended. It asks for {} of capacity, and writes {}.",
+            facts.why_no_times,
             words::bytes(facts.need.capacity_bytes as f64),
             words::bytes(facts.profile.write_bytes as f64)
         );
@@ -85,7 +88,8 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         text += &format!(", 99 % of requests within {} in the busiest time", words::time(p99));
     }
     if let Some(headroom) = &best.headroom {
-        let more = if headroom.is_lower_bound { "more than " } else { "" };
+        // Loads beyond it were not tried.
+        let more = if headroom.is_lower_bound { "at least " } else { "" };
         text += &format!(", {more}{} times the load carried", words::factor(headroom.factor));
     }
     match (&best.endurance, life_of(best)) {
@@ -126,7 +130,7 @@ fn headline_of_none(facts: &Facts<'_>) -> String {
 /// Why the answer of a market is what it is.
 fn because(found: &Found, facts: &Facts<'_>) -> String {
     if facts.replay.mode == ReplayMode::Closed {
-        return "The trace has no times.".into();
+        return format!("{}.", facts.why_no_times);
     }
     let Some(best) = found.recommended() else {
         return match found.tried.len() {
@@ -194,7 +198,8 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for other in &facts.markets[1..] {
         if let Some(best) = other.recommended() {
             let price = price_of(best, facts.budgets.years).unwrap_or_default();
-            say(Level::Info, format!("{}: {}, {price}.", in_market(other.market), best.title_and_year()));
+            let text = format!("{}: {}, {price}.", in_market(other.market), best.title_and_year());
+            findings.push(Finding { level: Level::Info, topic: "market".into(), text });
         }
     }
 }
@@ -229,19 +234,20 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
         }
         let busy = best.busy.as_ref();
         if let Some((resource, utilisation)) = busy.and_then(|busy| busy.resource.as_deref().zip(busy.utilisation)) {
+            let (resource, busy) = (words::resource(resource), words::percent(utilisation));
             let breaks = best.headroom.as_ref().and_then(|headroom| {
                 let (at, by) = (headroom.breaks_at?, headroom.limited_by.as_ref()?);
-                Some(format!(" Under {} times the load {by}.", words::factor(at)))
+                Some((words::factor(at), by))
             });
-            say(
-                Level::Info,
-                format!(
-                    "Its busiest resource in the busiest time is its {}: {} busy.{}",
-                    words::resource(resource),
-                    words::percent(utilisation),
-                    breaks.unwrap_or_default()
+            // The budget that breaks first is what limits the design, and it need not be that of the busiest resource.
+            let text = match breaks {
+                Some((at, by)) => format!(
+                    "What limits it: under {at} times the load {by}. In the busiest time of the trace its busiest \
+                     resource, its {resource}, is {busy} busy."
                 ),
-            );
+                None => format!("Its busiest resource in the busiest time is its {resource}: {busy} busy."),
+            };
+            say(Level::Info, text);
         }
     }
     misaligned(facts.misalignments, &mut say);

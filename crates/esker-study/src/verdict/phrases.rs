@@ -31,14 +31,7 @@ pub(super) fn life_of(candidate: &Candidate) -> Option<String> {
     let more = if endurance.lifetime_is_lower_bound { "more than " } else { "" };
     match (endurance.lifetime_years, endurance.lifetime_range_years) {
         (Some(years), _) => Some(format!("{more}{}", words::years(years))),
-        (None, Some([low, high])) => {
-            let limit = crate::LIFETIME_LIMIT_YEARS;
-            Some(match (low >= limit, high >= limit) {
-                (true, _) => format!("more than {}", words::years(limit)),
-                (false, true) => format!("{} or more", words::years(low)),
-                (false, false) => format!("{} to {}", words::years(low), words::years(high)),
-            })
-        }
+        (None, Some([low, high])) => Some(words::years_between(low, high, crate::LIFETIME_LIMIT_YEARS)),
         (None, None) => None,
     }
 }

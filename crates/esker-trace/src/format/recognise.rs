@@ -85,7 +85,8 @@ const LOOK_ALIKES: &[LookAlike] = &[
     ),
     (|bytes| bytes.starts_with(&0x1234_5678_9abc_def0u64.to_le_bytes()), "a cache trace in libCacheSim's LCS format"),
     (|text| starts_with_any(text, &[b"<!doctype", b"<html", b"<?xml"]), "a web page; the download may need a login"),
-    (|text| starts_with_any(text, &[b"{", b"["]), "JSON"),
+    (is_toml, "TOML, such as an experiment or a catalogue"),
+    (|text| starts_with_any(text, &[b"{", b"["]), "JSON, such as results of esker"),
     (|bytes| bytes.starts_with(b"SQLite format 3\0"), "an SQLite database"),
     (|bytes| bytes.starts_with(b"version https://git-lfs"), "a Git LFS pointer; the data have not been fetched"),
 ];
@@ -110,6 +111,27 @@ fn is_mobibench(bytes: &[u8]) -> bool {
     let words: Vec<&[u8]> =
         first_line(bytes).split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(3).collect();
     matches!(words[..], [_, time, b"READ" | b"WRITE" | b"OPEN" | b"CLOSE" | b"FSYNC"] if time.contains(&b'.'))
+}
+
+/// Whether the first line that is no comment is a head such as `[workload]`, or sets a key: `name = ...`.
+fn is_toml(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let is_key = |key: &str| {
+        let key = key.trim();
+        let of_key = |c: char| c.is_ascii_alphanumeric() || "_-.\"".contains(c);
+        key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') && key.chars().all(of_key)
+    };
+    lines.next().is_some_and(|line| {
+        let bare = line.split('#').next().unwrap_or(line).trim();
+        match bare.strip_prefix('[') {
+            Some(rest) => {
+                let rest = rest.strip_prefix('[').unwrap_or(rest);
+                rest.strip_suffix("]]").or(rest.strip_suffix(']')).is_some_and(is_key)
+            }
+            None => line.split_once('=').is_some_and(|(key, _)| is_key(key)),
+        }
+    })
 }
 
 /// What an input that is not a trace looks like.
@@ -167,6 +189,13 @@ mod tests {
         let message = |bytes: &[u8]| sample(bytes).unwrap_err().to_string();
         assert!(message(b"W Hit    4583176   4    663.00000  45422.00000\n").contains("service times measured"));
         assert!(message(b"<!DOCTYPE html><html>").contains("a web page"));
+        for toml in ["# mine\n\n[workload]\ntrace = 1\n", "[device.\"a\"] # one\n", "[[events]]\n", "name = \"a\"\n"] {
+            assert!(message(toml.as_bytes()).contains("found TOML, such as an experiment"), "{toml}");
+        }
+        assert!(message(b"[workload]\n").contains("TOML") && message(b"[1, 2]\n").contains("JSON"));
+        let hint = |bytes: &[u8]| esker_core::Hint::hint(&sample(bytes).unwrap_err()).unwrap();
+        assert!(hint(b"[workload]\n").starts_with("`esker sim test` runs an experiment"));
+        assert!(hint(b"{}").starts_with("`esker report test` draws"));
         assert!(message(b"\0\0\0\0\0\0\0\0\0\0\0\0").contains("binary data beginning with `\\x00\\x00"));
         assert!(message(b"name,age\nx,1\n").contains("text with 2 columns between commas, beginning `name,age`"));
         assert!(message(b"\n\n").contains("blank line"));

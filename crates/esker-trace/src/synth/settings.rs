@@ -112,6 +112,9 @@ pub enum SyntheticError {
         /// Its name.
         name: String,
     },
+    /// No request at all.
+    #[error("`requests` is 0: there is nothing to generate")]
+    NoRequests,
     /// A share above one.
     #[error("`{key}` is {value}, which is more than the whole")]
     Share {
@@ -223,6 +226,14 @@ impl Hint for SyntheticError {
             Self::NoPieces { .. } => {
                 Some("make `pieces.size` smaller, `footprint` larger, or its weight `pieces` larger".to_string())
             }
+            Self::NoRequests => Some("set `requests` to 1 or more".to_string()),
+            Self::Share { key, value } => {
+                // 70 was meant as 70 %, and 7000% was not.
+                let meant = Some(value.as_f64()).filter(|value| *value <= 100.0);
+                let meant =
+                    meant.map_or(String::new(), |value| format!("; for {value} percent write {key} = \"{value}%\""));
+                Some(format!("a share is a number from 0 to 1, or a percentage up to \"100%\"{meant}"))
+            }
             Self::Preset { .. } => Some(format!("the presets are {}", names().join(", "))),
             Self::Capacity { capacity, .. } => Some(format!("set `footprint` to at most {capacity}, or leave it out")),
             Self::EmptyBursts { .. } => {
@@ -252,6 +263,9 @@ impl SyntheticSettings {
         ];
         if let Some(name) = &self.preset {
             return Err(SyntheticError::Preset { name: name.clone() });
+        }
+        if self.requests == 0 {
+            return Err(SyntheticError::NoRequests);
         }
         if let Some(&(key, value)) = shares.iter().find(|(_, value)| *value > Ratio::ONE) {
             return Err(SyntheticError::Share { key, value });

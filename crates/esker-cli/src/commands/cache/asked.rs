@@ -94,7 +94,11 @@ fn chosen<B, C>(
         }
     };
     let mut chosen: Vec<Chosen<B, C>> = Vec::new();
-    for choice in choices {
+    for mut choice in choices {
+        // "LRU" is `lru`.
+        if let Some(name) = registry::names(entries).find(|name| name.eq_ignore_ascii_case(&choice.kind)) {
+            choice.kind = name.to_string();
+        }
         let entry = registry::find(entries, what, &choice.kind)?;
         Parameters::new(&choice, &entry.parameters)?;
         if chosen.iter().any(|(earlier, _)| *earlier == choice) {
@@ -269,6 +273,7 @@ mod tests {
         };
         let compared = registry::names_with(REPLACEMENTS, ReplacementCapability::Compared);
         assert_eq!(names(&[]), compared.collect::<Vec<_>>());
+        assert_eq!(names(&["LRU,S3-FIFO(bits=1)".to_string()]), ["lru", "s3-fifo(bits=1)"]);
         assert_eq!(names(&["all".to_string()]), registry::names(REPLACEMENTS).collect::<Vec<_>>());
     }
 

@@ -1,5 +1,6 @@
 //! The format in which a trace is written.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use esker_trace::{FORMATS, FormatCapability, FormatEntry, format_to_write};
@@ -44,6 +45,17 @@ pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEnt
         (None, named) => Err(Failure::input(format!("{shown} may be any of {}", names(named, ", ")))
             .with_hint(format!("say which: --to {}", names(named, "|")))),
     }
+}
+
+/// Refuses to write a binary format to a terminal, as without `-o`.
+pub(super) fn check_terminal(arguments: &WriteArguments, format: &FormatEntry) -> Result<(), Failure> {
+    let is_terminal = ["-", "/dev/stdout"].iter().any(|name| arguments.output.as_os_str() == *name)
+        && std::io::stdout().is_terminal();
+    if !(is_terminal && format.build.binary) {
+        return Ok(());
+    }
+    Err(Failure::input(format!("the format `{}` is binary: it would fill the terminal with signs", format.name))
+        .with_hint("name a file with -o FILE.esker, let `>` or `|` take it, or choose a text: --to spc"))
 }
 
 fn names(formats: &[&FormatEntry], between: &str) -> String {

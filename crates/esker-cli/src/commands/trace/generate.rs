@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use esker_core::{Bytes, ReadError};
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader, WORKLOADS};
 
-use super::ending::format_of;
+use super::ending::{check_terminal, format_of};
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
@@ -21,6 +21,7 @@ const FOOTPRINT: Bytes = Bytes::gib(1);
 pub(super) fn run(arguments: &GenerateArguments, common: &Common) -> Result<ExitCode, Failure> {
     let seed = common.seed.unwrap_or(1);
     let format = format_of(&arguments.write)?;
+    check_terminal(&arguments.write, format)?;
     let inputs: Vec<PathBuf> = arguments.like.iter().chain(&arguments.spec).cloned().collect();
     let output = Outputs::of_traces(arguments.write.force, &inputs)?.trace(&arguments.write)?;
     let begin = |volumes: &[String]| TraceOutput::begin(output, format, volumes);
@@ -64,7 +65,12 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
         Some(path) => {
             let text = esker_files::read_to_string(path)
                 .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
-            text.parse().map_err(|error| Failure::input(format!("{}: {error}", path.display())))?
+            text.parse().map_err(|error: toml::de::Error| {
+                let why = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+                Failure::input(format!("{}: this is not TOML: {why}", path.display())).with_hint(
+                    "--spec names a file with keys of `synthetic`, such as `read_fraction = 0.7`; --like fits a trace",
+                )
+            })?
         }
     };
     for assignment in &arguments.set {
@@ -82,6 +88,15 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
         table.insert("requests".into(), i64::try_from(requests).unwrap_or(i64::MAX).into());
     }
     let table = over_preset(table)?;
+    if let Some(key) = not_finite(&table) {
+        return Err(Failure::input(format!("{key}: expected a number, found one without end or that is none")));
+    }
+    for key in ["workload", "device", "run"] {
+        if let (true, Some(path)) = (table.contains_key(key), &arguments.spec) {
+            let message = format!("{} is a whole experiment: it has a table `{key}`", path.display());
+            return Err(Failure::input(message).with_hint("--spec reads only the keys of its `workload.synthetic`"));
+        }
+    }
     if !table.contains_key("requests") {
         return Err(
             Failure::input("how many requests?").with_hint("say --requests N, or --like TRACE for as many as it has")
@@ -89,6 +104,15 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
     }
     let table = serde_json::to_value(table).expect("a table of settings is JSON, too");
     esker_core::read(&table).map_err(|error: ReadError| error.into())
+}
+
+/// The key of a number that is infinite or none: JSON, through which settings are read, has no such numbers.
+fn not_finite(table: &toml::Table) -> Option<String> {
+    table.iter().find_map(|(key, value)| match value {
+        toml::Value::Float(number) if !number.is_finite() => Some(format!("{key} = {number}")),
+        toml::Value::Table(below) => not_finite(below).map(|found| format!("{key}.{found}")),
+        _ => None,
+    })
 }
 
 /// Lays `table` over the preset that it names, if any.

@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &InfoArguments, common: &Common) -> Result<ExitCode
         if arguments.json.json.is_some() {
             values.push(json_of(&name, reader.format().name, &profile, &remarks)?);
         } else {
-            text += &render(&name, reader.format().name, &profile, &remarks);
+            text += &render(&name, &reader, &profile, &remarks);
         }
     }
     match json {
@@ -68,8 +68,8 @@ fn json_of(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> R
     Ok(value)
 }
 
-fn render(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> String {
-    let mut text = format!("{name} ({format})\n\n");
+fn render(name: &str, reader: &TraceReader, profile: &Profile, remarks: &[String]) -> String {
+    let mut text = format!("{name} ({})\n\n", reader.format().name);
     let mut line = |what: &str, value: String| text += &format!("  {what:<26} {value}\n");
     let transfers = (profile.read_requests + profile.write_requests).max(1) as f64;
     line(
@@ -102,7 +102,10 @@ fn render(name: &str, format: &str, profile: &Profile, remarks: &[String]) -> St
     );
     match (profile.duration_s, profile.requests_per_s) {
         (Some(duration), Some(rate)) => {
-            line("time", format!("{} s, {} requests/s on average", words::digits(duration), words::digits(rate)))
+            line("time", format!("{}, {} requests/s on average", words::duration(duration), words::digits(rate)))
+        }
+        _ if reader.notes().has_times => {
+            line("time", "all requests have the same time: nothing is known of rates, peaks and pauses".into())
         }
         _ => line("time", "the trace has no times".into()),
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use esker_core::{Nanos, words};
 use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
 
-use super::ending::format_of;
+use super::ending::{check_terminal, format_of};
 use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, OperationKind, ReadArguments, WriteArguments};
 use crate::cancel;
@@ -50,7 +50,8 @@ fn rewrite(
     check_given_once(traces)?;
     let mut filter = Filter::new(settings.clone())?;
     let format = format_of(write)?;
-    let output = Outputs::of_traces(write.force, traces)?.trace(write)?;
+    check_terminal(write, format)?;
+    let output = Outputs::of_traces_with_o(write.force, traces)?.trace(write)?;
     let mut reader = TraceReader::open(traces, &read_options(read))?;
     let mut output = TraceOutput::begin(output, format, reader.volumes())?;
     let bar = ReadProgress::new(common, "rewriting");
