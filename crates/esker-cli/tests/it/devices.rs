@@ -54,7 +54,7 @@ fn products_are_listed_before_presets() {
         assert!(line.chars().count() <= 120, "wider than a terminal: {line}");
     }
     let line = products.lines().find(|line| line.starts_with("micron-7450-max ")).unwrap();
-    for cell in ["Micron 7450 MAX", "on-premises", "800GB to 12.8TB", "438.00/TB *"] {
+    for cell in ["Micron 7450 MAX", "on-premises", "800GB to 12.8TB", "42.50 + 436.30/TB *"] {
         assert!(line.contains(cell), "{cell} is not in: {line}");
     }
     assert!(presets.contains("\ntlc-data-centre ") && !presets.contains("micron"));
@@ -69,7 +69,7 @@ fn a_product_is_shown_with_the_source_of_every_figure() {
         "\nmodel: the preset tlc-data-centre-4t (kind ssd)\n",
         "\ncapacities: 960GB, 1.92TB, 3.84TB, 7.68TB, 15.36TB\n    source: computerbase.de, 2023-10",
         "\npower: active 17 W, idle 5 W\n    assumed, see below\n",
-        "\nprice: 365.00 USD per TB as of 2026-03-31, that of its class\n    source: vdura.com",
+        "\nprice: 42.50 USD each and 363.58 USD per TB as of 2026-03-31, that of its class\n    source: vdura.com",
         "\n  `power` of micron-7450-pro is assumed: no source found\n",
     ] {
         assert!(shown.contains(line), "{line} is not in:\n{shown}");
@@ -89,7 +89,7 @@ fn catalogues_are_added_replaced_and_chosen_from() {
     let list = devices(&folder, "--catalogue kim-2009 --catalogue shop.toml --without ssd,low-end-hdd");
     assert!(list.contains("high-end-hdd") && list.contains("acme-disk") && !list.contains("low-end-hdd"));
     let list = devices(&folder, "--only toshiba-mg10,aws-ebs-gp3 --currency EUR=0.5 --discount 50%");
-    assert!(list.contains("in EUR") && list.contains(" 5.50/TB") && list.contains("0.02/GiB-month"), "{list}");
+    assert!(list.contains("in EUR") && list.contains(" 10.00 + 5.00/TB") && list.contains("0.02/GiB-month"), "{list}");
     let list = devices(&folder, "--only toshiba-mg10 --price toshiba-mg10=0.03USD/GB --discount 50%");
     assert!(list.contains(" 30.00/TB"), "{list}");
 }
