@@ -36,7 +36,7 @@ impl ByEvent {
     }
 
     fn control_of(&self, index: usize) -> usize {
-        self.layout.channel_of(index as u32) as usize
+        self.dies[index].channel as usize
     }
 
     /// Returns true if a command to die `index` has to wait.
@@ -52,29 +52,36 @@ impl ByEvent {
         }
     }
 
-    /// Starts operations on the idle dies of `channel`, and grants its buses or control lines.
-    pub(super) fn decide(&mut self, channel: u32, now: u64) {
+    /// Starts operations on the idle dies of `channel`, and grants its buses or control lines. Returns the first die
+    /// behind the channel's.
+    pub(super) fn decide(&mut self, channel: u32, now: u64) -> usize {
         let dies = self.layout.dies_of_channel(channel);
+        let dies = dies.start as usize..dies.end as usize;
         match self.gang_control() {
-            None => while self.pick_all(dies.clone(), now) | self.grant(dies.clone(), now) {},
+            None => self.decide_on_bus(dies.clone(), now),
             Some(GangControl::Commands) => {
                 for package in self.layout.packages_of_channel(channel) {
                     let dies = self.layout.dies_of_package(package);
-                    while self.pick_all(dies.clone(), now) | self.grant(dies.clone(), now) {}
+                    self.decide_on_bus(dies.start as usize..dies.end as usize, now);
                 }
             }
+            // What a die may begin depends on the transfers of all others.
             Some(GangControl::Strobes) => while self.pick_all(dies.clone(), now) | self.grant_together(channel, now) {},
             Some(GangControl::Rounds) => {
                 if self.controls[channel as usize].working == 0 {
                     self.begin_round(channel, now);
                 }
-                for die in dies {
-                    if self.dies[die as usize].phase == Phase::Asking {
-                        self.begin_transfer(die as usize, now);
+                for die in dies.clone() {
+                    if self.dies[die].phase == Phase::Asking {
+                        self.begin_transfer(die, now);
                     }
                 }
             }
         }
+        dies.clone().for_each(|die| self.awake.remove(die));
+        #[cfg(test)]
+        self.check_decided(dies.clone(), now);
+        dies.end
     }
 
     /// Grants the strobes of `channel` to the die that asked first, and to all others that ask for the same direction
@@ -85,7 +92,8 @@ impl ByEvent {
             return false;
         }
         let mut direction = (control.transfers > 0).then_some(control.direction);
-        let mut asks: Vec<_> = self.layout.dies_of_channel(channel).filter_map(|die| self.ask_of(die)).collect();
+        let dies = self.layout.dies_of_channel(channel);
+        let mut asks: Vec<_> = dies.filter_map(|die| self.ask_of(die as usize)).collect();
         asks.sort_unstable();
         let mut any = false;
         for ask in asks {
@@ -130,20 +138,19 @@ impl ByEvent {
     /// Begins the next round: the oldest operation that may begin of each package. The gang must have ended the last
     /// round.
     fn begin_round(&mut self, channel: u32, now: u64) {
-        let mut candidates: Vec<(u64, u32, usize)> = (self.layout.dies_of_channel(channel))
+        let mut candidates: Vec<(u64, u32, u32)> = (self.layout.dies_of_channel(channel))
             .filter_map(|index| {
-                let position = self.choose(index as usize)?;
-                let op = self.dies[index as usize].queue[position];
-                Some((self.ops[op].sequence, index, position))
+                let op = self.choose(index as usize)?;
+                Some((self.ops[op].sequence, index, op))
             })
             .collect();
         candidates.sort_unstable();
         let mut packages = Vec::new();
-        for (_, index, position) in candidates {
+        for (_, index, op) in candidates {
             let package = self.layout.package_of(index);
             if !packages.contains(&package) {
                 packages.push(package);
-                self.begin(index as usize, position, now, now);
+                self.begin(index as usize, op, now, now);
             }
         }
         self.controls[channel as usize].working = packages.len() as u32;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::ByEvent;
-use super::op::{Op, Touch};
-use super::phases::{Phase, Suspended};
+use super::op::Op;
+use super::phases::{Die, Phase, Suspended};
 use crate::array::register::{Register, Use};
 use crate::array::tally::DieStep;
 use crate::{MultiPlane, Scheduling};
@@ -18,32 +18,31 @@ pub(super) struct Ask {
     pub(super) op: u32,
 }
 
-/// The pages touched by operations that were passed over. Operations that conflict with them must not overtake.
-#[derive(Default)]
-struct PassedOver {
-    touched: Vec<Touch>,
-}
-
-impl PassedOver {
-    fn add(&mut self, op: &Op) {
-        self.touched.push(op.touches);
-        self.touched.extend(op.also);
-    }
-
-    /// Returns true if `op` may overtake all operations that were passed over.
-    fn lets_pass(&self, op: &Op) -> bool {
-        let stops =
-            |touch: &Touch| op.touches.conflicts_with(touch) || op.also.is_some_and(|also| also.conflicts_with(touch));
-        op.may_begin() && !self.touched.iter().any(stops)
-    }
-}
-
 impl ByEvent {
+    /// Starts operations on those of `dies` that are awake, and grants their bus.
+    pub(super) fn decide_on_bus(&mut self, dies: Range<usize>, now: u64) {
+        loop {
+            let mut from = dies.start;
+            while let Some(die) = self.awake.next(from, dies.end) {
+                self.awake.remove(die);
+                if self.pick(die, now) && self.settings.suspend.is_some() {
+                    // What has begun may be suspended at once.
+                    self.awake.insert(die);
+                }
+                from = die + 1;
+            }
+            self.grant(dies.clone(), now);
+            if self.awake.next(dies.start, dies.end).is_none() {
+                return;
+            }
+        }
+    }
+
     /// Starts an operation on each of `dies` that can begin one. Returns true if anything changed.
-    pub(super) fn pick_all(&mut self, dies: Range<u32>, now: u64) -> bool {
+    pub(super) fn pick_all(&mut self, dies: Range<usize>, now: u64) -> bool {
         let mut changed = false;
         for die in dies {
-            changed |= self.pick(die as usize, now);
+            changed |= self.pick(die, now);
         }
         changed
     }
@@ -55,26 +54,27 @@ impl ByEvent {
             Phase::Idle if waits && self.dies[index].suspended.is_some() => false,
             Phase::Idle if self.dies[index].suspended.is_some() => {
                 match self.next_host_read(index) {
-                    Some(position) => self.begin(index, position, now, now),
+                    Some(read) => self.begin(index, read, now, now),
                     None => self.resume(index, now),
                 }
                 true
             }
             Phase::Idle => {
-                let Some(position) = self.choose(index) else {
+                let Some(op) = self.choose(index) else {
                     self.dies[index].wants = None;
+                    self.asking.remove(index);
                     return false;
                 };
-                let op = self.dies[index].queue[position];
                 if self.ops[op].asks_first() {
                     let die = &mut self.dies[index];
                     if die.wants != Some(op) {
                         (die.wants, die.since) = (Some(op), now);
+                        self.asking.insert(index);
                     }
                     return false;
                 }
                 if !waits {
-                    self.begin(index, position, now, now);
+                    self.begin(index, op, now, now);
                 }
                 !waits
             }
@@ -87,9 +87,8 @@ impl ByEvent {
         }
     }
 
-    /// Returns the transfer that die `die` asks for.
-    pub(super) fn ask_of(&self, die: u32) -> Option<Ask> {
-        let index = die as usize;
+    /// Returns the transfer that die `index` asks for.
+    pub(super) fn ask_of(&self, index: usize) -> Option<Ask> {
         let state = &self.dies[index];
         let op = match state.phase {
             Phase::Asking => state.group[state.turn],
@@ -99,109 +98,105 @@ impl ByEvent {
         Some(Ask { since: state.since, sequence: self.ops[op].sequence, die: index, op })
     }
 
-    /// Grants the bus of `dies`, if it is free, to the first that asked. Returns true if any did.
-    pub(super) fn grant(&mut self, dies: Range<u32>, now: u64) -> bool {
-        if self.buses[self.bus_of(dies.start as usize)].taken {
-            return false;
+    /// Grants the bus of `dies`, if it is free, to the first that asked.
+    fn grant(&mut self, dies: Range<usize>, now: u64) {
+        if self.buses[self.bus_of(dies.start)].taken {
+            return;
         }
-        let first = dies.filter_map(|die| self.ask_of(die)).min();
-        first.into_iter().for_each(|ask| self.grant_transfer(ask, now));
-        first.is_some()
+        let mut first = None;
+        let mut from = dies.start;
+        while let Some(die) = self.asking.next(from, dies.end) {
+            let ask = self.ask_of(die);
+            debug_assert!(ask.is_some(), "die {die} does not ask");
+            first = first.into_iter().chain(ask).min();
+            from = die + 1;
+        }
+        let Some(first) = first else { return };
+        self.grant_transfer(first, now);
+        if self.settings.scheduling == Scheduling::OutOfOrder {
+            self.wake_others(dies);
+        }
+    }
+
+    /// Wakes those of `dies` that ask for the bus, now taken, to begin an operation, and could begin another one.
+    fn wake_others(&mut self, dies: Range<usize>) {
+        let mut from = dies.start;
+        while let Some(die) = self.asking.next(from, dies.end) {
+            if self.dies[die].phase == Phase::Idle && self.dies[die].ready.first_without_bus().is_some() {
+                self.awake.insert(die);
+            }
+            from = die + 1;
+        }
     }
 
     /// Grants the transfer of `ask`. Begins its operation, if that only asked so far.
     pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
         let Ask { since, die, op, .. } = ask;
         if self.dies[die].wants.is_some() {
-            let position = self.dies[die].queue.iter().position(|other| *other == op).expect("it waits");
-            self.begin(die, position, since, now);
+            self.begin(die, op, since, now);
         }
         self.begin_transfer(die, now);
     }
 
-    /// Returns the operation that die `index` begins next, as a position in its queue.
-    pub(super) fn choose(&self, index: usize) -> Option<usize> {
-        let queue = &self.dies[index].queue;
-        match self.settings.scheduling {
-            Scheduling::Fifo => queue.front().filter(|op| self.ops[**op].may_begin()).map(|_| 0),
+    /// Returns the operation that die `index` begins next.
+    pub(super) fn choose(&self, index: usize) -> Option<u32> {
+        let Die { queue, ready, .. } = &self.dies[index];
+        let chosen = match self.settings.scheduling {
+            Scheduling::Fifo => queue.first().filter(|op| self.ops[*op].may_begin()),
             Scheduling::ReadsFirst => self.next_host_read(index).or_else(|| {
-                let mut passed = PassedOver::default();
-                let first = queue.iter().position(|op| {
-                    let op = &self.ops[*op];
-                    if op.is_host_read() {
-                        passed.add(op);
-                    }
-                    !op.is_host_read()
-                })?;
-                passed.lets_pass(&self.ops[queue[first]]).then_some(first)
-            }),
-            Scheduling::OutOfOrder => {
-                let taken = self.transfer_would_wait(index);
-                let mut passed = PassedOver::default();
-                let mut would_wait = None;
-                for (position, op) in queue.iter().enumerate() {
-                    let op = &self.ops[*op];
-                    if passed.lets_pass(op) {
-                        if !(op.asks_first() && taken) {
-                            return Some(position);
-                        }
-                        would_wait = would_wait.or(Some(position));
-                    }
-                    passed.add(op);
+                // All host reads have to wait. An operation behind them must not overtake those that it conflicts with.
+                let mut first = queue.first()?;
+                while self.ops[first].is_host_read() {
+                    first = self.ops.next_in_queue(first)?;
                 }
-                would_wait
+                (self.ops[first].may_begin() && self.ops.obstacle(first).is_none()).then_some(first)
+            }),
+            Scheduling::OutOfOrder if self.transfer_would_wait(index) => {
+                ready.first_without_bus().or_else(|| ready.first())
             }
-        }
-    }
-
-    /// Returns the operations of die `index` that are under way or suspended, which conflicting ones must not overtake,
-    /// and the sequence number below which reads are served before the suspended operation resumes.
-    fn held(&self, index: usize) -> (PassedOver, u64) {
-        let die = &self.dies[index];
-        let mut passed = PassedOver::default();
-        die.group.iter().for_each(|op| passed.add(&self.ops[*op]));
-        let Some(suspended) = &die.suspended else { return (passed, u64::MAX) };
-        suspended.group.iter().for_each(|op| passed.add(&self.ops[*op]));
-        (passed, suspended.reads_before)
+            Scheduling::OutOfOrder => ready.first(),
+        };
+        #[cfg(test)]
+        self.check_choice(index, chosen);
+        chosen
     }
 
     /// Returns the first host read that may begin now; during a suspension, only among reads that were waiting when it
     /// began. A read waits for all operations that it must not overtake.
-    fn next_host_read(&self, index: usize) -> Option<usize> {
+    fn next_host_read(&self, index: usize) -> Option<u32> {
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
-        let may_begin = |op: &&u32| self.ops[**op].may_begin() && self.ops[**op].sequence < limit;
-        let sequence = self.ops[*die.host_reads.iter().find(may_begin)?].sequence;
-        Some(die.queue.partition_point(|op| self.ops[*op].sequence < sequence))
+        let may_begin = |op: &u32| self.ops[*op].may_begin() && self.ops[*op].sequence < limit;
+        die.host_reads.iter().copied().find(may_begin)
     }
 
-    /// Begins the operation at `position`, together with all that can join it.
-    pub(super) fn begin(&mut self, index: usize, position: usize, start: u64, now: u64) {
-        let positions = self.joined(index, position);
-        let work: u64 = positions.iter().map(|at| self.work(&self.ops[self.dies[index].queue[*at]])).sum();
-        let die = &mut self.dies[index];
-        die.wants = None;
-        die.turn = 0;
-        die.queued -= work;
-        die.group.clear();
-        for at in &positions {
-            die.group.push(die.queue[*at]);
+    /// Begins `op`, together with all that can join it.
+    pub(super) fn begin(&mut self, index: usize, op: u32, start: u64, now: u64) {
+        let mut group = std::mem::take(&mut self.dies[index].group);
+        group.clear();
+        group.push(op);
+        if self.settings.multi_plane != MultiPlane::Off {
+            self.join(index, &mut group);
         }
-        for at in positions.iter().rev() {
-            die.queue.remove(*at);
-        }
-        for op in &die.group {
+        #[cfg(test)]
+        self.check_join(index, &group);
+        for op in &group {
+            self.dies[index].queued -= self.work(&self.ops[*op]);
             let state = &mut self.ops[*op];
             state.start = start.max(state.arrived);
             state.bus_wait = now - state.start;
             if let Some(tracked) = &mut self.tracked {
                 tracked.begun(state);
             }
-            if state.is_host_read() {
-                die.host_reads.retain(|read| read != op);
-            }
+            self.leave_queue(*op);
         }
-        if !self.dies[index].registers.is_empty() {
+        let die = &mut self.dies[index];
+        if die.wants.take().is_some() {
+            self.asking.remove(index);
+        }
+        die.turn = 0;
+        die.group = group;
+        if !die.registers.is_empty() {
             self.update_registers(index);
         }
         self.begin_pages(index, now);
@@ -223,7 +218,7 @@ impl ByEvent {
 
     /// Returns true if the flash page of `op`, which die `index` is about to begin, is in a register. `op` must have
     /// been there no later than the end of the operation before it.
-    fn finds_page(&self, index: usize, op: &Op) -> bool {
+    pub(super) fn finds_page(&self, index: usize, op: &Op) -> bool {
         let die = &self.dies[index];
         let register = die.registers.get(op.plane as usize);
         op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.register_use(op)))
@@ -246,53 +241,71 @@ impl ByEvent {
         }
     }
 
-    /// Returns the positions of all operations that die `index` does together with the one at `position`, in order.
-    fn joined(&self, index: usize, position: usize) -> Vec<usize> {
-        let queue = &self.dies[index].queue;
-        let leader = &self.ops[queue[position]];
-        let mut joined = vec![position];
+    /// Adds to `group`, which is one operation that die `index` begins, all that the die does together with it, in
+    /// order.
+    fn join(&self, index: usize, group: &mut Vec<u32>) {
+        let leader = &self.ops[group[0]];
+        // The time of another read of a page depends on its decoding step.
+        if leader.step == DieStep::ReadAgain {
+            return;
+        }
         let most = match self.settings.multi_plane {
-            // The time of another read of a page depends on its decoding step.
-            _ if leader.step == DieStep::ReadAgain => return joined,
-            MultiPlane::Off => return joined,
+            MultiPlane::Off => 1,
             MultiPlane::Pairs => 2,
             MultiPlane::Any => self.layout.planes_per_die() as usize,
         };
-        let mut planes = vec![leader.plane];
+        let die = &self.dies[index];
+        let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
         // Planes sense together, or none does.
         let held = self.finds_page(index, leader);
-        let (mut passed, limit) = self.held(index);
         // If host reads go first, they are not joined with other operations, which may not go first.
-        let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || self.dies[index].suspended.is_some();
-        queue.iter().take(position).for_each(|op| passed.add(&self.ops[*op]));
-        for (at, op) in queue.iter().enumerate().skip(position + 1) {
-            if joined.len() == most {
-                break;
-            }
-            let op = &self.ops[*op];
+        let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || die.suspended.is_some();
+        // Those on other planes touch other blocks than the leader.
+        let joins = |group: &[u32], other: &Op| {
             let plane = match self.settings.multi_plane {
-                MultiPlane::Pairs => op.plane == leader.plane ^ 1,
-                _ => !planes.contains(&op.plane),
+                MultiPlane::Pairs => other.plane == leader.plane ^ 1,
+                _ => !group.iter().any(|op| self.ops[*op].plane == other.plane),
             };
-            let fits = op.step.command() == leader.step.command() && op.pages == leader.pages && plane;
-            let fits = fits && op.mode == leader.mode && self.finds_page(index, op) == held;
-            let class = !reads_apart || op.is_host_read() == leader.is_host_read();
-            if fits && class && op.sequence < limit && passed.lets_pass(op) {
-                joined.push(at);
-                planes.push(op.plane);
-                continue;
+            plane
+                && other.step.command() == leader.step.command()
+                && other.pages == leader.pages
+                && other.mode == leader.mode
+                && other.sequence < limit
+                && (!reads_apart || other.is_host_read() == leader.is_host_read())
+                && self.finds_page(index, other) == held
+        };
+        let add = |group: &mut Vec<u32>, candidates: &mut dyn Iterator<Item = u32>| {
+            for op in candidates {
+                if group.len() == most {
+                    return;
+                }
+                if joins(group, &self.ops[op]) {
+                    group.push(op);
+                }
             }
-            let may_skip = match self.settings.scheduling {
-                Scheduling::Fifo => false,
-                Scheduling::ReadsFirst => leader.is_host_read() || op.is_host_read(),
-                Scheduling::OutOfOrder => true,
-            };
-            if !may_skip {
-                break;
+        };
+        match self.settings.scheduling {
+            Scheduling::OutOfOrder => add(group, &mut die.ready.after(leader.sequence)),
+            Scheduling::ReadsFirst if leader.is_host_read() => {
+                let later = |op: &u32| self.ops[*op].sequence > leader.sequence && self.ops[*op].may_begin();
+                add(group, &mut die.host_reads.iter().copied().filter(later));
             }
-            passed.add(op);
+            scheduling => {
+                let mut next = self.ops.next_in_queue(group[0]);
+                while let Some(op) = next.filter(|_| group.len() < most) {
+                    let other = &self.ops[op];
+                    next = self.ops.next_in_queue(op);
+                    if scheduling == Scheduling::ReadsFirst && other.is_host_read() {
+                        continue;
+                    }
+                    let passes = scheduling == Scheduling::Fifo || self.ops.obstacle(op).is_none();
+                    if !(joins(group, other) && other.may_begin() && passes) {
+                        return;
+                    }
+                    group.push(op);
+                }
+            }
         }
-        joined
     }
 
     /// Suspends the program or erase of die `index` if a waiting read may overtake it. Returns true if it did.

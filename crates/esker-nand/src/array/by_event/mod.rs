@@ -10,12 +10,17 @@
 
 mod control;
 mod decide;
+mod dies;
 mod layout;
+#[cfg(test)]
+mod naive;
 mod op;
+mod ops;
 mod phases;
+mod queue;
 mod tracked;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use esker_core::{Nanos, PhysicalPage, Timetable};
 
@@ -27,8 +32,10 @@ use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer, WRITE_MODES};
 use crate::{CopyBack, FlashArraySettings, Gang, Geometry, Rewrite, Scheduling};
 use control::Control;
+use dies::DieSet;
 pub(super) use layout::Layout;
-use op::{How, NO_CHANGE, Op, Ops, Touch};
+use op::{How, NO_CHANGE, Op, Touch};
+use ops::Ops;
 use phases::{Bus, Die, Shape};
 use tracked::TrackedChanges;
 
@@ -42,7 +49,8 @@ const NOBODY: u32 = u32::MAX;
 struct Known {
     waiter: Waiter,
     start: u64,
-    followers: Vec<u32>,
+    /// The first tie to an operation that waits for it.
+    followers: u32,
 }
 
 /// The result of a decoder.
@@ -68,9 +76,11 @@ pub(in crate::array) struct ByEvent {
     controls: Vec<Control>,
     /// Per die, when its phase ends.
     times: Timetable,
-    /// Channels where something may begin at [`Self::decide_at`].
-    dirty: Vec<bool>,
+    /// Dies where something may begin at [`Self::decide_at`]. All others have nothing to begin.
+    awake: DieSet,
     decide_at: u64,
+    /// Dies that ask for a transfer.
+    asking: DieSet,
     sequence: u64,
     tally: Tally,
     audit: Audit,
@@ -87,6 +97,8 @@ pub(in crate::array) struct ByEvent {
     beside: BTreeMap<u32, Vec<u32>>,
     /// Number of the change that is being pushed, and whether it waits for earlier ones.
     change: (u64, bool),
+    /// Memory for short lists.
+    some_ops: Vec<u32>,
 }
 
 impl ByEvent {
@@ -100,19 +112,21 @@ impl ByEvent {
         let channels = layout.channels() as usize;
         let shared_control = settings.gang == Gang::SharedControl;
         let registers = if geometry.units_per_page() == 1 { 0 } else { layout.planes_per_die() };
+        let blocks = geometry.blocks() * layout.parts();
         let buses = if shared_control { layout.packages() as usize } else { channels };
         Self {
             geometry: *geometry,
             timing: *timing,
             shapes: Shape::of_modes(timing),
             settings: settings.clone(),
-            ops: Ops::default(),
-            dies: (0..dies).map(|_| Die::new(registers)).collect(),
+            ops: Ops::new(if settings.scheduling == Scheduling::Fifo { 0 } else { blocks as usize }),
+            dies: (0..dies).map(|die| Die::new(&layout, settings.gang, die as u32, registers)).collect(),
             buses: vec![Bus::default(); buses],
             controls: vec![Control::default(); channels],
             times: Timetable::new(dies),
-            dirty: vec![false; channels],
+            awake: DieSet::new(dies),
             decide_at: NEVER,
+            asking: DieSet::new(dies),
             sequence: 0,
             tally: Tally::default(),
             audit: Audit::new(dies, buses, channels),
@@ -123,6 +137,7 @@ impl ByEvent {
             tracked: None,
             beside: BTreeMap::new(),
             change: (NO_CHANGE, false),
+            some_ops: Vec::new(),
             layout,
         }
     }
@@ -284,12 +299,7 @@ impl ByEvent {
             FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
             FlashOpKind::Erase { block } => {
                 let place = at(&self.layout, block);
-                let erase = self.enqueue(now, Op::new(DieStep::Erase, place, NOBODY, 1, op.cause, waiter), after);
-                if self.settings.scheduling != Scheduling::Fifo {
-                    // Even out of order, an erase must not come before the copies of its pages are written.
-                    self.ops.tie_to_copies(erase, place.block);
-                }
-                erase
+                self.enqueue(now, Op::new(DieStep::Erase, place, NOBODY, 1, op.cause, waiter), after)
             }
         }
     }
@@ -325,64 +335,6 @@ impl ByEvent {
         last
     }
 
-    fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
-        let die = op.die as usize;
-        let work = self.work(&op);
-        let is_host_read = op.is_host_read();
-        let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
-        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
-        self.sequence += 1;
-        if let Some(others) = self.beside.get(&after) {
-            others.iter().for_each(|other| self.ops.tie(op, *other));
-        }
-        if let Some(tracked) = self.tracked.as_ref().filter(|_| waits) {
-            self.ops.tie_to_changes(op, tracked.blocks_per_pool);
-        }
-        if is_host_read {
-            if self.settings.scheduling != Scheduling::Fifo || self.settings.suspend.is_some() {
-                self.tie_to_conflicts(op, die);
-            }
-            self.dies[die].host_reads.push_back(op);
-        }
-        self.dies[die].queue.push_back(op);
-        self.dies[die].queued += work;
-        self.mark_dirty(now, die);
-        op
-    }
-
-    /// Makes `read`, which may overtake waiting operations of its die, wait for those that it must not overtake.
-    fn tie_to_conflicts(&mut self, read: u32, die: usize) {
-        let die = &self.dies[die];
-        let suspended = die.suspended.iter().flat_map(|suspended| &suspended.group);
-        let earlier = die.queue.iter().chain(&die.group).chain(suspended);
-        let conflicts: Vec<u32> = earlier.copied().filter(|other| self.ops.conflict(read, *other)).collect();
-        for other in conflicts {
-            self.ops.tie(read, other);
-        }
-    }
-
-    /// Puts `op` back into its die's queue, at its old position.
-    fn put_back(&mut self, op: u32) {
-        let work = self.work(&self.ops[op]);
-        let die = &mut self.dies[self.ops[op].die as usize];
-        die.queued += work;
-        let ops = &self.ops;
-        let insert = |queue: &mut VecDeque<u32>| {
-            let place = queue.partition_point(|other| ops[*other].sequence < ops[op].sequence);
-            queue.insert(place, op);
-        };
-        insert(&mut die.queue);
-        if ops[op].is_host_read() {
-            insert(&mut die.host_reads);
-        }
-    }
-
-    fn mark_dirty(&mut self, now: u64, die: usize) {
-        let channel = self.layout.channel_of(die as u32);
-        self.dirty[channel as usize] = true;
-        self.decide_at = now;
-    }
-
     /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         while self.times.next() == now {
@@ -396,10 +348,9 @@ impl ByEvent {
                 Decoded::Failed(again) => self.release(again, now.0),
             }
         }
-        for channel in 0..self.dirty.len() {
-            if std::mem::take(&mut self.dirty[channel]) {
-                self.decide(channel as u32, now.0);
-            }
+        let mut from = 0;
+        while let Some(die) = self.awake.next(from, self.dies.len()) {
+            from = self.decide(self.dies[die].channel, now.0);
         }
         self.decide_at = NEVER;
         ended.append(&mut self.ended);
@@ -437,7 +388,7 @@ impl ByEvent {
     /// See [`super::Array::waiting`].
     pub(in crate::array) fn waiting(&self, die: u32) -> u32 {
         let dies = self.layout.dies_of(die).map(|die| self.dies[die as usize].queue.len());
-        dies.min().unwrap_or(0) as u32
+        dies.min().unwrap_or(0)
     }
 
     /// See [`super::Array::next_in_order`].

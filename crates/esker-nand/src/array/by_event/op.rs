@@ -1,4 +1,4 @@
-//! Operations that wait or are under way.
+//! An operation that waits or is under way.
 
 use super::super::Waiter;
 use super::super::tally::DieStep;
@@ -76,8 +76,6 @@ pub(super) struct Op {
     pub(super) change: u64,
     /// Number of operations that have to end before it.
     pub(super) waits: u32,
-    /// Operations that wait for this one.
-    pub(super) followers: Vec<u32>,
 }
 
 impl Op {
@@ -112,7 +110,6 @@ impl Op {
             suspensions: 0,
             change: NO_CHANGE,
             waits: 0,
-            followers: Vec::new(),
         }
     }
 
@@ -125,93 +122,5 @@ impl Op {
 
     pub(super) fn may_begin(&self) -> bool {
         self.waits == 0
-    }
-}
-
-/// All operations, by number.
-#[derive(Debug, Default)]
-pub(super) struct Ops {
-    ops: Vec<Op>,
-    free: Vec<u32>,
-    live: Vec<bool>,
-}
-
-impl Ops {
-    /// Adds an operation that waits for `after`, if that is one.
-    pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.ops[index as usize] = op;
-                self.live[index as usize] = true;
-                index
-            }
-            None => {
-                self.ops.push(op);
-                self.live.push(true);
-                self.ops.len() as u32 - 1
-            }
-        };
-        if after != NOBODY {
-            self.tie(index, after);
-        }
-        index
-    }
-
-    /// Returns true if the two have to keep their order, and `other` has not ended yet.
-    pub(super) fn conflict(&self, op: u32, other: u32) -> bool {
-        let touched = |op: &Op| [Some(op.touches), op.also].into_iter().flatten();
-        let (op, other, live) = (&self[op], &self[other], self.live[other as usize]);
-        live && touched(op).any(|touch| touched(other).any(|also| touch.conflicts_with(&also)))
-    }
-
-    /// Makes `op` wait for the end of `after`.
-    pub(super) fn tie(&mut self, op: u32, after: u32) {
-        self.ops[op as usize].waits += 1;
-        self.ops[after as usize].followers.push(op);
-    }
-
-    /// Makes `erase` wait for all copies over the bus from `block`.
-    pub(super) fn tie_to_copies(&mut self, erase: u32, block: u32) {
-        for other in 0..self.ops.len() as u32 {
-            if self.live[other as usize] && self.ops[other as usize].source == block {
-                self.tie(erase, other);
-            }
-        }
-    }
-
-    /// Makes `op` wait for all earlier changes in its pool of `blocks` blocks.
-    pub(super) fn tie_to_changes(&mut self, op: u32, blocks: u32) {
-        let (change, pool) = (self[op].change, self[op].touches.block / blocks);
-        for other in 0..self.ops.len() as u32 {
-            let earlier = &self.ops[other as usize];
-            if self.live[other as usize] && earlier.change < change && earlier.touches.block / blocks == pool {
-                self.tie(op, other);
-            }
-        }
-    }
-
-    /// Ends an operation. Returns those that wait for it.
-    pub(super) fn end(&mut self, op: u32) -> Vec<u32> {
-        self.live[op as usize] = false;
-        std::mem::take(&mut self.ops[op as usize].followers)
-    }
-
-    /// Removes an operation that ended.
-    pub(super) fn free(&mut self, op: u32) {
-        debug_assert!(!self.live[op as usize], "an operation that still goes on was let go");
-        self.free.push(op);
-    }
-}
-
-impl std::ops::Index<u32> for Ops {
-    type Output = Op;
-    fn index(&self, op: u32) -> &Op {
-        &self.ops[op as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Ops {
-    fn index_mut(&mut self, op: u32) -> &mut Op {
-        &mut self.ops[op as usize]
     }
 }

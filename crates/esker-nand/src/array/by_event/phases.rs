@@ -7,8 +7,12 @@ use esker_core::Nanos;
 use super::super::register::Register;
 use super::super::tally::{DieStep, STEPS};
 use super::super::{Ended, Performed, Waiter};
+use super::layout::Layout;
 use super::op::Op;
+use super::ops::Queue;
+use super::queue::Ready;
 use super::{ByEvent, Decoded, Known, NOBODY};
+use crate::Gang;
 use crate::array::Timing;
 use crate::state::{WRITE_MODES, WriteMode};
 
@@ -54,10 +58,15 @@ pub(super) struct Suspended {
 /// A die.
 #[derive(Debug, Default)]
 pub(super) struct Die {
+    /// Its channel, and its bus.
+    pub(super) channel: u32,
+    pub(super) bus: u32,
     /// Waiting operations, in the order of pushing.
-    pub(super) queue: VecDeque<u32>,
-    /// The host reads among them, in that order; usually few.
+    pub(super) queue: Queue,
+    /// The host reads among them, in that order; usually few. Not kept if the die serves first in, first out.
     pub(super) host_reads: VecDeque<u32>,
+    /// Those that may begin. Kept only if the die serves out of order.
+    pub(super) ready: Ready,
     /// Total work of the queue.
     pub(super) queued: u64,
     /// Operations under way together.
@@ -80,8 +89,17 @@ pub(super) struct Die {
 }
 
 impl Die {
-    pub(super) fn new(registers: u32) -> Self {
-        Self { registers: vec![Register::Other; registers as usize], ..Self::default() }
+    /// Die `index` of the array, idle.
+    pub(super) fn new(layout: &Layout, gang: Gang, index: u32, registers: u32) -> Self {
+        let channel = layout.channel_of(index);
+        let bus = if gang == Gang::SharedControl { layout.package_of(index) } else { channel };
+        Self { channel, bus, registers: vec![Register::Other; registers as usize], ..Self::default() }
+    }
+
+    /// The same die, idle, with nothing to do.
+    pub(super) fn stopped(&self) -> Self {
+        let registers = vec![Register::Other; self.registers.len()];
+        Self { channel: self.channel, bus: self.bus, busy: self.busy, registers, ..Self::default() }
     }
 
     /// Returns the time left of its phase at `now`, and of what it suspended.
@@ -179,6 +197,7 @@ impl ByEvent {
     fn ask(&mut self, index: usize, now: u64) {
         let die = &mut self.dies[index];
         (die.phase, die.since) = (Phase::Asking, now);
+        self.asking.insert(index);
     }
 
     /// Begins a phase of length `time`, and counts it.
@@ -203,7 +222,7 @@ impl ByEvent {
 
     /// Ends the phase of die `index`.
     pub(super) fn end_phase(&mut self, index: usize, now: u64) {
-        self.mark_dirty(now, index);
+        self.wake(now, index);
         let die = &mut self.dies[index];
         debug_assert_eq!(die.until, now);
         if die.since < now {
@@ -229,10 +248,7 @@ impl ByEvent {
 
     /// Returns the bus that die `index` uses.
     pub(super) fn bus_of(&self, index: usize) -> usize {
-        match self.settings.gang {
-            crate::Gang::SharedControl => self.layout.package_of(index as u32) as usize,
-            _ => self.layout.channel_of(index as u32) as usize,
-        }
+        self.dies[index].bus as usize
     }
 
     /// Begins the next transfer of die `index`.
@@ -243,6 +259,7 @@ impl ByEvent {
         let time = self.shape(&self.ops[op]).transfer;
         self.ops[op].bus_wait += now - die.since;
         self.take_strobes(index, self.ops[op].step.direction(), now);
+        self.asking.remove(index);
         self.buses[bus].taken = true;
         self.buses[bus].busy += time;
         self.begin_phase(index, Phase::Transfer, now, time);
@@ -349,11 +366,10 @@ impl ByEvent {
             more_steps: ended.more_steps - 1,
             begun: Some(start),
             waits: 1,
-            followers: Vec::new(),
             ..ended.clone()
         };
-        let followers = self.ops.end(op);
-        let again = self.ops.add(Op { followers, ..again }, NOBODY);
+        let again = self.ops.add(again, NOBODY);
+        self.ops.replace(op, again);
         self.decoded.set(now + decode, Decoded::Failed(again));
         self.put_back(again);
     }
@@ -363,15 +379,6 @@ impl ByEvent {
         if known.waiter != Waiter::NOBODY {
             self.ended.push(Ended { waiter: known.waiter, start: Nanos(known.start) });
         }
-        for follower in known.followers {
-            self.release(follower, now);
-        }
-    }
-
-    /// One of the operations that `op` waits for has ended.
-    pub(super) fn release(&mut self, op: u32, now: u64) {
-        self.ops[op].waits -= 1;
-        let die = self.ops[op].die;
-        self.mark_dirty(now, die as usize);
+        self.release_all(known.followers, now);
     }
 }

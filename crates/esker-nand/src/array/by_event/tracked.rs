@@ -7,7 +7,7 @@ use esker_core::Nanos;
 use super::control::Control;
 use super::op::{How, NO_CHANGE, Op};
 use super::phases::Die;
-use super::{ByEvent, Deliveries, NEVER, Ops};
+use super::{ByEvent, Deliveries, NEVER};
 use crate::state::{ChangeFate, FlashOp, FlashOpKind};
 
 /// Programs and erases that were pushed, in order. Here, changes that must wait for all earlier ones of their pool
@@ -112,15 +112,15 @@ impl ByEvent {
     /// became of each change after those that [`Self::changes`] counts as performed. Stops tracking changes.
     pub(in crate::array) fn lose_power(&mut self) -> Vec<ChangeFate> {
         for index in 0..self.dies.len() {
-            let die = &self.dies[index];
-            self.dies[index] = Die { busy: die.busy, ..Die::new(die.registers.len() as u32) };
+            self.dies[index] = self.dies[index].stopped();
             self.times.set(index, Nanos::NEVER);
         }
         self.buses.iter_mut().for_each(|bus| bus.taken = false);
         self.controls.fill(Control::default());
-        self.dirty.fill(false);
+        self.awake.clear();
+        self.asking.clear();
         self.decide_at = NEVER;
-        self.ops = Ops::default();
+        self.ops.clear();
         self.ended.clear();
         self.decoded = Deliveries::new();
         self.change = (NO_CHANGE, false);

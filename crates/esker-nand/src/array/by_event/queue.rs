@@ -1,0 +1,192 @@
+//! The queues of dies: how operations come, leave and come back, and which of them may begin.
+//!
+//! Out of order, each die keeps the operations that may begin ([`Ready`]), so that a choice need not look at all that
+//! wait. An operation that must not overtake another of its queue is held up by that one until it leaves the queue; then
+//! it may begin, or the next one holds it up.
+
+use std::collections::VecDeque;
+
+use super::op::{How, NO_CHANGE, Op};
+use super::{ByEvent, NOBODY};
+use crate::Scheduling;
+use crate::array::tally::DieStep;
+
+/// An operation that may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ReadyOp {
+    sequence: u64,
+    op: u32,
+    asks_first: bool,
+}
+
+/// The operations of a die's queue that may begin, in the order of pushing.
+#[derive(Debug, Default)]
+pub(super) struct Ready(VecDeque<ReadyOp>);
+
+impl Ready {
+    fn insert(&mut self, ready: ReadyOp) {
+        match self.0.back() {
+            Some(last) if last.sequence > ready.sequence => {
+                let place = self.place(ready.sequence);
+                self.0.insert(place, ready);
+            }
+            _ => self.0.push_back(ready),
+        }
+    }
+
+    /// Returns true if the operation with this number was there.
+    fn remove(&mut self, sequence: u64) -> bool {
+        if self.0.front().is_some_and(|first| first.sequence == sequence) {
+            self.0.pop_front();
+            return true;
+        }
+        let place = self.place(sequence);
+        let found = self.0.get(place).is_some_and(|ready| ready.sequence == sequence);
+        if found {
+            self.0.remove(place);
+        }
+        found
+    }
+
+    fn place(&self, sequence: u64) -> usize {
+        self.0.partition_point(|ready| ready.sequence < sequence)
+    }
+
+    pub(super) fn first(&self) -> Option<u32> {
+        self.0.front().map(|ready| ready.op)
+    }
+
+    /// Returns the first one that does not ask for the bus before anything else.
+    pub(super) fn first_without_bus(&self) -> Option<u32> {
+        self.0.iter().find(|ready| !ready.asks_first).map(|ready| ready.op)
+    }
+
+    /// Returns those that were pushed after the one with this number.
+    pub(super) fn after(&self, sequence: u64) -> impl Iterator<Item = u32> {
+        self.0.range(self.place(sequence + 1)..).map(|ready| ready.op)
+    }
+}
+
+impl ByEvent {
+    /// Adds `op` to its die's queue. It waits for `after`, if that is one, and for all that it must not overtake.
+    pub(super) fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
+        let die = op.die as usize;
+        let work = self.work(&op);
+        let (is_host_read, is_erase) = (op.is_host_read(), op.step == DieStep::Erase);
+        let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
+        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
+        self.sequence += 1;
+        if !self.beside.is_empty()
+            && let Some(others) = self.beside.get(&after)
+        {
+            others.iter().for_each(|other| self.ops.tie(op, *other));
+        }
+        if let Some(tracked) = self.tracked.as_ref().filter(|_| waits) {
+            self.ops.tie_to_changes(op, tracked.blocks_per_pool);
+        }
+        if self.settings.scheduling != Scheduling::Fifo {
+            if is_erase {
+                // Even out of order, an erase must not come before the copies of its pages are written.
+                self.ops.tie_to_copies(op);
+            }
+            if is_host_read {
+                self.ops.tie_to_conflicts(op);
+                self.dies[die].host_reads.push_back(op);
+            }
+        }
+        #[cfg(test)]
+        self.check_ties(op, after);
+        self.ops.join_queue(&mut self.dies[die].queue, op);
+        self.dies[die].queued += work;
+        self.update_ready(op);
+        self.wake(now, die);
+        op
+    }
+
+    /// Puts `op`, which has to wait, back into its die's queue, at its old position.
+    pub(super) fn put_back(&mut self, op: u32) {
+        debug_assert!(!self.ops[op].may_begin());
+        let work = self.work(&self.ops[op]);
+        let die = &mut self.dies[self.ops[op].die as usize];
+        die.queued += work;
+        let ops = &mut self.ops;
+        ops.join_queue(&mut die.queue, op);
+        if self.settings.scheduling == Scheduling::Fifo {
+            return;
+        }
+        if ops[op].is_host_read() {
+            let place = die.host_reads.partition_point(|other| ops[*other].sequence < ops[op].sequence);
+            die.host_reads.insert(place, op);
+        }
+        if self.settings.scheduling == Scheduling::OutOfOrder {
+            let mut stopped = std::mem::take(&mut self.some_ops);
+            ops.overtakers(op, |later| {
+                if die.ready.remove(ops[later].sequence) {
+                    stopped.push(later);
+                }
+            });
+            stopped.drain(..).for_each(|later| ops.hold(later, op));
+            self.some_ops = stopped;
+        }
+    }
+
+    /// Takes `op`, which begins, out of its die's queue.
+    pub(super) fn leave_queue(&mut self, op: u32) {
+        let die = &mut self.dies[self.ops[op].die as usize];
+        self.ops.leave_queue(&mut die.queue, op);
+        match self.settings.scheduling {
+            Scheduling::Fifo => return,
+            Scheduling::ReadsFirst => {}
+            Scheduling::OutOfOrder => {
+                let was_ready = die.ready.remove(self.ops[op].sequence);
+                debug_assert!(was_ready, "an operation began that had to wait");
+            }
+        }
+        if self.ops[op].is_host_read() {
+            let place = die.host_reads.iter().position(|read| *read == op).expect("it is a host read that waits");
+            die.host_reads.remove(place);
+        }
+        while let Some(held) = self.ops.take_held(op) {
+            self.update_ready(held);
+        }
+    }
+
+    /// Out of order: finds out whether `op`, which waits in a queue, may begin now. If an operation holds it up, it
+    /// will be looked at again when that one leaves the queue.
+    fn update_ready(&mut self, op: u32) {
+        if self.settings.scheduling != Scheduling::OutOfOrder || !self.ops[op].may_begin() {
+            return;
+        }
+        match self.ops.obstacle(op) {
+            Some(obstacle) => self.ops.hold(op, obstacle),
+            None => {
+                let Op { sequence, die, .. } = self.ops[op];
+                let asks_first = self.ops[op].asks_first();
+                self.dies[die as usize].ready.insert(ReadyOp { sequence, op, asks_first });
+            }
+        }
+    }
+
+    /// One of the operations that `op` waits for has ended.
+    pub(super) fn release(&mut self, op: u32, now: u64) {
+        self.ops[op].waits -= 1;
+        if self.ops[op].may_begin() {
+            self.update_ready(op);
+            self.wake(now, self.ops[op].die as usize);
+        }
+    }
+
+    /// Releases all operations that wait for the end of one; `followers` is the first tie.
+    pub(super) fn release_all(&mut self, mut followers: u32, now: u64) {
+        while let Some(follower) = self.ops.take_follower(&mut followers) {
+            self.release(follower, now);
+        }
+        debug_assert_eq!(followers, NOBODY);
+    }
+
+    /// Has `die` choose at `now`, since it may have something to begin.
+    pub(super) fn wake(&mut self, now: u64, die: usize) {
+        self.awake.insert(die);
+        self.decide_at = now;
+    }
+}
