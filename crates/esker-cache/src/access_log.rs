@@ -62,7 +62,10 @@ pub struct AccessLog {
     volumes: Option<by_volume::Volumes>,
     /// Share of the objects that are kept.
     rate: Option<f64>,
-    /// Accesses and their bytes, with those that were not sampled.
+    /// How many of the first accesses only warm the cache, and how many objects these have.
+    warm: usize,
+    warm_objects: u32,
+    /// Accesses that are counted and their bytes, with those that were not sampled.
     accesses: u64,
     bytes: u64,
 }
@@ -203,6 +206,15 @@ impl AccessLogBuilder {
         Ok(())
     }
 
+    /// What was added so far only warms the cache: it is performed, and counted nowhere.
+    pub fn end_warm_up(&mut self) {
+        (self.log.warm, self.log.warm_objects) = (self.log.len() as usize, self.numbers.len() as u32);
+        (self.log.accesses, self.log.bytes) = (0, 0);
+        if let Some(volumes) = &mut self.log.volumes {
+            volumes.forget_accesses();
+        }
+    }
+
     /// Bytes of memory in use.
     pub fn memory_bytes(&self) -> u64 {
         self.numbers.memory_bytes() as u64 + self.log.memory_bytes()
@@ -236,7 +248,12 @@ impl AccessLog {
         self.objects
     }
 
-    /// Number of accesses of the trace, with those that were not sampled.
+    /// Number of accesses that are counted and that are the first to their object: no cache has these.
+    pub fn first_uses(&self) -> u32 {
+        self.objects - self.warm_objects
+    }
+
+    /// Number of accesses of the trace that are counted, with those that were not sampled.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
@@ -278,7 +295,10 @@ impl AccessLog {
         continues: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Option<Counts> {
         let mut counts = Counts::default();
-        self.for_each_chunk(continues, |accesses, _| policy.perform(accesses, &mut counts))?;
+        let mut warming = Counts::default();
+        self.for_each_chunk(continues, |accesses, _, counted| {
+            policy.perform(accesses, if counted { &mut counts } else { &mut warming });
+        })?;
         Some(counts)
     }
 
@@ -291,19 +311,20 @@ impl AccessLog {
         admission: &mut dyn Admission,
         continues: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Option<Counts> {
-        let mut counts = Counts::default();
-        self.for_each_chunk(continues, |accesses, times| {
-            self.perform_admitting(policy, admission, &mut times.iter().copied(), accesses, &mut counts);
+        let (mut counts, mut warming) = (Counts::default(), Counts::default());
+        self.for_each_chunk(continues, |accesses, times, counted| {
+            let counts = if counted { &mut counts } else { &mut warming };
+            self.perform_admitting(policy, admission, &mut times.iter().copied(), accesses, counts);
         })?;
         Some(counts)
     }
 
-    /// Hands accesses with their times, if these were kept, to `perform`, some at a time. Returns `None` if `continues`
-    /// has ended it.
+    /// Hands accesses with their times, if these were kept, to `perform`, some at a time, and whether they are counted.
+    /// Returns `None` if `continues` has ended it.
     fn for_each_chunk(
         &self,
         mut continues: impl FnMut(u64) -> ControlFlow<()>,
-        mut perform: impl FnMut(&[Access], &[Nanos]),
+        mut perform: impl FnMut(&[Access], &[Nanos], bool),
     ) -> Option<()> {
         let mut unpacked = Vec::with_capacity(CHUNK);
         for (block, packed) in self.blocks.iter().enumerate() {
@@ -317,7 +338,14 @@ impl AccessLog {
                     unpacked.extend(packed.iter().zip(next_use).map(|(access, next)| access.unpack(*next)));
                 }
                 let times = self.times.get(block).and_then(|times| times.chunks(CHUNK).nth(chunk)).unwrap_or_default();
-                perform(&unpacked, times);
+                let warm = self.warm.saturating_sub(first).min(unpacked.len());
+                let (warming, counted) = unpacked.split_at(warm);
+                let (warming_times, counted_times) = times.split_at(warm.min(times.len()));
+                for (accesses, times, counts) in [(warming, warming_times, false), (counted, counted_times, true)] {
+                    if !accesses.is_empty() {
+                        perform(accesses, times, counts);
+                    }
+                }
             }
             if continues(packed.len() as u64).is_break() {
                 return None;

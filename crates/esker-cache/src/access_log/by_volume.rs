@@ -47,6 +47,11 @@ impl Volumes {
         }
     }
 
+    /// Nothing was counted yet; objects keep their volumes.
+    pub(super) fn forget_accesses(&mut self) {
+        self.accesses.iter_mut().for_each(|volume| (volume.accesses, volume.bytes) = (0, 0));
+    }
+
     /// Bytes of memory in use.
     pub(super) fn memory_bytes(&self) -> usize {
         self.of_objects.capacity() * size_of::<u32>() + self.accesses.capacity() * size_of::<VolumeAccesses>()
@@ -108,11 +113,12 @@ impl AccessLog {
     ) -> Option<Vec<Counts>> {
         let mut counts = vec![Counts::default(); self.volumes().len()];
         let Some(volumes) = &self.volumes else { return Some(counts) };
-        self.for_each_chunk(continues, |accesses, times| {
+        let mut warming = Counts::default();
+        self.for_each_chunk(continues, |accesses, times, counted| {
             let mut times = times.iter().copied();
             // Accesses of one volume that follow each other go to the policy together, as without volumes.
             for run in accesses.chunk_by(|one, next| volumes.of(one) == volumes.of(next)) {
-                let counts = &mut counts[volumes.of(&run[0])];
+                let counts = if counted { &mut counts[volumes.of(&run[0])] } else { &mut warming };
                 match admission.as_deref_mut() {
                     None => policy.perform(run, counts),
                     Some(admission) => self.perform_admitting(policy, admission, &mut times, run, counts),
@@ -201,7 +207,7 @@ mod tests {
         let mut volumes = volumes.flat_map(|(number, &(volume, _, pages, _))| vec![(number, volume); pages as usize]);
         log.for_each_chunk(
             |_| ControlFlow::Continue(()),
-            |accesses, _| {
+            |accesses, _, _| {
                 for access in accesses {
                     let (number, volume) = volumes.next().unwrap();
                     let now = Nanos::from_millis(number as u64 * 50);

@@ -170,3 +170,42 @@ fn a_sample_keeps_the_budget_of_the_whole() {
     assert!((0.96..1.0).contains(&exact), "{exact}");
     assert!((estimate / exact - 1.0).abs() < 0.01, "{estimate} instead of {exact}");
 }
+
+/// A warm-up leaves out what its accesses miss, and what follows finds the cache as they left it.
+#[test]
+fn what_only_warms_is_not_counted() {
+    let mut rng = Rng::new(5);
+    let requests: Vec<u64> = (0..200_000).map(|_| (rng.unit().powi(3) * 9_000.0) as u64 * 4096).collect();
+    // Before, within and at the end of a chunk and of a block.
+    for warm in [0, 1, CHUNK, CHUNK + 1, BLOCK, 3 * BLOCK - 7] {
+        let log = |requests: &[u64], warm: Option<usize>| {
+            let mut builder = AccessLogBuilder::new(NonZeroU64::new(4096)).with_volumes();
+            for (number, offset) in requests.iter().enumerate() {
+                if warm == Some(number) {
+                    builder.end_warm_up();
+                }
+                builder.volume((offset / 4096 % 2) as u32);
+                builder.request(*offset, 4096, AccessKind::Read).unwrap();
+            }
+            builder.finish(false)
+        };
+        let (whole, before, counted) = (log(&requests, None), log(&requests[..warm], None), log(&requests, Some(warm)));
+        let run = |log: &AccessLog| {
+            let shape = Shape { capacity: 700, objects: whole.objects(), seed: 1 };
+            let counts = |mut policy: Box<dyn Replacement>| log.simulate(&mut *policy, |_| ControlFlow::Continue(()));
+            counts(build(&Choice::named("lru"), &shape).unwrap()).unwrap()
+        };
+        let (all, first, later) = (run(&whole), run(&before), run(&counted));
+        assert_eq!(
+            (later.accesses, later.misses),
+            (all.accesses - first.accesses, all.misses - first.misses),
+            "{warm}"
+        );
+        assert_eq!((counted.accesses(), counted.bytes()), (later.accesses, later.bytes));
+        assert_eq!(counted.first_uses(), whole.objects() - before.objects());
+        let shape = Shape { capacity: 700, objects: whole.objects(), seed: 1 };
+        let mut policy = build(&Choice::named("lru"), &shape).unwrap();
+        let volumes = counted.simulate_by_volume(&mut *policy, None, |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(volumes.into_iter().sum::<Counts>(), later);
+    }
+}

@@ -1,6 +1,6 @@
 //! LeCaR: learns from what it regrets whether to let go by recency or by frequency.
 
-use esker_core::registry::{Accepted, Parameter, ParameterSource};
+use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 use esker_core::{Linked, Links, List, Ratio, Rng};
 
 use super::{Replacement, ReplacementEntry, Shape};
@@ -10,7 +10,7 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "lecar",
     summary: "draws between LRU and LFU; an object that returns lessens the weight of the one that let it go",
-    source: "Vietri et al. 2018; ties of LFU by last use, histories of half the cache as in the authors' program",
+    source: "Vietri et al. 2018, whose program has `ties = \"number\"`; histories of half the cache as in the paper",
     parameters: ParameterSource::Listed(&[
         Parameter {
             name: "learning_rate",
@@ -22,11 +22,15 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
             meaning: "objects that are remembered for each of the two, as a share of the cache",
             value: Accepted::Share { default: Ratio::percent(50), least: Ratio::ZERO, most: Ratio::percent(1000) },
         },
+        Parameter {
+            name: "ties",
+            meaning: "which of the objects used least often LFU lets go: the one whose last use is longest ago, or the \
+                      one with the lowest number; objects are numbered in the order of their first use",
+            value: Accepted::OneOf(&["last-use", "number"]),
+        },
     ]),
     capabilities: &[],
-    build: |shape, parameters| {
-        Box::new(Lecar::new(shape, parameters.share("learning_rate").as_f64(), parameters.share("history")))
-    },
+    build: |shape, parameters| Box::new(Lecar::new(shape, parameters)),
 };
 
 /// A regret counts this much when an object returns after as many accesses as the cache has objects.
@@ -40,10 +44,11 @@ struct Lecar {
     capacity: u32,
     learning_rate: f64,
     history_share: Ratio,
+    ties_by_number: bool,
     objects: Vec<Entry>,
     /// What the cache holds, the least recently used first.
     by_use: List,
-    /// What the cache holds, by frequency, then by last use.
+    /// What the cache holds, by frequency, then by last use or number.
     by_frequency: Heap<(u32, u32)>,
     /// What each expert let go, the earliest first.
     histories: [List; 2],
@@ -88,11 +93,12 @@ impl Linked for Entry {
 }
 
 impl Lecar {
-    fn new(shape: &Shape, learning_rate: f64, history_share: Ratio) -> Self {
+    fn new(shape: &Shape, parameters: Parameters<'_>) -> Self {
         Self {
             capacity: shape.capacity,
-            learning_rate,
-            history_share,
+            learning_rate: parameters.share("learning_rate").as_f64(),
+            history_share: parameters.share("history"),
+            ties_by_number: parameters.name("ties") == "number",
             objects: vec![Entry::default(); shape.objects as usize],
             by_use: List::EMPTY,
             by_frequency: Heap::new(shape.objects, shape.capacity),
@@ -108,7 +114,8 @@ impl Lecar {
         let entry = &mut self.objects[object as usize];
         entry.frequency = entry.frequency.saturating_add(1);
         (entry.state, entry.time) = (State::Held, self.now);
-        self.by_frequency.set(object, (entry.frequency, self.now));
+        let tie = if self.ties_by_number { object } else { self.now };
+        self.by_frequency.set(object, (entry.frequency, tie));
         self.by_use.push_back(&mut self.objects, object);
     }
 

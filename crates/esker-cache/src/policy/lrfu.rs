@@ -5,8 +5,10 @@
 //! the worth that they would have had at the first access of all. An object that leaves is forgotten. Among equals the
 //! least recently used one leaves first.
 //!
-//! The lambda of the paper suits one size of the cache. The parameter here is lambda times that size, so that one value
-//! suits caches of any size; a cache whose capacity changes later keeps its lambda.
+//! The paper chooses lambda for each trace and size of the cache, between the two ends: 0 is least, 1 most recently used
+//! alone. The parameter here is lambda times the size, so that one value suits caches of any size; a cache whose
+//! capacity changes later keeps its lambda. With the default of one halving in as many accesses as the cache holds
+//! objects it stays within two thousandths of the miss ratio of LRU or below it on every trace of docs/caches.md.
 
 use std::cmp::Ordering;
 
@@ -20,12 +22,16 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "lrfu",
     summary: "each use adds a worth of one, which decays; the object worth least leaves",
-    source: "Lee et al., IEEE Transactions on Computers 2001; the default is assumed",
+    source: "Lee et al., IEEE Transactions on Computers 2001, whose lambda is `decay` over the objects of the cache",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "decay",
         meaning: "how often a worth halves in as many accesses as the cache holds objects; 0 is least frequently used, \
                   as much as the cache holds is least recently used",
-        value: Accepted::Share { default: Ratio::percent(5), least: Ratio::ZERO, most: Ratio::percent(1_000_000_000) },
+        value: Accepted::Share {
+            default: Ratio::percent(100),
+            least: Ratio::ZERO,
+            most: Ratio::percent(1_000_000_000),
+        },
     }]),
     capabilities: &[],
     build: |shape, parameters| Box::new(Lrfu::new(shape, parameters.share("decay"))),

@@ -64,12 +64,12 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "arc" => Box::new(NaiveArc::new(capacity)),
         "lirs" => Box::new(NaiveLirs::new(capacity, 1, 200)),
         "clock-pro" => Box::new(NaiveClockPro::new(capacity, 1)),
-        "lrfu" => Box::new(NaiveLrfu::new(capacity, 0.05)),
+        "lrfu" => Box::new(NaiveLrfu::new(capacity, 1.0)),
         "sieve" => Box::new(NaiveSieve { capacity, held: Vec::new(), hand: 0 }),
         "s3-fifo" => Box::new(NaiveS3Fifo::new(capacity, false)),
         "s3-fifo-1bit" => Box::new(NaiveS3Fifo::new(capacity, true)),
-        "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed)),
-        "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed)),
+        "w-tinylfu" => Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed, false)),
+        "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed, false)),
         "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
         "lhd" => Box::new(NaiveLhd::new(capacity, shape.seed)),
         "gl-cache" => Box::new(NaiveGlCache::new(capacity, 2, BoostedTrees::default())),
@@ -79,7 +79,8 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
 }
 
 /// Policies whose parameters make them another policy, or that a second set of parameters tries harder.
-fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
+fn with_parameters(shape: &Shape) -> Vec<(Choice, Box<dyn Naive>)> {
+    let capacity = shape.capacity as usize;
     let choice = |name: &str, parameters: &[(&str, f64)]| {
         let share = |value: f64| ParameterValue::Number(value);
         let parameters = parameters.iter().map(|(name, value)| (name.to_string(), share(*value))).collect();
@@ -87,6 +88,11 @@ fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
     };
     let mut s4lru = choice("slru", &[("protected", 0.75)]);
     s4lru.parameters.insert("segments".to_string(), ParameterValue::Integer(4));
+    let mut adaptive = Choice::named("w-tinylfu");
+    adaptive.parameters.insert("adaptive".to_string(), ParameterValue::Flag(true));
+    let w_tinylfu = Box::new(NaiveWTinyLfu::new(capacity, shape.objects as usize, shape.seed, true));
+    let mut lecar = Choice::named("lecar");
+    lecar.parameters.insert("ties".to_string(), ParameterValue::Text("number".to_string()));
     let lru = || Box::new(NaiveLru { capacity, held: Vec::new() });
     vec![
         (choice("slru", &[("protected", 0.0)]), lru()),
@@ -98,6 +104,8 @@ fn with_parameters(capacity: usize) -> Vec<(Choice, Box<dyn Naive>)> {
         (choice("lrfu", &[("decay", 0.0)]), Box::new(NaiveLfu::new(capacity))),
         (choice("lrfu", &[("decay", 3.0)]), Box::new(NaiveLrfu::new(capacity, 3.0))),
         (choice("lrfu", &[("decay", capacity as f64)]), lru()),
+        (adaptive, w_tinylfu),
+        (lecar, Box::new(NaiveLecar::new(capacity, shape.seed, true))),
     ]
 }
 
@@ -151,7 +159,7 @@ proptest! {
     fn parameters_do_what_they_say(seed: u64, capacity in 1u32..40, objects in 1u32..90) {
         let shape = Shape { capacity, objects, seed };
         let accesses = accesses(&mixed(seed, objects, 1_500));
-        for (choice, naive) in with_parameters(capacity as usize) {
+        for (choice, naive) in with_parameters(&shape) {
             compare(&choice, &shape, naive, &accesses)?;
         }
     }
@@ -245,8 +253,8 @@ fn a_wrong_reference_is_noticed() {
         ("lrfu", Box::new(NaiveLrfu::new(capacity, 0.1))),
         ("sieve", Box::new(NaiveClock { capacity, held: Vec::new() })),
         ("s3-fifo", Box::new(NaiveS3Fifo::new(capacity, true))),
-        ("w-tinylfu", Box::new(NaiveWTinyLfu::new(capacity, 600, 2))),
-        ("lecar", Box::new(NaiveLecar::new(capacity, 2))),
+        ("w-tinylfu", Box::new(NaiveWTinyLfu::new(capacity, 600, 2, false))),
+        ("lecar", Box::new(NaiveLecar::new(capacity, 2, false))),
         ("cacheus", Box::new(NaiveCacheus::new(capacity, 2))),
         ("lhd", Box::new(NaiveLhd::new(capacity, 2))),
         ("gl-cache", Box::new(NaiveGlCache::new(capacity, 3, BoostedTrees::default()))),
@@ -258,6 +266,21 @@ fn a_wrong_reference_is_noticed() {
     for entry in REPLACEMENTS {
         let naive = naive(entry.name, &shape).unwrap();
         compare(&Choice::named(entry.name), &shape, naive, &accesses).unwrap();
+    }
+}
+
+/// Caches large enough that a step of the window is several objects, for long enough that there are many.
+#[test]
+fn an_adaptive_window_climbs_as_its_reference_does() {
+    for (seed, capacity) in [(1, 100), (2, 300)] {
+        let shape = Shape { capacity, objects: 3 * capacity, seed };
+        let accesses = accesses(&mixed(seed, shape.objects, 150 * capacity as usize));
+        let naive = NaiveWTinyLfu::new(capacity as usize, shape.objects as usize, seed, true);
+        let mut choice = Choice::named("w-tinylfu");
+        choice.parameters.insert("adaptive".to_string(), ParameterValue::Flag(true));
+        compare(&choice, &shape, Box::new(naive), &accesses).unwrap();
+        let fixed = NaiveWTinyLfu::new(capacity as usize, shape.objects as usize, seed, false);
+        assert!(compare(&choice, &shape, Box::new(fixed), &accesses).is_err());
     }
 }
 

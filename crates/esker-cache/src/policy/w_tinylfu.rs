@@ -1,10 +1,12 @@
 //! W-TinyLFU: a small window before a segmented LRU cache that takes in what is used more often than its victim.
 
+mod climb;
 mod sketch;
 
-use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
+use esker_core::{Ratio, Rng};
 
+use self::climb::Climb;
 use self::sketch::Sketch;
 use super::queues::{NOWHERE, Queues};
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
@@ -13,11 +15,12 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "w-tinylfu",
     summary: "a small LRU window; what leaves it enters segmented LRU if it was used more often than the victim",
-    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; counts and their ageing much as in libCacheSim",
+    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; counters, their ageing and jitter as in Caffeine; \
+             `adaptive` after Einziger, Eytan, Friedman and Manes 2018",
     parameters: ParameterSource::Listed(&[
         Parameter {
             name: "window",
-            meaning: "share of the cache that is the window, at least one object",
+            meaning: "share of the cache that is the window, at least one object; with `adaptive` at first",
             value: Accepted::Share { default: Ratio::percent(1), least: Ratio::ZERO, most: Ratio::ONE },
         },
         Parameter {
@@ -27,25 +30,49 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
         },
         Parameter {
             name: "sample",
-            meaning: "hits outside the window, for each object of the cache, after which all counts are halved",
-            value: Accepted::Count { default: Fallback::Value(32), least: 1, most: 1_000_000 },
+            meaning: "uses that changed a counter, for each object of the cache, after which all counts are halved",
+            value: Accepted::Count { default: Fallback::Value(10), least: 1, most: 1_000_000 },
+        },
+        Parameter {
+            name: "jitter",
+            meaning: "one in 128 objects that were used six times or more lately enters whatever the victim's count \
+                      is, so that nobody can fill the cache with objects that collide",
+            value: Accepted::Flag { default: true },
+        },
+        Parameter {
+            name: "adaptive",
+            meaning: "the window grows and shrinks by hill climbing, after every ten accesses for each object of the \
+                      cache",
+            value: Accepted::Flag { default: false },
         },
     ]),
     capabilities: &[ReplacementCapability::Compared],
     build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters)),
 };
 
-/// Three queues, the least recently used object first. All uses count. What leaves the window counts once more, and
-/// only hits outside the window let counts age: both are libCacheSim's, and move the miss ratio by a hundredth or two.
+/// Three queues, the least recently used object first. Every access counts as a use.
 #[derive(Debug)]
 struct WTinyLfu {
     capacity: u32,
     window_share: Ratio,
     protected_share: Ratio,
+    /// Objects that the window has room for.
+    window_most: u32,
+    /// Objects that the protected segment has room for.
+    protected_most: u32,
     queues: Queues<3>,
     /// How often objects were used lately.
     sketch: Sketch,
+    /// Draws which warm objects enter whatever they are compared with.
+    jitter: Option<Rng>,
+    climb: Option<Climb>,
 }
+
+/// An object that was used this often lately may enter by chance.
+const WARM: u64 = 6;
+
+/// One in this many does.
+const JITTER: u64 = 128;
 
 const WINDOW: u8 = 0;
 const PROBATION: u8 = 1;
@@ -53,26 +80,33 @@ const PROTECTED: u8 = 2;
 
 impl WTinyLfu {
     fn new(shape: &Shape, parameters: Parameters<'_>) -> Self {
-        Self {
+        let mut policy = Self {
             capacity: shape.capacity,
             window_share: parameters.share("window"),
             protected_share: parameters.share("protected"),
+            window_most: 0,
+            protected_most: 0,
             queues: Queues::new(shape.objects),
-            sketch: Sketch::new(shape.capacity.min(shape.objects), parameters.count("sample"), shape.seed),
-        }
+            sketch: Sketch::new(shape.capacity, shape.objects, parameters.count("sample"), shape.seed),
+            jitter: parameters.flag("jitter").then(|| Rng::derive(shape.seed, "w-tinylfu")),
+            climb: parameters.flag("adaptive").then(|| Climb::new(shape.capacity)),
+        };
+        policy.divide();
+        policy
     }
 
-    fn window_size(&self) -> u32 {
-        self.window_share.of(u64::from(self.capacity)).max(1) as u32
+    /// Gives window and protected segment their shares of the capacity.
+    fn divide(&mut self) {
+        // Whatever is left over by rounding belongs to the window.
+        let main = self.window_share.complement().of(u64::from(self.capacity)) as u32;
+        let main = main.min(self.capacity - 1);
+        self.window_most = self.capacity - main;
+        self.protected_most = self.protected_share.of(u64::from(main)) as u32;
     }
 
-    fn protected_size(&self) -> u32 {
-        self.protected_share.of(u64::from(self.capacity - self.window_size())) as u32
-    }
-
-    /// The protected segment is too long by one, or, if the cache has shrunk, by more.
+    /// The protected segment is too long by one, or, if it has less room than before, by more.
     fn limit_protected(&mut self) {
-        while self.queues.len(PROTECTED) > self.protected_size()
+        while self.queues.len(PROTECTED) > self.protected_most
             && let Some(oldest) = self.queues.first(PROTECTED)
         {
             self.queues.shift(PROTECTED, PROBATION, oldest);
@@ -84,8 +118,29 @@ impl WTinyLfu {
         self.queues.first(PROBATION).or(self.queues.first(PROTECTED))
     }
 
-    fn is_used_more(&self, candidate: ObjectId, victim: ObjectId) -> bool {
-        self.sketch.count(candidate.0) > self.sketch.count(victim.0)
+    /// Whether `candidate`, which comes out of the window, stays, and `victim` leaves for it.
+    fn admits(&mut self, candidate: ObjectId, victim: ObjectId) -> bool {
+        let count = self.sketch.count(candidate.0);
+        count > self.sketch.count(victim.0)
+            || count >= WARM && self.jitter.as_mut().is_some_and(|rng| rng.below(JITTER) == 0)
+    }
+
+    /// Tells the climber of an access to a cache that was full or not, and moves the border of the window.
+    fn climb(&mut self, was_full: bool, hit: bool) {
+        let Some(climb) = self.climb.as_mut().filter(|_| was_full) else { return };
+        let amount = climb.access(hit);
+        // One object remains in the window, and none in the protected segment.
+        let grows = amount.clamp(0, i64::from(self.protected_most)) as u32;
+        let shrinks = (-amount).clamp(0, i64::from(self.window_most) - 1) as u32;
+        self.window_most = self.window_most + grows - shrinks;
+        self.protected_most = self.protected_most + shrinks - grows;
+        self.limit_protected();
+        let (from, to) = if grows > 0 { (PROBATION, WINDOW) } else { (WINDOW, PROBATION) };
+        for _ in 0..grows.max(shrinks) {
+            if let Some(first) = self.queues.first(from) {
+                self.queues.shift(from, to, first);
+            }
+        }
     }
 }
 
@@ -105,31 +160,32 @@ impl Replacement for WTinyLfu {
             self.queues.shift(WINDOW, WINDOW, object);
         } else {
             self.queues.shift(place, PROTECTED, object);
-            self.sketch.age();
             self.limit_protected();
         }
+        self.climb(self.len() >= self.capacity, true);
         true
     }
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let object = access.object;
+        let was_full = self.len() >= self.capacity;
         self.sketch.add(object.0);
         self.queues.push(WINDOW, object);
-        let overflows = self.queues.len(WINDOW) > self.window_size();
+        let overflows = self.queues.len(WINDOW) > self.window_most;
         let candidate = self.queues.first(WINDOW).filter(|_| overflows);
         let left = match (candidate, self.victim()) {
             _ if self.len() <= self.capacity => None,
-            (Some(candidate), Some(victim)) if self.is_used_more(candidate, victim) => Some(victim),
+            (Some(candidate), Some(victim)) if self.admits(candidate, victim) => Some(victim),
             (Some(candidate), _) => Some(candidate),
-            // The window has room, because it has grown: the main part has to give way.
+            // The window has room, because objects were removed from it: the main part has to give way.
             (None, Some(victim)) => Some(victim),
             (None, None) => Some(object),
         };
         if let Some(candidate) = candidate {
-            self.sketch.add(candidate.0);
             self.queues.shift(WINDOW, PROBATION, candidate);
         }
         left.into_iter().for_each(|left| self.remove(left));
+        self.climb(was_full, false);
         left
     }
 
@@ -141,7 +197,7 @@ impl Replacement for WTinyLfu {
 
     fn evict(&mut self) -> Option<ObjectId> {
         let left = match (self.queues.first(WINDOW), self.victim()) {
-            (Some(candidate), Some(victim)) if self.is_used_more(candidate, victim) => victim,
+            (Some(candidate), Some(victim)) if self.admits(candidate, victim) => victim,
             (candidate, victim) => candidate.or(victim)?,
         };
         self.remove(left);
@@ -158,7 +214,17 @@ impl Replacement for WTinyLfu {
 
     fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity;
+        self.divide();
         self.limit_protected();
+        while self.queues.len(WINDOW) > self.window_most
+            && let Some(oldest) = self.queues.first(WINDOW)
+        {
+            self.queues.shift(WINDOW, PROBATION, oldest);
+        }
+        self.sketch.set_capacity(capacity);
+        if let Some(climb) = &mut self.climb {
+            climb.set_capacity(capacity);
+        }
     }
 
     fn memory_bytes(&self) -> usize {

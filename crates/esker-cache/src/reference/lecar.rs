@@ -14,6 +14,8 @@ pub(crate) struct NaiveLecar {
     histories: [Vec<Seen>; 2],
     weights: [f64; 2],
     rng: Rng,
+    /// Whether the lowest block of those used least often leaves, as in the program of the authors.
+    lowest_first: bool,
 }
 
 struct Seen {
@@ -23,14 +25,20 @@ struct Seen {
 }
 
 impl NaiveLecar {
-    pub(crate) fn new(capacity: usize, seed: u64) -> Self {
+    pub(crate) fn new(capacity: usize, seed: u64, lowest_first: bool) -> Self {
         let rng = Rng::derive(seed, "lecar");
-        Self { capacity, now: 0, held: Vec::new(), histories: Default::default(), weights: [0.5; 2], rng }
+        Self { capacity, now: 0, held: Vec::new(), histories: Default::default(), weights: [0.5; 2], rng, lowest_first }
     }
 
     fn make_room(&mut self) {
         let expert = usize::from(self.rng.unit() >= self.weights[0]);
-        let lfu = (0..self.capacity).min_by_key(|at| (self.held[*at].frequency, self.held[*at].time)).unwrap();
+        let by_block = |at: &usize| (self.held[*at].frequency, self.held[*at].object);
+        let by_time = |at: &usize| (self.held[*at].frequency, self.held[*at].time);
+        let lfu = if self.lowest_first {
+            (0..self.capacity).min_by_key(by_block).unwrap()
+        } else {
+            (0..self.capacity).min_by_key(by_time).unwrap()
+        };
         let left = self.held.remove(if expert == 0 { 0 } else { lfu });
         if lfu != 0 {
             self.histories[expert].push(Seen { time: self.now, ..left });

@@ -1,7 +1,7 @@
-//! W-TinyLFU over three vectors, the least recently used object first, with plain numbers for counters. Which counters
-//! an object has is drawn as there: that is part of the policy.
+//! W-TinyLFU as Caffeine's authors describe it, over three vectors, the least recently used object first, with plain
+//! numbers for counters. Only what is drawn is drawn as there: which counters an object has, and who enters by jitter.
 
-use esker_core::mix64;
+use esker_core::{Rng, mix64};
 
 use super::Naive;
 use crate::Access;
@@ -11,25 +11,31 @@ pub(crate) struct NaiveWTinyLfu {
     window: Vec<u32>,
     probation: Vec<u32>,
     protected: Vec<u32>,
+    window_size: usize,
+    protected_size: usize,
     counters: Vec<u8>,
     salt: u64,
-    /// How many objects the counters are for.
-    objects: usize,
-    uses: usize,
+    additions: usize,
+    rng: Rng,
+    /// The climber: hits and misses of a full cache since the last step, the hit ratio before that, and the next step.
+    climber: Option<(usize, usize, f64, f64)>,
 }
 
 impl NaiveWTinyLfu {
-    pub(crate) fn new(capacity: usize, objects: usize, seed: u64) -> Self {
-        let objects = capacity.min(objects);
+    pub(crate) fn new(capacity: usize, objects: usize, seed: u64, adaptive: bool) -> Self {
+        let main_size = (capacity * 99 / 100).min(capacity - 1);
         Self {
             capacity,
             window: Vec::new(),
             probation: Vec::new(),
             protected: Vec::new(),
-            counters: vec![0; objects.next_power_of_two().div_ceil(4) * 128],
+            window_size: capacity - main_size,
+            protected_size: main_size * 4 / 5,
+            counters: vec![0; capacity.min(objects).next_power_of_two().max(8) * 16],
             salt: mix64(seed),
-            objects,
-            uses: 0,
+            additions: 0,
+            rng: Rng::derive(seed, "w-tinylfu"),
+            climber: adaptive.then_some((0, 0, 0.0, -0.0625 * capacity as f64)),
         }
     }
 
@@ -39,24 +45,100 @@ impl NaiveWTinyLfu {
         [0, 1, 2, 3].map(|row| block * 128 + row * 32 + (hash >> (5 * row)) as usize % 32)
     }
 
-    fn count(&self, object: u32) -> u8 {
+    fn frequency(&self, object: u32) -> u8 {
         self.counters(object).map(|at| self.counters[at]).into_iter().min().unwrap()
     }
 
-    fn add(&mut self, object: u32) {
-        let least = self.count(object);
+    fn record(&mut self, object: u32) {
+        let before = self.counters.clone();
         for at in self.counters(object) {
-            if self.counters[at] == least {
-                self.counters[at] = (least + 1).min(15);
+            self.counters[at] = (self.counters[at] + 1).min(15);
+        }
+        if self.counters != before {
+            self.additions += 1;
+        }
+        if self.additions == 10 * self.capacity {
+            let odd = self.counters.iter().filter(|counter| *counter % 2 == 1).count();
+            self.counters.iter_mut().for_each(|counter| *counter /= 2);
+            self.additions = self.additions.saturating_sub(odd / 4) / 2;
+        }
+    }
+
+    fn hit(&mut self, object: u32) -> bool {
+        if let Some(at) = self.window.iter().position(|held| *held == object) {
+            self.window.remove(at);
+            self.window.push(object);
+            return true;
+        }
+        let in_main = self.probation.contains(&object) || self.protected.contains(&object);
+        if in_main {
+            self.probation.retain(|held| *held != object);
+            self.protected.retain(|held| *held != object);
+            self.protected.push(object);
+            self.demote();
+        }
+        in_main
+    }
+
+    fn demote(&mut self) {
+        while self.protected.len() > self.protected_size {
+            self.probation.push(self.protected.remove(0));
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.window.len() + self.probation.len() + self.protected.len()
+    }
+
+    fn miss(&mut self, object: u32) {
+        self.window.push(object);
+        if self.window.len() <= self.window_size {
+            return;
+        }
+        let candidate = self.window.remove(0);
+        self.probation.push(candidate);
+        if self.held() > self.capacity {
+            let victim = self.probation[0];
+            if victim == candidate {
+                self.probation.pop();
+                return;
+            }
+            let (new, old) = (self.frequency(candidate), self.frequency(victim));
+            if new > old || new >= 6 && self.rng.below(128) == 0 {
+                self.probation.remove(0);
+            } else {
+                self.probation.pop();
             }
         }
     }
 
-    fn age(&mut self) {
-        self.uses += 1;
-        if self.uses == 32 * self.objects {
-            self.uses = 0;
-            self.counters.iter_mut().for_each(|counter| *counter /= 2);
+    fn climb(&mut self, hit: bool) {
+        let Some((hits, misses, before, step)) = &mut self.climber else { return };
+        *hits += usize::from(hit);
+        *misses += usize::from(!hit);
+        if *hits + *misses < 10 * self.capacity {
+            return;
+        }
+        let ratio = *hits as f64 / (*hits + *misses) as f64;
+        let move_by = if ratio < *before { -*step } else { *step };
+        let restart = (ratio - *before).abs() >= 0.05;
+        let next = if restart { (0.0625 * self.capacity as f64).copysign(move_by) } else { 0.98 * move_by };
+        self.climber = Some((0, 0, ratio, next));
+        for _ in 0..move_by.abs() as usize {
+            if move_by > 0.0 && self.protected_size > 0 {
+                self.window_size += 1;
+                self.protected_size -= 1;
+            } else if move_by < 0.0 && self.window_size > 1 {
+                self.window_size -= 1;
+                self.protected_size += 1;
+            }
+        }
+        self.demote();
+        while self.window.len() < self.window_size && move_by > 0.0 && !self.probation.is_empty() {
+            self.window.push(self.probation.remove(0));
+        }
+        while self.window.len() > self.window_size {
+            self.probation.push(self.window.remove(0));
         }
     }
 }
@@ -64,42 +146,15 @@ impl NaiveWTinyLfu {
 impl Naive for NaiveWTinyLfu {
     fn access(&mut self, access: &Access) -> bool {
         let object = access.object.0;
-        let (window_size, main_size) = ((self.capacity / 100).max(1), self.capacity - (self.capacity / 100).max(1));
-        self.add(object);
-        if let Some(at) = self.window.iter().position(|held| *held == object) {
-            self.window.remove(at);
-            self.window.push(object);
-            return true;
+        let was_full = self.held() == self.capacity;
+        self.record(object);
+        let hit = self.hit(object);
+        if !hit {
+            self.miss(object);
         }
-        let before = self.probation.len() + self.protected.len();
-        self.probation.retain(|held| *held != object);
-        self.protected.retain(|held| *held != object);
-        if self.probation.len() + self.protected.len() < before {
-            self.protected.push(object);
-            self.age();
-            if self.protected.len() > main_size * 80 / 100 {
-                self.probation.push(self.protected.remove(0));
-            }
-            return true;
+        if was_full {
+            self.climb(hit);
         }
-        self.window.push(object);
-        if self.window.len() > window_size {
-            let candidate = self.window.remove(0);
-            if self.probation.len() + self.protected.len() < main_size {
-                self.probation.push(candidate);
-            } else if let Some(victim) = self.probation.first().or(self.protected.first())
-                && self.count(candidate) > self.count(*victim)
-            {
-                if self.probation.is_empty() {
-                    self.protected.remove(0)
-                } else {
-                    self.probation.remove(0)
-                };
-                self.probation.push(candidate);
-            }
-            // What leaves the window counts once more.
-            self.add(candidate);
-        }
-        false
+        hit
     }
 }

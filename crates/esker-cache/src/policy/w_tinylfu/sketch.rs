@@ -2,18 +2,22 @@
 
 use esker_core::mix64;
 
-/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005). As in Einziger et al. 2017, a use
-/// increments only the smallest counters of its object, and from time to time all counters are halved, so that the past
-/// is forgotten. It never counts too little before that, and too much if all four counters of an object are shared.
+/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005), aged as in Caffeine: a use increments
+/// all four counters of its object that are not full, and when enough uses have changed a counter, all counters are
+/// halved, so that the past is forgotten. It never counts too little before that, and too much if all four counters of
+/// an object are shared.
 ///
 /// All counters of an object lie in one block, which is one line of a processor's cache.
 #[derive(Debug)]
 pub(super) struct Sketch {
     blocks: Vec<Block>,
     salt: u64,
-    /// How often it has aged since it was halved.
-    aged: u64,
-    aged_most: u64,
+    /// Uses that changed a counter since all were halved, as far as their traces are still there.
+    additions: u64,
+    /// After this many of them all counters are halved.
+    additions_most: u64,
+    /// For each object of the cache.
+    sample: u64,
 }
 
 /// Four rows of two words with sixteen counters each.
@@ -25,12 +29,19 @@ const ROWS: usize = 4;
 const COUNT_MOST: u64 = 15;
 
 impl Sketch {
-    /// A sketch with 32 counters for each of `objects`, or up to twice as many. All counters are halved when it has
-    /// aged `sample` times for each of them.
-    pub(super) fn new(objects: u32, sample: u64, seed: u64) -> Self {
-        let blocks = (objects as usize).next_power_of_two().div_ceil(4);
-        let aged_most = sample * u64::from(objects.max(1));
-        Self { blocks: vec![Block::default(); blocks], salt: mix64(seed), aged: 0, aged_most }
+    /// A sketch with 16 counters for each of the `objects` that a cache of `capacity` can hold, or up to twice as many.
+    /// All counters are halved after `sample` additions for each object of the capacity.
+    pub(super) fn new(capacity: u32, objects: u32, sample: u64, seed: u64) -> Self {
+        let blocks = (capacity.min(objects) as usize).next_power_of_two().div_ceil(8);
+        let mut sketch =
+            Self { blocks: vec![Block::default(); blocks], salt: mix64(seed), additions: 0, additions_most: 0, sample };
+        sketch.set_capacity(capacity);
+        sketch
+    }
+
+    /// The cache has room for this many objects now. The counters remain as many as they are.
+    pub(super) fn set_capacity(&mut self, capacity: u32) {
+        self.additions_most = self.sample * u64::from(capacity.max(1));
     }
 
     /// How often `object` was used lately, at most 15.
@@ -44,27 +55,32 @@ impl Sketch {
     /// A use of `object`.
     #[inline]
     pub(super) fn add(&mut self, object: u32) {
-        let least = self.count(object);
         let hash = self.hash(object);
         let at = self.block(hash);
         let block = &mut self.blocks[at].0;
+        let mut added = false;
         for (word, shift) in (0..ROWS).map(|row| place(hash, row)) {
-            if block[word] >> shift & COUNT_MOST == least && least < COUNT_MOST {
+            if block[word] >> shift & COUNT_MOST < COUNT_MOST {
                 block[word] += 1 << shift;
+                added = true;
             }
+        }
+        self.additions += u64::from(added);
+        if self.additions >= self.additions_most {
+            self.halve();
         }
     }
 
-    /// A hit that lets counts age.
-    #[inline]
-    pub(super) fn age(&mut self) {
-        self.aged += 1;
-        if self.aged == self.aged_most {
-            self.aged = 0;
-            let words = self.blocks.iter_mut().flat_map(|block| &mut block.0);
+    /// Halves all counters. An odd counter loses half a use more, and four counters are one use.
+    #[cold]
+    fn halve(&mut self) {
+        let mut odd = 0;
+        for word in self.blocks.iter_mut().flat_map(|block| &mut block.0) {
+            odd += u64::from((*word & 0x1111_1111_1111_1111).count_ones());
             // What a counter loses must not enter its neighbour.
-            words.for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);
+            *word = *word >> 1 & 0x7777_7777_7777_7777;
         }
+        self.additions = self.additions.saturating_sub(odd / ROWS as u64) / 2;
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
