@@ -94,7 +94,7 @@ pub fn render_cache(found: &CacheResults) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// The answer in a sentence: about the size in the middle.
+/// The answer in a sentence: about the size in the middle, of which it says why it is that one.
 fn headline(found: &CacheResults) -> String {
     let sizes = found.sizes();
     let Some(&size) = sizes.get(sizes.len() / 2) else { return String::new() };
@@ -102,8 +102,9 @@ fn headline(found: &CacheResults) -> String {
     let Some(first) = best.first() else { return String::new() };
     let names: Vec<String> = best.iter().map(|result| result.pair_name()).collect();
     let mut text = format!(
-        "In a cache of {}, {} {} {:.1} % of the accesses",
+        "In a cache of {}{}, {} {} {:.1} % of the accesses",
         described(found, size),
+        of_all(found, &sizes, size),
         names.join(", "),
         if names.len() == 1 { "misses" } else { "miss" },
         first.miss_ratio * 100.0
@@ -119,6 +120,15 @@ fn headline(found: &CacheResults) -> String {
         text += &format!("; none could miss less than {:.1} %", bound.miss_ratio * 100.0);
     }
     text + "."
+}
+
+/// What part of all objects a size holds, and which of several sizes it is.
+fn of_all(found: &CacheResults, sizes: &[u64], size: u64) -> String {
+    let share = words::percent((size as f64 / found.distinct_objects.max(1) as f64).min(1.0));
+    match sizes.len() {
+        1 => format!(" ({share} of what the trace accesses)"),
+        number => format!(" ({share} of what the trace accesses; the middle one of {number} sizes)"),
+    }
 }
 
 fn described(found: &CacheResults, size: u64) -> String {
