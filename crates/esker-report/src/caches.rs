@@ -127,6 +127,7 @@ fn of_all(found: &CacheResults, sizes: &[u64], size: u64) -> String {
     let share = words::percent((size as f64 / found.distinct_objects.max(1) as f64).min(1.0));
     match sizes.len() {
         1 => format!(" ({share} of what the trace accesses)"),
+        2 => format!(" ({share} of what the trace accesses; the larger of two sizes)"),
         number => format!(" ({share} of what the trace accesses; the middle one of {number} sizes)"),
     }
 }
@@ -199,12 +200,15 @@ mod tests {
     #[test]
     fn the_headline_names_the_best_and_the_bound() {
         let mut found = samples::caches();
-        let expected = "In a cache of 40\u{a0}KiB, lru misses 30.0 % of the accesses, the fewest of 2 policies; none \
-                        could miss less than 10.0 %.";
-        assert_eq!(headline(&found), expected);
+        let plain = |found: &CacheResults| headline(found).replace('\u{a0}', " ");
+        let expected = "In a cache of 40 KiB (50 % of what the trace accesses; the larger of two sizes), lru misses \
+                        30.0 % of the accesses, the fewest of 2 policies; none could miss less than 10.0 %.";
+        assert_eq!(plain(&found), expected);
         found.policies.retain(|policy| policy.policy == "lru");
         found.object_bytes = None;
-        assert_eq!(headline(&found), "In a cache of 10 start blocks, lru misses 30.0 % of the accesses.");
+        let expected = "In a cache of 10 start blocks (50 % of what the trace accesses; the larger of two sizes), lru \
+                        misses 30.0 % of the accesses.";
+        assert_eq!(plain(&found), expected);
         found.results.clear();
         assert_eq!(headline(&found), "");
     }
