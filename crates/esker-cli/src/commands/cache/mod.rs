@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
         accessed_bytes: logs[0].bytes(),
         distinct_objects: distinct,
         sample: arguments.sample.map(|rate| CacheSample { rate: rate.as_f64(), seeds: arguments.seeds }),
-        warm_up: arguments.warm_up.map(|share| share.as_f64()),
+        warm_up: arguments.warm_up.map(esker_core::Ratio::as_f64),
         costs,
         rated_drive_writes_per_day: arguments.drive_writes_per_day,
         duration_s: runs.duration.map(esker_core::Nanos::as_secs_f64),
