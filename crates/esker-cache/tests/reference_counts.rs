@@ -24,7 +24,8 @@ const fn exactly(policy: &'static str, misses: [u64; 2]) -> Expected {
     Expected { policy, parameters: &[], misses, tolerance: 0 }
 }
 
-/// Counts by libCacheSim, for every policy of the registry. Those without a counterpart there are only kept from
+/// Counts by libCacheSim, for every policy of the registry; those of w-tinylfu are by the simulator of Caffeine 3.1.8
+/// (`WindowTinyLfu`, and the library itself for the adaptive window). Those without a counterpart there are only kept from
 /// changing: clock-pro lies near lirs, which it imitates, lrfu near lru or lfu, and the same holds for s3-fifo-1bit.
 /// There is one of gl-cache, which counts time in seconds of the trace and trains once a day; this trace has two hours.
 const EXPECTED: &[Expected] = &[
@@ -44,12 +45,13 @@ const EXPECTED: &[Expected] = &[
     },
     exactly("slru", [94_516, 90_040]),
     exactly("clock-pro", [94_733, 86_263]),
-    exactly("lrfu", [95_073, 90_041]),
+    exactly("lrfu", [95_197, 91_446]),
     exactly("sieve", [94_415, 90_040]),
     exactly("s3-fifo", [94_555, 85_691]),
     exactly("s3-fifo-1bit", [94_137, 84_425]),
-    // Within 0.01 of the miss ratios there, where other objects share counters and uses in the window do not count.
-    Expected { policy: "w-tinylfu", parameters: &[], misses: [96_461, 88_376], tolerance: 1_138 },
+    // Within half a point of the miss ratio: other objects share counters there, and other ones enter by jitter.
+    Expected { policy: "w-tinylfu", parameters: &[], misses: [94_867, 90_656], tolerance: 569 },
+    Expected { policy: "w-tinylfu", parameters: &[("adaptive", "true")], misses: [95_229, 90_901], tolerance: 569 },
     // As found here; exponentials may differ in their last digit between machines.
     Expected { policy: "lecar", parameters: &[], misses: [95_221, 91_276], tolerance: 340 },
     Expected { policy: "cacheus", parameters: &[], misses: [94_475, 85_940], tolerance: 340 },
@@ -91,7 +93,10 @@ fn policies_miss_what_others_counted() {
     for expected in EXPECTED {
         let mut choice = Choice::named(expected.policy);
         for (name, value) in expected.parameters {
-            let value = value.parse().map_or_else(|_| ParameterValue::Text(value.to_string()), ParameterValue::Integer);
+            let value = match *value {
+                "true" => ParameterValue::Flag(true),
+                value => value.parse().map_or_else(|_| ParameterValue::Text(value.into()), ParameterValue::Integer),
+            };
             choice.parameters.insert(name.to_string(), value);
         }
         let found = misses(&choice, &accesses, objects);
@@ -116,5 +121,29 @@ fn no_policy_misses_less_than_the_optimum() {
     for entry in REPLACEMENTS {
         let found = misses(&Choice::named(entry.name), &accesses, objects);
         assert!(found.iter().zip(&least).all(|(found, least)| found >= least), "{}: {found:?}", entry.name);
+    }
+}
+
+/// OLTP of the ARC paper, an object for each of its blocks, against Caffeine's simulator (3.1.8, `WindowTinyLfu`),
+/// within half a point. Ageing by hits, which an earlier version had, missed .468 of OLTP.
+#[test]
+fn w_tinylfu_misses_what_caffeine_does() {
+    let Some(path) = reference_data("traces/arc-OLTP.lis.zst") else { return };
+    let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
+    let (mut accesses, mut batch, mut ids) = (Vec::new(), Vec::new(), BTreeMap::new());
+    while reader.next_batch(&mut batch).unwrap() {
+        for record in &batch {
+            for sector in record.offset / 512..(record.offset + u64::from(record.length)) / 512 {
+                let new = ids.len() as u32;
+                let object = ObjectId(*ids.entry(sector).or_insert(new));
+                accesses.push(Access { object, bytes: 1, kind: AccessKind::Read, next_use: NEVER });
+            }
+        }
+    }
+    assert_eq!((accesses.len(), ids.len()), (914_145, 186_880));
+    for (capacity, expected) in [(1_000, 588_290), (15_000, 344_126)] {
+        let shape = Shape { capacity, objects: ids.len() as u32, seed: 1 };
+        let found = simulate(&mut *build(&Choice::named("w-tinylfu"), &shape).unwrap(), &accesses).misses;
+        assert!(found.abs_diff(expected) <= 914_145 / 200, "{capacity}: {found}, {expected} by Caffeine");
     }
 }

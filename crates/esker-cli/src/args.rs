@@ -326,6 +326,7 @@ pub(crate) struct SweepArguments {
         esker mrc oltp.lis --object 512B --at 1000,16MiB\n  \
         esker mrc cdn.oracleGeneral.zst --object start-block\n  \
         esker mrc oltp.lis --method aet\n  \
+        esker mrc oltp.lis --warm-up 20%\n  \
         esker mrc huge.csv.zst --sample 1% --seeds 10 --json=curve.json")]
 pub(crate) struct MrcArguments {
     /// Traces; `-` reads standard input
@@ -346,6 +347,9 @@ pub(crate) struct MrcArguments {
     /// Means `--object start-block`
     #[arg(long, conflicts_with = "object")]
     pub(crate) start_block: bool,
+    /// Let this share of the requests, the first ones, only warm the cache: they are counted nowhere
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub(crate) warm_up: Option<Ratio>,
     /// Show these cache sizes instead of a curve: numbers of objects, or bytes with their unit
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', conflicts_with = "points")]
     pub(crate) at: Vec<String>,

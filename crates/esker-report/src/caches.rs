@@ -94,7 +94,7 @@ pub fn render_cache(found: &CacheResults) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// The answer in a sentence: about the size in the middle.
+/// The answer in a sentence: about the size in the middle, of which it says why it is that one.
 fn headline(found: &CacheResults) -> String {
     let sizes = found.sizes();
     let Some(&size) = sizes.get(sizes.len() / 2) else { return String::new() };
@@ -102,8 +102,9 @@ fn headline(found: &CacheResults) -> String {
     let Some(first) = best.first() else { return String::new() };
     let names: Vec<String> = best.iter().map(|result| result.pair_name()).collect();
     let mut text = format!(
-        "In a cache of {}, {} {} {:.1} % of the accesses",
+        "In a cache of {}{}, {} {} {:.1} % of the accesses",
         described(found, size),
+        of_all(found, &sizes, size),
         names.join(", "),
         if names.len() == 1 { "misses" } else { "miss" },
         first.miss_ratio * 100.0
@@ -119,6 +120,16 @@ fn headline(found: &CacheResults) -> String {
         text += &format!("; none could miss less than {:.1} %", bound.miss_ratio * 100.0);
     }
     text + "."
+}
+
+/// What part of all objects a size holds, and which of several sizes it is.
+fn of_all(found: &CacheResults, sizes: &[u64], size: u64) -> String {
+    let share = words::percent((size as f64 / found.distinct_objects.max(1) as f64).min(1.0));
+    match sizes.len() {
+        1 => format!(" ({share} of what the trace accesses)"),
+        2 => format!(" ({share} of what the trace accesses; the larger of two sizes)"),
+        number => format!(" ({share} of what the trace accesses; the middle one of {number} sizes)"),
+    }
 }
 
 fn described(found: &CacheResults, size: u64) -> String {
@@ -189,12 +200,15 @@ mod tests {
     #[test]
     fn the_headline_names_the_best_and_the_bound() {
         let mut found = samples::caches();
-        let expected = "In a cache of 40\u{a0}KiB, lru misses 30.0 % of the accesses, the fewest of 2 policies; none \
-                        could miss less than 10.0 %.";
-        assert_eq!(headline(&found), expected);
+        let plain = |found: &CacheResults| headline(found).replace('\u{a0}', " ");
+        let expected = "In a cache of 40 KiB (50 % of what the trace accesses; the larger of two sizes), lru misses \
+                        30.0 % of the accesses, the fewest of 2 policies; none could miss less than 10.0 %.";
+        assert_eq!(plain(&found), expected);
         found.policies.retain(|policy| policy.policy == "lru");
         found.object_bytes = None;
-        assert_eq!(headline(&found), "In a cache of 10 start blocks, lru misses 30.0 % of the accesses.");
+        let expected = "In a cache of 10 start blocks (50 % of what the trace accesses; the larger of two sizes), lru \
+                        misses 30.0 % of the accesses.";
+        assert_eq!(plain(&found), expected);
         found.results.clear();
         assert_eq!(headline(&found), "");
     }

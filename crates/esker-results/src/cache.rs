@@ -32,10 +32,16 @@ pub struct CacheResults {
     /// The sample, if not all objects were simulated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sample: Option<CacheSample>,
+    /// Share of the requests, the first ones, that only warmed the caches and are counted nowhere; absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warm_up: Option<f64>,
     /// What accesses and the cache cost, if that was given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub costs: Option<CacheCosts>,
-    /// Time from the first access to the last one, in seconds; absent if the trace has no times.
+    /// Drive writes a day that the drive of the cache is rated for, if that was given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rated_drive_writes_per_day: Option<f64>,
+    /// Time from the first access that is counted to the last one, in seconds; absent if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duration_s: Option<f64>,
     /// Which policies, in the order in which they were asked for.
@@ -139,6 +145,10 @@ pub struct CacheResult {
     /// `write_bytes` as bytes a day, at the rate of the trace; absent if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_bytes_per_day: Option<u64>,
+    /// How often a day the cache is written as a whole: `write_bytes_per_day` over `size_bytes`; absent if one of them
+    /// is. A drive that is larger than the cache has fewer drive writes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub drive_writes_per_day: Option<f64>,
     /// Mean time of an access in microseconds, by [`CacheCosts`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mean_access_us: Option<f64>,

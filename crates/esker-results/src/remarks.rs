@@ -38,7 +38,33 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
     });
     let windows = devices.iter().filter_map(|(name, device)| allocation(name, device.flash_cache.as_ref()?));
     let worn = devices.iter().filter_map(|(name, device)| worn(name, device.flash_cache.as_ref()?));
-    unwritten.chain(displaced).chain(windows).chain(worn).chain(devices.values().flat_map(states)).collect()
+    let empty = devices.iter().filter_map(|(name, device)| unfilled(name, device.flash_cache.as_ref()?));
+    unwritten
+        .chain(displaced)
+        .chain(empty)
+        .chain(windows)
+        .chain(worn)
+        .chain(devices.values().flat_map(states))
+        .collect()
+}
+
+/// A remark is made on a cache that holds less than this share of what it has room for. Policies keep a thirty-second
+/// in reserve.
+const FILLED_MIN: f64 = 0.95;
+
+/// A cache that never had to let anything go says nothing of its policy, nor of a run that goes on for longer.
+fn unfilled(name: &str, cache: &FlashCacheReport) -> Option<String> {
+    let is_full = cache.held_lines as f64 >= FILLED_MIN * cache.slots as f64;
+    let was_used = cache.hits + cache.misses > 0;
+    (was_used && !is_full && cache.evictions == 0).then(|| {
+        format!(
+            "{name}: the cache has not filled: at the end it holds {} of the {} lines that it has room for, and none \
+             has had to leave. Its policy made no difference, and on a longer run it may hit more or less. More \
+             requests, a `warm_up`, or less flash show the cache at work.",
+            words::count(cache.held_lines),
+            words::count(cache.slots)
+        )
+    })
 }
 
 /// What keeps a cache from choosing its size well.
@@ -58,7 +84,7 @@ fn allocation(name: &str, cache: &FlashCacheReport) -> Option<String> {
              cleaning there would be {}, and with other sizes more. It takes fewer `years`, flash of more `cycles`, \
              or a larger flash.",
             words::count(allowed as u64),
-            words::percent(least.over_provisioning),
+            words::percent(least.left_to_cleaning),
             words::count(least.erases_per_day as u64)
         )
     })
@@ -132,8 +158,8 @@ mod tests {
         let mut cache = FlashCacheReport { allocation: allocation(None), ..FlashCacheReport::default() };
         let [short] = told(&cache).try_into().unwrap();
         assert!(short.contains("a window is 1 GiB of writes, of which 1 MiB came"), "{short}");
-        let cost = |over_provisioning, erases_per_day| CacheWindowCost {
-            over_provisioning,
+        let cost = |left_to_cleaning, erases_per_day| CacheWindowCost {
+            left_to_cleaning,
             erases_per_day,
             ..CacheWindowCost::default()
         };
@@ -147,6 +173,20 @@ mod tests {
         let expected = "volume: no size of the cache keeps `allocation.lifetime`, which allows 900 erases a day: with \
                         85 % left to cleaning there would be 1 000";
         assert!(worn.replace('\u{a0}', " ").starts_with(expected), "{worn}");
+    }
+
+    #[test]
+    fn caches_that_have_not_filled_are_remarked() {
+        let told = |hits, held_lines, evictions| {
+            let cache = FlashCacheReport { hits, held_lines, evictions, slots: 1000, ..FlashCacheReport::default() };
+            let device = DeviceReport { flash_cache: Some(cache), ..DeviceReport::default() };
+            remarks(&BTreeMap::from([("volume".to_string(), device)]))
+        };
+        let [remark] = told(5, 400, 0).try_into().unwrap();
+        let expected = "volume: the cache has not filled: at the end it holds 400 of the 1 000 lines";
+        assert!(remark.replace('\u{a0}', " ").starts_with(expected), "{remark}");
+        // One that is full, that has let lines go, or that nobody used, is none of them.
+        assert!(told(5, 969, 0).is_empty() && told(5, 400, 1).is_empty() && told(0, 0, 0).is_empty());
     }
 
     #[test]

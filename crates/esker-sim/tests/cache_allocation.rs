@@ -57,7 +57,7 @@ fn a_cache_finds_its_size() {
         // With the drive's transfers: 100 us for a page.
         let run = results(requests, addresses, "allocation = { read = \"125us\", program = \"300us\" }");
         let windows = &run.devices["volume"].flash_cache.as_ref().unwrap().windows;
-        let chosen: Vec<f64> = windows.iter().map(|window| window.over_provisioning).collect();
+        let chosen: Vec<f64> = windows.iter().map(|window| window.left_to_cleaning).collect();
         let fixed: Vec<f64> = fixed.iter().map(|mean| mean.round()).collect();
         println!("{name}: fixed {fixed:?} us, its own choice {:.0} us: {chosen:?}", mean_us(&run));
         assert!(windows.len() >= 5, "{name}: {windows:?}");

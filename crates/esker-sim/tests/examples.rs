@@ -80,7 +80,7 @@ fn agrawal() {
 fn cache_allocation() {
     let results = run_example("cache-allocation.toml", |experiment| requests(experiment, 600_000));
     let cache = results.devices["volume"].flash_cache.as_ref().unwrap();
-    let chosen: Vec<f64> = cache.windows.iter().map(|window| window.over_provisioning).collect();
+    let chosen: Vec<f64> = cache.windows.iter().map(|window| window.left_to_cleaning).collect();
     // Nothing is cleaned in the first window: the cache stays as it is. Then misses cost more than cleaning.
     assert!(chosen.len() >= 3 && chosen[0] == 0.35 && chosen[chosen.len() - 1] < 0.35, "{chosen:?}");
     assert!(cache.windows.iter().all(|window| window.expected.len() == 8));
@@ -134,6 +134,8 @@ fn flash_cache() {
     let results = run_example("flash-cache.toml", |_| {});
     let cache = results.devices["volume"].flash_cache.as_ref().unwrap();
     assert!(cache.hit_ratio > 0.3 && cache.read_hits > 0 && cache.lost == 0, "{cache:?}");
+    // It is full, and lines leave for others.
+    assert!(cache.evictions > 5_000 && cache.held_lines * 100 > cache.slots * 95, "{cache:?}");
     let disk = run_example("flash-cache.toml", |experiment| {
         experiment.system = System::of(experiment.system.devices().clone(), "disk").unwrap();
     });

@@ -17,6 +17,7 @@ use crate::values;
         esker cache oltp.lis --policy lru,arc --admission none,second-hit\n  \
         esker cache oltp.lis --hit-cost 100us --miss-cost 5ms --price-per-gib 0.1\n  \
         esker cache oltp.spc.zst --size 10% --by volume\n  \
+        esker cache oltp.spc.zst --warm-up 20% --drive-writes-per-day 1\n  \
         esker cache huge.csv.zst --sample 1% --seeds 10 --json=cache.json")]
 pub(crate) struct CacheArguments {
     /// Traces; `-` reads standard input
@@ -46,6 +47,12 @@ pub(crate) struct CacheArguments {
     /// With --sample: repeat with this many seeds and show the spread
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::at_least_one::<u32>)]
     pub(crate) seeds: u32,
+    /// Let this share of the requests, the first ones, only warm the cache: they are counted nowhere
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    pub(crate) warm_up: Option<Ratio>,
+    /// Drive writes a day that the cache's drive is rated for: adds how often a day the cache is written as a whole
+    #[arg(long, value_name = "RATING", value_parser = values::amount)]
+    pub(crate) drive_writes_per_day: Option<f64>,
     /// How long an access takes that misses: adds the mean time of an access
     #[arg(long, value_name = "TIME", value_parser = values::time, requires = "hit_cost", help_heading = "Costs")]
     pub(crate) miss_cost: Option<Nanos>,

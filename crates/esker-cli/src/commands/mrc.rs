@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use esker_core::words;
+use esker_core::{Ratio, words};
 
 use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use serde_json::{Value, json};
 
-use super::transfers::{Transfers, check_sample, objects, parse_cache_size};
+use super::transfers::{Transfers, check_sample, check_warm_up, objects, parse_cache_size};
 use crate::args::{Common, CurveMethodName, MrcArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
     for seed in first_seed..first_seed + u64::from(arguments.seeds) {
         let settings = CurveSettings { method: chosen, objects, seed };
         method = settings.method.describe();
-        curves.push(curve(&transfers, &settings)?);
+        curves.push(curve(&transfers, &settings, arguments.warm_up)?);
     }
     // By default: the sizes where the first curve bends, so that nothing is missed between two points.
     let bends = || curves[0].thinned(arguments.points).points.into_iter().map(|point| point.objects).collect();
@@ -44,6 +44,13 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
 
 fn check(arguments: &MrcArguments) -> Result<(), Failure> {
     check_sample(arguments.sample, arguments.seeds, "an exact curve")?;
+    check_warm_up(arguments.warm_up)?;
+    if arguments.warm_up.is_some() && arguments.method == Some(CurveMethodName::Aet) {
+        return Err(Failure::input(
+            "--warm-up does not go with `--method aet`, which has one curve for the whole trace",
+        )
+        .with_hint("leave out one of them"));
+    }
     if arguments.seeds == 0 || arguments.points < 2 {
         return Err(Failure::input("there has to be at least one seed and two points"));
     }
@@ -63,13 +70,23 @@ fn chosen_method(arguments: &MrcArguments) -> Result<CurveMethod, Failure> {
     }
 }
 
-fn curve(transfers: &Transfers, settings: &CurveSettings) -> Result<MissRatioCurve, Failure> {
+/// The curve of all requests, or of those after a warm-up.
+fn curve(transfers: &Transfers, settings: &CurveSettings, warm_up: Option<Ratio>) -> Result<MissRatioCurve, Failure> {
     let mut builder = CurveBuilder::new(settings);
+    let (warm, mut requests, mut warming) = (transfers.warm_up(warm_up), 0, None);
     transfers.for_each(|transfer| {
+        if warm > 0 && requests == warm {
+            warming = Some(builder.so_far());
+        }
         builder.request(transfer.offset, transfer.length);
+        requests += 1;
         Ok(())
     })?;
-    Ok(builder.finish())
+    let all = builder.finish();
+    Ok(match warming {
+        Some(warming) => all.since(&warming),
+        None => all,
+    })
 }
 
 /// The result to print.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_tier::mrc::CurveObjects;
-use esker_trace::{Characteriser, CharacteriserSettings, DenseMap, Operation, Spool, TraceReader};
+use esker_trace::{DenseMap, Operation, Spool, TouchedAreas, TraceReader};
 
 use super::trace::{check_given_once, no_requests, read_options};
 use crate::args::{Common, CurveObject, ReadArguments};
@@ -18,6 +18,8 @@ pub(super) struct Transfers {
     map: DenseMap,
     /// Times of the first and of the last read or write.
     times: (Nanos, Nanos),
+    /// How many reads and writes there are.
+    count: u64,
 }
 
 /// A read or a write.
@@ -43,15 +45,15 @@ impl Transfers {
         let bar = Progress::new(common.quiet, "B");
         bar.set_message("reading");
         let mut spool = esker_trace::SpoolWriter::default();
-        let mut characteriser = Characteriser::new(CharacteriserSettings::default());
+        let mut touched = TouchedAreas::default();
         let (mut batch, mut transfers) = (Vec::new(), 0u64);
         let mut times = (Nanos::NEVER, Nanos::ZERO);
         while reader.next_batch(&mut batch)? {
             if cancel::requested() {
                 return Err(Failure::cancelled());
             }
-            characteriser.push_all(&batch);
             for record in &batch {
+                touched.add_areas(record);
                 if matches!(record.operation, Operation::Read | Operation::Write) {
                     transfers += 1;
                     times = (times.0.min(record.at), times.1.max(record.at));
@@ -67,8 +69,8 @@ impl Transfers {
             let name = traces[0].display();
             return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
         }
-        let map = DenseMap::new(characteriser.touched());
-        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map, times })
+        let map = DenseMap::new(&touched);
+        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map, times, count: transfers })
     }
 
     /// Names of the volumes, by [`Transfer::volume`].
@@ -80,6 +82,27 @@ impl Transfers {
     pub(super) fn duration(&self) -> Option<Nanos> {
         let (first, last) = self.times;
         Some(last.saturating_sub(first)).filter(|duration| *duration > Nanos::ZERO)
+    }
+
+    /// How many of the reads and writes, the first ones, `share` of them is.
+    pub(super) fn warm_up(&self, share: Option<Ratio>) -> u64 {
+        share.map_or(0, |share| share.of(self.count))
+    }
+
+    /// Time from the read or write behind the first `skipped` ones to the last one; `None` if these have no times.
+    pub(super) fn duration_after(&self, skipped: u64) -> Result<Option<Nanos>, Failure> {
+        if skipped == 0 {
+            return Ok(self.duration());
+        }
+        let (mut number, mut first) = (0, Nanos::NEVER);
+        self.for_each(|transfer| {
+            if number >= skipped {
+                first = first.min(transfer.at);
+            }
+            number += 1;
+            Ok(())
+        })?;
+        Ok(Some(self.times.1.saturating_sub(first)).filter(|duration| *duration > Nanos::ZERO))
     }
 
     /// Hands every read and write to `take`, in their order.
@@ -124,6 +147,17 @@ pub(super) fn parse_cache_size(option: &str, text: &str, objects: CurveObjects) 
         Some(size) => Err(Failure::input(format!("{option} {text} has no room for one object of {}", Bytes(size)))),
         None => Err(Failure::input(format!("{option} {text}: start blocks have no size of their own"))
             .with_hint("give a number of objects, or choose `--object 4KiB`")),
+    }
+}
+
+/// Checks `--warm-up`: something has to be left to count.
+pub(super) fn check_warm_up(share: Option<Ratio>) -> Result<(), Failure> {
+    match share {
+        Some(share) if share >= Ratio::ONE => {
+            Err(Failure::input(format!("--warm-up {share} leaves no request to count"))
+                .with_hint("give a share such as 20%"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Ch
             "Which policy misses least?",
             "Share of the accesses to objects that a cache of this size does not hold. Lower is better.",
             x(),
-            Axis::shares("miss ratio"),
+            miss_ratios("miss ratio"),
             curves(results, |result| result.miss_ratio),
         )
     };
@@ -25,7 +25,7 @@ pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Ch
         "How many of the bytes does it miss?",
         "Large requests count for more here: these bytes the device behind the cache has to move.",
         x(),
-        Axis::shares("byte miss ratio"),
+        miss_ratios("byte miss ratio"),
         curves(results, |result| result.byte_miss_ratio),
     );
     let written = Chart::new(
@@ -40,6 +40,12 @@ pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Ch
         .filter(|(_, chart)| !chart.choices[0].is_empty())
         .map(|(name, chart)| Chart { padded: true, ..chart }.stored("cache", name, "", columns))
         .collect()
+}
+
+/// An axis of miss ratios that begins at zero and ends where the values do: policies differ by little, and an axis up
+/// to the whole would squeeze curves that all miss a few per cent into one line.
+fn miss_ratios(label: &'static str) -> Axis {
+    Axis { top: None, ..Axis::shares(label) }
 }
 
 fn curves(results: &CacheResults, value: impl Fn(&CacheResult) -> f64) -> Vec<Series> {

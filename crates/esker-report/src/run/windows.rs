@@ -37,7 +37,7 @@ pub(crate) fn allocations(results: &RunResults) -> Vec<Allocation<'_>> {
 
 /// The place of the size among `sizes` that comes next to what was chosen.
 pub(crate) fn nearest(window: &CacheWindow) -> usize {
-    let far = |cost: &CacheWindowCost| (cost.over_provisioning - window.over_provisioning).abs();
+    let far = |cost: &CacheWindowCost| (cost.left_to_cleaning - window.left_to_cleaning).abs();
     let places = window.expected.iter().enumerate();
     places.min_by(|one, other| far(one.1).total_cmp(&far(other.1))).map_or(0, |(place, _)| place)
 }

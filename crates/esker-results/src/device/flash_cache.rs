@@ -125,8 +125,9 @@ pub struct CacheAllocation {
 pub struct CacheWindow {
     /// When the window ended, in seconds.
     pub ends_s: f64,
-    /// Share of the flash that is left to cleaning from then on.
-    pub over_provisioning: f64,
+    /// Share of the slots that lines leave to cleaning from then on. The drive's own over-provisioning, which is of its
+    /// raw pages, comes beside it.
+    pub left_to_cleaning: f64,
     /// Share of writes among the accesses of the window.
     pub write_share: f64,
     /// Whether the cache is trained first: run with several sizes, to see what cleaning costs.
@@ -143,8 +144,8 @@ pub struct CacheWindow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheWindowCost {
-    /// Share of the flash that is left to cleaning.
-    pub over_provisioning: f64,
+    /// Share of the slots that lines leave to cleaning.
+    pub left_to_cleaning: f64,
     /// Share of the accesses that miss, by the window's curve.
     pub miss_ratio: f64,
     /// Share of the lines of a block that are valid when it is cleaned.

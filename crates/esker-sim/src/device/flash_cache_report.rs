@@ -62,7 +62,7 @@ pub(super) fn room_left(room: CacheRoom<'_>) -> Option<CacheRoomLeft> {
 
 fn cost(expected: &ExpectedCost) -> CacheWindowCost {
     CacheWindowCost {
-        over_provisioning: expected.over_provisioning,
+        left_to_cleaning: expected.over_provisioning,
         miss_ratio: expected.miss_ratio,
         valid_share: expected.valid,
         latency_us: expected.latency.0 as f64 / 1e3,
@@ -73,7 +73,7 @@ fn cost(expected: &ExpectedCost) -> CacheWindowCost {
 fn window(decided: &WindowDecision) -> CacheWindow {
     CacheWindow {
         ends_s: decided.at.as_secs_f64(),
-        over_provisioning: decided.over_provisioning,
+        left_to_cleaning: decided.over_provisioning,
         write_share: decided.writes,
         trains: decided.trains,
         keeps_lifetime: decided.keeps_lifetime,

@@ -68,6 +68,7 @@ mod tests {
             write_bytes_per_day: None,
             mean_access_us: None,
             price_per_saved_ms: None,
+            drive_writes_per_day: None,
             spread: None,
             volumes: Vec::new(),
         }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults, CacheSample};
 
 use super::study::quote;
-use super::transfers::{Transfers, check_sample, objects};
+use super::transfers::{Transfers, check_sample, check_warm_up, objects};
 use crate::args::{CacheArguments, CacheBy, Common, CurveObject};
 use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs, json};
@@ -19,6 +19,7 @@ use crate::output::{self, Content, Output, Outputs, json};
 /// Simulates and prints.
 pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCode, Failure> {
     check_sample(arguments.sample, arguments.seeds, "a simulation of all objects")?;
+    check_warm_up(arguments.warm_up)?;
     let policies = asked::policies(&arguments.policy)?;
     let admissions = asked::admissions(&arguments.admission)?;
     let pairs = asked::pairs(&policies, &admissions, asked::are_named(&arguments.policy))?;
@@ -30,7 +31,9 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let json = outputs.json(&arguments.json, &json::CACHE)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
     let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
-    let runs = runs::Runs { arguments, common, objects, pairs: &pairs, duration: transfers.duration() };
+    let warm = transfers.warm_up(arguments.warm_up);
+    let duration = transfers.duration_after(warm)?;
+    let runs = runs::Runs { arguments, common, objects, pairs: &pairs, warm, duration };
     let logs = runs.logs(&transfers)?;
     let volumes = transfers.volumes().to_vec();
     drop(transfers);
@@ -52,9 +55,11 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
         accessed_bytes: logs[0].bytes(),
         distinct_objects: distinct,
         sample: arguments.sample.map(|rate| CacheSample { rate: rate.as_f64(), seeds: arguments.seeds }),
+        warm_up: arguments.warm_up.map(esker_core::Ratio::as_f64),
         costs,
+        rated_drive_writes_per_day: arguments.drive_writes_per_day,
         duration_s: runs.duration.map(esker_core::Nanos::as_secs_f64),
-        policies: described(&policies, &found, distinct as f64 / accesses as f64),
+        policies: described(&policies, &found, runs.first_uses(&logs) / accesses as f64),
         admissions: admissions.iter().map(asked::AdmissionPolicy::described).collect(),
         results: found,
     };
@@ -106,6 +111,8 @@ fn command_line(arguments: &CacheArguments, common: &Common) -> String {
         CacheBy::Volume => "volume".to_string(),
     };
     option("--by", arguments.by.map(by));
+    option("--warm-up", arguments.warm_up.map(|share| share.to_string()));
+    option("--drive-writes-per-day", arguments.drive_writes_per_day.map(|rating| rating.to_string()));
     option("--sample", arguments.sample.map(|rate| rate.to_string()));
     option("--seeds", (arguments.seeds > 1).then(|| arguments.seeds.to_string()));
     option("--hit-cost", arguments.hit_cost.map(|time| time.to_string()));

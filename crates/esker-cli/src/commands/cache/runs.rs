@@ -23,7 +23,9 @@ pub(super) struct Runs<'a> {
     pub(super) common: &'a Common,
     pub(super) objects: CurveObjects,
     pub(super) pairs: &'a [Pair<'a>],
-    /// From the first access to the last one, if the trace has times.
+    /// How many requests, the first ones, only warm the caches.
+    pub(super) warm: u64,
+    /// From the first access that is counted to the last one, if the trace has times.
     pub(super) duration: Option<Nanos>,
 }
 
@@ -81,6 +83,9 @@ impl Runs<'_> {
         }
         let mut requests = 0u64;
         transfers.for_each(|Transfer { at, volume, offset, length, writes }| {
+            if self.warm > 0 && requests == self.warm {
+                builder.end_warm_up();
+            }
             builder.at(at);
             builder.volume(volume);
             builder.request(offset, length, if writes { AccessKind::Write } else { AccessKind::Read })?;
@@ -97,6 +102,12 @@ impl Runs<'_> {
     pub(super) fn distinct_objects(&self, logs: &[AccessLog]) -> u64 {
         let estimates = logs.iter().map(|log| f64::from(log.objects()) / log.rate());
         (estimates.sum::<f64>() / logs.len() as f64).round() as u64
+    }
+
+    /// How many of the accesses are the first to their object; for samples an estimate.
+    pub(super) fn first_uses(&self, logs: &[AccessLog]) -> f64 {
+        let estimates = logs.iter().map(|log| f64::from(log.first_uses()) / log.rate());
+        estimates.sum::<f64>() / logs.len() as f64
     }
 
     /// The result of each pair of policies at each size. `volumes` are the names of the volumes.
@@ -150,12 +161,13 @@ impl Runs<'_> {
         let all: Vec<_> = runs.iter().map(|run| run.all).collect();
         let Figures { requests, misses, refused, miss_ratio, byte_miss_ratio, write_bytes, write_bytes_per_day } =
             Figures::mean(&all, self.duration);
+        let size_bytes = self.objects.bytes().map(|bytes| size.saturating_mul(bytes));
         let ratios: Vec<f64> = all.iter().map(esker_cache::Counts::miss_ratio).collect();
         CacheResult {
             policy: pair.policy.choice.to_string(),
             admission: pair.admission.choice.to_string(),
             size,
-            size_bytes: self.objects.bytes().map(|bytes| size.saturating_mul(bytes)),
+            size_bytes,
             requests,
             misses,
             refused,
@@ -163,6 +175,7 @@ impl Runs<'_> {
             byte_miss_ratio,
             write_bytes,
             write_bytes_per_day,
+            drive_writes_per_day: write_bytes_per_day.zip(size_bytes).map(|(day, size)| day as f64 / size as f64),
             mean_access_us: None,
             price_per_saved_ms: None,
             spread: spread(&ratios),

@@ -45,6 +45,9 @@ pub(super) fn render(results: &CacheResults) -> String {
         let price = |result: &CacheResult| result.price_per_saved_ms.map_or("-".into(), words::published);
         text += &format!("\nPrice of each millisecond that the mean access saves\n\n{}", tables(results, cost(price)));
     }
+    if let Some(rated) = results.rated_drive_writes_per_day {
+        text += &drive_writes(results, rated);
+    }
     if let [only] = volumes(results) {
         text += &format!("\nThe trace has one volume, `{}`: all is its own.\n", only.volume);
     }
@@ -98,6 +101,22 @@ fn written(results: &CacheResults) -> String {
 
 fn in_bytes(bytes: Option<u64>) -> String {
     bytes.map_or_else(String::new, |bytes| words::bytes(bytes as f64))
+}
+
+/// How often a day the cache is written as a whole, and which results are beyond what the drive is rated for.
+fn drive_writes(results: &CacheResults, rated: f64) -> String {
+    let known = results.results.iter().filter_map(|result| result.drive_writes_per_day);
+    let (all, beyond) = known.fold((0, 0), |(all, beyond), writes| (all + 1, beyond + usize::from(writes > rated)));
+    if all == 0 {
+        return "\nDrive writes a day: unknown, as the trace has no times or its objects no size.\n".to_string();
+    }
+    let cell = |result: &CacheResult| result.drive_writes_per_day.map_or_else(String::new, words::published);
+    let quantity = Quantity { cell, of_volume: None, with_best: false };
+    format!(
+        "\nDrive writes a day of a drive as large as the cache, rated for {}: {beyond} of {all} are beyond that\n\n{}",
+        words::published(rated),
+        tables(results, quantity)
+    )
 }
 
 fn refused(results: &CacheResults) -> String {
@@ -160,6 +179,9 @@ fn heading(results: &CacheResults) -> String {
         words::count(results.distinct_objects),
         results.objects_are,
     );
+    if let Some(share) = results.warm_up {
+        text += &format!("; the first {} of the requests only warm the cache", percent(share));
+    }
     if let Some(sample) = results.sample {
         text += &format!("; from a sample of {}", percent(sample.rate));
         if sample.seeds > 1 {

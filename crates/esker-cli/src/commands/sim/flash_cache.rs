@@ -40,7 +40,7 @@ pub(super) fn describe(cache: &FlashCacheReport) -> String {
 fn windows(all: &[CacheWindow]) -> Option<String> {
     let shown = &all[all.len().saturating_sub(SHOWN)..];
     let sizes = &shown.first()?.expected;
-    let share = |cost: &CacheWindowCost| words::percent(cost.over_provisioning);
+    let share = |cost: &CacheWindowCost| words::percent(cost.left_to_cleaning);
     let mut heads: Vec<String> =
         ["window ends", "left to cleaning", "misses", "valid", "latency", "erases/day"].map(String::from).into();
     heads.extend(sizes.iter().map(|cost| format!("at {}", share(cost))));
@@ -49,7 +49,7 @@ fn windows(all: &[CacheWindow]) -> Option<String> {
         let CacheWindow { chosen, .. } = window;
         let mut row = vec![
             words::duration(window.ends_s),
-            words::percent(window.over_provisioning) + note(window),
+            words::percent(window.left_to_cleaning) + note(window),
             percent(chosen.miss_ratio),
             percent(chosen.valid_share),
             words::time(chosen.latency_us),
@@ -81,16 +81,16 @@ mod tests {
     use super::*;
 
     fn window(ends_s: f64, trains: bool) -> CacheWindow {
-        let cost = |over_provisioning, latency_us| CacheWindowCost {
-            over_provisioning,
+        let cost = |left_to_cleaning, latency_us| CacheWindowCost {
+            left_to_cleaning,
             miss_ratio: 0.125,
             valid_share: 0.25,
             latency_us,
             erases_per_day: 1234.0,
         };
         let (chosen, expected) = (cost(0.38, 410.0), vec![cost(0.85, 900.0), cost(0.15, 1500.0)]);
-        let (over_provisioning, keeps_lifetime) = (0.38, true);
-        CacheWindow { ends_s, over_provisioning, trains, keeps_lifetime, chosen, expected, ..CacheWindow::default() }
+        let (left_to_cleaning, keeps_lifetime) = (0.38, true);
+        CacheWindow { ends_s, left_to_cleaning, trains, keeps_lifetime, chosen, expected, ..CacheWindow::default() }
     }
 
     #[test]

@@ -212,7 +212,7 @@ mod tests {
                 );
                 for run in found[8..].iter().chain(&within) {
                     let chosen: Vec<u32> =
-                        run.windows.iter().map(|one| (one.over_provisioning * 100.0).round() as u32).collect();
+                        run.windows.iter().map(|one| (one.left_to_cleaning * 100.0).round() as u32).collect();
                     println!("    {chosen:?}");
                 }
             }

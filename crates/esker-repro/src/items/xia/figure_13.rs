@@ -90,7 +90,7 @@ pub(super) fn measure(item: &Item, context: &Context<'_>, smaller: u32) -> Resul
         let claim = format!("{claim}, trained on the flash");
         let reason = "training runs the cache with sizes that are not the best; the paper's way";
         claims.push(Claim::beside(item.name, &claim, row.on_flash.mean_us / best_us, reason));
-        let last = row.own.windows.last().map_or(0.0, |window| 100.0 * window.over_provisioning);
+        let last = row.own.windows.last().map_or(0.0, |window| 100.0 * window.left_to_cleaning);
         let claim = format!("{name}: over-provisioning of the own choice in the end, percent");
         let reason = "published beside: the best fixed one, of steps of ten";
         claims.push(Claim::compared(item.name, &claim, row.volume.best.into(), last, reason));

@@ -27,14 +27,15 @@ impl Allocator {
         let least_wear = || all().min_by(|one, other| one.erases_per_day.total_cmp(&other.erases_per_day));
         let chosen = best.or_else(least_wear).expect("there are sizes");
         // What is hardly better is no reason to change. But a cache that is not full yet does not show what it will
-        // cost: of sizes as good, it takes the one that leaves most to cleaning, if there was anything to clean.
+        // cost: of sizes as good that are full, and so have shown it, it takes the one that leaves most to cleaning.
+        // Smaller ones that are not full either are no better known, and to shrink costs what has to be copied back.
         let is_as_good =
             |cost: &ExpectedCost| cost.latency.0 as f64 <= chosen.latency.0 as f64 * (1.0 + HARDLY) && keeps(cost);
+        let is_full = |cost: &ExpectedCost| self.evicting.at(cost.over_provisioning) > FULL;
         let present = self.expect((self.now_left * 100.0).round() as u32, window);
-        let is_full = self.evicting.at(self.now_left) > FULL;
         let chosen = match is_as_good(&present) {
-            true if is_full || !self.has_cleaned => present,
-            true => all().rfind(is_as_good).unwrap_or(present),
+            true if is_full(&present) => present,
+            true => all().rfind(|cost| is_as_good(cost) && is_full(cost)).unwrap_or(present),
             false => chosen,
         };
         self.windows.push(WindowDecision {

@@ -63,8 +63,6 @@ pub(super) struct Allocator {
     valid: ValidByOverProvisioning,
     /// Share of the misses that have another line leave, by over-provisioning.
     evicting: ShareBySize,
-    /// Whether the miniatures have cleaned, so that they know what it costs.
-    has_cleaned: bool,
     /// Small caches that see a sample of the lines; `None` if the cache is trained on the flash.
     miniatures: Option<Miniatures>,
     is_trained: bool,
@@ -142,7 +140,6 @@ impl Allocator {
             before_left: settings.first.as_f64(),
             valid: ValidByOverProvisioning::even(),
             evicting: ShareBySize { shares: [1.0; TRAINED.len()], ends: [1.0; 2] },
-            has_cleaned: false,
             miniatures: (settings.training == AllocationTraining::InMiniature)
                 .then(|| Miniatures::new(slots.into(), (settings.block.0 / line).max(1), seed)),
             is_trained: false,
@@ -264,7 +261,6 @@ impl Allocator {
         let Some(miniatures) = &self.miniatures else { return };
         let seen = miniatures.seen();
         self.valid.replace(seen.map(|seen| seen.valid));
-        self.has_cleaned |= seen.iter().any(|seen| seen.has_cleaned);
         self.evicting.shares = seen.map(|seen| seen.evicting);
         // A cache that has just changed its size shows less of it than of the change.
         if let Some(valid) = found.filter(|_| (self.now_left - self.before_left).abs() < STEADY) {

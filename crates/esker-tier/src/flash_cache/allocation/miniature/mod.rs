@@ -23,8 +23,6 @@ const BLOCKS: u64 = 256;
 /// What a miniature has seen since it was last asked to begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
-    /// Whether any block was cleaned.
-    pub(super) has_cleaned: bool,
     /// Share of the lines of a block that were valid when it was cleaned; 0 if none was.
     pub(super) valid: f64,
     /// Share of the misses that had another line leave.
@@ -174,7 +172,6 @@ impl Miniature {
         let written = (now.written - before.written) as f64;
         let (misses, evictions) = (now.misses - before.misses, now.evictions - before.evictions);
         Seen {
-            has_cleaned: cleaned > 0.0,
             valid: if cleaned > 0.0 { (1.0 - written / cleaned).max(0.0) } else { 0.0 },
             evicting: evictions as f64 / misses.max(1) as f64,
         }
