@@ -3,8 +3,8 @@
 # presets, the JSON Schemas, man pages.
 set -eu
 cd "$(dirname "$0")/.."
-ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-trace --test reference_page
-ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-sim --test reference
+ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-trace --test it formats
+ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-sim --test it is_current
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-flash --test device the_documents
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-cli --test it the_published_schemas
 cargo run --locked --quiet --bin esker -- man target/man

@@ -27,7 +27,6 @@ const fn exactly(policy: &'static str, misses: [u64; 2]) -> Expected {
 /// Counts by libCacheSim, for every policy of the registry; those of w-tinylfu are by the simulator of Caffeine 3.1.8
 /// (`WindowTinyLfu`, and the library itself for the adaptive window). Those without a counterpart there are only kept from
 /// changing: clock-pro lies near lirs, which it imitates, lrfu near lru or lfu, and the same holds for s3-fifo-1bit.
-/// There is one of gl-cache, which counts time in seconds of the trace and trains once a day; this trace has two hours.
 const EXPECTED: &[Expected] = &[
     exactly("lru", [95_415, 91_657]),
     exactly("fifo", [96_515, 91_716]),
@@ -56,7 +55,6 @@ const EXPECTED: &[Expected] = &[
     Expected { policy: "lecar", parameters: &[], misses: [95_221, 91_276], tolerance: 340 },
     Expected { policy: "cacheus", parameters: &[], misses: [94_475, 85_940], tolerance: 340 },
     Expected { policy: "lhd", parameters: &[], misses: [95_934, 91_390], tolerance: 340 },
-    exactly("gl-cache", [94_856, 90_560]),
     exactly("belady", [90_255, 71_620]),
 ];
 

@@ -14,7 +14,6 @@ mod cacheus;
 mod clock;
 mod clock_pro;
 mod fifo;
-pub(crate) mod gl_cache;
 mod lecar;
 mod lfu;
 mod lhd;
@@ -58,7 +57,6 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     lecar::ENTRY,
     cacheus::ENTRY,
     lhd::ENTRY,
-    gl_cache::ENTRY,
     belady::ENTRY,
 ];
 
@@ -150,19 +148,16 @@ pub enum ReplacementCapability {
     Compared,
     /// Objects leave in the order in which they came in, whatever is used: a log can hold them.
     Log,
-    /// It trains a model on the way, which takes memory and time now and then.
-    Trains,
 }
 
 impl Capability for ReplacementCapability {
-    const ALL: &'static [Self] = &[Self::Future, Self::Compared, Self::Log, Self::Trains];
+    const ALL: &'static [Self] = &[Self::Future, Self::Compared, Self::Log];
 
     fn name(self) -> &'static str {
         match self {
             Self::Future => "future",
             Self::Compared => "compared",
             Self::Log => "log",
-            Self::Trains => "trains",
         }
     }
 
@@ -171,7 +166,6 @@ impl Capability for ReplacementCapability {
             Self::Future => "knows which accesses will follow: a bound for the others, not something to be used",
             Self::Compared => "is among those that `esker cache` compares unless others are asked for",
             Self::Log => "evicts in the order of insertion, so that slots can be a log (`slots = \"log\"`)",
-            Self::Trains => "trains a model on the way, which takes memory and time now and then",
         }
     }
 }

@@ -6,11 +6,10 @@ use esker_core::Rng;
 use esker_core::registry::ParameterValue;
 use proptest::prelude::*;
 
-use super::gl_cache::learner::BoostedTrees;
 use super::*;
 use crate::reference::{
-    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveGlCache, NaiveLecar,
-    NaiveLfu, NaiveLhd, NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
+    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveLecar, NaiveLfu, NaiveLhd,
+    NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 
@@ -72,7 +71,6 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "lecar" => Box::new(NaiveLecar::new(capacity, shape.seed, false)),
         "cacheus" => Box::new(NaiveCacheus::new(capacity, shape.seed)),
         "lhd" => Box::new(NaiveLhd::new(capacity, shape.seed)),
-        "gl-cache" => Box::new(NaiveGlCache::new(capacity, 2, BoostedTrees::default())),
         "belady" => Box::new(NaiveBelady { capacity, held: Vec::new() }),
         _ => return None,
     })
@@ -244,7 +242,7 @@ fn a_wrong_reference_is_noticed() {
     let shape = Shape { capacity: 200, objects: 600, seed: 1 };
     let accesses = accesses(&mixed(1, 600, 20_000));
     let capacity = shape.capacity as usize;
-    let wrong: [(&str, Box<dyn Naive>); 14] = [
+    let wrong: [(&str, Box<dyn Naive>); 13] = [
         ("clock", Box::new(NaiveFifo { capacity, held: Vec::new() })),
         ("slru", Box::new(NaiveSlru::new(capacity, 2, 79))),
         ("arc", Box::new(NaiveTwoQ::new(capacity))),
@@ -257,7 +255,6 @@ fn a_wrong_reference_is_noticed() {
         ("lecar", Box::new(NaiveLecar::new(capacity, 2, false))),
         ("cacheus", Box::new(NaiveCacheus::new(capacity, 2))),
         ("lhd", Box::new(NaiveLhd::new(capacity, 2))),
-        ("gl-cache", Box::new(NaiveGlCache::new(capacity, 3, BoostedTrees::default()))),
         ("belady", Box::new(NaiveBelady { capacity: capacity - 1, held: Vec::new() })),
     ];
     for (name, naive) in wrong {

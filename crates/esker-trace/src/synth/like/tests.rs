@@ -1,4 +1,4 @@
-//! The model against hand-made traces. Real ones are in `tests/like.rs`.
+//! The model against hand-made traces. Real ones are in `tests/it/like.rs`.
 
 use esker_core::{Nanos, Rng};
 use proptest::prelude::*;

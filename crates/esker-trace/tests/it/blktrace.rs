@@ -1,13 +1,13 @@
 //! Binary recordings: files per CPU, either byte order, events out of order.
 
-mod common;
-
 use std::io::Write;
 
 use esker_core::Nanos;
 use esker_trace::{FORMATS, ReadOptions, Record, TraceError, TraceReader};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+
+use crate::common;
 
 const EVENT: usize = 48;
 

@@ -16,7 +16,7 @@ fn is_current(name: &str, expected: &str) {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "docs/{name} is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test reference"
+        "docs/{name} is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current"
     );
 }
 

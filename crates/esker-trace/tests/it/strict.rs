@@ -1,9 +1,9 @@
 //! Bad input is refused with its position, or counted if it is tolerated.
 
-mod common;
-
 use esker_core::{Hint, Nanos};
 use esker_trace::{LossKind, ReadOptions, TraceError};
+
+use crate::common;
 
 fn message(text: impl Into<Vec<u8>>, format: &str) -> String {
     common::read(text.into(), &common::forced(format)).unwrap_err().to_string()

@@ -1,8 +1,6 @@
 //! A flash cache in the real driver: stores and a journal with threads of their own, flushes that fail and drop their
 //! data, and restarts. No flush that succeeded may have lost data, and what the flash held, it serves again.
 
-mod faulty;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -17,7 +15,8 @@ use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, FileBackend, MemoryJournal, RealDriver, Signal, Store,
     Threaded, ThreadedJournal,
 };
-use faulty::{CachedFile, Late, Retrying};
+
+use crate::faulty::{CachedFile, Late, Retrying};
 
 const SECTOR: usize = 512;
 const FLASH: Bytes = Bytes::kib(24);

@@ -1,15 +1,11 @@
 //! Stores whose flushes fail now and then and drop their data. Some stores answer late and out of order, and extents
 //! move meanwhile. No flush that succeeded may have lost data.
 
-mod faulty;
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-
-use faulty::{CachedFile, Late, Retrying};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
@@ -20,6 +16,8 @@ use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, Journal, MemoryJournal,
     RealDriver, Store,
 };
+
+use crate::faulty::{CachedFile, Late, Retrying};
 
 const SECTOR: usize = 512;
 const EXTENT: Bytes = Bytes::kib(8);

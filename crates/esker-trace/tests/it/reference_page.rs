@@ -7,7 +7,7 @@ use esker_core::Nanos;
 use esker_trace::{FORMATS, Format, FormatCapability, FormatEntry, Operation, Responses, Times, VolumeNames};
 
 const HEAD: &str = "\
-<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page`. Changes by hand are lost. -->
+<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test it formats`. Changes by hand are lost. -->
 # Trace formats
 
 Every command that takes a trace takes any of these formats, and detects which one it is.
@@ -144,6 +144,6 @@ fn the_page_of_formats_is_what_the_code_says() {
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == page(),
-        "docs/formats.md is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test reference_page"
+        "docs/formats.md is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test it formats"
     );
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::{Measured, Mix};
+use super::{Measured, Mix};
 
 pub(crate) const FILE: &str = "docs/cache-ranking.md";
 
 const HEAD: &str = "# Policies of flash caches, ranked
 
-<!-- Made from a run: `ESKER_SOAK=2 ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test cache_ranking`. -->
+<!-- Made from a run: `ESKER_SOAK=2 ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it cache_ranking::`. -->
 
 Which policy misses least, answers fastest, and writes the flash least? The answer depends on the workload, so measure
 yours: [`esker cache`](caches.md) counts the misses of any policy on your trace in seconds, and this sweep, with your
@@ -54,10 +54,6 @@ blocks keep some valid pages each. With 70% reads, and with a drive that has 40%
 
 So spare space is worth more to the slowest requests than a point of hits; or, on the first drive, `fifo` with
 [`slots = \"append-only\"`](flash-cache-device.md): it misses 53.1 %, the drive copies nothing, and p99 is 6.6 ms.
-
-`gl-cache` trains a model ([how](caches.md#a-policy-that-trains-a-model)) of groups of lines that were written one after
-the other. It misses 3 points less than `lru`, and 3 more than the best here: under Zipf's law the lines of a group have
-little in common, so there is little to learn from groups.
 
 Differences of a few tenths of a point are no reason to choose: other seeds change the order.
 ";

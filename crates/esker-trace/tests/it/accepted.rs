@@ -1,13 +1,13 @@
 //! Unusual input that is read anyway, and hints for input that cannot be read.
 
-mod common;
-
 use std::io::Write;
 
 use esker_core::{Hint, Nanos};
 use esker_trace::{FORMATS, FormatCapability, Operation, ReadOptions, Record, TraceError, VolumeIndex};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+
+use crate::common;
 
 const SPC: &str = "0,1,512,R,0.0\n0,2,512,W,0.5\n0,3,512,W,0.75\n";
 

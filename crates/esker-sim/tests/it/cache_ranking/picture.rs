@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use crate::page::ranks;
-use crate::{Measured, Mix};
+use super::page::ranks;
+use super::{Measured, Mix};
 
 pub(crate) const FILE: &str = "docs/images/cache-ranking.svg";
 

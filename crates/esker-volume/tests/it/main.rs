@@ -1,0 +1,7 @@
+//! All integration tests, in one program.
+
+mod failed_flush;
+mod faulty;
+mod flash_cache;
+mod same_mechanism;
+mod stripes;
