@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use esker_core::jobs;
 
-use super::{Search, Tried};
+use super::{Search, Tried, saving};
 use crate::offers::{Design, Offer};
 use crate::simulate::{simulate, stressed};
 use crate::strain::Stressed;
@@ -30,9 +30,10 @@ impl Search<'_> {
         }
         let tried = offers.iter().zip(designs).zip(&keys).map(|((offer, design), key)| {
             let simulated = &self.simulated[key];
-            Tried { candidate: self.candidate(offer, &design, simulated), design, slowest: simulated.slowest }
+            let (slowest, saving) = (simulated.slowest, offer.design_saving_up(saving::LONG)?);
+            Ok(Tried { candidate: self.candidate(offer, &design, simulated), design, slowest, saving })
         });
-        Ok(tried.collect())
+        tried.collect()
     }
 
     pub(super) fn designs(&self, offers: &[Offer<'_>]) -> Result<Vec<Design>, StudyError> {
