@@ -5,7 +5,6 @@ use esker_core::Nanos;
 /// Parts of a token: rates are thousandths of a token per second and times nanoseconds, so that every refill is a whole
 /// number of parts.
 const PARTS: i128 = 1_000_000_000_000;
-const NANOS_PER_S: i128 = 1_000_000_000;
 
 /// A bucket of tokens, full at time zero, filled at a constant rate up to its capacity.
 ///
@@ -28,9 +27,9 @@ impl TokenBucket {
         Self::with_parts(rate, i128::from(capacity) * PARTS)
     }
 
-    /// A full bucket that holds what its rate fills in one second.
-    pub fn one_second(rate: u64) -> Self {
-        Self::with_parts(rate, i128::from(rate) * NANOS_PER_S)
+    /// A full bucket that holds what its rate fills in `time`, which is at most an hour.
+    pub fn filled_in(time: Nanos, rate: u64) -> Self {
+        Self::with_parts(rate, i128::from(rate) * i128::from(time.0))
     }
 
     fn with_parts(rate: u64, capacity: i128) -> Self {
@@ -102,14 +101,14 @@ mod tests {
     /// the start, with a full bucket) no more is spent than the capacity and what the stretch fills.
     struct Sums {
         rate: u64,
-        capacity_seconds: i128,
+        capacity_nanos: i128,
         passed: Vec<(Nanos, u64)>,
     }
 
     impl Limiter for Sums {
         fn pass(&mut self, now: Nanos, cost: u64) -> Nanos {
             let mut at = now;
-            let capacity = self.capacity_seconds * i128::from(self.rate) * NANOS_PER_S;
+            let capacity = self.capacity_nanos * i128::from(self.rate);
             let need = (i128::from(cost) * PARTS).min(capacity);
             let mut spent = 0;
             for &(since, earlier) in self.passed.iter().rev() {
@@ -158,9 +157,11 @@ mod tests {
         each.collect()
     }
 
-    fn sums(rate: u64, seconds: i128) -> Sums {
-        Sums { rate, capacity_seconds: seconds, passed: Vec::new() }
+    fn sums(rate: u64, time: Nanos) -> Sums {
+        Sums { rate, capacity_nanos: time.0.into(), passed: Vec::new() }
     }
+
+    const SECOND: Nanos = Nanos::from_secs(1);
 
     fn requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
         let gap = prop_oneof![3 => Just(0), 2 => 0u64..10_000_000, 1 => 0u64..3_000_000_000];
@@ -170,15 +171,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bucket_lets_pass_what_the_sums_allow(rate in 1u64..3_000_000, requests in requests()) {
-            let bucket = passes(&mut TokenBucket::one_second(rate), &requests);
-            prop_assert_eq!(bucket, passes(&mut sums(rate, 1), &requests));
+        fn a_bucket_lets_pass_what_the_sums_allow(
+            rate in 1u64..3_000_000, time in 0u64..2_000_000_000, requests in requests(),
+        ) {
+            let bucket = passes(&mut TokenBucket::filled_in(Nanos(time), rate), &requests);
+            prop_assert_eq!(bucket, passes(&mut sums(rate, Nanos(time)), &requests));
         }
 
         /// Over any stretch no more passes than the rate fills, the bucket holds, and one request may overdraw.
         #[test]
         fn no_stretch_gets_more_than_its_share(rate in 1u64..3_000_000, requests in requests()) {
-            let mut bucket = TokenBucket::one_second(rate);
+            let mut bucket = TokenBucket::filled_in(SECOND, rate);
             let times = passes(&mut bucket, &requests);
             for (first, &from) in times.iter().enumerate() {
                 let mut spent = 0i128;
@@ -195,10 +198,11 @@ mod tests {
     #[test]
     fn faulty_buckets_are_found_out() {
         let requests: Vec<(u64, u64)> = (0..40).map(|index| (index % 3 * 100_000, 1 + index % 7 * 400)).collect();
-        let expected = passes(&mut sums(1_000_300, 1), &requests);
-        assert_eq!(passes(&mut TokenBucket::one_second(1_000_300), &requests), expected);
-        assert_ne!(passes(&mut Forgetful(TokenBucket::one_second(1_000_300)), &requests), expected);
-        assert_ne!(passes(&mut Forgiving(TokenBucket::one_second(1_000_300)), &requests), expected);
+        let expected = passes(&mut sums(1_000_300, SECOND), &requests);
+        let bucket = || TokenBucket::filled_in(SECOND, 1_000_300);
+        assert_eq!(passes(&mut bucket(), &requests), expected);
+        assert_ne!(passes(&mut Forgetful(bucket()), &requests), expected);
+        assert_ne!(passes(&mut Forgiving(bucket()), &requests), expected);
     }
 
     #[test]

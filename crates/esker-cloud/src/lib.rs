@@ -41,8 +41,9 @@ pub use latency::LogNormal;
 pub use limits::{Burst, Limit, Limits, Provisionable, limits, provisionable};
 pub use presets::PRESETS;
 pub use settings::{
-    BurstSettings, CloudVolumeSettings, DEFAULT_SIZE, HostSettings, LatencyDistribution, LatencySettings,
-    OperationBurst, OperationSettings, ProvisionedSettings, SizeBounds, SizeClass, ThroughputBurst, ThroughputSettings,
+    BurstSettings, CloudVolumeSettings, DEFAULT_SAVES_UP, DEFAULT_SIZE, HostSettings, LatencyDistribution,
+    LatencySettings, OperationBurst, OperationSettings, ProvisionedSettings, SizeBounds, SizeClass, ThroughputBurst,
+    ThroughputSettings,
 };
 pub use units::{Credits, FineByteRate, OperationRate};
 pub use volume::CloudVolume;

@@ -16,6 +16,8 @@ pub struct Limits {
     pub host_operations: Option<u64>,
     /// Thousandths of a byte per second that the instance lets through.
     pub host_throughput: Option<u64>,
+    /// How long each of these limits saves up what is not used.
+    pub saves_up: Nanos,
 }
 
 /// A limit on operations or on bytes. Rates are in thousandths per second, so that they are exact.
@@ -93,6 +95,9 @@ impl Provisionable {
 /// token buckets can count them for centuries.
 const RATE_MAX: u64 = 1_000_000_000_000_000_000;
 
+/// With more than this, the limits of a trace of an hour would be none.
+const SAVES_UP_MAX: Nanos = Nanos::from_secs(3_600);
+
 /// The limits of a volume.
 ///
 /// # Errors
@@ -122,6 +127,7 @@ pub fn limits(settings: &CloudVolumeSettings) -> Result<Limits, CloudError> {
         throughput: Limit { sustained: throughput, burst: throughput_burst },
         host_operations: settings.host.operations.map(OperationRate::as_thousandths),
         host_throughput: settings.host.throughput.map(|rate| FineByteRate::from(rate).as_thousandths()),
+        saves_up: settings.saves_up,
     };
     check_rates(&limits)?;
     Ok(limits)
@@ -265,6 +271,18 @@ fn check(settings: &CloudVolumeSettings) -> Result<(), CloudError> {
     check_burst(settings)?;
     check_latency("latency.read", &settings.latency.read)?;
     check_latency("latency.write", &settings.latency.write)?;
+    if let Some(merged) = &settings.latency.merged {
+        check_latency("latency.merged", merged)?;
+        if !settings.operations.merge {
+            return contradiction(
+                "latency.merged",
+                "`latency.merged` needs `operations.merge`: nothing is merged else",
+            );
+        }
+    }
+    if settings.saves_up > SAVES_UP_MAX {
+        return refuse("saves_up", "at most 1h", settings.saves_up);
+    }
     if !(1..=1 << 16).contains(&settings.queue_depth) {
         return refuse("queue_depth", "1 to 65,536", settings.queue_depth);
     }

@@ -32,6 +32,12 @@ pub struct CloudVolumeSettings {
     /// What was ordered beyond what every volume of this size has, where the type allows it.
     #[serde(skip_serializing_if = "ProvisionedSettings::is_nothing", default)]
     pub provisioned: ProvisionedSettings,
+    /// How long a volume that is idle saves up what its limits, and those of its instance, allow: as much passes at once
+    /// when requests come faster. (Credits of `burst` are apart from that.) No provider publishes it. Default: 10ms,
+    /// which is assumed.
+    #[schemars(extend("most" = "1h"))]
+    #[serde(default = "default_saves_up")]
+    pub saves_up: Nanos,
     /// Time from passing the limits to the end of the request.
     pub latency: LatencySettings,
     /// What the instance that the volume is attached to lets through to it. Without it, as much as it likes.
@@ -46,6 +52,15 @@ pub struct CloudVolumeSettings {
 fn default_queue_depth() -> u32 {
     1024
 }
+
+fn default_saves_up() -> Nanos {
+    DEFAULT_SAVES_UP
+}
+
+/// How long an idle volume saves up what its limits allow, where its settings do not say. Assumed: providers publish
+/// none. It is short because volumes without credits are said not to burst at all, and because an answer that stands on
+/// a long one is wrong for whoever gets a short one.
+pub const DEFAULT_SAVES_UP: Nanos = Nanos::from_millis(10);
 
 impl CloudVolumeSettings {
     /// The size that was ordered, or its default.
@@ -213,6 +228,10 @@ pub struct LatencySettings {
     pub read: LatencyDistribution,
     /// Of writes.
     pub write: LatencyDistribution,
+    /// Of requests that lie within a unit of the one before them (`operations.merge`), which is read or written as one:
+    /// they end no earlier than the request that began it. Without it, as of all others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub merged: Option<LatencyDistribution>,
 }
 
 /// A log-normal distribution. With equal `median` and `p99` every request takes the same time.

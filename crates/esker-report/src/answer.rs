@@ -30,9 +30,10 @@ pub(crate) fn because(workload: &WorkloadStudy) -> Option<&str> {
     (!because.is_empty() && !said).then_some(because)
 }
 
-/// The 99th percentile of a design in the busy stretch.
+/// The largest 99th percentile that a design was judged by; in studies of before, that in the busy stretch.
 pub(crate) fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
-    Some(candidate.busy.as_ref()?.response_time.p99_us)
+    let worst = candidate.judgement.worst_p99.map(|worst| worst.p99_us);
+    worst.or_else(|| Some(candidate.busy.as_ref()?.response_time.p99_us))
 }
 
 /// What a design costs: by the month if it is rented.

@@ -4,7 +4,8 @@ mod costs;
 
 use esker_core::words;
 use esker_results::study::{
-    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, Need, StudyReport, WorkloadStudy,
+    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, JudgedPercentile, JudgedTime, Need, StudyReport,
+    WorkloadStudy,
 };
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
@@ -209,28 +210,27 @@ impl Page {
             let kept = budgets.p99_us.map(|limit| p99 <= limit);
             self.against(what, &words::time(p99), limit.as_deref(), kept);
         };
-        if let Some(busy) = &candidate.busy {
-            compare("99 % of requests in the busiest stretch", busy.response_time.p99_us);
-            if let Some(other) = busy.p99_us_of_other_seed {
+        for JudgedPercentile { p99_us, time } in candidate.percentiles(|busy| busy.response_time.p99_us) {
+            compare(&format!("99 % of requests {}", time.within()), p99_us);
+            let busy = match time {
+                JudgedTime::BusiestByRequests => candidate.busy.as_ref(),
+                JudgedTime::BusiestByBytes => candidate.busy_by_bytes.as_ref(),
+                _ => None,
+            };
+            if let Some(other) = busy.and_then(|busy| busy.p99_us_of_other_seed) {
                 compare("the same with other random numbers", other);
             }
-        }
-        if let Some(hour) = &candidate.busiest_hour {
-            compare("99 % of requests in the busiest hour", hour.response_time.p99_us);
-        }
-        if let Some(requests) = &candidate.requests {
-            self.step(&format!("99 % of all requests: {}", words::time(requests.all.response_time.p99_us)));
         }
     }
 
     fn load(&mut self, candidate: &Candidate, budgets: &Budgets) {
-        let busy = candidate.busy.as_ref().and_then(|busy| busy.resource.as_deref().zip(busy.utilisation));
+        let busy = candidate.worst_utilisation();
         if busy.is_none() && candidate.headroom.is_none() {
             return;
         }
         self.section("Load");
-        if let Some((resource, utilisation)) = busy {
-            let what = format!("its {} in the busiest stretch", words::resource(resource));
+        if let Some((utilisation, time, resource)) = busy {
+            let what = format!("its {} {}", words::resource(resource), time.within());
             let budget = budgets.utilisation.map(words::percent);
             let is = format!("{} busy", words::percent(utilisation));
             self.against(&what, &is, budget.as_deref(), candidate.judgement.utilisation);

@@ -38,9 +38,10 @@ pub(crate) static TERMS: &[Term] = &[
     ),
     term(
         "busy_p99",
-        "p99, busiest time",
-        "99 of 100 requests took at most this long in the busiest minute with a thousand requests, else in the \
-         shortest stretch that has them: what the response-time budget is judged by.",
+        "p99, worst time",
+        "99 of 100 requests took at most this long in the busiest time by requests (a minute with a thousand, else the \
+         shortest stretch that has them), in the busiest time by bytes, in the busiest hour, and over the whole trace: \
+         the largest of these percentiles, which the response-time budget is judged by.",
     ),
     term(
         "price",

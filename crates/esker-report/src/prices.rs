@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use esker_core::words::page;
 use esker_results::study::{Budgets, Candidate, CandidateOutcome, Verdict, WorkloadStudy};
 
+use crate::answer::busy_p99_us;
 use crate::bars::{Scale, Tick};
 use crate::frontier::{Offer, frontier};
 use crate::labels::{self, Label};
@@ -164,7 +165,7 @@ fn currency(workload: &WorkloadStudy) -> Option<String> {
 
 fn placed<'a>(candidate: &'a Candidate, currency: &str) -> Option<Placed<'a>> {
     let cost = candidate.cost.as_ref().filter(|cost| cost.currency == currency)?;
-    let offer = Offer { price: cost.total, p99_us: candidate.busy.as_ref()?.response_time.p99_us };
+    let offer = Offer { price: cost.total, p99_us: candidate.busy.as_ref().and(busy_p99_us(candidate))? };
     let has_place = |value: f64| value.is_finite() && value > 0.0;
     (has_place(offer.price) && has_place(offer.p99_us)).then_some(Placed { candidate, offer })
 }

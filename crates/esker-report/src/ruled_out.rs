@@ -55,6 +55,7 @@ const CAUSES: &[(&str, &str, &str)] = &[
         "Too slow in the busiest times",
         "Played alone, the busiest times of the trace break a budget.",
     ),
+    ("simulation", "Simulated, and not listed above", "Their results are left out: the designs above are nearer."),
     ("failed", "Could not be simulated", "Their simulation ended with an error."),
     ("not reached", "Not looked at", "The search ended before them: --thorough simulates them."),
     ("price", "Dearer", "They cost more than a design that keeps every budget."),

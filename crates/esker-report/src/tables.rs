@@ -205,11 +205,12 @@ const CANDIDATE: &[Column] = &[
     ("served", |one| Cell::Flag(one.outcome == CandidateOutcome::Served)),
     ("p99_us", |one| Cell::of(one.requests.as_ref(), |requests| Cell::Time(requests.all.response_time.p99_us))),
     ("busy_p99_us", |one| Cell::of(one.busy.as_ref(), |busy| Cell::Time(busy.response_time.p99_us))),
+    ("busy_by_bytes_p99_us", |one| Cell::of(one.busy_by_bytes.as_ref(), |busy| Cell::Time(busy.response_time.p99_us))),
     ("busiest_hour_p99_us", |one| Cell::of(one.busiest_hour, |hour| Cell::Time(hour.response_time.p99_us))),
-    ("busiest_resource", |one| {
-        Cell::of(one.busy.as_ref().and_then(|busy| busy.resource.as_deref()), |name| Cell::text(words::resource(name)))
-    }),
-    ("utilisation", |one| Cell::of(one.busy.as_ref().and_then(|busy| busy.utilisation), Cell::Share)),
+    ("worst_p99_us", |one| Cell::of(one.judgement.worst_p99, |worst| Cell::Time(worst.p99_us))),
+    ("worst_p99_time", |one| Cell::of(one.judgement.worst_p99, |worst| Cell::text(worst.time.within()))),
+    ("busiest_resource", |one| Cell::of(one.worst_utilisation(), |(_, _, name)| Cell::text(words::resource(name)))),
+    ("utilisation", |one| Cell::of(one.worst_utilisation(), |(utilisation, ..)| Cell::Share(utilisation))),
     ("headroom", |one| Cell::of(one.headroom.as_ref(), |headroom| Cell::Number(headroom.factor))),
     ("headroom_is_lower_bound", |one| Cell::of(one.headroom.as_ref(), |headroom| Cell::Flag(headroom.is_lower_bound))),
     ("write_amplification", |one| {

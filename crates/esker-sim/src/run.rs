@@ -197,9 +197,13 @@ fn arrivals<'a>(
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> Result<impl Iterator<Item = Arrival> + use<'a>, ConfigError> {
-    let WorkloadSettings { beyond_capacity, .. } = experiment.workload;
-    let layout =
-        TargetLayout { beyond_capacity, time_scale: experiment.workload.time_scale(), ..TargetLayout::default() };
+    let WorkloadSettings { beyond_capacity, spread_over, .. } = experiment.workload;
+    let layout = TargetLayout {
+        beyond_capacity,
+        spread_over,
+        time_scale: experiment.workload.time_scale(),
+        ..TargetLayout::default()
+    };
     workload.arrivals(capacity, &layout, left_out).map_err(|error| of_target(experiment, error))
 }
 

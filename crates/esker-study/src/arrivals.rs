@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use esker_core::{Arrival, Bytes, Nanos, Ratio};
 use esker_results::LeftOut;
-use esker_sim::{BeyondCapacity, TargetLayout, Workload};
+use esker_sim::{BeyondCapacity, Experiment, TargetLayout, Workload};
 
 use crate::StudyError;
 
@@ -15,15 +15,27 @@ pub(crate) struct Load<'a> {
     pub(crate) shifts: &'a [u64],
     /// Factor for the trace's times.
     pub(crate) time_scale: Ratio,
+    /// The bytes over which volumes are spread as they lie on disks; `None` for touched areas side by side.
+    pub(crate) spread_over: Option<Bytes>,
 }
 
 impl Load<'_> {
-    pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE };
+    pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE, spread_over: None };
+
+    /// This load on the design of an experiment.
+    pub(crate) fn on(self, experiment: &Experiment) -> Self {
+        Self { spread_over: experiment.workload.spread_over, ..self }
+    }
 
     /// Returns a time of the trace under this load.
     pub(crate) fn scaled(&self, at: Nanos) -> Nanos {
         esker_sim::scaled(at, self.time_scale)
     }
+}
+
+/// How touched areas lie on a design.
+pub(crate) fn beyond_capacity(spread_over: Option<Bytes>) -> BeyondCapacity {
+    if spread_over.is_some() { BeyondCapacity::Spread } else { BeyondCapacity::Dense }
 }
 
 /// Returns a workload's requests under `load` on a design of `capacity`, exactly as the design's experiment has them.
@@ -33,7 +45,7 @@ pub(crate) fn arrivals<'a>(
     capacity: Bytes,
     left_out: &'a Cell<LeftOut>,
 ) -> Result<impl Iterator<Item = Arrival> + use<'a>, StudyError> {
-    let layout =
-        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: load.time_scale, shifts: load.shifts };
+    let Load { shifts, time_scale, spread_over } = *load;
+    let layout = TargetLayout { beyond_capacity: beyond_capacity(spread_over), spread_over, time_scale, shifts };
     requests.arrivals(capacity, &layout, left_out).map_err(StudyError::design)
 }

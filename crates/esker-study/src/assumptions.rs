@@ -3,6 +3,7 @@
 use crate::StudySettings;
 use crate::offers::{RAW_MIN, min_note};
 use crate::setup::CLOSED_DEPTH;
+use esker_cloud::DEFAULT_SAVES_UP;
 use esker_core::words;
 use esker_results::study::Assumption;
 
@@ -21,10 +22,12 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "--utilisation",
         ),
         assumption(
-            "Touched 1 MiB areas lie side by side, in their order. On disks that makes seeks shorter than on a disk \
-            full of cold data, which favours the disk."
+            "On disks the volumes of the trace lie one after another from the first address on, with the distances that \
+            touched areas of 1 MiB have in the trace, made longer or shorter so that all of them fill the capacity that \
+            is asked for; the rest of a disk is empty. On flash, in clouds, and on the disks of hybrids and caches \
+            touched areas lie side by side: there that makes the disks' seeks shorter than they would be."
                 .into(),
-            "an experiment file for `esker sim` with other devices",
+            "--capacity; `beyond_capacity` and `spread_over` in an experiment file",
         ),
         assumption(
             "Flash starts in its steady state: as overwriting all its data at random leaves it once write \
@@ -49,6 +52,15 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "Requests arrive as they did on the traced system: a faster device does not make its users ask sooner."
                 .into(),
             "`time_scale` or `queue_depth` in an experiment file",
+        ),
+        assumption(
+            format!(
+                "An idle cloud volume saves up {} of what its limits allow, unless its product says otherwise, so that \
+                longer bursts wait. No provider publishes the time. A merged request of a volume of hard disks takes as \
+                long as the way there and back.",
+                words::time(DEFAULT_SAVES_UP.as_micros_f64())
+            ),
+            "`device = { saves_up = \"1s\" }` of a product in a catalogue of your own (--catalogue)",
         ),
         assumption(
             format!("Traces without times are replayed with {CLOSED_DEPTH} requests always under way."),

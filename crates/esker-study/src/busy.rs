@@ -74,9 +74,11 @@ impl Busy {
 /// The busy times of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BusyTimes {
-    /// Budgets hold in it.
+    /// That with most requests. Budgets hold in it.
     pub(crate) stretch: Stretch,
-    /// The busiest stretches of that length in order of time; `stretch` is one of them.
+    /// That with most bytes, in which budgets hold, too; `None` if `stretch` has as many.
+    pub(crate) by_bytes: Option<Stretch>,
+    /// The busiest stretches of that length in order of time; the two others are among them.
     pub(crate) busiest: Vec<Stretch>,
 }
 
@@ -93,7 +95,42 @@ fn busy_times<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute
         (None, Some(shortest)) => shortest,
         (None, None) => all,
     };
-    BusyTimes { stretch, busiest: busiest(arrivals(), stretch) }
+    let longest = minute.filter(|minute| stretch.requests == minute.requests).map(|_| stretch.length());
+    let bytes: u64 = arrivals().filter(|(at, _)| stretch.contains(*at)).map(|(_, bytes)| bytes).sum();
+    let by_bytes = by_bytes(arrivals(), longest, (bytes, stretch.length()));
+    BusyTimes { stretch, by_bytes, busiest: busiest(arrivals(), stretch, by_bytes) }
+}
+
+/// Returns the stretch with most bytes a second, of at most the length `longest`, that has enough requests; where there
+/// is no such length, of as many requests as are enough. `None` if none has more than `least`, bytes in a time: over
+/// `longest` bytes alone are compared, since no stretch may have more time.
+fn by_bytes(
+    arrivals: impl Iterator<Item = (Nanos, u64)>,
+    longest: Option<Nanos>,
+    least: (u64, Nanos),
+) -> Option<Stretch> {
+    let more = |one: (u64, Nanos), other: (u64, Nanos)| match longest {
+        Some(_) => one.0 > other.0,
+        None => u128::from(one.0) * u128::from(other.1.0) > u128::from(other.0) * u128::from(one.1.0),
+    };
+    let mut recent: VecDeque<(Nanos, u64)> = VecDeque::new();
+    let (mut bytes, mut most, mut found) = (0, least, None);
+    for (at, moved) in arrivals {
+        recent.push_back((at, moved));
+        bytes += moved;
+        let too_many = |recent: &VecDeque<(Nanos, u64)>| match longest {
+            Some(longest) => at - recent[0].0 >= longest,
+            None => recent.len() > REQUESTS_MIN,
+        };
+        while too_many(&recent) {
+            bytes -= recent.pop_front().map_or(0, |(_, bytes)| bytes);
+        }
+        let stretch = Stretch { from: recent[0].0, to: at + Nanos(1), requests: recent.len() as u64 };
+        if recent.len() >= REQUESTS_MIN && more((bytes, stretch.length()), most) {
+            (most, found) = ((bytes, stretch.length()), Some(stretch));
+        }
+    }
+    found
 }
 
 /// Returns the shortest stretch with enough requests, if there are as many, and the whole trace.
@@ -118,8 +155,8 @@ fn shortest(arrivals: impl Iterator<Item = Nanos>) -> (Option<Stretch>, Stretch)
 }
 
 /// Returns the busiest of the stretches that `like` is one of when time is divided into pieces of its length: half of
-/// them those with most requests, half those with most bytes.
-fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch) -> Vec<Stretch> {
+/// them those with most requests, half those with most bytes. `most_bytes` is taken instead of those that it overlaps.
+fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch, most_bytes: Option<Stretch>) -> Vec<Stretch> {
     let length = like.length().0.max(1);
     // How many lengths before `like` a stretch begins (or after it, if that is negative).
     let before = |at: Nanos| {
@@ -130,18 +167,22 @@ fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch) -> Vec<S
         }
     };
     // Requests and bytes.
+    let mut of_most_bytes = (0, 0);
     let mut counts: BTreeMap<i128, (u64, u64)> = BTreeMap::new();
     for (at, bytes) in arrivals {
         let (requests, all) = counts.entry(before(at)).or_default();
         (*requests, *all) = (*requests + 1, *all + bytes);
+        if most_bytes.is_some_and(|stretch| stretch.contains(at)) {
+            of_most_bytes = (of_most_bytes.0 + 1, of_most_bytes.1 + bytes);
+        }
     }
     let (requests, bytes) = counts.remove(&0).unwrap_or_default();
-    let mut work_of_all = work(requests, bytes);
+    let mut work_of_all = work(requests, bytes) + work(of_most_bytes.0, of_most_bytes.1);
     let mut by_requests: Vec<(i128, (u64, u64))> = counts.into_iter().collect();
     by_requests.sort_by_key(|&(before, (requests, _))| (std::cmp::Reverse(requests), before));
     let mut by_bytes = by_requests.clone();
     by_bytes.sort_by_key(|&(before, (_, bytes))| (std::cmp::Reverse(bytes), before));
-    let mut found = vec![like];
+    let mut found: Vec<Stretch> = std::iter::once(like).chain(most_bytes).collect();
     let mut taken = BTreeSet::new();
     // In turn, so that both kinds are there if there is no room for all.
     for (before, (requests, bytes)) in by_bytes.into_iter().zip(by_requests).flat_map(|(one, other)| [one, other]) {
@@ -151,9 +192,12 @@ fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch) -> Vec<S
         if !taken.insert(before) {
             continue;
         }
-        work_of_all += work(requests, bytes);
         let begin = i128::from(like.from.0) - before * i128::from(length);
         let end = Nanos((begin + i128::from(length)) as u64);
+        if most_bytes.is_some_and(|stretch| i128::from(stretch.to.0) > begin && stretch.from < end) {
+            continue;
+        }
+        work_of_all += work(requests, bytes);
         found.push(Stretch { from: Nanos(begin.max(0) as u64), to: end, requests });
     }
     found.sort_unstable_by_key(|stretch| stretch.from);
@@ -193,9 +237,44 @@ mod tests {
         let size = |second: u64| if (1200..1260).contains(&second) { 1 << 20 } else { 512 };
         let arrivals = || (0..3_600u64).map(|second| (Nanos::from_secs(second), size(second)));
         let first = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(60), requests: 60 };
-        let found = busiest(arrivals(), first);
+        let found = busiest(arrivals(), first, None);
         assert_eq!(found.len(), STRETCHES);
         assert!(found.iter().any(|stretch| stretch.from == Nanos::from_secs(1200)), "{found:?}");
+    }
+
+    /// Twenty requests of 512 bytes a second for an hour, forty in its tenth minute; those from 20:30 to 21:30 are large.
+    #[test]
+    fn the_busiest_minute_by_bytes_is_one_of_its_own() {
+        let arrivals = || {
+            (0..144_000u64).map(|n| n * 25).filter(|&ms| ms % 50 == 0 || (600_000..660_000).contains(&ms)).map(|ms| {
+                let large = (1_230_000..1_290_000).contains(&ms);
+                (Nanos::from_millis(ms), if large { 1 << 20 } else { 512 })
+            })
+        };
+        let busy = busy_times(arrivals, Some(&minute(600.0, 2_400)));
+        let from = Nanos::from_secs(1_230);
+        let expected = Stretch { from, to: Nanos::from_millis(1_289_950) + Nanos(1), requests: 1_200 };
+        assert_eq!((busy.stretch.from, busy.by_bytes), (Nanos::from_secs(600), Some(expected)));
+        assert_eq!(busy.busiest.len(), STRETCHES);
+        assert!(busy.busiest.contains(&expected) && busy.busiest.contains(&busy.stretch));
+        let others = busy.busiest.iter().filter(|stretch| **stretch != expected);
+        assert!(others.into_iter().all(|stretch| stretch.to <= expected.from || stretch.from >= expected.to));
+        // Where all requests are as large, the busiest minute by requests is that by bytes, too.
+        let alike = || arrivals().map(|(at, _)| (at, 512));
+        assert_eq!(busy_times(alike, Some(&minute(600.0, 2_400))).by_bytes, None);
+    }
+
+    /// Without a busy minute it is the thousand requests in a row with most bytes a second.
+    #[test]
+    fn else_a_thousand_large_requests_in_a_row() {
+        // Every ten seconds; from the 2,000th on every five, small; from the 4,000th on every six, large.
+        let at = |n: u64| 10 * n.min(2_000) + 5 * n.saturating_sub(2_000).min(2_000) + 6 * n.saturating_sub(4_000);
+        let arrivals = || (0..6_000u64).map(|n| (Nanos::from_secs(at(n)), if n < 4_000 { 512 } else { 65_536 }));
+        let busy = busy_times(arrivals, Some(&minute(0.0, 12)));
+        assert_eq!(busy.stretch.length(), Nanos::from_secs(5 * 999) + Nanos(1));
+        let by_bytes = busy.by_bytes.unwrap();
+        assert_eq!((by_bytes.requests, by_bytes.length()), (1_000, Nanos::from_secs(6 * 999) + Nanos(1)));
+        assert!(by_bytes.from >= Nanos::from_secs(at(4_000)));
     }
 
     #[test]
@@ -213,7 +292,7 @@ mod tests {
         let whole = Stretch { from: Nanos::ZERO, to: Nanos::from_secs(9) + Nanos(1), requests: 10 };
         assert_eq!(
             busy_times(|| times().map(|at| (at, 512)), Some(&minute(0.0, 10))),
-            BusyTimes { stretch: whole, busiest: vec![whole] }
+            BusyTimes { stretch: whole, by_bytes: None, busiest: vec![whole] }
         );
     }
 }

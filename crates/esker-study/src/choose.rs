@@ -42,7 +42,7 @@ pub(crate) struct Contender {
     pub(crate) capacity: u64,
     /// Devices.
     pub(crate) parts: u32,
-    /// 99th percentile in the busy stretch.
+    /// The largest 99th percentile that it is judged by.
     pub(crate) p99_us: f64,
     /// By how much budgets are missed: the sum of the logarithms of how many times too much. Zero if none is.
     pub(crate) missed: f64,

@@ -50,6 +50,13 @@ pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candi
             Grade::Medium | Grade::Low => Grade::Low,
         };
     }
+    if hybrid || cache {
+        reasons.push(
+            "Of its disks the first addresses are simulated, with touched data side by side: in truth their arms go \
+             further."
+                .into(),
+        );
+    }
     if hybrid {
         reasons
             .push("A hybrid is judged as if what is hot in the trace stayed hot: nothing moves back to disks.".into());

@@ -18,6 +18,7 @@ mod hybrid_tests;
 mod judge;
 mod layer;
 mod lifetime;
+mod listed;
 mod load;
 mod miniature;
 mod misalignment;
@@ -317,17 +318,14 @@ fn study_workload(
         evidence: &evidence,
     });
     let slowest = slowest(&task, &markets)?;
-    let (mut candidates, mut ruled_out) = (Vec::new(), Vec::new());
-    for found in markets {
-        candidates.extend(found.tried.into_iter().map(|tried| tried.candidate));
-        ruled_out.extend(found.ruled_out);
-    }
+    let (candidates, ruled_out) = listed::listed(markets, settings.thorough);
     let Prepared { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
         budgets: Some(budgets),
         busy_stretch: busy.as_ref().map(|busy| busy.times.stretch.results()),
+        busy_stretch_by_bytes: busy.as_ref().and_then(|busy| busy.times.by_bytes).map(|stretch| stretch.results()),
         need: Some(need),
         evidence: Some(evidence),
         inputs: workload.inputs.clone(),

@@ -21,6 +21,12 @@ pub struct DataSettings {
     pub fill_limit: Ratio,
 }
 
+/// Bytes that one copy of the data takes at the end of so many years: over so much of its disks volumes are spread.
+pub(crate) fn used(workload: &StudyWorkload, settings: &DataSettings, years: f64) -> Bytes {
+    let Need { data_bytes, growth_factor, .. } = need(workload, settings, years);
+    Bytes((data_bytes as f64 * growth_factor).min(u64::MAX as f64) as u64)
+}
+
 /// Works out the capacity for `workload` at the end of so many years.
 pub(crate) fn need(workload: &StudyWorkload, settings: &DataSettings, years: f64) -> Need {
     let (active, span) = (workload.map().footprint(), workload.profile.address_span_bytes);

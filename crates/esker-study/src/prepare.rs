@@ -78,7 +78,10 @@ impl Prepared {
     /// What designs cannot miss.
     pub(crate) fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
         Bounds {
-            bytes_per_s: self.busy.as_ref().map(|busy| workload.bytes_per_s(&busy.times.stretch)),
+            bytes_per_s: self.busy.as_ref().map(|busy| {
+                let stretches = std::iter::once(&busy.times.stretch).chain(&busy.times.by_bytes);
+                stretches.map(|stretch| workload.bytes_per_s(stretch)).fold(0.0, f64::max)
+            }),
             host_bytes_per_day: self.demand.bytes_per_day().map(|[fewest, _]| fewest),
             capacity_bytes: self.need.capacity_bytes.div_ceil(self.need.copies.max(1).into()),
             devices: self.budgets.devices,

@@ -11,8 +11,11 @@ pub(crate) struct MeasuredRun {
     pub(crate) replay: Replay,
     pub(crate) statistics: RequestStatistics,
     pub(crate) hour: Option<RequestStatistics>,
-    /// Of the busy stretch.
+    /// Of the busy stretch, by requests and by bytes.
     pub(crate) busy: Option<RequestStatistics>,
+    pub(crate) busy_by_bytes: Option<RequestStatistics>,
+    /// Of the last quarter of the requests; of a hybrid alone.
+    pub(crate) last_quarter: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
     pub(crate) slowest: Option<Slowest>,
     /// Time on the device.

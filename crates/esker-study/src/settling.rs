@@ -27,8 +27,13 @@ pub(crate) const LEFT_OUT: u64 = 100;
 /// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace,
 /// if the hour reaches that far. Before, the policy may not have settled.
 pub(crate) fn judged_from(workload: &StudyWorkload, from: Nanos, to: Nanos) -> Nanos {
+    late_from(workload).map_or(from, |at| if at < to { at.max(from) } else { from })
+}
+
+/// When the last quarter of the requests begins.
+pub(crate) fn late_from(workload: &StudyWorkload) -> Option<Nanos> {
     let late = usize::try_from(early(workload)).ok().and_then(|early| workload.arrivals().nth(early));
-    late.map_or(from, |(at, _)| if at < to { at.max(from) } else { from })
+    late.map(|(at, _)| at)
 }
 
 /// Requests before the last quarter.

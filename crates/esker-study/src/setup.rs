@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 use esker_core::{Nanos, Ratio, ReplaySettings};
 use esker_results::Reporting;
 use esker_results::study::{ReplayMode, ReplaySummary};
-use esker_sim::{BeyondCapacity, Experiment, OneOrMore, RunSettings, SettleSettings, WorkloadSettings};
+use esker_sim::{Experiment, OneOrMore, RunSettings, SettleSettings, WorkloadSettings};
 use esker_trace::ReadOptions;
 
-use crate::arrivals::Load;
+use crate::arrivals::{Load, beyond_capacity};
 use crate::load::StudyWorkload;
+use crate::need;
 use crate::offers::Design;
 use crate::{Hooks, StudyError, StudySettings};
 
@@ -51,7 +52,7 @@ pub(crate) fn set_up(
 
 /// Returns the whole experiment, so that `esker sim` repeats the study's run: the design, how traces are read and
 /// mapped, and when the run ends.
-fn experiment(
+pub(crate) fn experiment(
     workload: &StudyWorkload,
     design: &Design,
     load: &Load<'_>,
@@ -60,6 +61,8 @@ fn experiment(
     let (read, usual) = (&settings.read, ReadOptions::default());
     let timed = workload.has_times();
     let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
+    let used = need::used(workload, &settings.data, settings.budgets.years);
+    let spread_over = design.on_disks.then_some(used);
     let workload = WorkloadSettings {
         trace: Some(match workload.files.as_slice() {
             [only] => OneOrMore::One(only.clone()),
@@ -71,7 +74,8 @@ fn experiment(
         reorder_records: (read.reorder_records != usual.reorder_records).then_some(read.reorder_records as u64),
         time_scale: (timed && load.time_scale != Ratio::ONE).then_some(load.time_scale),
         queue_depth: (!timed).then_some(CLOSED_DEPTH),
-        beyond_capacity: BeyondCapacity::Dense,
+        beyond_capacity: beyond_capacity(spread_over),
+        spread_over,
         ..WorkloadSettings::default()
     };
     let run = RunSettings {

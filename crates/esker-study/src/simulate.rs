@@ -7,7 +7,7 @@ use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStati
 use esker_sim::{RunMeasurements, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
-use crate::busy::Busy;
+use crate::busy::{Busy, Stretch};
 use crate::choose::NOISE;
 use crate::endurance::{self, Wearing};
 use crate::judge::judge;
@@ -83,11 +83,13 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     let mut wearing = None;
     if candidate.outcome == CandidateOutcome::Served {
         // That of a hybrid is known when its policy has settled, and that of a cache when it is warm.
-        let busy = run.busy.as_ref().filter(|_| !design.is_pair());
-        candidate.busy = busy.map(|statistics| BusyResults {
-            response_time: LatencySummary::of(&statistics.response()),
-            ..BusyResults::default()
-        });
+        let of_stretch = |busy: &Option<RequestStatistics>| {
+            let busy = busy.as_ref().filter(|_| !design.is_pair())?;
+            Some(BusyResults { response_time: LatencySummary::of(&busy.response()), ..BusyResults::default() })
+        };
+        (candidate.busy, candidate.busy_by_bytes) = (of_stretch(&run.busy), of_stretch(&run.busy_by_bytes));
+        let last_quarter = run.last_quarter.as_ref().filter(|late| late.response().count() > 0);
+        candidate.last_quarter = last_quarter.map(|late| LatencySummary::of(&late.response()));
         let warm = warm(task, design, &mut candidate)?;
         // How long flash lasts takes many further passes: too many for a design that is not bought anyway.
         let judgement = judge(&candidate, task.budgets);
@@ -100,7 +102,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
             let late = late.map(|(_, late)| late).or(warm.as_ref().map(|warm| warm.late));
             wearing = Some(endurance::wearing(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
         }
-        if let (Some(busy), Some(limits)) = (task.busy, &task.limits) {
+        let hopeless = is_hopeless(&candidate, task);
+        if let (Some(busy), Some(limits), false) = (task.busy, &task.limits, hopeless) {
             match design.is_cache() {
                 true => {
                     let first = warm.map_or(Strain::TOO_MUCH, |warm| warm.strain);
@@ -112,7 +115,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     }
     candidate.devices = report.devices;
     let factor = settings.budgets.load_at_the_end();
-    if candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0 {
+    let grows = candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0;
+    if grows && !is_hopeless(&candidate, task) {
         // The further passes do not affect this run, which has a device of its own.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
         let load = Load { time_scale, ..Load::AS_TRACED };
@@ -129,12 +133,23 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     Ok(Simulated { candidate, wearing, slowest: run.slowest })
 }
 
+/// Requests that take so many times the budget are not saved by anything else: no larger load is tried.
+const HOPELESS: f64 = 4.0;
+
+/// Whether a design has lost already under the load of the trace.
+fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
+    let (Some(worst), Some(limit)) = (candidate.worst_percentile(), task.budgets.p99_us) else { return false };
+    !task.settings.thorough && candidate.busy.is_some() && worst.p99_us > limit * HOPELESS
+}
+
 /// Plays the busy stretch on the cache of a design when it is warm; `None` for other designs, and if it cannot keep up.
 fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<Warm>, StudyError> {
     let (Some(busy), Some(cache)) = (task.busy, &mut candidate.cache) else { return Ok(None) };
     let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
     (cache.warmed, cache.hit_ratio) = (Some(warm.warmed), Some(warm.hit_ratio));
     candidate.busy.clone_from(&warm.strain.busy);
+    candidate.busy_by_bytes.clone_from(&warm.strain.busy_by_bytes);
+    candidate.last_quarter = warm.last_quarter;
     Ok(Some(warm))
 }
 
@@ -147,14 +162,19 @@ fn under_load(
     run: &mut MeasuredRun,
     candidate: &mut Candidate,
 ) -> Result<(), StudyError> {
-    let stretches = Stretches::of(busy, &*run.device)?;
+    let stretches = Stretches::of(busy, &run.experiment, &*run.device)?;
     let MeasuredRun { device, replay_settings, now, .. } = run;
     let first = strain(&stretches, device, replay_settings, 1.0, now, task.hooks)?;
     if candidate.hybrid.is_some() {
         candidate.busy.clone_from(&first.busy);
-    } else if let (Some(results), Some(strained)) = (&mut candidate.busy, &first.busy) {
-        results.resource.clone_from(&strained.resource);
-        results.utilisation = strained.utilisation;
+        candidate.busy_by_bytes.clone_from(&first.busy_by_bytes);
+    }
+    let stretches_of = [(&mut candidate.busy, &first.busy), (&mut candidate.busy_by_bytes, &first.busy_by_bytes)];
+    for (results, strained) in stretches_of {
+        if let (Some(results), Some(strained)) = (results, strained) {
+            results.resource.clone_from(&strained.resource);
+            results.utilisation = strained.utilisation;
+        }
     }
     let asked = loads(Search::Asked, limits);
     let found = headroom(&first, limits, &asked, stretches.len(), |load| {
@@ -178,18 +198,18 @@ pub(crate) fn stressed(
     if design.is_cache() {
         return warming::stressed(&Task { settings: &settings, ..*task }, busy, design, limits).map(Some);
     }
-    let (mut device, replay_settings, mut now) = if design.is_hybrid() {
+    let (mut device, experiment, replay_settings, mut now) = if design.is_hybrid() {
         let run = measured_run(&Task { settings: &settings, ..*task }, design, &Load::AS_TRACED)?;
         if run.replay.end != ReplayEnd::Complete {
             return Ok(Some(Stressed { first: Strain::TOO_MUCH, headroom: Headroom::default() }));
         }
-        (run.device, run.replay_settings, run.now)
+        (run.device, run.experiment, run.replay_settings, run.now)
     } else {
-        let Setup { device, replay_settings, .. } =
+        let Setup { device, replay_settings, experiment } =
             set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
-        (device, replay_settings, Nanos::ZERO)
+        (device, experiment, replay_settings, Nanos::ZERO)
     };
-    let stretches = Stretches::of(busy, &*device)?;
+    let stretches = Stretches::of(busy, &experiment, &*device)?;
     let (device, replay_settings) = (&mut device, &replay_settings);
     let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
     let headroom = headroom(&first, limits, &loads(search, limits), stretches.len(), |load| {
@@ -213,12 +233,18 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
             measured = measured.with_window(load.scaled(from), load.scaled(to));
         }
         if let Some(Busy { times, .. }) = task.busy {
-            let stretch = times.stretch;
-            measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
+            // Without a stretch of its own, that by bytes counts nothing.
+            let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
+            for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
+                measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
+            }
+        }
+        if let Some(late) = design.is_hybrid().then(|| settling::late_from(workload)).flatten() {
+            measured = measured.with_window(load.scaled(late), Nanos::NEVER);
         }
     }
     let left_out = Cell::default();
-    let arrivals = arrivals(&workload.requests, load, device.capacity(), &left_out)?;
+    let arrivals = arrivals(&workload.requests, &load.on(&experiment), device.capacity(), &left_out)?;
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let statistics = measured.statistics().clone();
@@ -227,12 +253,28 @@ pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) ->
         true => (measured.window(0).cloned(), measured.window(1).cloned()),
         false => (None, Some(statistics.clone())),
     };
+    let has_by_bytes = task.busy.is_some_and(|busy| busy.times.by_bytes.is_some());
+    let busy_by_bytes = has_by_bytes.then(|| measured.window(2).cloned()).flatten();
+    let last_quarter = measured.window(3).cloned();
     let now = replay.last_event;
     let slowest = measured.slowest();
     if measured.stopped() {
         return Err(StudyError::Cancelled);
     }
-    Ok(MeasuredRun { device, experiment, replay, statistics, hour, busy, series, slowest, now, replay_settings })
+    Ok(MeasuredRun {
+        device,
+        experiment,
+        replay,
+        statistics,
+        hour,
+        busy,
+        busy_by_bytes,
+        last_quarter,
+        series,
+        slowest,
+        now,
+        replay_settings,
+    })
 }
 
 fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use esker_core::{Arrival, Control, Device, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
-use esker_sim::{RunMeasurements, Watch, resource_name};
+use esker_sim::{Experiment, RunMeasurements, Watch, resource_name};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, BusyTimes, Stretch};
@@ -33,6 +33,8 @@ pub(crate) struct Limits {
 pub(crate) struct Strain {
     /// Absent if it cannot keep up.
     pub(crate) busy: Option<BusyResults>,
+    /// Likewise in the busiest stretch by bytes; absent also if that is the same one.
+    pub(crate) busy_by_bytes: Option<BusyResults>,
     /// What the 99th percentile of the busiest hour is at least.
     pub(crate) hour_p99_us: Option<f64>,
 }
@@ -56,10 +58,11 @@ impl Stressed {
             (false, Some(p99)) => over(p99, limits.p99_us),
             (false, None) => f64::MAX,
         };
-        over(busy.response_time.p99_us, limits.p99_us)
-            .max(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us))
-            .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
-            .max(carried)
+        let busy = [Some(busy), self.first.busy_by_bytes.as_ref()].into_iter().flatten().map(|busy| {
+            over(busy.response_time.p99_us, limits.p99_us)
+                .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
+        });
+        busy.fold(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us).max(carried), f64::max)
     }
 }
 
@@ -68,47 +71,55 @@ pub(crate) struct Stretches {
     /// With the times of the trace, from the beginning of each stretch.
     requests: Vec<Vec<Arrival>>,
     lengths: Vec<Nanos>,
-    /// The one in which budgets hold.
+    /// The one with most requests, and the one with most bytes if that is another: budgets hold in them.
     judged: usize,
+    by_bytes: Option<usize>,
     /// Which of them lie in the busiest hour, and the requests of that hour.
     of_hour: Vec<bool>,
     hour_requests: u64,
 }
 
 impl Stretches {
-    /// Picks the requests for a device of this capacity.
-    pub(crate) fn of(busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
+    /// Picks the requests for a device of this experiment and capacity.
+    pub(crate) fn of(busy: &Busy, experiment: &Experiment, device: &dyn Reporting) -> Result<Self, StudyError> {
         let left_out = Cell::default();
-        let BusyTimes { stretch: judged, busiest } = &busy.times;
+        let load = Load::AS_TRACED.on(experiment);
+        let BusyTimes { stretch: judged, by_bytes, busiest } = &busy.times;
         let mut requests: Vec<Vec<Arrival>> = busiest.iter().map(|_| Vec::new()).collect();
-        let mut at = 0;
-        for arrival in arrivals(&busy.requests, &Load::AS_TRACED, device.capacity(), &left_out)? {
-            while busiest.get(at).is_some_and(|stretch| arrival.at >= stretch.to) {
-                at += 1;
-            }
-            let Some(stretch) = busiest.get(at) else { break };
-            if stretch.contains(arrival.at) {
-                requests[at].push(Arrival { at: arrival.at - stretch.from, ..arrival });
+        for arrival in arrivals(&busy.requests, &load, device.capacity(), &left_out)? {
+            // Two of them may overlap: that with most requests and that with most bytes.
+            for (stretch, requests) in busiest.iter().zip(&mut requests) {
+                if stretch.contains(arrival.at) {
+                    requests.push(Arrival { at: arrival.at - stretch.from, ..arrival });
+                }
             }
         }
-        let judged = busiest.iter().position(|stretch| stretch == judged).expect("it is one of them");
+        let place = |one: &Stretch| busiest.iter().position(|stretch| stretch == one).expect("it is one of them");
+        let (judged, by_bytes) = (place(judged), by_bytes.as_ref().map(place));
         let of_hour =
             |stretch: &Stretch| busy.hour.is_some_and(|hour| hour.from <= stretch.from && stretch.to <= hour.to);
         Ok(Self {
             requests,
             lengths: busiest.iter().map(Stretch::length).collect(),
             judged,
+            by_bytes,
             of_hour: busiest.iter().map(of_hour).collect(),
             hour_requests: busy.hour.map_or(0, |hour| hour.requests),
         })
     }
 
-    /// Those of the stretch alone in which budgets hold.
-    pub(crate) fn judged_alone(busy: &Busy, device: &dyn Reporting) -> Result<Self, StudyError> {
-        let Self { mut requests, lengths, judged, hour_requests, .. } = Self::of(busy, device)?;
+    /// Those of one stretch alone, which is one of the busiest.
+    pub(crate) fn alone(
+        busy: &Busy,
+        stretch: &Stretch,
+        experiment: &Experiment,
+        device: &dyn Reporting,
+    ) -> Result<Self, StudyError> {
+        let Self { mut requests, lengths, hour_requests, .. } = Self::of(busy, experiment, device)?;
+        let place = busy.times.busiest.iter().position(|one| one == stretch).expect("it is one of them");
         // Of the hour, too little is played to tell.
-        let (requests, lengths) = (vec![requests.swap_remove(judged)], vec![lengths[judged]]);
-        Ok(Self { requests, lengths, judged: 0, of_hour: vec![false], hour_requests })
+        let (requests, lengths) = (vec![requests.swap_remove(place)], vec![lengths[place]]);
+        Ok(Self { requests, lengths, judged: 0, by_bytes: None, of_hour: vec![false], hour_requests })
     }
 
     /// The requests of all stretches, each stretch soon after the one before it.
@@ -157,7 +168,7 @@ pub(crate) fn strain(
     now: &mut Nanos,
     hooks: &Hooks<'_>,
 ) -> Result<Strain, StudyError> {
-    let (mut busy, mut of_hour) = (None, LatencyHistogram::default());
+    let (mut busy, mut busy_by_bytes, mut of_hour) = (None, None, LatencyHistogram::default());
     for (index, (requests, length)) in stretches.requests.iter().zip(&stretches.lengths).enumerate() {
         let start = *now + GAP;
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
@@ -178,20 +189,21 @@ pub(crate) fn strain(
         if stretches.of_hour[index] {
             of_hour.merge(&measured.statistics().response());
         }
-        if index == stretches.judged {
+        if index == stretches.judged || stretches.by_bytes == Some(index) {
             let elapsed = last_event.max(start + scaled(*length)) - start;
             let response = measured.statistics().response();
             let (resource, utilisation) = busiest_resource(&**device, elapsed);
-            busy = Some(BusyResults {
+            let results = BusyResults {
                 response_time: LatencySummary::of(&response),
                 p99_us_of_other_seed: None,
                 resource,
                 utilisation,
-            });
+            };
+            *(if index == stretches.judged { &mut busy } else { &mut busy_by_bytes }) = Some(results);
         }
         *now = last_event.max(start + scaled(*length));
     }
-    Ok(Strain { busy, hour_p99_us: stretches.hour_p99_us(&of_hour) })
+    Ok(Strain { busy, busy_by_bytes, hour_p99_us: stretches.hour_p99_us(&of_hour) })
 }
 
 /// Lets a device without requests do until `until` what it does on its own, such as cleaning.
@@ -218,17 +230,29 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 
 impl Strain {
     /// That of a design that cannot keep up.
-    pub(crate) const TOO_MUCH: Self = Self { busy: None, hour_p99_us: None };
+    pub(crate) const TOO_MUCH: Self = Self { busy: None, busy_by_bytes: None, hour_p99_us: None };
+
+    /// The results of the stretches in which budgets hold.
+    fn judged(&self) -> impl Iterator<Item = &BusyResults> {
+        self.busy.iter().chain(&self.busy_by_bytes)
+    }
+
+    /// The 99th percentile in these stretches, the larger one of both; `None` if it cannot keep up.
+    pub(crate) fn p99_us(&self) -> Option<f64> {
+        self.busy.as_ref()?;
+        self.judged().map(|busy| busy.response_time.p99_us).reduce(f64::max)
+    }
 
     /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
     /// trace alone: room for more is what it is for.
-    fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
-        let Some(busy) = &self.busy else { return Some("it cannot keep up".into()) };
-        if busy.response_time.p99_us > limits.p99_us {
-            let (p99, limit) = (words::time(busy.response_time.p99_us), words::time(limits.p99_us));
+    pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
+        let Some(p99) = self.p99_us() else { return Some("it cannot keep up".into()) };
+        if p99 > limits.p99_us {
+            let (p99, limit) = (words::time(p99), words::time(limits.p99_us));
             return Some(format!("99 % of requests take up to {p99}, the budget is {limit}"));
         }
-        let (resource, utilisation) = (busy.resource.as_deref()?, busy.utilisation?);
+        let most = self.judged().filter_map(|busy| Some((busy.resource.as_deref()?, busy.utilisation?)));
+        let (resource, utilisation) = most.reduce(|one, other| if other.1 > one.1 { other } else { one })?;
         (load <= 1.0 && utilisation > limits.utilisation).then(|| {
             let name = words::resource(resource);
             format!(
@@ -267,14 +291,13 @@ pub(crate) fn headroom(
     requests_of_all: u64,
     mut play: impl FnMut(f64) -> Result<Strain, StudyError>,
 ) -> Result<Headroom, StudyError> {
-    let p99 = |strain: &Strain| strain.busy.as_ref().map(|busy| busy.response_time.p99_us);
     if let Some(broken) = first.broken(limits, 1.0) {
         return Ok(Headroom {
             factor: 0.0,
             is_lower_bound: false,
             limited_by: Some(broken),
             breaks_at: Some(1.0),
-            p99_us: p99(first),
+            p99_us: first.p99_us(),
         });
     }
     let mut carried = 1.0;
@@ -291,7 +314,7 @@ pub(crate) fn headroom(
                 is_lower_bound: false,
                 limited_by: Some(broken),
                 breaks_at: Some(load),
-                p99_us: p99(&strain),
+                p99_us: strain.p99_us(),
             });
         }
         carried = load;

@@ -41,8 +41,8 @@ pub(crate) fn around(task: &Task<'_>, design: &Design, slowest: Slowest) -> Resu
 /// Shows the requests around the slowest of the busiest stretches: a large trace is not replayed once more for that.
 pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Result<Option<SlowStretch>, StudyError> {
     let set_up = || set_up(task.workload, design, &Load::AS_TRACED, task.settings, task.hooks);
-    let Setup { mut device, replay_settings, .. } = set_up()?;
-    let stretches = Stretches::of(busy, &*device)?;
+    let Setup { mut device, replay_settings, experiment } = set_up()?;
+    let stretches = Stretches::of(busy, &experiment, &*device)?;
     let mut go_on = |ended| task.hooks.simulated(ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
     replay(&mut device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;

@@ -6,9 +6,9 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, Device, Nanos, ReplayEnd, ReplaySettings, replay};
+use esker_core::{Arrival, Device, LatencyHistogram, Nanos, ReplayEnd, ReplaySettings, replay};
 use esker_results::study::{CacheWarmed, Headroom};
-use esker_results::{FlashCacheReport, Report, Reporting};
+use esker_results::{FlashCacheReport, LatencySummary, Report, Reporting};
 use esker_sim::{RunMeasurements, Watch};
 
 use crate::StudyError;
@@ -30,6 +30,8 @@ const GAP: Nanos = Nanos::from_secs(1);
 /// A warm cache in the busy stretch.
 pub(crate) struct Warm {
     pub(crate) strain: Strain,
+    /// Response times in the last quarter of the requests before the stretch.
+    pub(crate) last_quarter: Option<LatencySummary>,
     pub(crate) warmed: CacheWarmed,
     /// Share of the accesses to lines that hit: in the last quarter before the stretch, and in that.
     pub(crate) hit_ratio: f64,
@@ -37,18 +39,38 @@ pub(crate) struct Warm {
     pub(crate) late: Late,
 }
 
-/// Warms the cache of a design, and plays the busy stretch at `load` times the trace's speed. `None` if it cannot keep
-/// up before that.
+/// Warms the cache of a design, and plays the busy stretch at `load` times the trace's speed; then once more from the
+/// beginning for the busiest stretch by bytes, unless it missed a budget in the first. `None` if it cannot keep up before
+/// that.
 pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> Result<Option<Warm>, StudyError> {
+    let Some(mut warm) = warm_before(task, busy, design, (busy.times.stretch, load))? else { return Ok(None) };
+    let broken = task.limits.as_ref().and_then(|limits| warm.strain.broken(limits, load));
+    if let (Some(by_bytes), None) = (busy.times.by_bytes, broken) {
+        let Some(again) = warm_before(task, busy, design, (by_bytes, load))? else { return Ok(None) };
+        match again.strain.busy {
+            Some(busy) => warm.strain.busy_by_bytes = Some(busy),
+            None => warm.strain = Strain::TOO_MUCH,
+        }
+    }
+    Ok(Some(warm))
+}
+
+/// Likewise, before one stretch alone.
+fn warm_before(
+    task: &Task<'_>,
+    busy: &Busy,
+    design: &Design,
+    (stretch, load): (Stretch, f64),
+) -> Result<Option<Warm>, StudyError> {
     let as_traced = Load::AS_TRACED;
-    let Setup { mut device, replay_settings, .. } =
+    let Setup { mut device, replay_settings, experiment } =
         set_up(task.workload, design, &as_traced, task.settings, task.hooks)?;
     device.control(Nanos::ZERO, esker_core::Control::StartMeasuring).map_err(StudyError::design)?;
     let capacity = device.capacity();
     let left_out = Cell::default();
     let around = || -> Result<_, StudyError> {
         let all = || arrivals(&task.workload.requests, &as_traced, capacity, &left_out);
-        Ok(coming_round(all()?, all()?, busy.times.stretch))
+        Ok(coming_round(all()?, all()?, stretch))
     };
     let rest = around()?.count() as u64;
     let early = rest - rest / 4;
@@ -57,19 +79,18 @@ pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> 
         let requests = around()?.skip(usize(from)).take(usize(count));
         play(task, device, requests, &replay_settings, now)
     };
-    if !part(&mut device, 0, early, &mut now)? {
+    if part(&mut device, 0, early, &mut now)?.is_none() {
         return Ok(None);
     }
     let before = Counted::of(&*device);
-    if !part(&mut device, early, rest - early, &mut now)? {
-        return Ok(None);
-    }
+    let Some(late) = part(&mut device, early, rest - early, &mut now)? else { return Ok(None) };
     let quarter = Counted::of(&*device);
-    let stretches = Stretches::judged_alone(busy, &*device)?;
+    let stretches = Stretches::alone(busy, &stretch, &experiment, &*device)?;
     let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
     // The stretch is counted from its own beginning.
     let counted = [before, quarter, Counted::of(&*device)];
-    Ok(Some(of_counts(strain, rest, stretches.len(), &counted)))
+    let last_quarter = (late.count() > 0).then(|| LatencySummary::of(&late));
+    Ok(Some(Warm { last_quarter, ..of_counts(strain, rest, stretches.len(), &counted) }))
 }
 
 /// What counts say of a cache: those of the first three quarters of `rest` requests, of all of them, and of the
@@ -86,6 +107,7 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cou
     let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
     Warm {
         strain,
+        last_quarter: None,
         warmed: CacheWarmed { late_requests, late_lines, late_lines_max, full, warm },
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
         late: Late {
@@ -140,14 +162,15 @@ fn coming_round(
     )
 }
 
-/// Replays requests from `now` on, as far from each other as they are. Returns whether the device keeps up.
+/// Replays requests from `now` on, as far from each other as they are. Returns their response times, or `None` if the
+/// device cannot keep up.
 fn play(
     task: &Task<'_>,
     device: &mut Box<dyn Reporting>,
     requests: impl Iterator<Item = Arrival>,
     settings: &ReplaySettings,
     now: &mut Nanos,
-) -> Result<bool, StudyError> {
+) -> Result<Option<LatencyHistogram>, StudyError> {
     let start = *now + GAP;
     crate::strain::idle(device, start);
     let mut first = None;
@@ -163,7 +186,7 @@ fn play(
         return Err(StudyError::Cancelled);
     }
     *now = replayed.last_event.max(start);
-    Ok(replayed.end == ReplayEnd::Complete)
+    Ok((replayed.end == ReplayEnd::Complete).then(|| measured.statistics().response()))
 }
 
 /// What was counted since measuring began.

@@ -34,6 +34,8 @@ pub struct DenseMap {
     volumes: Vec<VolumeRange>,
     /// See [`VolumeRange::directory`].
     directory: Vec<u32>,
+    /// Untouched areas between the lowest and the highest one of each volume.
+    gaps: u64,
 }
 
 /// Where the areas of one volume are.
@@ -44,10 +46,20 @@ struct VolumeRange {
     to: u32,
     /// Number of the lowest area.
     lowest: u64,
+    /// Untouched areas between the lowest and the highest one of each volume before this one.
+    gaps_before: u64,
     /// Start of the volume's part of the directory. Entry `i` is the position of the first area at or above `lowest +
     /// (i << shift)`, so that a look-up searches only between two neighbouring entries.
     directory: u32,
     shift: u32,
+}
+
+impl VolumeRange {
+    /// Untouched areas before the one with this number, which has this place among all touched ones.
+    #[inline]
+    fn gaps(&self, position: usize, number: u64) -> u64 {
+        self.gaps_before + (number - self.lowest) - (position as u64 - u64::from(self.from))
+    }
 }
 
 impl DenseMap {
@@ -69,9 +81,16 @@ impl DenseMap {
             map.areas.push(number);
             map.volumes[volume as usize].to = map.areas.len() as u32;
         }
+        let mut gaps_before = 0;
         for volume in 0..map.volumes.len() {
             map.build_directory(volume);
+            map.volumes[volume].gaps_before = gaps_before;
+            let VolumeRange { from, to, lowest, .. } = map.volumes[volume];
+            if let Some(&highest) = map.areas[from as usize..to as usize].last() {
+                gaps_before += highest - lowest + 1 - u64::from(to - from);
+            }
         }
+        map.gaps = gaps_before;
         map
     }
 
@@ -99,6 +118,12 @@ impl DenseMap {
     /// evenly, never worse than O(log n).
     #[inline]
     pub fn map(&self, volume: VolumeIndex, offset: u64) -> Option<u64> {
+        self.map_with_gaps(volume, offset).map(|(dense, _)| dense)
+    }
+
+    /// The dense address of a byte, and how many untouched areas come before it in its volume and those before.
+    #[inline]
+    pub(crate) fn map_with_gaps(&self, volume: VolumeIndex, offset: u64) -> Option<(u64, u64)> {
         let range = self.volumes.get(volume.0 as usize)?;
         let number = offset / AREA_BYTES;
         if range.from == range.to || number < range.lowest {
@@ -112,13 +137,26 @@ impl DenseMap {
         }
         let (from, to) = (self.directory[first] as usize, self.directory[first + 1] as usize);
         let position = from + self.areas[from..to].partition_point(|&area| area < number);
-        (self.areas.get(position) == Some(&number) && position < to)
-            .then(|| self.base + position as u64 * AREA_BYTES + offset % AREA_BYTES)
+        (self.areas.get(position) == Some(&number) && position < to).then(|| {
+            let dense = self.base + position as u64 * AREA_BYTES + offset % AREA_BYTES;
+            (dense, range.gaps(position, number))
+        })
     }
 
     /// The parts of a range that have dense addresses, as (dense address, length), each as long as possible. A read or
     /// write whose areas were added is one part; a trim may be none or many.
     pub fn parts(&self, volume: VolumeIndex, offset: u64, length: u64) -> Vec<(u64, u64)> {
+        self.parts_at(volume, offset, length, |dense, _| dense)
+    }
+
+    /// Likewise where `place` says: it is handed a dense address, and how many untouched areas come before it.
+    pub(crate) fn parts_at(
+        &self,
+        volume: VolumeIndex,
+        offset: u64,
+        length: u64,
+        place: impl Fn(u64, u64) -> u64,
+    ) -> Vec<(u64, u64)> {
         let mut parts: Vec<(u64, u64)> = Vec::new();
         let Some(range) = self.volumes.get(volume.0 as usize) else { return parts };
         let end = offset.saturating_add(length);
@@ -130,14 +168,16 @@ impl DenseMap {
             if from >= to {
                 break;
             }
-            let dense = self.base + (u64::from(range.from) + position as u64) * AREA_BYTES + from % AREA_BYTES;
+            let index = range.from as usize + position;
+            let dense = self.base + index as u64 * AREA_BYTES + from % AREA_BYTES;
+            let place = place(dense, range.gaps(index, number));
             match parts.last_mut() {
                 Some((start, length))
-                    if *start + *length == dense && number > 0 && areas[position - 1] == number - 1 =>
+                    if *start + *length == place && number > 0 && areas[position - 1] == number - 1 =>
                 {
                     *length += to - from;
                 }
-                _ => parts.push((dense, to - from)),
+                _ => parts.push((place, to - from)),
             }
         }
         parts
@@ -146,6 +186,11 @@ impl DenseMap {
     /// Size of the dense address space: the number of touched areas times 1 MiB.
     pub fn footprint(&self) -> u64 {
         self.areas.len() as u64 * AREA_BYTES
+    }
+
+    /// Bytes from the lowest touched area of each volume to its highest, of all volumes together.
+    pub fn span(&self) -> u64 {
+        (self.areas.len() as u64 + self.gaps).saturating_mul(AREA_BYTES)
     }
 
     /// The first dense address beyond this map. The map of the next trace may begin here.

@@ -11,6 +11,7 @@ mod record;
 mod scan;
 mod sink;
 mod spool;
+mod spread;
 mod volumes;
 mod window;
 mod writer;
@@ -26,6 +27,7 @@ pub use notes::ReadNotes;
 pub use reader::{ReadOptions, TraceReader, group_inputs};
 pub use record::{Operation, Record, VolumeIndex};
 pub use spool::{Spool, SpoolRecords, SpoolWriter};
+pub use spread::SpreadMap;
 pub use writer::{Loss, LossKind, TraceWriter, WriteNotes};
 
 // What traces are like, and making others of them.

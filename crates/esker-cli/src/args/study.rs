@@ -35,7 +35,7 @@ pub(crate) struct StudyArguments {
     /// Treat all traces as one workload instead of one each
     #[arg(long)]
     pub(crate) together: bool,
-    /// Budget: largest 99th percentile of the response time, in the busiest minute and hour
+    /// Budget: largest 99th percentile of the response time, in the busiest times and over all
     #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::p99)]
     pub(crate) p99: Option<Nanos>,
     /// Budget: years that the flash has to last

@@ -210,7 +210,7 @@ fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
     // Headlines of rented designs are by the month, and only the same period compares them with others.
     let price = format!("price, {}", words::years(years));
     let mut designs =
-        Table::new(&["design", &price, "p99", "busiest p99", "carries", "write amplification", "lifetime", ""]);
+        Table::new(&["design", &price, "p99", "worst p99", "carries", "write amplification", "lifetime", ""]);
     if let Some(measured) = &workload.measured {
         designs.row([
             "today, as measured".to_string(),
@@ -236,8 +236,7 @@ fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
     match (&candidate.outcome, &candidate.requests) {
         (CandidateOutcome::Served, Some(requests)) => {
             cells.push(words::time(requests.all.response_time.p99_us));
-            let busy = candidate.busy.as_ref();
-            cells.push(busy.map_or("-".into(), |busy| words::time(busy.response_time.p99_us)));
+            cells.push(candidate.judgement.worst_p99.map_or("-".into(), |worst| words::time(worst.p99_us)));
             cells.push(candidate.headroom.as_ref().map_or("-".into(), |headroom| {
                 let more = if headroom.is_lower_bound { ", tested no further" } else { "" };
                 format!("{} x{more}", words::factor(headroom.factor))

@@ -113,14 +113,15 @@ impl Gates {
         let mut gates = Vec::new();
         for (tokens, limit) in [(Tokens::Operations, limits.operations), (Tokens::Bytes, limits.throughput)] {
             let Limit { sustained, burst } = limit;
-            gates.push(Gate::new(Role::Rate, tokens, TokenBucket::one_second(limit.peak())));
+            gates.push(Gate::new(Role::Rate, tokens, TokenBucket::filled_in(limits.saves_up, limit.peak())));
             if let Some(Burst { credits, .. }) = burst {
                 gates.push(Gate::new(Role::Credits, tokens, TokenBucket::new(sustained, credits)));
             }
         }
         let host = [(Tokens::Operations, limits.host_operations), (Tokens::Bytes, limits.host_throughput)];
         for (tokens, rate) in host {
-            gates.extend(rate.map(|rate| Gate::new(Role::Host, tokens, TokenBucket::one_second(rate))));
+            let bucket = |rate| TokenBucket::filled_in(limits.saves_up, rate);
+            gates.extend(rate.map(|rate| Gate::new(Role::Host, tokens, bucket(rate))));
         }
         Self { gates, holds: 0, held: Nanos::ZERO, since: Nanos::ZERO }
     }

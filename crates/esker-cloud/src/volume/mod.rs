@@ -19,7 +19,9 @@ use crate::{CloudError, CloudVolumeSettings, Cost, Counter, Limits, LogNormal, l
 /// A block volume of a cloud provider.
 ///
 /// The way of a request: it is counted, waits until every limit has tokens for it, and then takes a time drawn from the
-/// distribution of latencies. Requests pass the limits in the order in which they came, and may end in any order.
+/// distribution of latencies. Where the type has one for merged requests, a request that shares the unit of the one
+/// before it takes a time drawn from that, but ends no earlier than the request that began the unit. Requests pass the
+/// limits in the order in which they came, and may end in any order.
 ///
 /// - **Reads and writes** count in operations and in bytes. A range of zeroes counts as a write.
 /// - **Flushes** count nothing: what such a volume has acknowledged is durable. A flush ends with the last of the
@@ -36,6 +38,9 @@ pub struct CloudVolume {
     gates: Gates,
     read: LogNormal,
     write: LogNormal,
+    merged: Option<LogNormal>,
+    /// When the last request ends that began a unit: of reads, and of writes.
+    unit_ends: [Nanos; 2],
     rng: Rng,
     /// Requests that wait for tokens, in the order of their arrival.
     waiting: VecDeque<Waiting>,
@@ -94,6 +99,8 @@ impl CloudVolume {
             gates: Gates::new(&limits),
             read: LogNormal::new(&settings.latency.read),
             write: LogNormal::new(&settings.latency.write),
+            merged: settings.latency.merged.as_ref().map(LogNormal::new),
+            unit_ends: [Nanos::ZERO; 2],
             rng: Rng::derive(seed, "latency"),
             waiting: VecDeque::new(),
             head_since: Nanos::ZERO,
@@ -125,11 +132,24 @@ impl CloudVolume {
             }
             self.measured.cost.operations += request.cost.operations;
             self.measured.cost.bytes += request.cost.bytes;
-            let latency = if request.write.is_some() { &self.write } else { &self.read };
-            let ends = now + latency.draw(&mut self.rng);
+            let ends = self.ends(now, &request);
             let ending = Ending { tag: request.tag, service_start: now, result: Ok(()), write: request.write };
             self.ending.schedule(ends, ending);
             self.find_head(now);
+        }
+    }
+
+    /// Works out when a request ends that passes now.
+    #[inline]
+    fn ends(&mut self, now: Nanos, request: &Waiting) -> Nanos {
+        let write = request.write.is_some();
+        let unit_ends = &mut self.unit_ends[usize::from(write)];
+        match &self.merged {
+            Some(merged) if request.cost.operations == 0 => (now + merged.draw(&mut self.rng)).max(*unit_ends),
+            _ => {
+                *unit_ends = now + (if write { &self.write } else { &self.read }).draw(&mut self.rng);
+                *unit_ends
+            }
         }
     }
 

@@ -11,12 +11,13 @@ pub(crate) fn preset(name: &str) -> CloudVolumeSettings {
     toml::from_str(preset.toml).unwrap()
 }
 
-/// A preset of this size whose requests all take the same time.
+/// A preset of this size whose requests all take the same time, merged ones too, and whose limits save up one second.
 pub(crate) fn constant(name: &str, gib: u64, latency: Nanos) -> CloudVolumeSettings {
     let all = LatencyDistribution { median: latency, p99: latency };
     CloudVolumeSettings {
         size: Some(Bytes::gib(gib)),
-        latency: LatencySettings { read: all, write: all },
+        saves_up: Nanos::from_secs(1),
+        latency: LatencySettings { read: all, write: all, merged: None },
         ..preset(name)
     }
 }

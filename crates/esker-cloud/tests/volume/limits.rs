@@ -172,6 +172,12 @@ fn contradictions_name_their_keys() {
     assert_eq!(change(|settings| settings.latency.read.median = Nanos::ZERO), "latency.read.median");
     assert_eq!(change(|settings| settings.latency.write.p99 = Nanos(1)), "latency.write.p99");
     assert_eq!(change(|settings| settings.operations.unit = None), "operations.merge");
+    assert_eq!(change(|settings| settings.saves_up = Nanos::from_secs(3_601)), "saves_up");
+    let merged = |settings: &mut CloudVolumeSettings| {
+        settings.latency.merged = Some(settings.latency.read);
+        settings.operations.merge = false;
+    };
+    assert_eq!(change(merged), "latency.merged");
     assert_eq!(change(|settings| settings.operations.unit = Some(Bytes::ZERO)), "operations.unit");
     assert_eq!(change(|settings| settings.operations.min = Some(OperationRate::per_s(20_000))), "operations.min");
     assert_eq!(change(|settings| settings.host.throughput = Some(ByteRate(0))), "host.throughput");

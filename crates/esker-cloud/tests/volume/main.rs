@@ -5,3 +5,4 @@ mod common;
 mod limits;
 mod reports;
 mod requests;
+mod saving;

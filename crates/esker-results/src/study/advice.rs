@@ -112,7 +112,7 @@ pub struct Survival {
     pub two_copies_total: Option<f64>,
 }
 
-/// The stretch of time in which budgets hold.
+/// A stretch of time in which budgets hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BusyStretch {
@@ -124,7 +124,7 @@ pub struct BusyStretch {
     pub requests: u64,
 }
 
-/// How a design does in the busy stretch.
+/// How a design does in a busy stretch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BusyResults {
@@ -139,6 +139,45 @@ pub struct BusyResults {
     /// Busy share of that resource; of several alike, of the busiest one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<f64>,
+}
+
+/// A time of the trace in which the budget for the 99th percentile has to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JudgedTime {
+    /// The stretch with most requests.
+    BusiestByRequests,
+    /// The stretch with most bytes.
+    BusiestByBytes,
+    /// The hour with most requests.
+    BusiestHour,
+    /// All of it.
+    WholeTrace,
+    /// Its last quarter: of a hybrid, whose policy has to settle first, and of a cache, which has to get warm.
+    LastQuarter,
+}
+
+impl JudgedTime {
+    /// The end of a sentence: "99 % of requests within 2 ms in the busiest time".
+    pub const fn within(self) -> &'static str {
+        match self {
+            Self::BusiestByRequests => "in the busiest time",
+            Self::BusiestByBytes => "in the busiest time by bytes",
+            Self::BusiestHour => "in the busiest hour",
+            Self::WholeTrace => "over the whole trace",
+            Self::LastQuarter => "in the last quarter of the trace",
+        }
+    }
+}
+
+/// A 99th percentile, and the time of the trace in which it is that.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgedPercentile {
+    /// The 99th percentile; with other random numbers if it is larger with those.
+    pub p99_us: f64,
+    /// When.
+    pub time: JudgedTime,
 }
 
 /// How much more load a design carries.
@@ -156,7 +195,8 @@ pub struct Headroom {
     /// The next load tried.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub breaks_at: Option<f64>,
-    /// 99th percentile in the busy stretch under that load; absent if it cannot keep up.
+    /// 99th percentile under that load, in the busy stretch by requests or by bytes, whichever is larger; absent if it
+    /// cannot keep up.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_us: Option<f64>,
 }
@@ -210,8 +250,8 @@ pub struct RuledOut {
     /// Its cost over the years, if it was worked out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub total: Option<f64>,
-    /// What ruled it out: "price", "capacity", "endurance", "bandwidth", "class", "discontinued" or
-    /// "failed".
+    /// What ruled it out: "price", "capacity", "endurance", "bandwidth", "class", "discontinued" or "failed";
+    /// "simulation" if it was simulated and results say no more of it.
     pub by: String,
     /// A sentence.
     pub reason: String,

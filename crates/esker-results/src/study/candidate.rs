@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::{DeviceReport, RequestResults, SeriesPoint};
+use crate::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 
 /// One design, with its simulation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -56,16 +56,23 @@ pub struct Candidate {
     /// Results of the busy stretch, in which budgets hold. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy: Option<BusyResults>,
+    /// Likewise of the busiest stretch by bytes; absent if it is the same stretch.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy_by_bytes: Option<BusyResults>,
+    /// Of a hybrid or a cache, response times in the last quarter of the trace: they count instead of those of all
+    /// requests, which include those before its policy had settled or it was warm.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_quarter: Option<LatencySummary>,
     /// How much more load it carries. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub headroom: Option<Headroom>,
     /// Results of the busiest hour alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busiest_hour: Option<BusiestHour>,
-    /// Distribution of response times.
+    /// Distribution of response times; of the designs that matter most.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub response_curve: Vec<CurvePoint>,
-    /// Results over time.
+    /// Results over time; of the designs that matter most.
     pub series: Vec<SeriesPoint>,
     /// The resources by busy share, busiest first.
     pub limits: Vec<ResourceLimit>,
@@ -105,6 +112,8 @@ impl Candidate {
             outcome: CandidateOutcome::Served,
             requests: None,
             busy: None,
+            busy_by_bytes: None,
+            last_quarter: None,
             headroom: None,
             busiest_hour: None,
             response_curve: Vec::new(),
@@ -130,6 +139,43 @@ impl Candidate {
     pub fn parts(&self) -> Option<[&HybridPart; 2]> {
         let hybrid = self.hybrid.as_ref().map(|hybrid| [&hybrid.flash, &hybrid.disks]);
         hybrid.or_else(|| self.cache.as_ref().map(|cache| [&cache.flash, &cache.disks]))
+    }
+
+    /// Every 99th percentile that the budget for it is about, where `of_busy` says which one counts in the busy
+    /// stretches.
+    pub fn percentiles(&self, of_busy: impl Fn(&BusyResults) -> f64) -> Vec<JudgedPercentile> {
+        let pair = self.hybrid.is_some() || self.cache.is_some();
+        let all = self.requests.as_ref().filter(|_| !pair).map(|requests| requests.all.response_time.p99_us);
+        let times = [
+            (JudgedTime::BusiestByRequests, self.busy.as_ref().map(&of_busy)),
+            (JudgedTime::BusiestByBytes, self.busy_by_bytes.as_ref().map(&of_busy)),
+            (JudgedTime::BusiestHour, self.busiest_hour.map(|hour| hour.response_time.p99_us)),
+            (JudgedTime::WholeTrace, all),
+            (JudgedTime::LastQuarter, self.last_quarter.map(|late| late.p99_us)),
+        ];
+        times.into_iter().filter_map(|(time, p99)| Some(JudgedPercentile { p99_us: p99?, time })).collect()
+    }
+
+    /// The largest 99th percentile that the budget for it is about, and of equal ones the first: with other random
+    /// numbers where these were tried and it is larger with them. `None` unless all requests were served.
+    pub fn worst_percentile(&self) -> Option<JudgedPercentile> {
+        let of_busy = |busy: &BusyResults| {
+            let first = busy.response_time.p99_us;
+            busy.p99_us_of_other_seed.map_or(first, |other| other.max(first))
+        };
+        let larger =
+            |one: JudgedPercentile, other: JudgedPercentile| if other.p99_us > one.p99_us { other } else { one };
+        self.percentiles(of_busy).into_iter().reduce(larger)
+    }
+
+    /// How busy its busiest resource is in the busy stretches, with the time in which it is that and the resource.
+    pub fn worst_utilisation(&self) -> Option<(f64, JudgedTime, &str)> {
+        let times = [(&self.busy, JudgedTime::BusiestByRequests), (&self.busy_by_bytes, JudgedTime::BusiestByBytes)];
+        let all = times.into_iter().filter_map(|(busy, time)| {
+            let busy = busy.as_ref()?;
+            Some((busy.utilisation?, time, busy.resource.as_deref().unwrap_or_default()))
+        });
+        all.reduce(|one, other| if other.0 > one.0 { other } else { one })
     }
 
     /// Capacity of one copy's volume as it is sold, of a hybrid or of a cache; `None` for devices of one kind.

@@ -103,6 +103,10 @@ pub struct WorkloadStudy {
     /// Absent if the trace has no times. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_stretch: Option<BusyStretch>,
+    /// Likewise the minute with most bytes, or the thousand requests in a row with most bytes a second: budgets hold in
+    /// it, too. Absent if `busy_stretch` has as many bytes.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busy_stretch_by_bytes: Option<BusyStretch>,
     /// What has to be stored, and where that comes from. Since schema 3.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub need: Option<Need>,
@@ -356,16 +360,20 @@ pub struct ResourceLimit {
 pub struct Judgement {
     /// Whether it served everything and keeps every budget that could be judged.
     pub keeps_budgets: bool,
-    /// Whether it keeps the 99th percentile in the busiest hour.
+    /// Whether it keeps the 99th percentile: in the busiest times by requests and by bytes, in the busiest hour, and
+    /// over the whole trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<bool>,
+    /// The largest of these percentiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_p99: Option<JudgedPercentile>,
     /// Whether its flash lasts as long as asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<bool>,
     /// Whether it uses no more devices than allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<bool>,
-    /// Whether its busiest resource is idle enough in the busy stretch.
+    /// Whether its busiest resource is idle enough in the busy stretches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<bool>,
     /// Whether it carries the larger load, too.

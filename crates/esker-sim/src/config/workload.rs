@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use esker_core::{Nanos, Priority, Ratio};
+use esker_core::{Bytes, Nanos, Priority, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,9 @@ pub struct WorkloadSettings {
     /// What to do with addresses beyond the target's capacity.
     #[serde(default)]
     pub beyond_capacity: BeyondCapacity,
+    /// The bytes of the target over which `beyond_capacity = "spread"` spreads the volumes. Default: all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread_over: Option<Bytes>,
     /// Whether somebody waits for the requests (default: "user"). Where requests queue (for a slot of the target or of
     /// a device in it, for a disk's arm, for room in a buffer), user requests go before background ones. Requests that
     /// have waited for long go next all the same, every other time.
@@ -180,6 +183,10 @@ pub enum BeyondCapacity {
     Clip,
     /// Pack the 1 MiB areas that the workload reads or writes without gaps, in order of address.
     Dense,
+    /// Lay volumes one after another from the target's first address on, each from the lowest 1 MiB area that the
+    /// workload reads or writes to the highest, with what lies between made longer or shorter so that they fill
+    /// `spread_over` bytes: as data lie on a disk, whose arm has to go as far as they are apart.
+    Spread,
 }
 
 impl WorkloadSettings {
@@ -238,6 +245,9 @@ impl WorkloadSettings {
         let twice = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name));
         if let Some((_, twice)) = twice {
             return Some(("trace", format!("it names `{twice}` twice")));
+        }
+        if self.spread_over.is_some() && self.beyond_capacity != BeyondCapacity::Spread {
+            return Some(("spread_over", "it goes with `beyond_capacity = \"spread\"`".to_string()));
         }
         if self.time_scale == Some(Ratio::ZERO) {
             return Some(("time_scale", "it is 0, so that all requests would arrive at once".to_string()));

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
 use esker_results::LeftOut;
-use esker_trace::{DenseMap, Operation, Record};
+use esker_trace::{DenseMap, Operation, Record, SpreadMap};
 
 use super::WorkloadError;
 use crate::config::BeyondCapacity;
@@ -48,15 +48,18 @@ pub(super) enum Addresses<'a> {
     Wrap(&'a AddressSpace),
     /// Only touched areas, packed.
     Dense(Cow<'a, DenseMap>),
+    /// Volumes one after another, with the distances of the trace times one factor.
+    Spread(SpreadMap<'a>),
 }
 
 impl<'a> Addresses<'a> {
-    /// Chooses the mapping for `beyond` on a target of `capacity`; an error if the workload does not fit.
+    /// Chooses the mapping for `beyond` on a target of `capacity`, of which `spread_over` may be spread over; an error if
+    /// the workload does not fit.
     pub(super) fn new(
         space: &'a AddressSpace,
         map: impl FnOnce() -> Cow<'a, DenseMap>,
         beyond: BeyondCapacity,
-        capacity: Bytes,
+        (capacity, spread_over): (Bytes, Bytes),
     ) -> Result<Self, WorkloadError> {
         let fault = |message: String| WorkloadError {
             key: "beyond_capacity",
@@ -72,8 +75,11 @@ impl<'a> Addresses<'a> {
             }
             BeyondCapacity::Error | BeyondCapacity::Clip => Ok(Self::Clip(space)),
             BeyondCapacity::Wrap => Ok(Self::Wrap(space)),
-            BeyondCapacity::Dense => match map() {
-                map if map.end() <= capacity => Ok(Self::Dense(map)),
+            BeyondCapacity::Dense | BeyondCapacity::Spread => match map() {
+                map if map.end() <= capacity => Ok(match beyond {
+                    BeyondCapacity::Spread => Self::Spread(SpreadMap::new(map, spread_over.0)),
+                    _ => Self::Dense(map),
+                }),
                 map => {
                     let end = map.end();
                     Err(fault(format!(
@@ -101,7 +107,10 @@ impl<'a> Addresses<'a> {
                 let length = length.min(capacity);
                 (Some(((space.place(record) % capacity).min(capacity - length), length)), Vec::new())
             }
-            (_, Self::Dense(map)) => dense(map, record),
+            (Operation::Trim, Self::Dense(map)) => (None, map.parts(record.volume, record.offset, length)),
+            (Operation::Trim, Self::Spread(map)) => (None, map.parts(record.volume, record.offset, length)),
+            (_, Self::Dense(map)) => (map.map(record.volume, record.offset).map(|start| (start, length)), Vec::new()),
+            (_, Self::Spread(map)) => (map.map(record.volume, record.offset).map(|start| (start, length)), Vec::new()),
         };
         let (one, many) = &places;
         let reached = one.map_or(0, |(_, length)| length) + many.iter().map(|(_, length)| length).sum::<u64>();
@@ -154,21 +163,6 @@ fn round_the_end(start: u64, length: u64, capacity: u64) -> Vec<(u64, u64)> {
         parts.push((0, length - before_end));
     }
     parts
-}
-
-/// Maps `record` with `map`, which packs touched areas. No range for a request without bytes, or for a trim of
-/// untouched areas only; several for a trim over several areas.
-#[inline]
-fn dense(map: &DenseMap, record: &Record) -> Places {
-    let length = u64::from(record.length);
-    match record.operation {
-        Operation::Flush => NO_PLACE,
-        Operation::Trim => (None, map.parts(record.volume, record.offset, length)),
-        Operation::Read | Operation::Write if length == 0 => (None, Vec::new()),
-        Operation::Read | Operation::Write => {
-            (map.map(record.volume, record.offset).map(|start| (start, length)), Vec::new())
-        }
-    }
 }
 
 /// Returns the request of `record` for this (byte, length) range of the target, in whole sectors; `None` for a trim
@@ -257,6 +251,7 @@ mod tests {
             Addresses::Clip(&space),
             Addresses::Wrap(&space),
             Addresses::Dense(Cow::Owned(DenseMap::new(&touched))),
+            Addresses::Spread(SpreadMap::new(Cow::Owned(DenseMap::new(&touched)), 1 << 20)),
         ];
         let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
             addresses.requests(record, 1 << 20, &left_out).iter().map(|r| (r.start.0, r.length.0 / 512)).collect()
@@ -265,7 +260,7 @@ mod tests {
             assert_eq!(sectors(addresses, &trim(0, 100, 1436)), [(1, 2)]);
             assert_eq!(sectors(addresses, &trim(0, 513, 1000)), []);
         }
-        assert_eq!(left_out.get().trims_of_nothing, 4);
+        assert_eq!(left_out.get().trims_of_nothing, 5);
         // A trim across the end continues at the beginning. It must not touch the bytes before it.
         let over = trim(0, (1 << 20) - 1024, 2048);
         assert_eq!(sectors(&all[2], &over), [(2046, 2), (0, 2)]);

@@ -64,6 +64,8 @@ struct Recorded {
 pub struct TargetLayout<'a> {
     /// What to do with requests beyond the target's end.
     pub beyond_capacity: BeyondCapacity,
+    /// The bytes over which [`BeyondCapacity::Spread`] spreads the volumes; all of the target if there is no number.
+    pub spread_over: Option<Bytes>,
     /// Factor for arrival times.
     pub time_scale: Ratio,
     /// Bytes to add to the addresses of each volume of a trace; empty for addresses as traced.
@@ -72,7 +74,7 @@ pub struct TargetLayout<'a> {
 
 impl Default for TargetLayout<'_> {
     fn default() -> Self {
-        Self { beyond_capacity: BeyondCapacity::Error, time_scale: Ratio::ONE, shifts: &[] }
+        Self { beyond_capacity: BeyondCapacity::Error, spread_over: None, time_scale: Ratio::ONE, shifts: &[] }
     }
 }
 
@@ -208,13 +210,14 @@ impl Workload {
         layout: &TargetLayout<'a>,
         left_out: &'a Cell<LeftOut>,
     ) -> Result<impl Iterator<Item = Arrival> + use<'a>, WorkloadError> {
-        let TargetLayout { beyond_capacity, time_scale, shifts } = *layout;
+        let TargetLayout { beyond_capacity, spread_over, time_scale, shifts } = *layout;
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
         let (records, addresses) = match &self.source {
             Source::Recorded(recorded) => {
                 let Recorded { traces, extent, passes, .. } = &**recorded;
                 let records = Passes::new(traces, extent, *passes, time_scale)?;
-                let addresses = recorded.addresses(capacity, beyond_capacity, shifts)?;
+                let space = spread_over.map_or(capacity, |over| over.min(capacity));
+                let addresses = recorded.addresses(capacity, beyond_capacity, space, shifts)?;
                 (Records::Recorded(Box::new(records)), addresses)
             }
             Source::Synthetic { settings, seed } => {
@@ -242,6 +245,7 @@ impl Recorded {
         &'a self,
         capacity: Bytes,
         beyond: BeyondCapacity,
+        spread_over: Bytes,
         shifts: &[u64],
     ) -> Result<Addresses<'a>, WorkloadError> {
         let map = || {
@@ -252,7 +256,7 @@ impl Recorded {
             self.traces.records().for_each(|record| touched.add(&shifted(&record, shifts)));
             Cow::Owned(DenseMap::new(&touched))
         };
-        Addresses::new(&self.space, map, beyond, capacity)
+        Addresses::new(&self.space, map, beyond, (capacity, spread_over))
     }
 }
 
@@ -284,7 +288,7 @@ mod tests {
     }
 
     const DENSE: TargetLayout<'_> =
-        TargetLayout { beyond_capacity: BeyondCapacity::Dense, time_scale: Ratio::ONE, shifts: &[] };
+        TargetLayout { beyond_capacity: BeyondCapacity::Dense, spread_over: None, time_scale: Ratio::ONE, shifts: &[] };
 
     #[test]
     fn addresses_become_dense_and_sectors_whole() {
@@ -301,6 +305,23 @@ mod tests {
             (Nanos(0), RequestKind::Trim, Lba(1), Bytes(1024)),
         ];
         assert_eq!(arrivals(&records, Bytes::mib(1), &DENSE), expected);
+    }
+
+    /// Spread over as much as they span, addresses are those of the trace from the lowest on; over twice the gaps, the
+    /// distances are twice as long. A target with less room than is asked for is all that there is.
+    #[test]
+    fn spread_addresses_keep_their_distances() {
+        let at = |mib: u64| record(Operation::Read, mib << 20, 4096);
+        let starts = |capacity: Bytes, spread_over: Option<Bytes>| -> Vec<u64> {
+            let layout = TargetLayout { beyond_capacity: BeyondCapacity::Spread, spread_over, ..DENSE };
+            let records = [at(100), at(110), at(130)];
+            arrivals(&records, capacity, &layout).iter().map(|(_, _, start, _)| start.byte_offset() >> 20).collect()
+        };
+        assert_eq!(starts(Bytes::gib(1), Some(Bytes::mib(31))), [0, 10, 30]);
+        assert_eq!(starts(Bytes::gib(1), Some(Bytes::mib(59))), [0, 19, 58]);
+        assert_eq!(starts(Bytes::mib(59), Some(Bytes::gib(1))), [0, 19, 58]);
+        assert_eq!(starts(Bytes::mib(59), None), [0, 19, 58]);
+        assert_eq!(starts(Bytes::gib(1), Some(Bytes::ZERO)), [0, 1, 2]);
     }
 
     /// A shift is applied before anything else: shifted areas do not share addresses.

@@ -13,7 +13,7 @@ use crate::strain::Limits;
 /// What the workload asks for at least.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Bytes per second read and written in the busy stretch.
+    /// Bytes per second read and written in the busiest stretch by requests or by bytes, whichever has more.
     pub(crate) bytes_per_s: Option<f64>,
     /// The fewest host bytes a day, on average over the budgeted years.
     pub(crate) host_bytes_per_day: Option<f64>,

@@ -161,6 +161,8 @@ pub(super) fn design(
         kind: CACHE,
         device_count: offer.devices(),
         system: System::of(devices, CACHE).map_err(StudyError::design)?,
+        on_disks: false,
+        limits: None,
         flash: Some(flash),
     })
 }

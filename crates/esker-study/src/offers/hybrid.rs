@@ -92,6 +92,8 @@ pub(super) fn design(
         kind: HYBRID,
         device_count: offer.devices(),
         system: System::of(devices, HYBRID).map_err(StudyError::design)?,
+        on_disks: false,
+        limits: None,
         flash: Some(flash),
     })
 }

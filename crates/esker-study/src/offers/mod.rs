@@ -9,7 +9,7 @@ mod pairs;
 mod rented;
 mod survival;
 
-use esker_core::{Bytes, Ratio, words};
+use esker_core::{Bytes, Nanos, Ratio, words};
 use esker_plan::{
     Capacity, Catalogue, Class, CloudVolume, Cost, Market, Money, Product, Running, cloud_cost, owned_cost,
 };
@@ -26,7 +26,7 @@ pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
-pub(crate) use owned::{RAW_MIN, min_note};
+pub(crate) use owned::{RAW_MIN, RAW_MIN_OF_SEVERAL, min_note};
 use pairs::Disks;
 pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
 use rented::Rented;
@@ -62,6 +62,11 @@ pub(crate) struct Design {
     pub(crate) kind: &'static str,
     pub(crate) device_count: u32,
     pub(crate) system: System,
+    /// Whether it is disks and nothing else: how far their arms go depends on where data lie.
+    pub(crate) on_disks: bool,
+    /// Of volumes, everything that their times depend on: those that limit alike are simulated once, whatever their
+    /// size and whatever was ordered.
+    pub(crate) limits: Option<String>,
     /// The flash of the devices as sold; `None` for devices that do not wear.
     pub(crate) flash: Option<FlashOnSale>,
 }
@@ -84,7 +89,7 @@ impl Design {
 
     /// A key that designs share if they are simulated alike, such as drives of two makers that differ in price alone.
     pub(crate) fn key(&self) -> String {
-        format!("{:?}", self.system)
+        self.limits.clone().unwrap_or_else(|| format!("{:?}", self.system))
     }
 }
 
@@ -310,9 +315,19 @@ impl Offer<'_> {
     }
 
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
-    /// drives.
+    /// drives. Of several drives, each is simulated with less: [`RAW_MIN`] together, or [`RAW_MIN_OF_SEVERAL`] of each if
+    /// that is more.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        self.design_of(active, utilisation, RAW_MIN)
+        let of_each = Bytes(RAW_MIN.0 / u64::from(self.count.max(1)));
+        self.design_of(active, utilisation, of_each.max(RAW_MIN_OF_SEVERAL))
+    }
+
+    /// The design of rented volumes that save up what is not used for so long; `None` for devices, and for volumes that
+    /// save up as much already.
+    pub(crate) fn design_saving_up(&self, time: Nanos) -> Result<Option<Design>, StudyError> {
+        let Some(rented) = &self.rented else { return Ok(None) };
+        let longer = rented::settings_of(self.product, &rented.volume)?.saves_up < time;
+        longer.then(|| rented::design(self, &rented.volume, Some(time))).transpose()
     }
 
     /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
@@ -324,7 +339,7 @@ impl Offer<'_> {
     /// The design, of whose drives at least `raw_min` is simulated.
     fn design_of(&self, active: Bytes, utilisation: Ratio, raw_min: Bytes) -> Result<Design, StudyError> {
         match (&self.rented, &self.disks, &self.cache) {
-            (Some(rented), ..) => rented::design(self, &rented.volume),
+            (Some(rented), ..) => rented::design(self, &rented.volume, None),
             (None, Some(disks), Some(cache)) => cache::design(self, (disks, cache), active, utilisation, raw_min),
             (None, Some(disks), None) => hybrid::design(self, disks, active, utilisation, raw_min),
             (None, None, _) => owned::design(self, active, utilisation, raw_min),

@@ -11,6 +11,8 @@ use crate::endurance::FlashOnSale;
 
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
+/// Likewise of each of several drives, which share the requests.
+pub(crate) const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
 /// Least number of blocks per plane, for the same reason.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
 /// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
@@ -50,7 +52,8 @@ pub(super) fn design(
         (1, false) => "hdd",
         _ => "array",
     };
-    Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash })
+    let (name, title, device_count) = (offer.name(), offer.title(), offer.devices());
+    Ok(Design { name, title, kind, device_count, system, on_disks: flash.is_none(), limits: None, flash })
 }
 
 /// The simulated part of each drive of an offer, without data, for `active` bytes that fill `utilisation` of all of

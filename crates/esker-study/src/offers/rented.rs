@@ -9,10 +9,10 @@ use esker_plan::{Capacity, CloudVolume, PriceRate, Product};
 use esker_sim::{DeviceDescription, System};
 
 use super::{Design, Offer, settings_fault, striped};
-use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Stretch;
 use crate::load::StudyWorkload;
+use crate::{DesignFault, StudyError};
 
 const GIB: u64 = 1 << 30;
 /// Numbers of volumes that share the data.
@@ -65,8 +65,11 @@ pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &St
     // Many types count alike.
     let mut counters: Vec<(Counter, Counts)> = Vec::new();
     let mut counter_of: Vec<(&Product, usize)> = Vec::new();
+    let mut saved = Vec::new();
     for product in products.iter().filter(|product| product.is_cloud_volume()) {
-        let counter = Counter::new(&settings(product)?);
+        let settings = settings(product)?;
+        saved.push(settings.saves_up);
+        let counter = Counter::new(&settings);
         let known = counters.iter().position(|(other, _)| *other == counter);
         let index = known.unwrap_or_else(|| {
             counters.push((counter, Counts::default()));
@@ -76,8 +79,9 @@ pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &St
     }
     let (mut index, mut last) = (0, stretch.to);
     let everything = Bytes(workload.map().footprint().next_multiple_of(1 << 20));
-    // A second is what buckets hold: what comes within less passes at once.
-    let length = stretch.length().max(Nanos::from_secs(1));
+    // What comes within less time than volumes save up may pass at once.
+    let longest = saved.into_iter().max().unwrap_or(Nanos(1));
+    let length = stretch.length().max(longest);
     let phase = stretch.from.0 % length.0;
     for arrival in arrivals(&workload.requests, &Load::AS_TRACED, everything, &left_out)? {
         last = last.max(arrival.at);
@@ -269,12 +273,18 @@ fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
     serde_json::from_value(product.settings.clone()).map_err(|_| settings_fault(product))
 }
 
-/// Makes the design of an offer of volumes.
-pub(super) fn design(offer: &Offer<'_>, volume: &CloudVolume) -> Result<Design, StudyError> {
+/// Makes the design of an offer of volumes, which save up what is not used for `saves_up` if that is not as their
+/// settings have it.
+pub(super) fn design(offer: &Offer<'_>, volume: &CloudVolume, saves_up: Option<Nanos>) -> Result<Design, StudyError> {
     let settings = settings_of(offer.product, volume)?;
+    let settings = CloudVolumeSettings { saves_up: saves_up.unwrap_or(settings.saves_up), ..settings };
+    let counted = (settings.operations.unit, settings.operations.merge, settings.throughput.whole_units);
+    let allowed = limits(&settings).map_err(|fault| StudyError::design(DesignFault::Settings(fault.to_string())))?;
+    let alike = format!("{} x {allowed:?} {counted:?} {:?} {}", offer.count, settings.latency, settings.queue_depth);
     let system: System = striped("volume", DeviceDescription::new(settings), offer.count)?;
     let kind = if offer.count == 1 { "cloud-volume" } else { "array" };
-    Ok(Design { name: offer.name(), title: offer.title(), kind, device_count: offer.devices(), system, flash: None })
+    let (name, title, device_count) = (offer.name(), offer.title(), offer.devices());
+    Ok(Design { name, title, kind, device_count, system, on_disks: false, limits: Some(alike), flash: None })
 }
 
 /// The capacity on sale of a volume.

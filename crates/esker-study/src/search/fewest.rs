@@ -153,7 +153,8 @@ fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
         return Ok(f64::MAX);
     }
     let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
-    let longest = [&run.busy, &run.hour].into_iter().flatten().map(p99).fold(0.0, f64::max);
+    let times = [&run.busy, &run.busy_by_bytes, &run.hour].into_iter().flatten().chain([&run.statistics]);
+    let longest = times.map(p99).fold(0.0, f64::max);
     Ok((longest / limits.p99_us.max(1e-9)).max(1.0).ln())
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use esker_core::jobs;
 
-use super::{Search, Tried};
+use super::{Search, Tried, saving};
 use crate::offers::{Design, Offer};
 use crate::simulate::{simulate, stressed};
 use crate::strain::Stressed;
@@ -31,10 +31,11 @@ impl Search<'_> {
         let tried = offers.iter().zip(designs).zip(&keys).map(|((offer, design), key)| {
             let simulated = &self.simulated[key];
             let missed_warranty = offer.missed_warranty(self.demand.bytes_per_day().map(|[fewest, _]| fewest));
-            let (candidate, slowest) = (self.candidate(offer, &design, simulated), simulated.slowest);
-            Tried { candidate, design, slowest, missed_warranty }
+            let (slowest, saving) = (simulated.slowest, offer.design_saving_up(saving::LONG)?);
+            let candidate = self.candidate(offer, &design, simulated);
+            Ok(Tried { candidate, design, slowest, saving, missed_warranty })
         });
-        Ok(tried.collect())
+        tried.collect()
     }
 
     pub(super) fn designs(&self, offers: &[Offer<'_>]) -> Result<Vec<Design>, StudyError> {

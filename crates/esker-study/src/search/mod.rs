@@ -3,6 +3,7 @@
 mod fewest;
 mod known;
 mod pairs;
+pub(crate) mod saving;
 mod screen;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,10 +14,12 @@ use esker_results::study::{Candidate, Cost, MarketAnswer, RuledOut};
 use esker_sim::Slowest;
 
 use crate::StudyError;
+use crate::arrivals::Load;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::endurance::{self, Demand};
 use crate::judge::{contender, judge};
 use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
+use crate::setup::experiment;
 use crate::simulate::Simulated;
 use crate::strain::{self, Stressed};
 use crate::task::Task;
@@ -59,6 +62,8 @@ pub(crate) struct Tried {
     pub(crate) slowest: Option<Slowest>,
     /// By how much more is written than warranted, as a logarithm: what is known of a life that was not looked at.
     pub(crate) missed_warranty: f64,
+    /// The same design of volumes that save up their limits for longer than is assumed; `None` for devices.
+    pub(crate) saving: Option<Design>,
 }
 
 /// What was found in a market.
@@ -68,6 +73,8 @@ pub(crate) struct Found {
     pub(crate) tried: Vec<Tried>,
     pub(crate) ruled_out: Vec<RuledOut>,
     pub(crate) choice: Choice,
+    /// A cheaper design, or any if none is recommended, that would keep every budget if its volumes saved up more.
+    pub(crate) keeps_if_saving: Option<usize>,
     /// Offers that are cheaper than the best and that no bound rules out, but that were not simulated either.
     pub(crate) not_reached: usize,
 }
@@ -149,13 +156,14 @@ impl<'a> Search<'a> {
             }
         }
         let (tried, choice) = sorted(tried, choice);
+        let keeps_if_saving = if judge { self.keeps_if_saving(&tried, &choice)? } else { None };
         let best = choice.recommended.map(|n| cost(&tried[n].candidate));
         let cheaper = |least: f64| judge && best.is_none_or(|best| least < best);
         let passed_over = ruled.iter().filter(|ruled| ruled.by == NOT_REACHED).filter_map(|ruled| ruled.total);
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
-        Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, not_reached })
+        Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, keeps_if_saving, not_reached })
     }
 
     /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
@@ -303,12 +311,29 @@ impl<'a> Search<'a> {
             survival: Some(offer.survival(shares, self.running)),
             ..simulated.candidate.clone()
         };
+        if offer.rented.is_some() {
+            // Simulated was perhaps a volume of another size with the same limits.
+            self.as_ordered(offer, design, &mut candidate);
+        }
         candidate.endurance = match (&simulated.wearing, &design.flash) {
             (Some(wearing), Some(flash)) => Some(endurance::judge(wearing, flash, &self.demand)),
             _ => None,
         };
         candidate.judgement = judge(&candidate, self.task.budgets);
         candidate
+    }
+
+    /// Makes what results say of a volume's size and orders that of the offer.
+    fn as_ordered(&self, offer: &Offer<'_>, design: &Design, candidate: &mut Candidate) {
+        let (size, all) = (offer.capacity.bytes.0, offer.capacity.bytes.0 * u64::from(offer.count));
+        candidate.capacity_bytes = all;
+        for device in candidate.devices.values_mut() {
+            device.capacity_bytes = if device.cloud_volume.is_some() { size } else { all };
+        }
+        let Task { workload, settings, .. } = *self.task;
+        if let Ok(experiment) = experiment(workload, design, &Load::AS_TRACED, settings) {
+            candidate.config = experiment.resolved();
+        }
     }
 
     /// Chooses, and looks at those that matter with other random numbers until the choice stays.
@@ -325,15 +350,24 @@ impl<'a> Search<'a> {
                 return Ok(choice);
             }
             let seed = self.task.settings.seed.wrapping_add(1);
-            let designs: Vec<Design> = open.iter().map(|&n| tried[n].design.clone()).collect();
-            let found = self.stress_all(&designs, seed, strain::Search::Further)?;
-            for (&n, stressed) in open.iter().zip(found) {
+            // How much more it carries is a question about the design to buy.
+            let (best, others): (Vec<usize>, Vec<usize>) =
+                open.into_iter().partition(|&n| Some(n) == choice.recommended);
+            let mut found = Vec::new();
+            for (some, search) in [(&best, strain::Search::Further), (&others, strain::Search::Asked)] {
+                let designs: Vec<Design> = some.iter().map(|&n| tried[n].design.clone()).collect();
+                found.extend(self.stress_all(&designs, seed, search)?);
+            }
+            for (&n, stressed) in best.iter().chain(&others).zip(found) {
                 let Some(Stressed { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
                     // One that cannot keep up with other random numbers keeps no budget.
                     let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
                     busy.p99_us_of_other_seed = Some(p99);
+                }
+                if let (Some(busy), Some(again)) = (&mut candidate.busy_by_bytes, first.busy_by_bytes) {
+                    busy.p99_us_of_other_seed = Some(again.response_time.p99_us);
                 }
                 // Where it already breaks under less load, that is known better from the whole trace.
                 if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {

@@ -5,11 +5,12 @@ mod phrases;
 use esker_cache::NO_ADMISSION;
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, Level, Measured, Misalignment, MissRatioCurve,
-    Need, ReplayMode, ReplaySummary, Verdict,
+    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, JudgedTime, Level, Measured, Misalignment,
+    MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
 };
 
 use crate::search::Found;
+use crate::search::saving::LONG;
 use phrases::{in_market, life_of, price_of, survival_of};
 
 /// The data for a verdict.
@@ -42,6 +43,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     let recommended = facts.recommended();
     let mut findings = Vec::new();
     price(facts, &mut findings);
+    saving(facts, &mut findings);
     performance(facts, recommended, &mut findings);
     lifetime(recommended, &mut findings);
     cache(facts, recommended, &mut findings);
@@ -59,10 +61,6 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
         other_markets: answers.collect(),
         findings,
     }
-}
-
-fn busy_p99(candidate: &Candidate) -> Option<f64> {
-    candidate.busy.as_ref().map(|busy| busy.response_time.p99_us)
 }
 
 fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
@@ -84,8 +82,8 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     if let Some(price) = price_of(best, facts.budgets.years) {
         text += &format!(": {price}");
     }
-    if let Some(p99) = busy_p99(best) {
-        text += &format!(", 99 % of requests within {} in the busiest time", words::time(p99));
+    if let Some(worst) = best.judgement.worst_p99 {
+        text += &format!(", 99 % of requests within {} {}", words::time(worst.p99_us), worst.time.within());
     }
     if let Some(headroom) = &best.headroom {
         // Loads beyond it were not tried.
@@ -204,6 +202,26 @@ fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
+/// Where another answer would follow if volumes saved up more of their limits than is assumed.
+fn saving(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for (index, found) in facts.markets.iter().enumerate() {
+        let Some(tried) = found.keeps_if_saving.map(|n| &found.tried[n]) else { continue };
+        let price =
+            price_of(&tried.candidate, facts.budgets.years).map_or(String::new(), |price| format!(", {price},"));
+        findings.push(Finding {
+            level: if index == 0 { Level::Warning } else { Level::Info },
+            topic: "performance".into(),
+            text: format!(
+                "{} the answer stands on an assumption: that idle volumes save up little of their limits for bursts. If \
+                 they saved up {} of them, {}{price} would keep every budget, too: measure a burst before you order.",
+                in_market(found.market),
+                words::duration(LONG.as_secs_f64()),
+                tried.candidate.title,
+            ),
+        });
+    }
+}
+
 fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
     let mut say = |level, text: String| findings.push(Finding { level, topic: "performance".into(), text });
     if let Some(best) = recommended {
@@ -232,8 +250,8 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
                 );
             }
         }
-        let busy = best.busy.as_ref();
-        if let Some((resource, utilisation)) = busy.and_then(|busy| busy.resource.as_deref().zip(busy.utilisation)) {
+        other_times(best, &mut say);
+        if let Some((utilisation, time, resource)) = best.worst_utilisation() {
             let (resource, busy) = (words::resource(resource), words::percent(utilisation));
             let breaks = best.headroom.as_ref().and_then(|headroom| {
                 let (at, by) = (headroom.breaks_at?, headroom.limited_by.as_ref()?);
@@ -242,15 +260,32 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
             // The budget that breaks first is what limits the design, and it need not be that of the busiest resource.
             let text = match breaks {
                 Some((at, by)) => format!(
-                    "What limits it: under {at} times the load {by}. In the busiest time of the trace its busiest \
-                     resource, its {resource}, is {busy} busy."
+                    "What limits it: under {at} times the load {by}. Its busiest resource {}, its {resource}, is {busy} \
+                     busy.",
+                    time.within()
                 ),
-                None => format!("Its busiest resource in the busiest time is its {resource}: {busy} busy."),
+                None => format!("Its busiest resource {} is its {resource}: {busy} busy.", time.within()),
             };
             say(Level::Info, text);
         }
     }
     misaligned(facts.misalignments, &mut say);
+}
+
+/// Says the percentile of the busiest time where the headline has that of another time, which is larger.
+fn other_times(best: &Candidate, say: &mut impl FnMut(Level, String)) {
+    let (Some(worst), Some(busy)) = (best.judgement.worst_p99, &best.busy) else { return };
+    if worst.time != JudgedTime::BusiestByRequests {
+        let (p99, first) = (words::time(worst.p99_us), words::time(busy.response_time.p99_us));
+        say(
+            Level::Info,
+            format!(
+                "{} is slowest {}: 99 % of requests within {p99}, and within {first} in the busiest time by requests.",
+                best.title,
+                worst.time.within()
+            ),
+        );
+    }
 }
 
 /// One finding for all volumes: they are misaligned for one reason.

@@ -106,7 +106,7 @@ const WORKLOAD: &[Key] = &[
     key("time_scale", SHARES),
     key("queue_depth", &["1", "4", "16", "100000"]),
     bounded("head", COUNTS),
-    key("beyond_capacity", &["\"error\"", "\"wrap\"", "\"clip\"", "\"dense\""]),
+    key("beyond_capacity", &["\"error\"", "\"wrap\"", "\"clip\"", "\"dense\"", "\"spread\""]),
 ];
 
 const RUN: &[Key] = &[

@@ -1,0 +1,51 @@
+//! Whether an answer stands on how much volumes save up of their limits while they are idle. No provider publishes it:
+//! a short time is assumed, and here a long one is tried.
+
+use esker_core::Nanos;
+use esker_results::study::Candidate;
+
+use super::{Search, Tried, cost};
+use crate::StudyError;
+use crate::choose::Choice;
+use crate::judge::{contender, judge};
+use crate::simulate::simulate;
+
+/// As long as anybody takes a limit "per second" to mean.
+pub(crate) const LONG: Nanos = Nanos::from_secs(1);
+/// No more designs than this are simulated with it: those that miss least with the time that is assumed.
+const TRIED_MAX: usize = 3;
+
+impl Search<'_> {
+    /// Of the designs that miss a budget and cost less than the recommended one (of all, if none is recommended), the
+    /// cheapest that keeps every budget if its volumes save up [`LONG`]; `None` if none is known that does.
+    pub(super) fn keeps_if_saving(&mut self, tried: &[Tried], choice: &Choice) -> Result<Option<usize>, StudyError> {
+        let best = choice.recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
+        let missed = |n: usize| contender(&tried[n].candidate, self.task.budgets).missed;
+        let cheaper = (0..tried.len()).filter(|&n| cost(&tried[n].candidate) < best && tried[n].saving.is_some());
+        let mut misses: Vec<usize> = cheaper.filter(|&n| !tried[n].candidate.judgement.keeps_budgets).collect();
+        misses.sort_by(|&one, &other| missed(one).total_cmp(&missed(other)));
+        let mut cheapest: Option<usize> = None;
+        for n in misses.into_iter().take(TRIED_MAX) {
+            let is_cheaper = cheapest.is_none_or(|m| cost(&tried[n].candidate) < cost(&tried[m].candidate));
+            if is_cheaper && self.keeps_with_saving(&tried[n])? {
+                cheapest = Some(n);
+            }
+        }
+        Ok(cheapest)
+    }
+
+    fn keeps_with_saving(&mut self, tried: &Tried) -> Result<bool, StudyError> {
+        let Some(design) = &tried.saving else { return Ok(false) };
+        let key = design.key();
+        if !self.simulated.contains_key(&key) {
+            self.task.tell(&format!("simulating {} with more saved up", design.name));
+            let simulated = simulate(self.task, design)?;
+            self.simulated.insert(key.clone(), simulated);
+        }
+        let known = tried.candidate.clone();
+        let Candidate { product, cost, count, capacity_on_sale_bytes, .. } = known;
+        let simulated = self.simulated[&key].candidate.clone();
+        let candidate = Candidate { product, cost, count, capacity_on_sale_bytes, ..simulated };
+        Ok(judge(&candidate, self.task.budgets).keeps_budgets)
+    }
+}
