@@ -7,5 +7,6 @@ ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-trace --test it formats
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-sim --test it is_current
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-flash --test device the_documents
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-cli --test it the_published_schemas
+ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-repro --test documented
 cargo run --locked --quiet --bin esker -- man target/man
-echo "docs/formats.md, docs/experiments.md, docs/flash-model.md, docs/schema/*.json and target/man/*.1 are written"
+echo "docs/formats.md, docs/experiments.md, docs/flash-model.md, docs/reproduction.md, docs/schema/*.json and target/man/*.1 are written"

@@ -272,6 +272,8 @@ pub struct PlacementTelemetry {
     pub freed_extents: u64,
     /// New extents that went to another child than the policy chose, because that one had no room or took no writes.
     pub displaced_extents: u64,
+    /// How often an extent should have moved to a child that had no free extent.
+    pub moves_without_room: u64,
     /// Tokens of its policy; `None` if the policy has none.
     pub tokens: Option<TokenCounts>,
 }

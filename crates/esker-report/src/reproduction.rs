@@ -1,7 +1,7 @@
 //! The page of `esker reproduce`: every claim, and every figure with published values.
 
 use askama::Template;
-use esker_results::reproduction::{Claim, ClaimVerdict, ReproducedItem, Reproduction, Tally};
+use esker_results::reproduction::{Claim, ClaimVerdict, ReproducedItem, Reproduction};
 
 use crate::chart::{self, Chart};
 use crate::columns::Columns;
@@ -19,7 +19,6 @@ struct ReproductionPage<'a> {
     items: &'a [ItemPage<'a>],
     papers: Vec<Paper>,
     verdicts: Vec<Verdict>,
-    tally: Tally,
     terms: Vec<Term>,
 }
 
@@ -34,8 +33,8 @@ struct ItemPage<'a> {
 }
 
 impl ItemPage<'_> {
-    fn claims(&self, verdict: &ClaimVerdict) -> usize {
-        count(&self.data.claims, *verdict)
+    fn claims(&self, verdict: &Verdict) -> usize {
+        self.data.claims.iter().filter(|claim| verdict.counts(claim)).count()
     }
 }
 
@@ -48,20 +47,30 @@ struct Paper {
 /// How many claims have a verdict.
 struct Verdict {
     verdict: ClaimVerdict,
+    /// Of stand-ins, whether they are within their tolerance; without one, all that have none.
+    holds: Option<bool>,
     /// The key in [`TERMS`], and the name in columns.
     key: &'static str,
     word: &'static str,
     claims: usize,
 }
 
-/// The verdicts, with their keys in [`TERMS`] and their names in columns.
-static VERDICTS: &[(ClaimVerdict, &str, &str)] = &[
-    (ClaimVerdict::Met, "met", "Met"),
-    (ClaimVerdict::Missed, "missed", "Missed"),
-    (ClaimVerdict::Derived, "derived", "Derived"),
-    (ClaimVerdict::StandIn, "stand-in", "Stand-in"),
-    (ClaimVerdict::Unreachable, "unreachable", "Unreachable"),
-    (ClaimVerdict::Beside, "beside", "Beside"),
+impl Verdict {
+    fn counts(&self, claim: &Claim) -> bool {
+        claim.verdict == self.verdict && claim.stand_in_holds == self.holds
+    }
+}
+
+/// The verdicts, with their keys in [`TERMS`] and their names in columns. What is wrong comes first.
+static VERDICTS: &[(ClaimVerdict, Option<bool>, &str, &str)] = &[
+    (ClaimVerdict::Missed, None, "missed", "Missed"),
+    (ClaimVerdict::StandIn, Some(false), "stand-in-outside", "Stand-in, outside"),
+    (ClaimVerdict::Met, None, "met", "Met"),
+    (ClaimVerdict::StandIn, Some(true), "stand-in-within", "Stand-in, within"),
+    (ClaimVerdict::Derived, None, "derived", "Derived"),
+    (ClaimVerdict::StandIn, None, "stand-in", "Stand-in, no value"),
+    (ClaimVerdict::Unreachable, None, "unreachable", "Unreachable"),
+    (ClaimVerdict::Beside, None, "beside", "Beside"),
 ];
 
 static TERMS: &[Term] = &[
@@ -74,7 +83,8 @@ static TERMS: &[Term] = &[
         "tolerance",
         "Tolerance",
         "How far the ratio may be from 1 (a share, or for stand-ins a factor), or the measured from the published \
-         value (±). The item states it with its reason; a stand-in without one gets a factor of 2.",
+         value (±), or a limit of the authors' or of ours, where there is no published value. The item states it \
+         with its reason; a stand-in without one gets a factor of 2.",
     ),
     term("verdict", "Verdict", "How the claim came out."),
     term("reason", "Reason", "Why the tolerance is what it is, or why the claim cannot be met."),
@@ -83,14 +93,26 @@ static TERMS: &[Term] = &[
     term(
         "derived",
         "Derived",
-        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, or \
-         the value follows from another of the measured ones.",
+        "Within its tolerance by construction, so it tests nothing: the run was stopped at the published value, an \
+         input was fitted to it, or the value follows from another of the measured ones.",
     ),
     term(
         "stand-in",
         "Stand-in",
-        "Measured on something that stands in for what the paper used: neither met nor missed, but within its \
-         tolerance or outside it.",
+        "Measured on something that stands in for what the paper used, where the paper has no value or order to \
+         compare with.",
+    ),
+    term(
+        "stand-in-outside",
+        "Stand-in, outside",
+        "Measured on something that stands in for what the paper used, and outside its tolerance there. It never \
+         makes the command fail.",
+    ),
+    term(
+        "stand-in-within",
+        "Stand-in, within",
+        "Measured on something that stands in for what the paper used, and within its tolerance there. It is not \
+         counted as met.",
     ),
     term("unreachable", "Unreachable", "Cannot be measured, for the reason given."),
     term("beside", "Beside", "Shown for comparison, without a tolerance."),
@@ -112,7 +134,11 @@ pub fn render_reproduction(found: &Reproduction) -> Result<String, RenderError> 
         }
     }
     let claims = || found.items.iter().flat_map(|item| &item.claims);
-    let verdict = |&(verdict, key, word)| Verdict { verdict, key, word, claims: count(claims(), verdict) };
+    let verdict = |&(verdict, holds, key, word)| {
+        let mut counted = Verdict { verdict, holds, key, word, claims: 0 };
+        counted.claims = claims().filter(|claim| counted.counts(claim)).count();
+        counted
+    };
     let charts: Vec<&Chart> = items.iter().flat_map(|item| &item.charts).collect();
     let page = ReproductionPage {
         frame: Frame::new(&found.version, found.seed, found, &charts, columns)?,
@@ -120,21 +146,9 @@ pub fn render_reproduction(found: &Reproduction) -> Result<String, RenderError> 
         items: &items,
         papers,
         verdicts: VERDICTS.iter().map(verdict).collect(),
-        tally: Tally::of(claims()),
         terms: glossary::sorted(TERMS),
     };
     Ok(page.render()?)
-}
-
-impl ReproductionPage<'_> {
-    /// Number of stand-ins of all kinds.
-    fn stand_ins(&self) -> usize {
-        self.tally.stand_ins_within + self.tally.stand_ins_outside + self.tally.stand_ins_without_value
-    }
-}
-
-fn count<'a>(claims: impl IntoIterator<Item = &'a Claim>, verdict: ClaimVerdict) -> usize {
-    claims.into_iter().filter(|claim| claim.verdict == verdict).count()
 }
 
 fn item<'a>(index: usize, data: &'a ReproducedItem, columns: &mut Columns) -> ItemPage<'a> {

@@ -9,6 +9,9 @@ use crate::{CacheAllocation, CacheRoomLeft, CacheShrink, ChildState, DeviceRepor
 /// A remark is made if more than this share of the pages that were read had no data.
 const UNWRITTEN_READS_MAX: f64 = 0.01;
 
+/// A remark is made if moves found no room more often than this, per request.
+const NO_ROOM_MAX: f64 = 0.01;
+
 impl FlashReport {
     /// Share of the pages read by the host that had no data; `None` if it is at most 1 %.
     pub fn notable_unwritten_reads(&self) -> Option<f64> {
@@ -36,11 +39,24 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
             words::count(displaced)
         ))
     });
+    let without_room = devices.iter().filter_map(|(name, device)| {
+        let times = device.placement?.moves_without_room;
+        let is_notable = times as f64 > NO_ROOM_MAX * device.requests.max(1) as f64;
+        is_notable.then(|| {
+            format!(
+                "{name}: {} times an extent should have moved to another device and stayed, because that one had no \
+                 free extent. The devices are not used as the policy wants. A smaller `capacity`, or a larger \
+                 `reserve`, leaves room.",
+                words::count(times)
+            )
+        })
+    });
     let windows = devices.iter().filter_map(|(name, device)| allocation(name, device.flash_cache.as_ref()?));
     let worn = devices.iter().filter_map(|(name, device)| worn(name, device.flash_cache.as_ref()?));
     let empty = devices.iter().filter_map(|(name, device)| unfilled(name, device.flash_cache.as_ref()?));
     unwritten
         .chain(displaced)
+        .chain(without_room)
         .chain(empty)
         .chain(windows)
         .chain(worn)
@@ -205,6 +221,18 @@ mod tests {
         assert_eq!(told(&moments, 7), expected);
         assert!(told(&moments[..2], 0).contains("for 990 after 60 seconds, 880 after "));
         assert!(told(&moments[..1], 0).ends_with("for 990 after 60 seconds."));
+    }
+
+    #[test]
+    fn moves_that_found_no_room_are_remarked_above_one_percent() {
+        let told = |requests, moves_without_room| {
+            let placement = Some(PlacementReport { moves_without_room, ..PlacementReport::default() });
+            let volume = DeviceReport { placement, requests, ..DeviceReport::default() };
+            remarks(&BTreeMap::from([("volume".to_string(), volume)]))
+        };
+        assert!(told(0, 0).is_empty() && told(1000, 10).is_empty());
+        let [remark] = told(1000, 11).try_into().unwrap();
+        assert!(remark.starts_with("volume: 11 times an extent should have moved"), "{remark}");
     }
 
     #[test]

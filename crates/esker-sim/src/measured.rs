@@ -349,6 +349,7 @@ pub(crate) fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> Pl
         abandoned_moves: now.abandoned_moves - before.abandoned_moves,
         freed_extents: now.freed_extents - before.freed_extents,
         displaced_extents: now.displaced_extents - before.displaced_extents,
+        moves_without_room: now.moves_without_room - before.moves_without_room,
         tokens: now.tokens.map(|now| tokens(&before.tokens.unwrap_or_default(), &now)),
     }
 }

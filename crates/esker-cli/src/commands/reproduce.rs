@@ -102,7 +102,7 @@ fn command_line(arguments: &ReproduceArguments, common: &Common) -> String {
     line
 }
 
-/// Number of claims by verdict, for each paper.
+/// Number of claims by verdict, for each paper. What is missed and what is outside is listed first.
 fn summary(found: &[(&Item, ItemOutcome)]) -> String {
     let mut papers: Vec<(&str, Vec<&Claim>)> = Vec::new();
     for (item, outcome) in found {
@@ -112,7 +112,12 @@ fn summary(found: &[(&Item, ItemOutcome)]) -> String {
         }
         papers.last_mut().expect("it was just pushed").1.extend(&outcome.claims);
     }
-    papers.iter().map(|(paper, claims)| format!("{paper}: {}\n", Tally::of(claims.iter().copied()))).collect()
+    let wrong = found.iter().flat_map(|(_, outcome)| &outcome.claims).filter(|claim| claim.is_wrong());
+    let wrong: String =
+        wrong.map(|claim| format!("- {}: {}: {}\n", claim.verdict_in_words(), claim.item, claim.claim)).collect();
+    let tallies: String =
+        papers.iter().map(|(paper, claims)| format!("{paper}: {}\n", Tally::of(claims.iter().copied()))).collect();
+    if wrong.is_empty() { tallies } else { format!("{wrong}\n{tallies}") }
 }
 
 fn render(item: &Item, claims: &[Claim]) -> String {
@@ -125,17 +130,7 @@ fn render(item: &Item, claims: &[Claim]) -> String {
             number(claim.measured),
             claim.ratio.map_or("-".into(), |ratio| format!("{ratio:.4}")),
             claim.stated_tolerance().unwrap_or_else(|| "-".into()),
-            match (claim.verdict, claim.stand_in_holds) {
-                (ClaimVerdict::Met, _) => "met",
-                (ClaimVerdict::Missed, _) => "MISSED",
-                (ClaimVerdict::Derived, _) => "derived",
-                (ClaimVerdict::StandIn, Some(true)) => "stand-in, within",
-                (ClaimVerdict::StandIn, Some(false)) => "stand-in, outside",
-                (ClaimVerdict::StandIn, None) => "stand-in",
-                (ClaimVerdict::Unreachable, _) => "unreachable",
-                (ClaimVerdict::Beside, _) => "beside",
-            }
-            .to_string(),
+            claim.verdict_in_words().to_string(),
         ]);
     }
     let mut text = format!("{}: {}\n({})\n\n{}\n", item.name, item.title, item.source, table.render());

@@ -117,8 +117,27 @@ fn lies(requests: &[Measured], index: usize) -> Lies {
     }
 }
 
+/// How far the sorted response times of a class may be from the measured ones: their root mean square difference, ms,
+/// or as a share of the class's mean, whichever is more. Errors of classes may cancel over all requests, so each class
+/// has this limit, too.
+const CLASS_LIMIT_MS: f64 = 0.3;
+const CLASS_LIMIT_SHARE: f64 = 0.03;
+
+/// Classes that are further off, ms, with the cause as far as it is known. None may get worse.
+const OUT: [(&str, &str, f64); 1] = [
+    // The drive's writes that go on where the last one ended begin 0.7 to 1.2 ms later than the parameters say, whatever
+    // their size; with pauses of any length before them, all their response times are longer by that. Intervals from
+    // end to end are whole turns in both. No parameter of the extraction tells why.
+    ("hp_c2247a", "writes Sequential", 1.0),
+];
+
+fn class_limit(drive: &str, part: &str, mean_ms: f64) -> f64 {
+    let out = OUT.iter().find(|(name, class, _)| *name == drive && *class == part);
+    out.map_or(CLASS_LIMIT_MS.max(CLASS_LIMIT_SHARE * mean_ms), |(_, _, limit)| *limit)
+}
+
 /// Measured drives, buffer as their parameter files set it. DiskSim, with the same parameters, is said to come within
-/// 0.268 ms (Atlas 10K), 0.107 ms (Cheetah 9LP) and 0.090 ms (C2247A).
+/// 0.268 ms (Atlas 10K), 0.107 ms (Cheetah 9LP) and 0.090 ms (C2247A) over all requests; of classes it has no figures.
 #[test]
 fn measured_drives_are_met_with_imported_parameters() {
     for (name, limit) in [("atlas10k", 0.268), ("cheetah9LP", 0.15), ("hp_c2247a", 0.20)] {
@@ -127,12 +146,17 @@ fn measured_drives_are_met_with_imported_parameters() {
         let drive = import(&folder.join(format!("{name}.parv")), None, &|path| std::fs::read(path)).unwrap();
         let requests = measured(&trace);
         let times = service_times(&drive.settings, &requests);
+        let held = |part: &str, which: &dyn Fn(usize) -> bool| {
+            let demerit = compare(name, part, &times, &requests, which);
+            let chosen = (0..requests.len()).filter(|&index| which(index)).map(|index| requests[index].service);
+            let limit = class_limit(name, part, mean_ms(&chosen.collect::<Vec<_>>()));
+            assert!(demerit <= limit, "{name}, {part}: {demerit} ms, expected at most {limit}");
+        };
         for write in [false, true] {
+            held(if write { "writes" } else { "reads" }, &|index| requests[index].request.kind.is_write() == write);
             for how in [Lies::Sequential, Lies::Near, Lies::Far] {
                 let part = format!("{} {how:?}", if write { "writes" } else { "reads" });
-                compare(name, &part, &times, &requests, |index| {
-                    requests[index].request.kind.is_write() == write && lies(&requests, index) == how
-                });
+                held(&part, &|index| requests[index].request.kind.is_write() == write && lies(&requests, index) == how);
             }
         }
         let all = compare(name, "all", &times, &requests, |_| true);

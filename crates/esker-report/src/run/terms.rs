@@ -76,6 +76,12 @@ pub(super) static TERMS: &[Term] = &[
          writes.",
     ),
     term(
+        "without-room",
+        "moves without room",
+        "How often the policy wanted an extent on another child that had no free extent, so that it stayed where it \
+         was.",
+    ),
+    term(
         "tokens",
         "tokens",
         "Each lets one extent go to a child where the policy wants more of them. Those not spent by the end of their \

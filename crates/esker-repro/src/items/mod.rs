@@ -7,6 +7,15 @@ mod xia;
 
 use crate::Item;
 
+/// Asserts what holds for every claim: it has a reason, and the tolerance of a share is in points, since twice the
+/// published value is out of reach where that is above a half.
+#[cfg(test)]
+fn check_claim(claim: &crate::Claim) {
+    assert!(!claim.reason.is_empty(), "{}", claim.claim);
+    let is_share = ["percent", ", share", ": share"].iter().any(|unit| claim.claim.contains(unit));
+    assert!(!is_share || claim.tolerance_factor.is_none(), "{}", claim.claim);
+}
+
 /// Every item, in the order of `esker reproduce`.
 pub static ITEMS: &[Item] = &[
     agrawal::section_2_2::ITEM,
@@ -79,4 +88,5 @@ pub static ITEMS: &[Item] = &[
     xia::figure_24::ITEM,
     xia::figure_25::ITEM,
     xia::figure_26::ITEM,
+    xia::little_cleaning::ITEM,
 ];

@@ -21,6 +21,9 @@ pub struct PlacementReport {
     pub freed_extents: u64,
     /// New extents that went to another device than the policy chose: that one was full, drained, or took no writes.
     pub displaced_extents: u64,
+    /// How often the policy wanted an extent on another device that had no free extent, so that it stayed. Policies
+    /// that look at each use of an extent count each.
+    pub moves_without_room: u64,
     /// For policies that limit moves by tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenReport>,
@@ -38,6 +41,7 @@ impl PlacementReport {
             abandoned_moves: self.abandoned_moves + other.abandoned_moves,
             freed_extents: self.freed_extents + other.freed_extents,
             displaced_extents: self.displaced_extents + other.displaced_extents,
+            moves_without_room: self.moves_without_room + other.moves_without_room,
             tokens: match (&self.tokens, &other.tokens) {
                 (Some(one), Some(other)) => Some(one.and(other)),
                 (one, other) => one.or(*other),

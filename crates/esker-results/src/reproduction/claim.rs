@@ -31,7 +31,7 @@ pub struct Claim {
     pub item: String,
     /// What is claimed, with its unit.
     pub claim: String,
-    /// The published value.
+    /// The published value. Absent if the paper has a limit in words ("more than 40 %") or an order.
     pub published: Option<f64>,
     /// The measured value; absent if the claim is about an order, or could not be measured.
     pub measured: Option<f64>,
@@ -45,6 +45,13 @@ pub struct Claim {
     /// Largest factor between measured and published value, in either direction, within which a stand-in counts as
     /// near.
     pub tolerance_factor: Option<f64>,
+    /// The largest measured value with which the claim is met, for claims of a limit: "within 2 %".
+    pub at_most: Option<f64>,
+    /// The smallest measured value with which the claim is met, for claims of a limit: "more than 40 %".
+    pub at_least: Option<f64>,
+    /// Whether an input of the run was fitted to the published value. Within its tolerance such a claim is derived;
+    /// outside, it is missed, on stand-ins, too.
+    pub fitted: bool,
     /// Whether a stand-in is within its tolerance, or shows the claimed order. Absent for other claims.
     pub stand_in_holds: Option<bool>,
     /// The result.
@@ -95,19 +102,24 @@ impl Claim {
         Self::bare(item, claim, verdict(met), &format!("{reason}; measured: {}", found.join(", ")))
     }
 
-    /// Claims that `measured` is at most `limit`. For published values of zero, which have no ratio.
+    /// Claims that `measured` is zero, as published: nothing of the kind happens.
+    pub fn none(item: &str, claim: &str, measured: f64, reason: &str) -> Self {
+        Self::within_absolute(item, claim, 0.0, measured, 0.0, reason)
+    }
+
+    /// Claims that `measured` is at most `limit`, which is a limit of the authors or of ours and no published value.
     pub fn at_most(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
         Self {
-            published: Some(limit),
+            at_most: Some(limit),
             measured: Some(measured),
             ..Self::bare(item, claim, verdict(measured <= limit), reason)
         }
     }
 
-    /// Claims that `measured` is at least `limit`.
+    /// Claims that `measured` is at least `limit`, which is a limit of the authors or of ours and no published value.
     pub fn at_least(item: &str, claim: &str, limit: f64, measured: f64, reason: &str) -> Self {
         Self {
-            published: Some(limit),
+            at_least: Some(limit),
             measured: Some(measured),
             ..Self::bare(item, claim, verdict(measured >= limit), reason)
         }
@@ -128,6 +140,17 @@ impl Claim {
         }
     }
 
+    /// Compares a share of a whole, in percent: within [`POINTS_OF_A_SHARE`]. A factor says nothing of a share: twice
+    /// the published value is out of reach where that is above 50 %.
+    pub fn percent(item: &str, claim: &str, published: f64, measured: f64, reason: &str) -> Self {
+        Self::within_absolute(item, claim, published, measured, POINTS_OF_A_SHARE, reason)
+    }
+
+    /// Compares a share of a whole as a fraction; else like [`Claim::percent`].
+    pub fn share(item: &str, claim: &str, published: f64, measured: f64, reason: &str) -> Self {
+        Self::within_absolute(item, claim, published, measured, POINTS_OF_A_SHARE / 100.0, reason)
+    }
+
     /// A published value that cannot be measured, with the reason.
     pub fn unreachable(item: &str, claim: &str, published: Option<f64>, reason: &str) -> Self {
         Self { published, ..Self::bare(item, claim, ClaimVerdict::Unreachable, reason) }
@@ -143,14 +166,25 @@ impl Claim {
         self
     }
 
+    /// Marks a claim whose published value an input of the run was fitted to; `input` tells which. It tests nothing
+    /// while the fit is within its tolerance, and is missed when the fit is lost.
+    pub fn fitted(self, input: &str) -> Self {
+        Self { fitted: true, ..self.by_construction(input) }
+    }
+
     /// Marks the value as measured on a stand-in for what the paper used. The claim is then neither met nor missed, and
     /// the reason tells whether it holds there. A stand-in without a tolerance of its own gets [`STAND_IN_FACTOR`].
+    /// What was fitted and is outside its tolerance stays missed.
     pub fn on_stand_in(mut self, stand_in: &str) -> Self {
         if self.verdict == ClaimVerdict::Beside
             && let Some(ratio) = self.ratio
         {
             self.tolerance_factor = Some(STAND_IN_FACTOR);
             self.stand_in_holds = Some((1.0 / STAND_IN_FACTOR..=STAND_IN_FACTOR).contains(&ratio));
+        }
+        if self.fitted && self.verdict == ClaimVerdict::Missed {
+            self.reason = format!("stand-in ({stand_in}; the fit is lost): {}", self.reason);
+            return self;
         }
         if matches!(self.verdict, ClaimVerdict::Met | ClaimVerdict::Missed) {
             self.stand_in_holds = Some(self.verdict == ClaimVerdict::Met);
@@ -167,13 +201,34 @@ impl Claim {
         self
     }
 
-    /// The tolerance in words: "5 %", "± 0.02", "a factor of 2".
+    /// The tolerance in words: "5 %", "± 0.02", "a factor of 2", "at least 40".
     pub fn stated_tolerance(&self) -> Option<String> {
         let relative = self.tolerance.map(|tolerance| format!("{} %", published(tolerance * 100.0)));
         let absolute = self.tolerance_absolute.map(|tolerance| format!("± {}", published(tolerance)));
         let factor = self.tolerance_factor.map(|factor| format!("a factor of {}", published(factor)));
-        let stated: Vec<String> = [relative, absolute, factor].into_iter().flatten().collect();
+        let most = self.at_most.map(|limit| format!("at most {}", published(limit)));
+        let least = self.at_least.map(|limit| format!("at least {}", published(limit)));
+        let stated: Vec<String> = [relative, absolute, factor, most, least].into_iter().flatten().collect();
         (!stated.is_empty()).then(|| stated.join(" or "))
+    }
+
+    /// The verdict in words; what is wrong stands out.
+    pub const fn verdict_in_words(&self) -> &'static str {
+        match (self.verdict, self.stand_in_holds) {
+            (ClaimVerdict::Met, _) => "met",
+            (ClaimVerdict::Missed, _) => "MISSED",
+            (ClaimVerdict::Derived, _) => "derived",
+            (ClaimVerdict::StandIn, Some(true)) => "stand-in, within",
+            (ClaimVerdict::StandIn, Some(false)) => "stand-in, OUTSIDE",
+            (ClaimVerdict::StandIn, None) => "stand-in",
+            (ClaimVerdict::Unreachable, _) => "unreachable",
+            (ClaimVerdict::Beside, _) => "beside",
+        }
+    }
+
+    /// Whether the claim is missed, or on a stand-in outside its tolerance.
+    pub fn is_wrong(&self) -> bool {
+        self.verdict == ClaimVerdict::Missed || self.stand_in_holds == Some(false)
     }
 
     fn bare(item: &str, claim: &str, verdict: ClaimVerdict, reason: &str) -> Self {
@@ -186,6 +241,9 @@ impl Claim {
             tolerance: None,
             tolerance_absolute: None,
             tolerance_factor: None,
+            at_most: None,
+            at_least: None,
+            fitted: false,
             stand_in_holds: None,
             verdict,
             reason: reason.into(),
@@ -196,6 +254,9 @@ impl Claim {
 /// Values measured on a stand-in count as near within this factor, if the claim has no tolerance: a stand-in has the
 /// published means of its trace, not its requests.
 pub const STAND_IN_FACTOR: f64 = 2.0;
+
+/// Points by which a share in percent may differ from the published one, if the claim has no tolerance of its own.
+pub const POINTS_OF_A_SHARE: f64 = 10.0;
 
 /// Number of claims by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -239,12 +300,13 @@ impl Tally {
     }
 }
 
+/// What is wrong comes first.
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { met, missed, derived, unreachable, beside, .. } = self;
-        write!(f, "{met} met, {missed} missed, {derived} derived; ")?;
         let (within, outside) = (self.stand_ins_within, self.stand_ins_outside);
-        write!(f, "stand-ins: {within} within their tolerance, {outside} outside")?;
+        write!(f, "{missed} missed, {outside} stand-ins outside their tolerance; ")?;
+        write!(f, "{met} met, {derived} derived; {within} stand-ins within their tolerance")?;
         if self.stand_ins_without_value > 0 {
             write!(f, ", {} without a published value", self.stand_ins_without_value)?;
         }
@@ -305,7 +367,38 @@ mod tests {
         assert_eq!(counts, [1, 1, 1, 2, 2]);
         assert_eq!((tally.stand_ins_without_value, tally.unreachable, tally.beside), (1, 1, 1));
         let text = tally.to_string();
-        assert!(text.contains("stand-ins: 2 within their tolerance, 2 outside, 1 without a published value"), "{text}");
+        let expected = "1 missed, 2 stand-ins outside their tolerance; 1 met, 1 derived; 2 stand-ins within their \
+                        tolerance, 1 without a published value; 1 unreachable, 1 beside";
+        assert_eq!(text, expected, "what is wrong comes first");
+    }
+
+    #[test]
+    fn a_limit_is_no_published_value() {
+        let (most, least) = (Claim::at_most("x", "y", 2.0, 1.5, ""), Claim::at_least("x", "y", 40.0, 39.0, ""));
+        assert_eq!((most.published, least.published, most.ratio), (None, None, None));
+        assert_eq!((most.verdict, least.verdict), (ClaimVerdict::Met, ClaimVerdict::Missed));
+        let stated = [most, least].map(|claim| claim.stated_tolerance().unwrap());
+        assert_eq!(stated, ["at most 2", "at least 40"]);
+        let none = |measured| Claim::none("x", "y", measured, "").verdict;
+        assert_eq!((none(0.0), none(1.0)), (ClaimVerdict::Met, ClaimVerdict::Missed));
+    }
+
+    /// 52 % published: a factor of 2 would reach from 26 to 104 %.
+    #[test]
+    fn a_share_has_a_tolerance_in_points() {
+        let holds = |measured| Claim::percent("x", "y", 52.0, measured, "").on_stand_in("another trace").stand_in_holds;
+        assert_eq!([41.0, 43.0, 61.0, 63.0, 100.0].map(holds), [false, true, true, false, false].map(Some));
+        assert_eq!(Claim::share("x", "y", 0.52, 0.63, "").verdict, ClaimVerdict::Missed);
+    }
+
+    #[test]
+    fn a_lost_fit_is_missed_on_stand_ins_too() {
+        let fitted =
+            |measured| Claim::within("x", "y", 26.0, measured, 0.05, "").fitted("the disk").on_stand_in("another disk");
+        assert_eq!(fitted(25.0).verdict, ClaimVerdict::Derived);
+        assert_eq!((fitted(24.04).verdict, fitted(24.04).stand_in_holds), (ClaimVerdict::Missed, None));
+        let derived = Claim::within("x", "y", 26.0, 24.04, 0.05, "").by_construction("Little's law");
+        assert_eq!(derived.on_stand_in("another disk").verdict, ClaimVerdict::StandIn);
     }
 
     #[test]

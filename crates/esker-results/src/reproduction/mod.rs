@@ -6,7 +6,7 @@ mod figure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use claim::{Claim, ClaimVerdict, STAND_IN_FACTOR, Tally};
+pub use claim::{Claim, ClaimVerdict, POINTS_OF_A_SHARE, STAND_IN_FACTOR, Tally};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
 
 /// Result of `esker reproduce`. Its page is drawn from this.

@@ -255,6 +255,8 @@ pub struct Movements {
     pub copied_bytes: u64,
     /// New extents that went to another device than the policy chose, because that one had no room or took no writes.
     pub displaced: u64,
+    /// How often an extent should have moved to a device that had no free extent.
+    pub without_room: u64,
     /// Tokens of the policy; `None` if it has none.
     pub tokens: Option<TokenCounts>,
 }

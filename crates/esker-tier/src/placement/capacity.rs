@@ -1,6 +1,7 @@
-//! The capacity that the host is offered, and whether the policy's shares fit into the devices.
+//! The capacity that the host is offered, what is kept free for moves, and whether the policy's shares fit into the
+//! devices.
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Ratio};
 
 use super::{PlacementEngine, SettingsError};
 use crate::engine::Engine;
@@ -35,10 +36,61 @@ impl PlacementEngine {
         Ok(())
     }
 
+    /// Keeps `share` of each device's extents free, rounded up: new extents get no place there while another device has
+    /// room, so that extents can move. All extents that the host is offered have to find a place: if they leave less,
+    /// the share is what they leave.
+    pub fn keep_free(&mut self, share: Ratio) {
+        let (all, offered): (u64, u64) = (self.map.sizes().map(u64::from).sum(), u64::from(self.map.len()));
+        self.kept_free = share;
+        if self.places_for_new() < offered {
+            // Rounded up, each device may keep one extent more.
+            let left = (all - offered).saturating_sub(self.map.sizes().count() as u64);
+            let left = Ratio::parts_per_billion((u128::from(left) * 1_000_000_000 / u128::from(all)) as u64);
+            self.kept_free = share.min(left);
+        }
+    }
+
+    /// What can be offered to the host if each device keeps `share` of its extents free.
+    pub fn capacity_beside(&self, share: Ratio) -> Bytes {
+        let rest = self.map.sizes().map(|size| share.complement().of(u64::from(size)));
+        Bytes(rest.sum::<u64>() * self.extent)
+    }
+
+    /// Extents of a device of this size that are kept free.
+    fn kept_of(&self, size: u32) -> u32 {
+        let kept = u64::from(size) - self.kept_free.complement().of(u64::from(size));
+        kept as u32
+    }
+
+    /// Extents of all devices that new extents may take.
+    fn places_for_new(&self) -> u64 {
+        self.map.sizes().map(|size| u64::from(size - self.kept_of(size))).sum()
+    }
+
+    /// Sets the views for the place of a new extent: what is kept for moves counts as taken, if there is room elsewhere.
+    pub(super) fn update_views_for_new(&mut self) {
+        self.update_views();
+        if self.kept_free == Ratio::ZERO {
+            return;
+        }
+        for index in 0..self.views.len() {
+            let kept = self.kept_of(self.views[index].extents);
+            self.views[index].free_extents = self.views[index].free_extents.saturating_sub(kept);
+        }
+        if !self.views.iter().any(super::DeviceView::has_room) {
+            self.update_views();
+        }
+    }
+
+    /// Whether the policy may move extents, so that it needs free ones.
+    pub fn may_move(&self) -> bool {
+        self.policy.observes()
+    }
+
     /// The first device that would be too small for its share if all extents of the host had data. `None` if every
     /// share fits, and for policies without fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
-        let sizes: Vec<u32> = self.map.sizes().collect();
+        let sizes: Vec<u32> = self.map.sizes().map(|size| size - self.kept_of(size)).collect();
         let shares = |extents: u32| self.policy.shares(extents, Bytes(self.extent), sizes.len());
         let too_small = |shares: &[u32]| shares.iter().zip(&sizes).position(|(share, size)| share > size);
         let wanted = shares(self.map.len())?;
@@ -84,6 +136,42 @@ mod tests {
         assert_eq!((split.capacity(), split.unmet_share()), (unmet.fitting, None));
         let too_much = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#).offer(Bytes::kib(4 * 134));
         assert_eq!(too_much, Ok(()));
+    }
+
+    /// Two devices of a hundred extents, of which each keeps ten: the first takes ninety new ones, the second the rest.
+    #[test]
+    fn what_is_kept_free_takes_new_extents_last() {
+        let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
+        first.offer(first.capacity_beside(Ratio::percent(10))).unwrap();
+        first.keep_free(Ratio::percent(10));
+        assert_eq!(first.capacity(), Bytes::kib(4 * 180));
+        first.fill(Ratio::ONE);
+        assert_eq!(first.layout().unwrap().held, [90, 90]);
+        // Of a capacity that leaves less, each device keeps its part of what is left.
+        let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
+        first.offer(Bytes::kib(4 * 190)).unwrap();
+        first.keep_free(Ratio::percent(10));
+        first.fill(Ratio::ONE);
+        assert_eq!((first.capacity(), first.layout().unwrap().held), (Bytes::kib(4 * 190), vec![96, 94]));
+        // Nothing is left to keep.
+        let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
+        first.offer(Bytes::kib(4 * 199)).unwrap();
+        first.keep_free(Ratio::percent(10));
+        first.fill(Ratio::ONE);
+        assert_eq!(first.layout().unwrap().held, [100, 99]);
+    }
+
+    #[test]
+    fn shares_have_to_fit_beside_what_is_kept_free() {
+        let mut split = engine(&[100, 300], r#"{"kind":"static-split","weights":[1,3]}"#);
+        split.offer(split.capacity_beside(Ratio::percent(10))).unwrap();
+        split.keep_free(Ratio::percent(10));
+        assert_eq!((split.capacity(), split.unmet_share()), (Bytes::kib(4 * 360), None));
+        let mut split = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#);
+        split.offer(split.capacity_beside(Ratio::percent(10))).unwrap();
+        split.keep_free(Ratio::percent(10));
+        let unmet = split.unmet_share().unwrap();
+        assert_eq!((unmet.wanted, unmet.holds), (135, 90));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub struct PlacementEngine {
     /// Where the write of an extent that is the next input is redirected to.
     promised: Option<(LogicalExtent, DeviceIndex)>,
     drains: Vec<Drain>,
+    /// Share of each device's extents that new extents leave free, so that extents can move.
+    kept_free: Ratio,
     /// Parts of host requests under way to each device.
     under_way: Vec<u32>,
     snapshot: Option<Snapshot>,
@@ -171,6 +173,7 @@ impl PlacementEngine {
             redirects: 0,
             promised: None,
             drains: Vec::new(),
+            kept_free: Ratio::ZERO,
             under_way: vec![0; count],
             snapshot: None,
             waiting_for_space: VecDeque::new(),

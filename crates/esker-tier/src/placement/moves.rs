@@ -32,6 +32,7 @@ impl PlacementEngine {
                 self.notify_policy(now, Event::Moved { extent, outcome });
             }
         }
+        self.movements.without_room += std::mem::take(&mut self.wishes.without_room);
         if let Some(at) = self.wishes.wake_at.take() {
             effects.push(Effect::WakeAt(at.max(now)));
         }
@@ -57,7 +58,10 @@ impl PlacementEngine {
         if self.copies.is_full() || self.health.device(to) != DeviceState::Online || self.is_drained(to) {
             return Err(MoveOutcome::NoRoom);
         }
-        let to = self.map.take_near(extent, to).ok_or(MoveOutcome::NoRoom)?;
+        let Some(to) = self.map.take_near(extent, to) else {
+            self.movements.without_room += u64::from(!drains);
+            return Err(MoveOutcome::NoRoom);
+        };
         self.map.set_work(extent, Work::Copy);
         let slot = self.copies.begin(extent, (from, to), priority, drains);
         self.step_copy(now, slot, false, effects);

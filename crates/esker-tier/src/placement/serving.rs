@@ -309,7 +309,7 @@ impl PlacementEngine {
 
     /// The policy's device for an extent, or the next one that has room and takes writes.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
-        self.update_views();
+        self.update_views_for_new();
         let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };
         let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();

@@ -65,7 +65,7 @@ fn text_claims(item: &Item, workload: &StandIn, runs: &[Vec<f64>]) -> Vec<Claim>
     match workload.name {
         "Financial" => vec![
             ordered([2, 1, 0]),
-            Claim::compared(
+            Claim::share(
                 item.name,
                 "Financial: DFTL's mean response below FAST's, share",
                 0.78,
@@ -86,7 +86,7 @@ fn text_claims(item: &Item, workload: &StandIn, runs: &[Vec<f64>]) -> Vec<Claim>
         ],
         "TPC-H" => vec![
             ordered([2, 1, 0]),
-            Claim::compared(
+            Claim::share(
                 item.name,
                 "TPC-H: share of requests up to which FAST is faster than DFTL",
                 0.95,

@@ -92,10 +92,9 @@ fn text_claims(item: &Item, workload: &StandIn, hits: &[(f64, f64)], response: &
             0.05,
             "section 3.5.5: beyond the working set \"there is no benefit\"",
         ),
-        Claim::at_most(
+        Claim::none(
             item.name,
             &name("steps of memory at which hits fall or response rises"),
-            0.0,
             hits.windows(2).filter(|pair| pair[1].1 < pair[0].1).count() as f64
                 + response.windows(2).filter(|pair| pair[1].1 > pair[0].1 * 1.01).count() as f64,
             "section 3.5.5: more memory improves both; a hundredth of response for chance",

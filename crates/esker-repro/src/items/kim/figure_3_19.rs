@@ -61,8 +61,9 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
             Claim::descending(item.name, &name(what), &values, "section 3.5.7, mean response over the Baseline's")
         };
         let mut found = vec![
-            compared(
-                "share of pages that the cache keeps from flash, DFTL",
+            Claim::share(
+                item.name,
+                &name("share of pages that the cache keeps from flash, DFTL"),
                 if financial { 0.85 } else { 0.58 },
                 absorbed,
                 SIZE,

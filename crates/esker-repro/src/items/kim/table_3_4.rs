@@ -24,7 +24,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
         for (what, published, measured) in columns(row, &counts) {
             let claim = format!("{}, {}: {what}", row.workload.name, row.layer);
             let claim = match published {
-                0.0 => Claim::at_most(item.name, &claim, 0.0, measured, "table 3.4 has none"),
+                0.0 => Claim::none(item.name, &claim, measured, "table 3.4 has none"),
                 _ => Claim::compared(item.name, &claim, published, measured, COUNT),
             };
             claims.push(claim.on_stand_in(row.workload.stand_in));

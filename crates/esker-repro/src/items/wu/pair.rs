@@ -277,8 +277,9 @@ pub(super) mod tests {
         let outcome = measure(item, &context, 0.01).unwrap();
         for claim in &outcome.claims {
             let allowed = [ClaimVerdict::StandIn, ClaimVerdict::Unreachable, ClaimVerdict::Derived];
-            assert!(claim.item == item.name && allowed.contains(&claim.verdict), "{claim:?}");
-            assert!(!claim.reason.is_empty(), "{}", claim.claim);
+            // What was fitted was fitted to whole runs.
+            assert!(claim.item == item.name && (allowed.contains(&claim.verdict) || claim.fitted), "{claim:?}");
+            crate::items::check_claim(claim);
         }
         for figure in &outcome.figures {
             assert!(figure.curves.iter().all(|curve| !curve.points.is_empty()), "{}", figure.title);

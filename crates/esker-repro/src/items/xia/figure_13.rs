@@ -80,7 +80,7 @@ pub(super) fn measure(item: &Item, context: &Context<'_>, smaller: u32) -> Resul
             _ => "the step of what is compared",
         };
         let claim = Claim::within_absolute(item.name, &claim, row.volume.best.into(), best.into(), 0.0, reason);
-        claims.push(claim.by_construction("one number of the stand-in was fitted to it"));
+        claims.push(claim.fitted("one number of the stand-in"));
         let (limit, reason) = match name {
             "MSNFS" => (1.0, "\"even better than the static optimal allocation scheme\""),
             _ => (1.03, "3 %, ours: \"close to the static optimal allocation scheme\""),
@@ -93,7 +93,7 @@ pub(super) fn measure(item: &Item, context: &Context<'_>, smaller: u32) -> Resul
         let last = row.own.windows.last().map_or(0.0, |window| 100.0 * window.left_to_cleaning);
         let claim = format!("{name}: over-provisioning of the own choice in the end, percent");
         let reason = "published beside: the best fixed one, of steps of ten";
-        claims.push(Claim::compared(item.name, &claim, row.volume.best.into(), last, reason));
+        claims.push(Claim::percent(item.name, &claim, row.volume.best.into(), last, reason));
         let turn = FIXED.iter().position(|percent| *percent == best).expect("it is one of them");
         let names = FIXED.map(|percent| format!("{percent} %"));
         let values: Vec<(&str, f64)> =

@@ -66,7 +66,7 @@ fn measure(item: &Item, context: &Context<'_>, smaller: u32) -> Result<ItemOutco
     let saved = 100.0 * (1.0 - erases(exchange, 65) / erases(exchange, 35));
     let claim = "Exchange: erases that 65 % saves over 35 %, percent";
     let reason = "\"nearly 20 %\"; 35 % is called the best one there, which is 45 % in section 4.5.1";
-    claims.push(Claim::compared(item.name, claim, 20.0, saved, reason));
+    claims.push(Claim::percent(item.name, claim, 20.0, saved, reason));
     let figures = rows.iter().map(|row| row.figure("15", "erases at full size", |run| run.erases)).collect();
     Ok(ItemOutcome { claims: claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect(), figures })
 }

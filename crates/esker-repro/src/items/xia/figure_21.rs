@@ -1,7 +1,7 @@
 //! Xia 2017, figure 21: what m, the threshold of low-cost writes to pages that are read too, does.
 
 use super::volumes::{OVERLAPPING, STAND_IN, VOLUMES, VolumeScale};
-use super::write_modes::{LOAD, Measured, Scheme, all, matrix, mean_over_volumes};
+use super::write_modes::{LOAD, Measured, Scheme, State, all, matrix, mean_over_volumes};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -23,7 +23,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<ItemOutcome, ReproduceError> {
     let mut schemes = vec![Scheme::Normal];
     schemes.extend(VALUES.map(|m| Scheme::Differentiated { m, n: 2 }));
-    let found = matrix(item, context, scale, (&all(), &schemes), LOAD)?;
+    let found = matrix(item, context, State::full(scale), (&all(), &schemes), LOAD)?;
     let mean = |index: usize, of: fn(&Measured) -> f64| mean_over_volumes(&found, index + 1, of);
     let overall = |index: &usize| mean(*index, |run| run.all_us);
     let best = (0..VALUES.len()).min_by(|one, other| overall(one).total_cmp(&overall(other)));

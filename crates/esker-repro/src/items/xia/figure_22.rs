@@ -1,7 +1,7 @@
 //! Xia 2017, figure 22: what n, the threshold at which pages are programmed again, does.
 
 use super::volumes::{STAND_IN, VOLUMES, VolumeScale};
-use super::write_modes::{LOAD, Measured, Scheme, all, matrix, mean_over_volumes};
+use super::write_modes::{LOAD, Measured, Scheme, State, all, matrix, mean_over_volumes};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -23,7 +23,7 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<ItemOutcome, ReproduceError> {
     let mut schemes = vec![Scheme::Normal];
     schemes.extend(VALUES.map(|n| Scheme::Differentiated { m: -1, n }));
-    let found = matrix(item, context, scale, (&all(), &schemes), LOAD)?;
+    let found = matrix(item, context, State::full(scale), (&all(), &schemes), LOAD)?;
     let mean = |n: usize, of: fn(&Measured) -> f64| mean_over_volumes(&found, n + 1, of);
     let mut claims = Vec::new();
     for (what, of, last, reason) in [

@@ -3,7 +3,7 @@
 use esker_results::{PageOperations, WriteModeReport};
 
 use super::volumes::{OVERLAPPING, STAND_IN, VOLUMES, VolumeScale};
-use super::write_modes::{LOAD, Measured, Scheme, all, matrix};
+use super::write_modes::{LOAD, Measured, Scheme, State, all, matrix};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -49,7 +49,7 @@ impl Operations {
 }
 
 pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<ItemOutcome, ReproduceError> {
-    let found = matrix(item, context, scale, (&all(), &[Scheme::CHOSEN]), LOAD)?;
+    let found = matrix(item, context, State::full(scale), (&all(), &[Scheme::CHOSEN]), LOAD)?;
     let operations: Vec<Operations> = found.iter().map(|runs| Operations::of(&runs[0])).collect();
     let mut claims = Vec::new();
     for (index, (volume, of)) in VOLUMES.iter().zip(&operations).enumerate() {

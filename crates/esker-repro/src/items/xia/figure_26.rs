@@ -1,7 +1,7 @@
 //! Xia 2017, figure 26: erases.
 
 use super::volumes::{STAND_IN, VOLUMES, VolumeScale};
-use super::write_modes::{COMPARED, LOAD, Measured, all, bars, matrix};
+use super::write_modes::{COMPARED, LOAD, Measured, State, all, bars, matrix};
 use crate::{Claim, Context, Item, ItemOutcome, ReproduceError};
 
 /// The item.
@@ -18,12 +18,19 @@ fn run(item: &Item, context: &Context<'_>) -> Result<ItemOutcome, ReproduceError
 }
 
 pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<ItemOutcome, ReproduceError> {
-    let found = matrix(item, context, scale, (&all(), &COMPARED), LOAD)?;
+    let found = matrix(item, context, State::full(scale), (&all(), &COMPARED), LOAD)?;
+    let claims = claims(item, &found).into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect();
+    let figure = bars("Xia's figure 26: erases", &found, |run| run.flash.erases.max(1) as f64);
+    Ok(ItemOutcome { claims, figures: vec![figure] })
+}
+
+/// What the text says of the figure, of the runs of all volumes under [`COMPARED`].
+pub(super) fn claims(item: &Item, found: &[Vec<Measured>]) -> Vec<Claim> {
     let more = |runs: &[Measured], scheme: usize| {
         100.0 * (runs[scheme].flash.erases as f64 / runs[0].flash.erases.max(1) as f64 - 1.0)
     };
     let mut claims = Vec::new();
-    for (volume, runs) in VOLUMES.iter().zip(&found) {
+    for (volume, runs) in VOLUMES.iter().zip(found) {
         let claim = format!("{}: more erases than normal, percent", volume.name);
         let reason = "2: \"for all of the workloads, the increased erase ratios ... are within 2 %\"";
         claims.push(Claim::at_most(item.name, &claim, 2.0, more(runs, 2), reason));
@@ -32,9 +39,7 @@ pub(super) fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) ->
     let reason = "\"compared with AGCR, our workload-aware scheme introduces less ... extra erase operations\"";
     let values = [("AGCR", mean(1)), ("differentiated", mean(2))];
     claims.push(Claim::descending(item.name, "more erases than normal, percent, mean", &values, reason));
-    let claims = claims.into_iter().map(|claim| claim.on_stand_in(STAND_IN)).collect();
-    let figure = bars("Xia's figure 26: erases", &found, |run| run.flash.erases.max(1) as f64);
-    Ok(ItemOutcome { claims, figures: vec![figure] })
+    claims
 }
 
 #[cfg(test)]

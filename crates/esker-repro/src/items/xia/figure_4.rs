@@ -104,7 +104,7 @@ fn examples(item: &Item, found: &Matrix) -> Vec<Claim> {
         let measured = found.hits(WEB_SEARCH_2, 0, 0, policy);
         let reason = "fitted in whole steps of two parameters; the cache begins empty";
         let claim = Claim::within_absolute(item.name, &claim, published, measured, 1.5, reason);
-        claims.push(claim.by_construction("the stand-in was fitted to both"));
+        claims.push(claim.fitted("both parameters of the stand-in"));
     }
     for workload in [0, WEB_SEARCH_2] {
         let claim = format!("{}, 3 GB, OP 15 %: FLRU over LRU, points", WORKLOADS[workload].name);

@@ -24,6 +24,7 @@ pub(super) mod figure_6;
 pub(super) mod figure_7;
 pub(super) mod figure_8;
 pub(super) mod figure_9;
+pub(super) mod little_cleaning;
 pub(super) mod section_2_4;
 pub(super) mod section_5_3_4;
 pub(super) mod table_2;

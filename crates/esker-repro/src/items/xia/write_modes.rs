@@ -1,12 +1,12 @@
 //! Runs of the stand-ins on Xia's drive with each policy of write modes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplayEnd, ReplaySettings,
-    Request, ResourceKind, Rng, Verdict, jobs, replay,
+    Request, RequestKind, ResourceKind, Rng, Verdict, jobs, replay,
 };
 use esker_flash::{ModeSettings, ParameterValue, Ssd, SsdError, SsdSettings, WriteModeSettings};
 use esker_results::{FlashReport, Report, RequestStatistics};
@@ -55,6 +55,15 @@ pub(super) const MODES: [(u64, u64); 3] = [(650, 145), (1300, 110), (2600, 75)];
 /// Share of time for which the dies of the normal drive are busy (assumed).
 pub(super) const LOAD: f64 = 0.5;
 
+/// What a drive holds before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Contents {
+    /// Its whole address space, in the steady state: cleaning copies most of what it finds.
+    Full,
+    /// The pages that the requests touch, a quarter of the address space: cleaning copies little.
+    Touched,
+}
+
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
@@ -65,11 +74,28 @@ pub(super) struct Measured {
     pub(super) flash: FlashReport,
 }
 
-type Key = (usize, Scheme, VolumeScale, u64, u64);
+type Key = (usize, Scheme, State, u64, u64);
 /// What was measured already: several figures are about the same runs.
 static MEASURED: Mutex<BTreeMap<Key, Measured>> = Mutex::new(BTreeMap::new());
 /// Requests per second that load the normal drive of a volume by one percent.
-static RATES: Mutex<BTreeMap<(usize, VolumeScale, u64), f64>> = Mutex::new(BTreeMap::new());
+static RATES: Mutex<BTreeMap<(usize, State, u64), f64>> = Mutex::new(BTreeMap::new());
+
+/// The size of a drive and its requests, and what it holds before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct State {
+    pub(super) scale: VolumeScale,
+    pub(super) contents: Contents,
+}
+
+impl State {
+    pub(super) const fn full(scale: VolumeScale) -> Self {
+        Self { scale, contents: Contents::Full }
+    }
+
+    pub(super) const fn touched(scale: VolumeScale) -> Self {
+        Self { scale, contents: Contents::Touched }
+    }
+}
 
 /// The drive of section 5.4.1 for volume `volume`, with eight packages of as many blocks as its address space needs.
 pub(super) fn settings(volume: usize, scheme: Scheme, scale: VolumeScale) -> SsdSettings {
@@ -94,9 +120,28 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Replays the volume's requests at `rate` per second on a drive in the steady state.
+/// Trims all pages of the drive that no request of `volume` touches. Returns when that is done.
+fn trim_untouched(ssd: &mut Ssd, volume: usize, scale: VolumeScale, seed: u64) -> Result<Nanos, ItemFault> {
+    let row = &VOLUMES[volume];
+    let extent = row.pages_per_request();
+    let touched: BTreeSet<u32> = row.accesses(scale, seed).map(|access| access.page / extent).collect();
+    let size = Bytes::kib(8 * u64::from(extent));
+    let untouched = (0..row.pages(scale) / extent).filter(|extent| !touched.contains(extent));
+    let trim = |at: u32| Request::new(RequestKind::Trim, Lba(u64::from(at * extent) * 16), size);
+    let trims = untouched.map(|extent| Arrival { at: Nanos::ZERO, request: trim(extent) });
+    let cancel = AtomicBool::new(false);
+    let mut watch = Watch { statistics: RequestStatistics::default(), cancel: &cancel };
+    let run = replay(ssd, trims, &ReplaySettings::closed(1), &mut watch)?;
+    match watch.statistics.errors() {
+        0 => Ok(run.last_event),
+        failed => Err(ItemFault::RequestsFailed(failed)),
+    }
+}
+
+/// Replays the volume's requests at `rate` per second on a drive in this state. The time returned is that of the
+/// requests.
 fn replayed(
-    (volume, scheme, scale, seed): (usize, Scheme, VolumeScale, u64),
+    (volume, scheme, State { scale, contents }, seed): (usize, Scheme, State, u64),
     rate: f64,
     cancel: &AtomicBool,
 ) -> Result<(Ssd, RequestStatistics, Nanos), ItemFault> {
@@ -108,11 +153,15 @@ fn replayed(
         _ => Precondition::Filled { utilisation: Ratio::ONE },
     };
     ssd.control(Nanos::ZERO, Control::Precondition(condition))?;
-    ssd.control(Nanos::ZERO, Control::StartMeasuring)?;
+    let start = match contents {
+        Contents::Full => Nanos::ZERO,
+        Contents::Touched => trim_untouched(&mut ssd, volume, scale, seed)?,
+    };
+    ssd.control(start, Control::StartMeasuring)?;
     let row = &VOLUMES[volume];
     let size = Bytes::kib(8 * u64::from(row.pages_per_request()));
     let mut rng = Rng::derive(seed, "arrivals");
-    let mut now = 0.0;
+    let mut now = start.0 as f64;
     let arrivals = row.accesses(scale, seed).map(|access| {
         now += rng.exponential(1e9 / rate);
         let start = Lba(u64::from(access.page) * 16);
@@ -120,9 +169,9 @@ fn replayed(
         Arrival { at: Nanos(now as u64), request }
     });
     let mut watch = Watch { statistics: RequestStatistics::default(), cancel };
-    let run = replay(&mut ssd, arrivals, &ReplaySettings::OPEN, &mut watch)?;
+    let run = replay(&mut ssd, arrivals, &ReplaySettings { start, ..ReplaySettings::OPEN }, &mut watch)?;
     match run.end {
-        ReplayEnd::Complete if watch.statistics.errors() == 0 => Ok((ssd, watch.statistics, run.last_event)),
+        ReplayEnd::Complete if watch.statistics.errors() == 0 => Ok((ssd, watch.statistics, run.last_event - start)),
         ReplayEnd::Complete => Err(ItemFault::RequestsFailed(watch.statistics.errors())),
         ReplayEnd::Stopped => Err(esker_sim::RunError::Cancelled.into()),
         end => Err(ItemFault::EndedEarly(end)),
@@ -130,31 +179,31 @@ fn replayed(
 }
 
 /// Requests per second that load the normal drive of `volume` by one percent: busy time is proportional to requests.
-fn rate_of_a_percent(volume: usize, scale: VolumeScale, seed: u64, cancel: &AtomicBool) -> Result<f64, ItemFault> {
-    if let Some(found) = RATES.lock().expect("nothing panics with the lock").get(&(volume, scale, seed)) {
+fn rate_of_a_percent(volume: usize, state: State, seed: u64, cancel: &AtomicBool) -> Result<f64, ItemFault> {
+    if let Some(found) = RATES.lock().expect("nothing panics with the lock").get(&(volume, state, seed)) {
         return Ok(*found);
     }
     let rate = 100.0 / f64::from(VOLUMES[volume].pages_per_request());
-    let (ssd, _, end) = replayed((volume, Scheme::Normal, scale, seed), rate, cancel)?;
+    let (ssd, _, end) = replayed((volume, Scheme::Normal, state, seed), rate, cancel)?;
     let busy = ssd.telemetry().busy.into_iter().find(|busy| busy.kind == ResourceKind::Die);
     let share = busy.map_or(0.0, |busy| busy.busy.0 as f64 / f64::from(busy.count) / end.0 as f64);
     let found = rate / (100.0 * share);
-    RATES.lock().expect("nothing panics with the lock").insert((volume, scale, seed), found);
+    RATES.lock().expect("nothing panics with the lock").insert((volume, state, seed), found);
     Ok(found)
 }
 
 /// Runs `volume` under `scheme`, at the rate that keeps the dies of the normal drive busy for `load` of the time.
 fn measured(
-    (volume, scheme, scale, seed): (usize, Scheme, VolumeScale, u64),
+    (volume, scheme, state, seed): (usize, Scheme, State, u64),
     load: f64,
     cancel: &AtomicBool,
 ) -> Result<Measured, ItemFault> {
-    let key = (volume, scheme, scale, seed, (load * 1000.0) as u64);
+    let key = (volume, scheme, state, seed, (load * 1000.0) as u64);
     if let Some(found) = MEASURED.lock().expect("nothing panics with the lock").get(&key) {
         return Ok(found.clone());
     }
-    let rate = 100.0 * load * rate_of_a_percent(volume, scale, seed, cancel)?;
-    let (ssd, statistics, _) = replayed((volume, scheme, scale, seed), rate, cancel)?;
+    let rate = 100.0 * load * rate_of_a_percent(volume, state, seed, cancel)?;
+    let (ssd, statistics, _) = replayed((volume, scheme, state, seed), rate, cancel)?;
     let flash = Report::of(&ssd).devices[FLASH].flash.clone().ok_or(ItemFault::NotReported("its flash"))?;
     let found = Measured {
         all_us: statistics.response().mean() / 1e3,
@@ -173,7 +222,7 @@ const THREADS: usize = 2;
 pub(super) fn matrix(
     item: &Item,
     context: &Context<'_>,
-    scale: VolumeScale,
+    state: State,
     (volumes, schemes): (&[usize], &[Scheme]),
     load: f64,
 ) -> Result<Vec<Vec<Measured>>, ReproduceError> {
@@ -181,7 +230,7 @@ pub(super) fn matrix(
     let found = jobs::collect(THREADS, volumes.len(), |index| {
         let row: Result<Vec<Measured>, ItemFault> = schemes
             .iter()
-            .map(|scheme| measured((volumes[index], *scheme, scale, context.seed), load, context.cancel))
+            .map(|scheme| measured((volumes[index], *scheme, state, context.seed), load, context.cancel))
             .collect();
         let mut done = done.lock().expect("nothing panics with the lock");
         *done += 1;

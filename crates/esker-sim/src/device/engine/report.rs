@@ -60,6 +60,7 @@ pub(super) fn placement_of(engine: &impl Engine) -> Option<PlacementTelemetry> {
         abandoned_moves: moved.abandoned,
         freed_extents: moved.freed,
         displaced_extents: moved.displaced,
+        moves_without_room: moved.without_room,
         tokens: moved.tokens,
     })
 }

@@ -43,7 +43,8 @@ pub struct HybridSettings {
     /// larger than its share, so that shares need not be those of the capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Share of each child's extents that are kept free, instead of `capacity`.
+    /// Share of each child's extents that are kept free, so that extents can move, instead of `capacity` (default: 5%
+    /// for policies that move extents, else none). With `capacity`, each child keeps 5% if that leaves so much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Ratio>,
     /// When extents are placed.
@@ -130,13 +131,17 @@ impl DeviceSettings for HybridSettings {
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
         let mut engine = self.engine(present)?;
         if self.allocate == Allocate::AtStart {
+            // What nobody asked to be kept free need not be.
+            if self.reserve.is_none() && engine.unmet_share().is_some() {
+                engine.keep_free(Ratio::ZERO);
+            }
             if let Some(unmet) = engine.unmet_share() {
                 let capacities: Vec<Bytes> = present.iter().map(|child| child.device.capacity()).collect();
                 return Err(self.unmet(&unmet, &capacities, engine.capacity()));
             }
             engine.fill(Ratio::ONE);
         }
-        let joining = joining.iter().map(|child| self.part(child.device.capacity())).collect();
+        let joining = joining.iter().map(|child| child.device.capacity()).collect();
         Ok(match self.cached_extents {
             0 => Box::new(EngineDevice::new(KIND.name, engine, instance, self.queue_depth).with_joining(joining)),
             extents => {
@@ -145,6 +150,11 @@ impl DeviceSettings for HybridSettings {
             }
         })
     }
+}
+
+/// Whole extents of a child.
+fn extents_of(child: &Child, extent: Bytes) -> u64 {
+    child.device.capacity().0.checked_div(extent.0).unwrap_or(0)
 }
 
 fn fault_of(error: &SettingsError, children: &[Child]) -> DeviceFault {
@@ -179,13 +189,17 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
     }
 }
 
+/// Share of each child that is kept free where a policy moves extents: five of a hundred extents can be copied to a child
+/// before one has to leave it.
+const RESERVE: Ratio = Ratio::percent(5);
+
 impl HybridSettings {
-    /// Share of each child that is used.
+    /// Share of each child that is used, of what is asked for.
     fn used(&self) -> Ratio {
         self.reserve.unwrap_or(Ratio::ZERO).complement()
     }
 
-    /// What is used of a child of this capacity.
+    /// What is used of a child of this capacity, of what is asked for.
     fn part(&self, capacity: Bytes) -> Bytes {
         let extents = capacity.0.checked_div(self.extent.0).unwrap_or(capacity.0);
         self.reserve.map_or(capacity, |_| Bytes(self.used().of(extents) * self.extent.0))
@@ -197,22 +211,26 @@ impl HybridSettings {
             let fault = DeviceFault::new("`reserve` is the whole of each child; it has to be less than 100%");
             return Err(fault.at(["reserve"]));
         }
-        let devices: Vec<Bytes> = children.iter().map(|child| self.part(child.device.capacity())).collect();
-        let is_small =
-            |(child, part): &(&Child, &Bytes)| **part < self.extent && child.device.capacity() >= self.extent;
-        if let Some((child, _)) = children.iter().zip(&devices).find(is_small) {
+        let is_small = |child: &&Child| {
+            let capacity = child.device.capacity();
+            self.part(capacity) < self.extent && capacity >= self.extent
+        };
+        if let Some(child) = children.iter().find(is_small) {
             let (capacity, reserve) = (child.device.capacity(), self.used().complement());
             let message = format!("`reserve` leaves less than one `extent` of {} of `{}`", self.extent, child.name);
             let hint = format!("it has {capacity}, of which {reserve} are kept free: take a smaller part");
             return Err(DeviceFault::new(message).at(["reserve"]).with_hint(Some(hint)));
         }
+        let devices: Vec<Bytes> = children.iter().map(|child| child.device.capacity()).collect();
         let mut policy = self.policy.clone();
         truncate_weights(&mut policy, children.len());
         let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
         let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
-        if let Some(capacity) = self.capacity {
-            engine.offer(capacity).map_err(|error| fault_of(&error, children))?;
-        }
+        let moves = engine.may_move() && children.iter().all(|child| extents_of(child, self.extent) > 1);
+        let reserve = self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });
+        let capacity = self.capacity.unwrap_or_else(|| engine.capacity_beside(reserve));
+        engine.offer(capacity).map_err(|error| fault_of(&error, children))?;
+        engine.keep_free(reserve);
         Ok(engine)
     }
 

@@ -1,25 +1,23 @@
 //! Devices that extents belong to, by shares of the requests.
 
-use esker_core::{Nanos, bits};
+use esker_core::{Nanos, RequestKind};
 
+use super::usage::{Residents, Usage};
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Extents that are moved at a time.
-const MOVES_MAX: usize = 4;
+/// Extents that are moved at a time, at most.
+const MOVES_MAX: usize = 48;
+/// Moves that may occupy a device at a time which has nothing else to do.
+const MOVES_OF_AN_IDLE_DEVICE: u32 = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
-/// When extents of more than this share have another home, those that were ever used are looked for and moved: on a
-/// large volume it would take long until all of them are used again.
+/// When extents of more than this share have another home, those that are in use are looked for and moved: on a large
+/// volume it would take long until all of them are used again.
 const SWEEP_MIN: f64 = 0.002;
-/// Such a move is made at once when its devices have nothing else to do. Under a high load they seldom have: then it is
-/// made when the last move ended this part of its own length ago, so that slow devices are not filled with moves.
-const PAUSE_PART: u64 = 4;
 /// While more than this share of the requests go to extents that were never used before, those are looked for, too:
 /// they will be used soon.
 const SWEEP_UNUSED: f64 = 0.05;
-/// Requests over which that share is averaged.
-const UNUSED_OVER: f64 = 1024.0;
 /// So many shares of before are remembered, of sweeps that did not come to their ends.
 const SWEEP_FOLLOWED: usize = 4;
 /// Extents that are looked at for one that has to move, at a time.
@@ -28,7 +26,13 @@ const SWEEP_STEP: u32 = 256;
 /// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
 /// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used, or after a change of the shares at a moderate pace.
+/// where it belongs moves when it is used, or after a change of the shares.
+///
+/// Moves go side by side: a device has as many of them under way as requests of the host, at most, so that they take no
+/// more than half of its time. What has to move takes that time sooner or later; a slow device is left soon.
+///
+/// A device without a free extent makes room for what belongs there: extents leave it that belong elsewhere, or that
+/// are not in use.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
@@ -38,14 +42,9 @@ pub(super) struct Homes {
     interval: Nanos,
     moving: Vec<Moving>,
     next_move: Nanos,
-    /// The end of the pause after the last move.
-    rests_until: Nanos,
-    /// Extents that were used, a bit each: of the others no device would notice whether they move.
-    used: Vec<u64>,
-    /// One after the last extent that was ever used: the volume may end there.
-    used_end: u32,
-    /// Share of the last requests that went to extents which had not been used before.
-    first_uses: f64,
+    /// Of extents that are not in use, no device would notice whether they move.
+    usage: Usage,
+    residents: Residents,
     /// The shares by which all used extents were moved last.
     swept: Vec<f64>,
     sweep: Option<Sweep>,
@@ -55,7 +54,9 @@ pub(super) struct Homes {
 #[derive(Clone, Copy, Debug)]
 struct Moving {
     extent: LogicalExtent,
-    since: Nanos,
+    to: DeviceIndex,
+    /// The device that it occupies: first the one that is read, then the one that is written.
+    on: DeviceIndex,
 }
 
 /// Goes through the extents, in order, and moves those whose home has changed.
@@ -78,10 +79,8 @@ impl Homes {
             interval,
             moving: Vec::new(),
             next_move: Nanos::ZERO,
-            rests_until: Nanos::ZERO,
-            used: Vec::new(),
-            used_end: 0,
-            first_uses: 1.0,
+            usage: Usage::default(),
+            residents: Residents::default(),
             swept: Vec::new(),
             sweep: None,
         };
@@ -96,6 +95,11 @@ impl Homes {
         home(extent, &self.shares)
     }
 
+    /// Notes where `extent` is now.
+    pub(super) fn placed(&mut self, extent: LogicalExtent, device: Option<DeviceIndex>) {
+        self.residents.placed(extent, device);
+    }
+
     /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not,
     /// or whether another one moves: response times of now say less of the shares.
     pub(super) fn move_home(
@@ -107,77 +111,118 @@ impl Homes {
     ) -> bool {
         let mut astray = false;
         for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
-            self.note_use(extent);
+            self.usage.note(extent);
             let home = self.home(extent);
-            if home == done.device || !devices[home.0 as usize].has_room() {
+            if home == done.device {
                 continue;
             }
-            astray = true;
-            if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.is_moving(extent) {
-                self.wish(now, WishedMove::among_requests(extent, home), wishes);
+            if devices[usize::from(home.0)].is_full() && !self.is_moving(extent) {
+                wishes.without_room += 1;
+                self.make_room(now, home, done.device, devices, wishes);
+            } else if devices[usize::from(home.0)].has_room() {
+                astray = true;
+                if !self.is_moving(extent) && self.may_move(now, (done.device, home), done.device, devices) {
+                    self.wish(now, (extent, done.device, home), wishes);
+                }
             }
         }
         astray | self.sweep(now, done.device, devices, wishes)
-    }
-
-    fn note_use(&mut self, LogicalExtent(extent): LogicalExtent) {
-        let index = extent as usize;
-        if self.used.len() <= index / 64 {
-            self.used.resize(index / 64 + 1, 0);
-        }
-        let first = if bits::is_set(&self.used, index) { 0.0 } else { 1.0 };
-        self.first_uses += (first - self.first_uses) / UNUSED_OVER;
-        bits::set(&mut self.used, index);
-        self.used_end = self.used_end.max(extent + 1);
     }
 
     fn is_moving(&self, extent: LogicalExtent) -> bool {
         self.moving.iter().any(|moving| moving.extent == extent)
     }
 
-    fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
-        self.moving.push(Moving { extent: wished.extent, since: now });
-        self.next_move = now + self.interval;
-        wishes.moves.push(wished);
+    /// Whether an extent may begin to move between these devices. `ended` has just ended a request.
+    fn may_move(
+        &self,
+        now: Nanos,
+        (from, to): (DeviceIndex, DeviceIndex),
+        ended: DeviceIndex,
+        devices: &[DeviceView],
+    ) -> bool {
+        let takes_another = |device: DeviceIndex| {
+            let moves = self.moving.iter().filter(|moving| moving.on == device).count() as u32;
+            let of_the_host = devices[usize::from(device.0)].under_way.saturating_sub(u32::from(device == ended));
+            moves < if of_the_host == 0 { MOVES_OF_AN_IDLE_DEVICE } else { of_the_host }
+        };
+        now >= self.next_move && self.moving.len() < MOVES_MAX && takes_another(from) && takes_another(to)
     }
 
-    /// Moves the next extent whose home has changed, if it may move now, and its devices have nothing else to do or the
-    /// pause after the last move is over. `ended` has just ended a request. Returns whether an extent moves.
+    fn wish(&mut self, now: Nanos, (extent, from, to): (LogicalExtent, DeviceIndex, DeviceIndex), wishes: &mut Wishes) {
+        self.moving.push(Moving { extent, to, on: from });
+        self.next_move = now + self.interval;
+        wishes.moves.push(WishedMove::among_requests(extent, to));
+    }
+
+    /// Has an extent leave `full`, which belongs elsewhere or is not in use, if one may move now.
+    fn make_room(
+        &mut self,
+        now: Nanos,
+        full: DeviceIndex,
+        ended: DeviceIndex,
+        devices: &[DeviceView],
+        wishes: &mut Wishes,
+    ) {
+        let with_room = |device: &usize| devices[*device].has_room();
+        let roomiest = (0..devices.len()).filter(with_room).max_by_key(|&device| devices[device].free_extents);
+        let Some(roomiest) = roomiest.map(|device| DeviceIndex(device as u16)) else { return };
+        if !self.may_move(now, (full, roomiest), ended, devices) {
+            return;
+        }
+        let (shares, usage, moving) = (&self.shares, &self.usage, &self.moving);
+        let leaves = |extent: LogicalExtent| {
+            let home = home(extent, shares);
+            let belongs_elsewhere = home != full && devices[usize::from(home.0)].has_room();
+            let to = if belongs_elsewhere { Some(home) } else { (!usage.contains(extent)).then_some(roomiest) };
+            to.filter(|_| !moving.iter().any(|moving| moving.extent == extent))
+        };
+        if let Some((extent, to)) = self.residents.next_to_leave(full, SWEEP_STEP, leaves) {
+            self.wish(now, (extent, full, to), wishes);
+        }
+    }
+
+    /// Moves the next extent whose home has changed, if it may move now. `ended` has just ended a request. Returns
+    /// whether an extent moves.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
             return false;
         }
         let Some(Sweep { next, before }) = self.sweep.take() else { return false };
-        let end = next.saturating_add(SWEEP_STEP).min(self.used_end);
-        let all_of_them = self.first_uses > SWEEP_UNUSED;
-        let is_wanted = |extent: &LogicalExtent| all_of_them || bits::is_set(&self.used, extent.0 as usize);
+        let end = next.saturating_add(SWEEP_STEP).min(self.usage.end());
+        let all_of_them = self.usage.first_uses() > SWEEP_UNUSED;
+        let is_wanted = |extent: &LogicalExtent| all_of_them || self.usage.contains(*extent);
         let moves = |extent: LogicalExtent| {
             let to = self.home(extent);
             let from = before.iter().map(|shares| home(extent, shares)).find(|&from| from != to)?;
             (devices[usize::from(to.0)].has_room() && !self.is_moving(extent)).then_some((extent, from, to))
         };
         let found = (next..end).map(LogicalExtent).filter(is_wanted).find_map(moves);
-        let is_due = self.moving.is_empty() && now >= self.rests_until;
-        let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
-        let may_move = found.filter(|&(_, from, to)| is_due || is_idle(to) && is_idle(from));
+        let may_move = found.filter(|&(_, from, to)| self.may_move(now, (from, to), ended, devices));
         let next = match (found, may_move) {
             (Some((waits, ..)), None) => waits.0,
             (Some((moves, ..)), Some(_)) => moves.0 + 1,
             (None, _) => end,
         };
-        self.sweep = (next < self.used_end).then_some(Sweep { next, before });
-        if let Some((extent, _, to)) = may_move {
-            self.wish(now, WishedMove::in_background(extent, to), wishes);
+        self.sweep = (next < self.usage.end()).then_some(Sweep { next, before });
+        if let Some(wished) = may_move {
+            self.wish(now, wished, wishes);
         }
         may_move.is_some()
     }
 
+    /// Notes that a request of a copy has ended: what was read will be written.
+    pub(super) fn copied(&mut self, done: &Completed) {
+        if done.kind == RequestKind::Read
+            && let Some(moving) = self.moving.iter_mut().find(|moving| moving.extent == done.first)
+        {
+            moving.on = moving.to;
+        }
+    }
+
     /// Notes how a move has ended.
     pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
-        if let Some(at) = self.moving.iter().position(|moving| moving.extent == extent) {
-            let took = now.saturating_sub(self.moving.swap_remove(at).since);
-            self.rests_until = now + Nanos(took.0 / PAUSE_PART);
-        }
+        self.moving.retain(|moving| moving.extent != extent);
         match outcome {
             // What is full now is not asked again at once.
             MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
@@ -202,7 +247,7 @@ impl Homes {
         self.begin_sweep();
     }
 
-    /// Has used extents moved, if enough of them have another home than when that was done last.
+    /// Has extents in use moved, if enough of them have another home than when that was done last.
     fn begin_sweep(&mut self) {
         let gained = |(share, before): (&f64, &f64)| (share - before).max(0.0);
         let changed: f64 = self.shares.iter().zip(&self.swept).map(gained).sum();
@@ -262,12 +307,12 @@ mod tests {
         DeviceView { extents: 9, free_extents: 9, state, drained: false, under_way: 0 }
     }
 
-    /// After a change of the shares all extents that were used and belong elsewhere are moved, one in each interval.
+    /// After a change of the shares all extents in use that belong elsewhere are moved, one in each interval.
     #[test]
-    fn a_large_change_moves_what_was_ever_used() {
+    fn a_large_change_moves_what_is_in_use() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
         let before: Vec<_> = (0..10_000).map(|extent| homes.home(LogicalExtent(extent))).collect();
-        (0..10_000).for_each(|use_of| homes.note_use(LogicalExtent(2 * (use_of % 5_000))));
+        (0..10_000).for_each(|use_of| homes.usage.note(LogicalExtent(2 * (use_of % 5_000))));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let differs = |&extent: &u32| homes.home(LogicalExtent(extent)) != before[extent as usize];
@@ -289,36 +334,91 @@ mod tests {
         assert!(homes.sweep.is_none());
     }
 
-    /// Two devices that always have something to do: each move is followed by a pause of a quarter of its length. An
-    /// extent that nobody has used is moved, too, while most requests go to such.
+    /// Two devices that always have five requests of the host under way: five extents leave the one and five the other
+    /// at a time, and those that are written count for the other device. An extent that nobody has used is moved, too,
+    /// while most requests go to such.
     #[test]
-    fn busy_devices_get_one_move_at_a_time() {
-        let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
-        (0..10_000).for_each(|extent| homes.note_use(LogicalExtent(2 * extent)));
+    fn busy_devices_get_as_many_moves_as_requests() {
+        let mut homes = Homes::new(&[1, 1], 10.0, Nanos(1));
+        (0..10_000).for_each(|extent| homes.usage.note(LogicalExtent(2 * extent)));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let busy = DeviceView { under_way: 5, ..idle() };
-        let mut moves: Vec<(u64, LogicalExtent)> = Vec::new();
-        for millis in 0..1_000u64 {
-            let now = Nanos::from_millis(millis);
-            let mut wishes = Wishes::default();
-            if let Some(&(since, extent)) = moves.last().filter(|(since, _)| millis == since + 10) {
-                assert!(!homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes), "since {since}");
-                homes.moved(now, extent, MoveOutcome::Done);
+        let mut moves: Vec<LogicalExtent> = Vec::new();
+        let mut now = Nanos::ZERO;
+        let mut go_on = |homes: &mut Homes, moves: &mut Vec<LogicalExtent>| {
+            for _ in 0..1_000 {
+                now = now + Nanos(1);
+                let mut wishes = Wishes::default();
+                // A third device's request has ended.
+                homes.sweep(now, DeviceIndex(2), &[busy, busy, idle()], &mut wishes);
+                moves.extend(wishes.moves.iter().map(|wished| wished.extent));
             }
-            homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes);
-            moves.extend(wishes.moves.iter().map(|wished| (millis, wished.extent)));
-        }
-        assert!((75..=77).contains(&moves.len()), "{}", moves.len());
-        assert!(moves.windows(2).all(|pair| pair[1].0 >= pair[0].0 + 13), "{moves:?}");
-        assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
+            moves.len()
+        };
+        assert_eq!(go_on(&mut homes, &mut moves), 5, "all of them leave the device that loses");
+        let read = |extent| Completed {
+            device: DeviceIndex(1),
+            first: extent,
+            extents: 1,
+            kind: RequestKind::Read,
+            length: esker_core::Bytes::kib(4),
+            sent: Nanos::ZERO,
+            at: Nanos::ZERO,
+            for_host: false,
+            ok: true,
+        };
+        moves[..2].iter().for_each(|&extent| homes.copied(&read(extent)));
+        assert_eq!(go_on(&mut homes, &mut moves), 7);
+        moves[2..7].iter().for_each(|&extent| homes.copied(&read(extent)));
+        assert_eq!(go_on(&mut homes, &mut moves), 7, "the one that gains writes seven");
+        moves[..3].iter().for_each(|&extent| homes.moved(Nanos::ZERO, extent, MoveOutcome::Done));
+        // Four are written, and five may be read: those will be written then.
+        assert_eq!(go_on(&mut homes, &mut moves), 12);
+        assert!(moves.iter().any(|extent| extent.0 % 2 == 1));
+    }
+
+    /// Of a full device, what belongs elsewhere leaves first or, if nothing does, what is not in use.
+    #[test]
+    fn a_full_device_makes_room_for_what_belongs_there() {
+        let full = DeviceView { free_extents: 0, ..idle() };
+        let room_for = |in_use: std::ops::Range<u32>, devices: [DeviceView; 2]| {
+            let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
+            let (at_home, away): (Vec<u32>, Vec<u32>) =
+                (0..200).partition(|&extent| homes.home(LogicalExtent(extent)) == DeviceIndex(0));
+            at_home[1..].iter().for_each(|&extent| homes.placed(LogicalExtent(extent), Some(DeviceIndex(0))));
+            away.iter().for_each(|&extent| homes.placed(LogicalExtent(extent), Some(DeviceIndex(1))));
+            in_use.for_each(|extent| homes.usage.note(LogicalExtent(extent)));
+            let done = Completed {
+                device: DeviceIndex(1),
+                first: LogicalExtent(at_home[0]),
+                extents: 1,
+                kind: RequestKind::Read,
+                length: esker_core::Bytes::kib(4),
+                sent: Nanos::ZERO,
+                at: Nanos::ZERO,
+                for_host: true,
+                ok: true,
+            };
+            let mut wishes = Wishes::default();
+            homes.move_home(Nanos::from_millis(1), &done, &devices, &mut wishes);
+            (wishes.without_room, wishes.moves.first().map(|wished| (wished.extent.0, wished.to)), at_home)
+        };
+        let busy = DeviceView { under_way: 1, ..idle() };
+        let (without_room, left, at_home) = room_for(0..100, [full, busy]);
+        let first_unused = at_home.iter().copied().find(|&extent| extent >= 100);
+        assert_eq!((without_room, left), (1, first_unused.map(|extent| (extent, DeviceIndex(1)))));
+        // All are in use and at home: nothing can be gained.
+        assert_eq!(room_for(0..200, [full, busy]).1, None);
+        // The other one is full, too.
+        assert_eq!(room_for(0..100, [full, DeviceView { free_extents: 0, ..busy }]).1, None);
     }
 
     /// Where never-used extents move as well, none is asked for that the volume does not have.
     #[test]
     fn no_extent_behind_the_last_used_one_moves() {
         let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
-        homes.note_use(LogicalExtent(99));
+        homes.usage.note(LogicalExtent(99));
         homes.shares = vec![0.9, 0.1];
         homes.give_least(0.001);
         let mut moved = Vec::new();

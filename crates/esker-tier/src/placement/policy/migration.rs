@@ -26,6 +26,12 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
 
 /// Weight of a new sample in the average response times, section II.B.
 const NEWEST: f64 = 0.01;
+/// The same in the average of late, which tells where response times are going.
+const NEWEST_OF_LATE: f64 = 0.1;
+/// Nothing leaves a device whose response times of late are below this part of their averages: what was moved has
+/// relieved it, and its queue becomes shorter. The averages follow a hundred requests later; by them, many more extents
+/// would leave it, and be missed there.
+const RECOVERS: f64 = 0.8;
 
 /// Settings of [`Migration`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +96,21 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
 struct ResponseTimes {
     read: Option<f64>,
     write: Option<f64>,
+    /// Of reads and writes together: the average, and that of late.
+    both: Option<f64>,
+    of_late: Option<f64>,
+}
+
+impl ResponseTimes {
+    /// Whether requests are answered faster and faster.
+    fn fall(&self) -> bool {
+        self.both.zip(self.of_late).is_some_and(|(average, of_late)| of_late < RECOVERS * average)
+    }
+}
+
+/// Takes a sample into an average, in which it has this weight.
+fn follow(average: &mut Option<f64>, weight: f64, sample: f64) {
+    *average = Some(average.map_or(sample, |average| average + weight * (sample - average)));
 }
 
 /// What is known of an extent.
@@ -166,27 +187,38 @@ impl Migration {
         let times = &mut self.times[done.device.0 as usize];
         let average = if done.kind == RequestKind::Read { &mut times.read } else { &mut times.write };
         let sample = done.at.saturating_sub(done.sent).0 as f64;
-        *average = Some(average.map_or(sample, |average| average + NEWEST * (sample - average)));
+        follow(average, NEWEST, sample);
+        follow(&mut times.both, NEWEST, sample);
+        follow(&mut times.of_late, NEWEST_OF_LATE, sample);
     }
 
     /// Mean time of the extent's reads and writes on `device`; `None` if such requests were not measured there yet.
     fn cost(&self, accesses: &Accesses, device: DeviceIndex) -> Option<f64> {
-        let ResponseTimes { read, write } = self.times[device.0 as usize];
+        let ResponseTimes { read, write, .. } = self.times[device.0 as usize];
         let part = |count: u16, time: Option<f64>| if count == 0 { Some(0.0) } else { Some(f64::from(count) * time?) };
         let count = f64::from(accesses.reads) + f64::from(accesses.writes);
         Some((part(accesses.reads, read)? + part(accesses.writes, write)?) / count)
     }
 
-    /// Where `extent` should go, if that is worth it.
-    fn better_device(&self, extent: LogicalExtent, devices: &[DeviceView]) -> Option<DeviceIndex> {
+    /// Where `extent` should go, of the devices for which `takes` is true, if that is worth it.
+    fn better_device(
+        &self,
+        extent: LogicalExtent,
+        devices: &[DeviceView],
+        takes: fn(&DeviceView) -> bool,
+    ) -> Option<DeviceIndex> {
         let accesses = self.extents.get(extent.0 as usize)?;
         let count = u32::from(accesses.reads) + u32::from(accesses.writes);
         let too_large = self.settings.request_max.is_some_and(|max| u64::from(accesses.request) > max.0);
         if count < u32::from(self.settings.accesses_min.max(1)) || too_large {
             return None;
         }
-        let here = self.cost(accesses, accesses.device?)?;
-        let others = (0..).zip(devices).filter(|(_, view)| view.has_room()).map(|(index, _)| DeviceIndex(index));
+        let device = accesses.device?;
+        if self.times[usize::from(device.0)].fall() {
+            return None;
+        }
+        let here = self.cost(accesses, device)?;
+        let others = (0..).zip(devices).filter(|(_, view)| takes(view)).map(|(index, _)| DeviceIndex(index));
         let costs = others.filter_map(|device| Some((self.cost(accesses, device)?, device)));
         let (there, device) = costs.min_by(|one, other| one.0.total_cmp(&other.0))?;
         (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)
@@ -195,9 +227,12 @@ impl Migration {
     /// Moves the extent used last that gains enough, for a token that lapses if there is none.
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
         self.tokens.granted += 1;
-        let gains = |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices)?));
+        let gains =
+            |extent: &LogicalExtent| Some((*extent, self.better_device(*extent, devices, DeviceView::has_room)?));
         let Some((extent, device)) = self.recent.iter().find_map(gains) else {
             self.tokens.lapsed += 1;
+            let would = |extent: &LogicalExtent| self.better_device(*extent, devices, DeviceView::is_full).is_some();
+            wishes.without_room += u64::from(devices.iter().any(DeviceView::is_full) && self.recent.iter().any(would));
             return;
         };
         self.tokens.moves += 1;

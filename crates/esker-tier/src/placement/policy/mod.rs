@@ -14,6 +14,7 @@ mod static_split;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod usage;
 mod wardrop;
 mod wardrop_published;
 
@@ -203,6 +204,8 @@ pub struct Wishes {
     pub moves: Vec<WishedMove>,
     /// When [`Event::Timer`] should be sent, at the latest.
     pub wake_at: Option<Nanos>,
+    /// How often an extent should have moved to a device that has no free extent. The engine counts them for results.
+    pub without_room: u64,
 }
 
 impl Wishes {
@@ -256,7 +259,7 @@ pub enum MoveOutcome {
 pub struct DeviceView {
     /// Number of extents, free or not.
     pub extents: u32,
-    /// Number of free extents.
+    /// Number of free extents. For new extents, those kept for moves are left out ([`super::PlacementEngine::keep_free`]).
     pub free_extents: u32,
     /// Whether the device serves requests.
     pub state: DeviceState,
@@ -267,6 +270,11 @@ pub struct DeviceView {
 }
 
 impl DeviceView {
+    /// Whether it would take an extent if one of its own left.
+    pub fn is_full(&self) -> bool {
+        self.free_extents == 0 && self.state == DeviceState::Online && !self.drained
+    }
+
     /// Whether a new extent can go there.
     pub fn has_room(&self) -> bool {
         self.free_extents > 0 && self.state == DeviceState::Online && !self.drained

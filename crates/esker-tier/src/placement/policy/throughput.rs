@@ -1,7 +1,7 @@
 //! Splits requests so that as many as possible end per second.
 
-use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use super::{
     Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite,
     Wishes, schema_of,
 };
-use crate::extent::DeviceIndex;
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
@@ -163,6 +163,10 @@ impl Placement for Throughput {
         Some(self.homes.shares.clone())
     }
 
+    fn placed(&mut self, extent: LogicalExtent, _: Bytes, device: Option<DeviceIndex>) {
+        self.homes.placed(extent, device);
+    }
+
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
             Event::Request { .. } => self.rates.time_passes(now, devices, None),
@@ -173,6 +177,7 @@ impl Placement for Throughput {
                     self.ended(now, &done, astray);
                 }
             }
+            Event::Completed(done) if !done.for_host => self.homes.copied(&done),
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Balances response times: the Wardrop equilibrium, in which no extent would be answered faster elsewhere.
 
-use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::static_split::checked_weights;
 use super::{
     DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, Wishes, schema_of,
 };
-use crate::extent::DeviceIndex;
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// The entry of [`super::PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
@@ -69,12 +69,17 @@ impl Placement for Wardrop {
         Some(self.homes.shares.clone())
     }
 
+    fn placed(&mut self, extent: LogicalExtent, _: Bytes, device: Option<DeviceIndex>) {
+        self.homes.placed(extent, device);
+    }
+
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
             Event::Completed(done) if done.for_host && done.ok && done.kind.has_data() => {
                 let astray = self.homes.move_home(now, &done, devices, wishes);
                 self.balance.record(now, &done, astray, &mut self.homes);
             }
+            Event::Completed(done) if !done.for_host => self.homes.copied(&done),
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
             _ => {}
         }

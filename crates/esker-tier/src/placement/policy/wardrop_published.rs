@@ -212,7 +212,11 @@ impl WardropPublished {
         if self.for_moves == 0 || self.moving.is_some() {
             return;
         }
-        let Some(to) = self.lightest(devices) else { return };
+        let Some(to) = self.lightest(devices) else {
+            let is_wanted = |(load, view): (&Load, &DeviceView)| load.tokens > 0 && view.is_full();
+            wishes.without_room += u64::from(self.loads.iter().zip(devices).any(is_wanted));
+            return;
+        };
         let Some(position) = self.recent.iter().position(|&(_, device)| self.is_heavy(device)) else { return };
         let (extent, _) = self.recent.remove(position).expect("it was found there");
         self.for_moves -= 1;

@@ -1,0 +1,52 @@
+//! The tables in docs/reproduction.md between `<!-- measured: ITEM -->` and `<!-- end -->` are those of the runs. Items
+//! that take minutes are compared with `ESKER_SOAK=2` alone. `ESKER_UPDATE_DOCS=1` writes the tables instead.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use esker_core::words::published;
+use esker_repro::{Claim, Context, select};
+
+/// Items that take minutes of processor time.
+const SLOW: [&str; 5] = ["xia/figure-23", "xia/figure-24", "xia/figure-25", "xia/figure-26", "xia/little-cleaning"];
+
+/// The claims of `item` as a table: what is missed or outside its tolerance comes first.
+fn table(item: &str) -> String {
+    let cancel = AtomicBool::new(false);
+    let context = Context { seed: 1, traces: None, progress: &|_| {}, cancel: &cancel };
+    let [found] = select(&[item.to_string()]).unwrap()[..] else { panic!("`{item}` is one item") };
+    let mut claims = (found.run)(found, &context).unwrap().claims;
+    claims.sort_by_key(|claim| !claim.is_wrong());
+    let number = |value: Option<f64>| value.map_or("-".to_string(), published);
+    let row = |claim: &Claim| {
+        let tolerance = claim.stated_tolerance().unwrap_or_else(|| "-".to_string());
+        let (measured, order) = (number(claim.measured), claim.reason.rsplit_once("measured: "));
+        let measured = order.filter(|_| claim.measured.is_none()).map_or(measured, |(_, order)| order.to_string());
+        let verdict = claim.verdict_in_words();
+        format!("| {} | {} | {measured} | {tolerance} | {verdict} |\n", claim.claim, number(claim.published))
+    };
+    let rows: String = claims.iter().map(row).collect();
+    format!("| claim | published | measured | tolerance | verdict |\n|---|---|---|---|---|\n{rows}")
+}
+
+#[test]
+fn the_documented_tables_are_those_of_the_runs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let update = std::env::var_os("ESKER_UPDATE_DOCS").is_some();
+    let soak = std::env::var("ESKER_SOAK").is_ok_and(|soak| soak != "1");
+    let (mut rest, mut written, mut compared) = (&text[..], String::new(), 0);
+    while let Some((before, after)) = rest.split_once("<!-- measured: ") {
+        let (item, after) = after.split_once(" -->\n").expect("the item is named");
+        let (had, after) = after.split_once("<!-- end -->").expect("the table ends");
+        let table = if soak || !SLOW.contains(&item) { table(item) } else { had.to_string() };
+        written += &format!("{before}<!-- measured: {item} -->\n{table}<!-- end -->");
+        assert!(update || had == table, "docs/reproduction.md has other figures of {item} than its run:\n{table}");
+        compared += 1;
+        rest = after;
+    }
+    assert!(compared >= 4, "there are tables");
+    if update {
+        std::fs::write(path, written + rest).unwrap();
+    }
+}
