@@ -97,6 +97,8 @@ figure!(RawPerformance {
     random_write: Option<u64>,
     read_latency: Option<Nanos>,
     write_latency: Option<Nanos>,
+    #[serde(default)]
+    differs: BTreeMap<String, String>,
 });
 figure!(RawPrice {
     #[serde(rename = "per_GB")]
