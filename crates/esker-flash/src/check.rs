@@ -10,6 +10,7 @@ impl SsdSettings {
     /// Refuses settings of [`Self::array`] that cannot be combined with each other or with other settings.
     pub fn check_array(&self) -> Result<(), SsdError> {
         self.wiring().check_pages()?;
+        self.check_erases()?;
         let array = &self.array;
         let contradiction = |keys: [&'static str; 2], first: String, second: String, reason: String, remedy: &str| {
             Err(ValueError::Contradiction { keys: keys.into(), first, second, reason, remedy: remedy.to_string() }
@@ -55,6 +56,22 @@ impl SsdSettings {
             );
         }
         Ok(self.wiring().check_parts()?)
+    }
+
+    /// Refuses a power failure where some erases take no time: recovery depends on which erases were performed.
+    fn check_erases(&self) -> Result<(), SsdError> {
+        if self.timing.blocks_per_erase == 1 || self.power_failure.is_none() {
+            return Ok(());
+        }
+        let reason = "an erase that takes no time is never interrupted, and recovery depends on which erases were";
+        Err(ValueError::Contradiction {
+            keys: ["timing.blocks_per_erase", "power_failure"].into(),
+            first: format!("`timing.blocks_per_erase` = {}", self.timing.blocks_per_erase),
+            second: "`power_failure`".to_string(),
+            reason: reason.to_string(),
+            remedy: "leave one of them out".to_string(),
+        }
+        .into())
     }
 
     /// Refuses write modes that the policy needs and that are not given, and settings that programs of several modes

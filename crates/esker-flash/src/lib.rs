@@ -25,6 +25,7 @@ mod presets;
 mod published;
 mod settings;
 mod ssd;
+mod throughput;
 
 pub use error::{HostManagedCacheError, SsdError};
 pub use esker_ftl::{
@@ -41,6 +42,7 @@ pub use esker_nand::{
 pub use presets::PRESETS;
 pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
-    BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
+    BufferMode, CleaningSettings, ControllerSettings, LinkSettings, PowerFailureSettings, SsdSettings,
+    WriteBufferSettings,
 };
 pub use ssd::{CacheCleaning, HostManagedCache, Ssd};

@@ -65,6 +65,9 @@ pub struct SsdSettings {
     /// The link to the host. If left out, requests and data reach the drive in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSettings>,
+    /// Limits of the controller. If left out, only the link and the flash limit the drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerSettings>,
     /// How blocks wear. If left out, erases are only counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearSettings>,
@@ -172,6 +175,33 @@ pub struct LinkSettings {
     /// Time that the controller spends on each request before anything else. Requests spend it in parallel.
     #[schemars(extend("most" = "60s"))]
     pub overhead: Nanos,
+}
+
+/// What the controller can do at most, however much flash is behind it. A drive of many dies is limited by these, as
+/// data sheets show: its rates no longer grow with its capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerSettings {
+    /// Commands per second. The controller takes one at a time, in order of arrival, before `link.overhead`. Needs a
+    /// `link`. If left out, any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands_per_second: Option<u64>,
+    /// Rate at which pages leave the write buffer for flash, one after the other. Needs a `write_buffer`. If left out,
+    /// any rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_rate: Option<ByteRate>,
+    /// Rate at which the controller moves what cleaning copies for these writes, besides. The next page leaves the
+    /// buffer once the page before it and its copies have had their time. Needs a `write_buffer`. If left out, any
+    /// rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_rate: Option<ByteRate>,
+}
+
+impl ControllerSettings {
+    /// Returns true if pages that leave the write buffer take time of the controller.
+    pub(crate) fn paces_writes(&self) -> bool {
+        self.write_rate.is_some() || self.copy_rate.is_some()
+    }
 }
 
 /// The drive's memory for data. Writes to one page are combined in it, and reads of what it holds need no flash.

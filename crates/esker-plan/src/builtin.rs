@@ -1,8 +1,9 @@
 //! The catalogues that come with the program.
 
 use esker_core::registry::{self, Entry, NotFound, ParameterSource};
+use esker_core::{ByteRate, Bytes};
 
-use crate::Catalogue;
+use crate::{Catalogue, Performance, Simulated};
 
 /// A catalogue that comes with the program: a name, and the texts that together are the catalogue.
 pub type BuiltinEntry = Entry<&'static [Part]>;
@@ -49,6 +50,29 @@ impl Catalogue {
         let all = parts.fold(first, |all, part| {
             all.extended(part).unwrap_or_else(|error| panic!("a catalogue of the program: {error}"))
         });
-        Ok(Self { name: name.to_string(), ..all })
+        let mut all = Self { name: name.to_string(), ..all };
+        all.products.iter_mut().for_each(|product| product.simulated = simulated(&product.name));
+        Ok(all)
     }
+}
+
+/// What the drives of these catalogues do when they are simulated at the conditions of data sheets. A test of
+/// esker-study measures it again; `ESKER_UPDATE_DOCS=1` has it written.
+const SIMULATED: &str = include_str!("../catalogues/current-simulated.csv");
+
+/// The line of [`SIMULATED`] about a product.
+fn simulated(product: &str) -> Option<Simulated> {
+    let line = SIMULATED.lines().find(|line| line.split(',').next() == Some(product))?;
+    let figures: Vec<u64> = line.split(',').skip(1).map(|figure| figure.parse().expect("whole numbers")).collect();
+    let &[capacity, random_read, random_write, sequential_read, sequential_write] = figures.as_slice() else {
+        panic!("a line of simulated throughput has five figures: {line}");
+    };
+    let performance = Performance {
+        random_read: Some(random_read),
+        random_write: Some(random_write),
+        sequential_read: Some(ByteRate(sequential_read)),
+        sequential_write: Some(ByteRate(sequential_write)),
+        ..Performance::default()
+    };
+    Some(Simulated { capacity: Bytes(capacity), performance })
 }

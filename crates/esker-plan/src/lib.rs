@@ -30,7 +30,7 @@ pub use date::Date;
 pub use money::Money;
 pub use price::{OperationTier, Price, PriceRate, SizeClass, VolumePrice};
 pub use product::{
-    Assumption, Capacity, Class, Endurance, Figure, Market, Performance, PowerDraw, Product, Rating, VolumeSizes,
-    capacity_in_words,
+    Assumption, Beside, Capacity, Class, Endurance, Figure, Market, Performance, PowerDraw, Product, Rating, Simulated,
+    VolumeSizes, capacity_in_words,
 };
 pub use settings::{DrivePart, WholeDrive};

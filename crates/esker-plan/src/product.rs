@@ -1,5 +1,6 @@
 //! Products: what is on sale, of what sizes, for how much, and what it is known by.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use esker_core::{ByteRate, Bytes, Nanos, Power, Ratio};
@@ -212,6 +213,55 @@ pub struct Performance {
     pub write_latency: Option<Nanos>,
 }
 
+/// What a simulated drive does at the conditions of data sheets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Simulated {
+    /// Capacity of the drive: the largest on sale, since data sheets state what the best capacity does.
+    pub capacity: Bytes,
+    /// Its throughput; without latencies.
+    pub performance: Performance,
+}
+
+/// A published figure beside that of the simulated drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// The figure: its key in the catalogue, such as `random_read`.
+    pub figure: &'static str,
+    /// Published throughput: operations or bytes per second.
+    pub published: f64,
+    /// Simulated throughput, likewise.
+    pub simulated: f64,
+}
+
+impl Beside {
+    /// Simulated over published.
+    pub fn ratio(&self) -> f64 {
+        self.simulated / self.published
+    }
+    /// The figure in words: "random reads".
+    pub fn name(&self) -> &'static str {
+        THROUGHPUT.iter().find(|(figure, _)| *figure == self.figure).map_or(self.figure, |(_, name)| name)
+    }
+}
+
+/// The figures of throughput of a data sheet: keys in the catalogue, and words for them.
+pub(crate) const THROUGHPUT: [(&str, &str); 4] = [
+    ("random_read", "random reads"),
+    ("random_write", "random writes"),
+    ("sequential_read", "sequential reads"),
+    ("sequential_write", "sequential writes"),
+];
+
+impl Performance {
+    /// Operations or bytes per second, in the order of [`THROUGHPUT`].
+    fn throughput(&self) -> [Option<f64>; 4] {
+        let rate = |rate: Option<ByteRate>| rate.map(|rate| rate.0 as f64);
+        let operations = |count: Option<u64>| count.map(|count| count as f64);
+        let Self { sequential_read, sequential_write, random_read, random_write, .. } = *self;
+        [operations(random_read), operations(random_write), rate(sequential_read), rate(sequential_write)]
+    }
+}
+
 /// Something about a product that nobody published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumption {
@@ -261,6 +311,10 @@ pub struct Product {
     pub annual_failure_rate: Option<Figure<Ratio>>,
     /// What data sheets promise.
     pub performance: Option<Figure<Performance>>,
+    /// Why the simulated drive is far from a published figure, by the key of the figure.
+    pub performance_differs: BTreeMap<String, String>,
+    /// What the simulated drive does; `None` for what is no drive, and where it was not measured.
+    pub simulated: Option<Simulated>,
     /// What it costs.
     pub price: Figure<Price>,
     /// Why it is no longer sold, and since when; `None` if it is on sale.
@@ -319,6 +373,18 @@ impl Product {
             format!("`{}` of {} is assumed{reason}", assumption.figure, self.name)
         };
         self.assumed.iter().map(sentence).collect()
+    }
+
+    /// The published throughput beside that of the simulated drive. Figures without a source are left out: nothing is
+    /// held against them.
+    pub fn beside_published(&self) -> Vec<Beside> {
+        let published = self.performance.as_ref().filter(|figure| figure.source.is_some());
+        let Some((published, simulated)) = published.zip(self.simulated) else { return Vec::new() };
+        let figures = THROUGHPUT.iter().zip(published.value.throughput()).zip(simulated.performance.throughput());
+        let beside = |(((figure, _), published), simulated): ((&(&'static str, _), Option<f64>), Option<f64>)| {
+            Some(Beside { figure, published: published?, simulated: simulated? })
+        };
+        figures.filter_map(beside).collect()
     }
 
     /// Whether `figure`, the name of a key, is assumed.

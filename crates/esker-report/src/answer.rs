@@ -87,11 +87,16 @@ pub(crate) fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
 pub(crate) fn sources(candidate: &Candidate) -> String {
     let Some(product) = &candidate.product else { return String::new() };
     let source = product.source.as_deref().unwrap_or("no source");
-    if product.assumed.is_empty() {
-        source.into()
-    } else {
-        format!("{source}; assumed: {}", product.assumed.join(", "))
+    let mut text = source.to_string();
+    if !product.assumed.is_empty() {
+        text += &format!("; assumed: {}", product.assumed.join(", "));
     }
+    let ratios = &product.simulated_over_published;
+    let ratio = |(figure, ratio): (&String, &f64)| format!("{}s {ratio:.2}", figure.replace('_', " "));
+    if !ratios.is_empty() {
+        text += &format!("; simulated over published: {}", ratios.iter().map(ratio).collect::<Vec<_>>().join(", "));
+    }
+    text
 }
 
 /// Studies cut lifetimes off at this many years: longer ones mean nothing.

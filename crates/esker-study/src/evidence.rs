@@ -1,7 +1,7 @@
 //! How far the answer's evidence goes.
 
 use esker_core::words;
-use esker_results::study::{Candidate, Evidence, Grade};
+use esker_results::study::{Candidate, Evidence, Grade, ProductSummary};
 
 const TEN_MINUTES: f64 = 600.0;
 const DAY: f64 = 86_400.0;
@@ -42,6 +42,7 @@ pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candi
         Ok(_) => Grade::High,
     };
     let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
+    let sheet = recommended.and_then(|candidate| candidate.product.as_ref()).and_then(beside_data_sheet);
     let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
     let cache = recommended.is_some_and(|candidate| candidate.cache.is_some());
     if assumed.is_some() || hybrid || cache {
@@ -70,13 +71,24 @@ pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candi
     if let Some(product) = assumed {
         reasons.push(format!("Of the {}, assumed: {}.", product.title, product.assumed.join("; ")));
     }
+    reasons.extend(sheet);
     Evidence { kind: "trace".into(), grade, reasons }
+}
+
+/// How the simulated drive does beside its data sheet; `None` if nothing is published of it.
+fn beside_data_sheet(product: &ProductSummary) -> Option<String> {
+    let figures = ["random_read", "random_write", "sequential_read", "sequential_write"];
+    let ratio = |figure: &&str| {
+        let ratio = product.simulated_over_published.get(*figure)?;
+        Some(format!("{}s {ratio:.2}", figure.replace('_', " ")))
+    };
+    let ratios: Vec<String> = figures.iter().filter_map(ratio).collect();
+    let title = &product.title;
+    (!ratios.is_empty()).then(|| format!("Simulated over published throughput of the {title}: {}.", ratios.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
-    use esker_results::study::ProductSummary;
-
     use super::*;
 
     #[test]
@@ -91,5 +103,11 @@ mod tests {
         assert_eq!(grade(Ok(WEEK), Some(&candidate)), Grade::Medium);
         assert_eq!(evidence(Ok(WEEK), Some(&candidate)).reasons.len(), 1);
         assert!(evidence(Ok(WEEK), None).reasons.is_empty());
+        let simulated_over_published = [("random_write".to_string(), 0.5), ("random_read".to_string(), 1.0)].into();
+        let product = ProductSummary { title: "A".into(), simulated_over_published, ..ProductSummary::default() };
+        let candidate = Candidate { product: Some(product), ..Candidate::new("a", "a", "ssd", 1) };
+        let Evidence { grade, reasons, .. } = evidence(Ok(WEEK), Some(&candidate));
+        let said = "Simulated over published throughput of the A: random reads 1.00, random writes 0.50.";
+        assert_eq!((grade, reasons.as_slice()), (Grade::High, [said.to_string()].as_slice()));
     }
 }

@@ -34,6 +34,9 @@ mod search;
 mod seeds_tests;
 mod settling;
 mod setup;
+mod sheet;
+#[cfg(test)]
+mod sheet_tests;
 mod simulate;
 mod strain;
 mod stretch;
@@ -54,6 +57,7 @@ pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
 pub use need::DataSettings;
 pub use offers::InUse;
+pub use sheet::at_sheet_conditions;
 
 use esker_results::study::{
     ActiveRegion, Budgets, CandidateOutcome, Misalignment, STUDY_SCHEMA, SlowStretch, StudyReport, WorkloadStudy,

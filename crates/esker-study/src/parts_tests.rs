@@ -4,13 +4,18 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_core::Bytes;
+use esker_core::{
+    Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, Ratio,
+    ReplaySettings, Request, RequestKind, Rng, Verdict, replay,
+};
+use esker_flash::{Ssd, SsdSettings};
 use esker_plan::{Catalogue, Market};
 use esker_results::study::{Budgets, Candidate};
+use esker_results::Report;
 use esker_sim::{DeviceDescription, PreconditionKind, System};
 
 use crate::brute_force_tests::{settings, traces};
-use crate::offers::{Design, Offer};
+use crate::offers::{Design, Offer, smallest_part};
 use crate::prepare::Prepared;
 use crate::simulate::simulate;
 use crate::{Hooks, load};
@@ -28,8 +33,11 @@ fn parts_of_drives_do_like_whole_ones() {
     if esker_testkit::soak() == 1 {
         return;
     }
-    println!("| trace | drive | p99, part | p99, whole | mean, part | mean, whole | amplification, part | whole |");
-    println!("|---|---|--:|--:|--:|--:|--:|--:|");
+    println!(
+        "| trace | drive | p99, part | p99, whole | p99.9, part | p99.9, whole | mean, part | mean, whole \
+         | amplification, part | whole |"
+    );
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     let names = ["Financial1-first10k.spc.zst", "cloudphysics-2h.vscsi.zst"];
     for trace in traces(&names) {
         let budgets = Budgets { years: 5.0, ..Budgets::default() };
@@ -52,10 +60,12 @@ fn parts_of_drives_do_like_whole_ones() {
                 flash.precondition.as_ref().map_or(1.0, |steady| steady.write_amplification)
             };
             println!(
-                "| {} | {name} | {} | {} | {} | {} | {:.2} | {:.2} |",
+                "| {} | {name} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} |",
                 workload.name,
                 esker_core::words::time(response(&part).p99_us),
                 esker_core::words::time(response(&whole).p99_us),
+                esker_core::words::time(response(&part).p999_us),
+                esker_core::words::time(response(&whole).p999_us),
                 esker_core::words::time(response(&part).mean_us),
                 esker_core::words::time(response(&whole).mean_us),
                 devices(&part),
@@ -63,4 +73,112 @@ fn parts_of_drives_do_like_whole_ones() {
             );
         }
     }
+}
+
+/// Response times of reads in a mix, and the time that preparing the drive took.
+struct Mix {
+    p99_us: f64,
+    p999_us: f64,
+    write_amplification: f64,
+    pages: u64,
+    prepared: std::time::Duration,
+}
+
+struct Reads(LatencyHistogram, u64);
+
+impl Observer for Reads {
+    fn completed(&mut self, arrived: Nanos, request: &Request, completion: &Completion) -> Verdict {
+        self.1 += 1;
+        // The first requests find an empty buffer.
+        if self.1 > REQUESTS_LEAST / 10 && request.kind == RequestKind::Read {
+            self.0.record(completion.at - arrived);
+        }
+        Verdict::Continue
+    }
+}
+
+/// Requests of a run; twice as many and more cases with `ESKER_SOAK`.
+const REQUESTS_LEAST: u64 = 700_000;
+
+/// Random requests of 4 KiB, 70 % of them reads, at `rate` a second, on a steady drive that is 85 % full.
+#[expect(clippy::disallowed_methods, reason = "how long preparing takes decides how large a part can be")]
+fn mix(settings: &SsdSettings, rate: f64) -> Mix {
+    let begin = std::time::Instant::now();
+    let mut ssd = Ssd::new("drive", settings, 1).unwrap();
+    let utilisation = Ratio::percent(85);
+    let steady = Precondition::Steady { utilisation, seed: 1 };
+    ssd.control(Nanos::ZERO, Control::Precondition(steady)).unwrap();
+    let prepared = begin.elapsed();
+    let places = (ssd.capacity().0 as f64 * utilisation.as_f64()) as u64 / 4096;
+    let (mut rng, mut at) = (Rng::new(3), 0.0);
+    let requests = (0..REQUESTS_LEAST * u64::from(esker_testkit::soak().min(2))).map(|_| {
+        at += rng.exponential(1e9 / rate);
+        let start = Lba(rng.below(places) * 8);
+        let read = rng.chance(7, 10);
+        let request = if read { Request::read(start, Bytes::kib(4)) } else { Request::write(start, Bytes::kib(4)) };
+        Arrival { at: Nanos(at as u64), request }
+    });
+    let mut reads = Reads(LatencyHistogram::default(), 0);
+    replay(&mut ssd, requests, &ReplaySettings::OPEN, &mut reads).unwrap();
+    let flash = Report::of(&ssd).devices["drive"].flash.clone().unwrap();
+    let geometry = settings.geometry;
+    let planes = geometry.channels * geometry.packages_per_channel * geometry.dies_per_package;
+    let us = |quantile| reads.0.quantile(quantile).0 as f64 / 1e3;
+    Mix {
+        p99_us: us(0.99),
+        p999_us: us(0.999),
+        write_amplification: flash.precondition.as_ref().map_or(1.0, |steady| steady.write_amplification),
+        pages: u64::from(planes) * u64::from(geometry.blocks_per_plane) * u64::from(geometry.pages_per_block),
+        prepared,
+    }
+}
+
+/// Blocks per plane of the drive that keeps its own blocks: as many as a part wants of its pieces.
+const OWN_BLOCKS: u32 = 128;
+/// Shares by which a part may differ from that drive, set before it was measured.
+const TOLERANCE: (f64, f64) = (0.15, 0.25);
+
+/// Reads of a part wait for erases as long and as often as those of a drive with its own blocks.
+#[test]
+#[expect(clippy::print_stdout, reason = "the table is for docs/decisions/0003")]
+fn a_part_keeps_the_tail_of_its_drive() {
+    let catalogue = Catalogue::builtin("current").unwrap();
+    println!("| drive | blocks of a plane | p99 | p99.9 | amplification | pages | prepared |");
+    println!("|---|---|--:|--:|--:|--:|--:|");
+    for (name, gigabytes, rate) in [("micron-7450-pro", 960, 30_000.0), ("micron-5400-pro", 480, 10_000.0)] {
+        let capacity = Bytes(gigabytes * 1_000_000_000);
+        let product = catalogue.product(name).unwrap();
+        let part = smallest_part(product, capacity).unwrap();
+        let with = |blocks: u32| {
+            let mut whole = product.ssd_settings(capacity).unwrap();
+            whole.over_provisioning = part.over_provisioning;
+            whole.geometry.blocks_per_plane = blocks;
+            whole
+        };
+        let mut short = part.clone();
+        short.timing.block_erase.0 /= u64::from(part.timing.blocks_per_erase);
+        short.timing.blocks_per_erase = 1;
+        let small = |settings: &SsdSettings| format!("{} small ones", settings.geometry.blocks_per_plane);
+        let cases = [
+            (small(&part) + ", a shared erase", part.clone()),
+            (format!("{OWN_BLOCKS} of its own"), with(OWN_BLOCKS)),
+            (small(&short) + ", short erases", short),
+            ("32 of its own".to_string(), with(32)),
+        ];
+        let cases = if esker_testkit::soak() == 1 { &cases[..2] } else { &cases[..] };
+        let found: Vec<Mix> = cases.iter().map(|(what, settings)| print(name, what, mix(settings, rate))).collect();
+        let (part, own) = (&found[0], &found[1]);
+        let apart = |part: f64, own: f64| (part / own - 1.0).abs();
+        assert!(apart(part.p99_us, own.p99_us) < TOLERANCE.0, "{name}: {} {}", part.p99_us, own.p99_us);
+        assert!(apart(part.p999_us, own.p999_us) < TOLERANCE.1, "{name}: {} {}", part.p999_us, own.p999_us);
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is for docs/decisions/0003")]
+fn print(name: &str, what: &str, mix: Mix) -> Mix {
+    let Mix { p99_us, p999_us, write_amplification, pages, prepared } = mix;
+    let millions = pages as f64 / 1e6;
+    let [p99, p999] = [p99_us, p999_us].map(esker_core::words::time);
+    println!("| {name} | {what} | {p99} | {p999} | {write_amplification:.2} | {millions:.1} M | {prepared:.1?} |");
+    mix
 }

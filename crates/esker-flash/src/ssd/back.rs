@@ -13,7 +13,7 @@ use esker_ftl::{
 };
 use esker_nand::array::{Array, Timing, Waiter};
 use esker_nand::ecc::{self, Ecc};
-use esker_nand::state::{Cause, FlashState, HostAccess, OpList};
+use esker_nand::state::{Cause, FlashOp, FlashState, HostAccess, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::PreconditionReport;
 
@@ -66,6 +66,8 @@ pub(super) struct Issued {
     pub(super) awaited: u32,
     /// Whether data that a request asked for could not be corrected.
     pub(super) uncorrectable: bool,
+    /// Pages that cleaning copies for a page that leaves the buffer.
+    pub(super) copies: u64,
 }
 
 impl Back {
@@ -286,7 +288,8 @@ impl Back {
         self.begin_stream(stream);
         let written = self.write(now, page, extent);
         self.ftl.end_request(&mut Cells::new(&mut self.flash, &mut self.ops));
-        (self.issue(now, waiter, None, None), written)
+        let copies = self.ops.as_slice().iter().map(FlashOp::copied_pages).sum();
+        (Issued { copies, ..self.issue(now, waiter, None, None) }, written)
     }
 
     /// Unmaps a page. Nobody waits for the operations that this may need on a map in flash.
@@ -299,7 +302,11 @@ impl Back {
     /// Does a round of cleaning: one step in each pool that needs it. Returns the number of operations to wait for.
     pub(super) fn clean(&mut self, now: Nanos) -> u32 {
         let mut under_way = 0;
-        for _ in 0..self.space.pools {
+        for pool in 0.. {
+            // A round of erases that take no time is followed by the next one at once.
+            if pool >= self.space.pools && under_way > 0 {
+                break;
+            }
             self.ops.clear();
             // An error means that cleaning gains no space; idle time cannot help then.
             let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);

@@ -63,8 +63,9 @@ pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
         let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
         return Err(HostManagedCacheError::Unfit { key: "ftl", message });
     }
-    let unfit: [(_, bool, &'static str); 6] = [
+    let unfit: [(_, bool, &'static str); 7] = [
         ("link", flash.link.is_some(), "`link` has to be left out: flash that a cache owns has none"),
+        ("controller", flash.controller.is_some(), "`controller` has to be left out: flash that a cache owns has none"),
         (
             "write_buffer",
             flash.write_buffer.is_some(),

@@ -1,10 +1,7 @@
 //! The figures of modern presets that are compared with data sheets are what the presets do.
 
-use esker_core::{
-    Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
-    Rng, Verdict, replay,
-};
-use esker_flash::{Figure, PUBLISHED, Ssd, SsdSettings, TOLERANCE, Work};
+use esker_core::Bytes;
+use esker_flash::{Figure, PUBLISHED, SsdSettings, TOLERANCE, Work};
 use esker_nand::Geometry;
 
 /// Blocks per plane of a scaled drive: enough that the free blocks are as large a share as on the whole drive.
@@ -35,58 +32,6 @@ fn from_file(name: &str) -> SsdSettings {
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Counts requests that ended, and notes when the `warm`-th and the last of them did.
-struct Clock {
-    warm: u64,
-    ended: u64,
-    from: Nanos,
-    to: Nanos,
-}
-
-impl Observer for Clock {
-    fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
-        assert!(completion.result.is_ok());
-        self.ended += 1;
-        self.to = completion.at;
-        if self.ended == self.warm {
-            self.from = completion.at;
-        }
-        Verdict::Continue
-    }
-}
-
-/// Measures requests or megabytes per second.
-fn measure(settings: &SsdSettings, work: Work, depth: u32) -> f64 {
-    let mut ssd = Ssd::new("flash", settings, 1).unwrap();
-    let condition = match work {
-        Work::RandomWrite => Precondition::Steady { utilisation: Ratio::ONE, seed: 1 },
-        _ => Precondition::Filled { utilisation: Ratio::ONE },
-    };
-    ssd.control(Nanos::ZERO, Control::Precondition(condition)).unwrap();
-    let size = if matches!(work, Work::RandomRead | Work::RandomWrite) { Bytes::kib(4) } else { Bytes::kib(128) };
-    let buffered = settings.write_buffer.map_or(0, |buffer| buffer.size.0 / size.0);
-    let (warm, counted) = match work {
-        Work::RandomRead => (2_000, 20_000),
-        Work::RandomWrite => (2 * buffered + 2_000, 30_000),
-        Work::SequentialRead | Work::SequentialWrite => (2 * buffered + 100, 4_000),
-    };
-    let places = ssd.capacity().0 / size.0;
-    let mut rng = Rng::new(5);
-    let requests = (0..warm + counted).map(|index| {
-        let place = if size == Bytes::kib(4) { rng.below(places) } else { index % places };
-        let start = Lba(place * (size.0 / 512));
-        let request = match work {
-            Work::RandomRead | Work::SequentialRead => Request::read(start, size),
-            Work::RandomWrite | Work::SequentialWrite => Request::write(start, size),
-        };
-        Arrival { at: Nanos::ZERO, request }
-    });
-    let mut clock = Clock { warm, ended: 0, from: Nanos::ZERO, to: Nanos::ZERO };
-    replay(&mut ssd, requests, &ReplaySettings::closed(depth as usize), &mut clock).unwrap();
-    let rate = counted as f64 / ((clock.to - clock.from).0 as f64 / 1e9);
-    if size == Bytes::kib(4) { rate } else { rate * size.0 as f64 / 1e6 }
-}
-
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn presets_do_what_is_said_beside_the_data_sheets() {
@@ -95,7 +40,7 @@ fn presets_do_what_is_said_beside_the_data_sheets() {
     for published in PUBLISHED {
         let part = scaled(&if print { from_file(published.preset) } else { crate::common::preset(published.preset) });
         for figure in published.figures {
-            let found = measure(&part, figure.work, figure.depth);
+            let found = figure.work.measure(&part, figure.depth).unwrap();
             if print {
                 let figure = Figure { measured: found, ..*figure };
                 println!("{} {}", published.preset, figure.cells().join(" | "));

@@ -6,7 +6,8 @@ use esker_core::{
     ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
 };
 use esker_flash::{
-    BufferMode, CleaningSettings, LinkSettings, PowerFailureSettings, Ssd, SsdError, SsdSettings, WriteBufferSettings,
+    BufferMode, CleaningSettings, ControllerSettings, LinkSettings, PowerFailureSettings, Ssd, SsdError, SsdSettings,
+    WriteBufferSettings,
 };
 use esker_ftl::{
     BuildError, Choice, EndOfLife, FTLS, LayerCapability, ParameterValue, Separation, VICTIM_POLICIES, WearLevelling,
@@ -334,6 +335,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                 if !asks(LayerCapability::Refresh) {
                     ecc.iter_mut().for_each(|ecc| ecc.refresh_above = None);
                 }
+                let paced = write_buffer.is_some_and(|buffer| buffer.mode == BufferMode::WriteBack);
                 SsdSettings {
                     over_provisioning: over,
                     // Rarely both at once, which is refused.
@@ -355,10 +357,17 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                         page_read: read,
                         page_program: program,
                         block_erase: erase,
+                        blocks_per_erase: 1 + depth % 3,
                         bus_rate: ByteRate(40_000_000),
                     },
                     array,
                     link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
+                    // Limits where there is what they limit: a slow controller and a fast one.
+                    controller: (depth % 3 == 0).then(|| ControllerSettings {
+                        commands_per_second: link.map(|_| 20_000),
+                        write_rate: paced.then_some(ByteRate(3_000_000)),
+                        copy_rate: (paced && depth % 2 == 0).then_some(ByteRate(90_000_000)),
+                    }),
                     wear: wear.filter(|_| asks(LayerCapability::Wear)),
                     ftl,
                     write_buffer,

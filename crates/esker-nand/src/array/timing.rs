@@ -3,7 +3,7 @@
 use esker_core::{Bytes, Nanos};
 
 use crate::state::{Transfer, WRITE_MODES, WriteMode};
-use crate::{Geometry, TimingSettings, ValueError};
+use crate::{BlockIndex, Geometry, TimingSettings, ValueError};
 
 /// Longer times are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LONGEST: Nanos = Nanos::from_secs(60);
@@ -20,6 +20,8 @@ pub struct Timing {
     pub page_program: Nanos,
     /// Erase of a block.
     pub block_erase: Nanos,
+    /// Of so many blocks one takes that time to erase, and the others none.
+    pub blocks_per_erase: u32,
     /// Transfer of a page with its spare bytes.
     pub page_transfer: Nanos,
     /// Transfer of one sector.
@@ -77,10 +79,14 @@ impl Timing {
         if settings.bus_rate.0 == 0 {
             return Err(ValueError::Zero { key: "timing.bus_rate" });
         }
+        if settings.blocks_per_erase == 0 {
+            return Err(ValueError::Zero { key: "timing.blocks_per_erase" });
+        }
         let timing = Self {
             page_read: settings.page_read,
             page_program: settings.page_program,
             block_erase: settings.block_erase,
+            blocks_per_erase: settings.blocks_per_erase,
             page_transfer: settings.bus_rate.time(geometry.raw_page_size()),
             sector_transfer: settings.bus_rate.time(Bytes::SECTOR),
             decoding: Decoding::default(),
@@ -100,6 +106,12 @@ impl Timing {
             }
         }
         Ok(timing)
+    }
+
+    /// Returns true if the erase of `block` takes time. See [`TimingSettings::blocks_per_erase`].
+    #[inline(always)]
+    pub fn erases(&self, block: BlockIndex) -> bool {
+        self.blocks_per_erase == 1 || block.0.is_multiple_of(self.blocks_per_erase)
     }
 
     /// Returns the times of the pages of `mode`.

@@ -51,6 +51,12 @@ pub struct TimingSettings {
     pub page_program: Nanos,
     /// Erase of a block (data sheets: tBERS).
     pub block_erase: Nanos,
+    /// Number of blocks that an erase is for. Above 1, blocks are pieces of the drive's own: every so-many-th block
+    /// takes `block_erase`, and the others no time. So a part of a drive, whose blocks are cut small, keeps the erases
+    /// of the drive, which reads wait for: as long, and as often for as much data.
+    #[schemars(range(min = 1))]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub blocks_per_erase: u32,
     /// Rate of a channel's bus. 25 ns per byte are "40MB/s".
     pub bus_rate: ByteRate,
 }

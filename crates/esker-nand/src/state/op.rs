@@ -106,6 +106,17 @@ pub struct FlashOp {
     pub modes: OpModes,
 }
 
+impl FlashOp {
+    /// Returns the number of pages that this copies from one place to another; 0 for what is no copy.
+    pub fn copied_pages(&self) -> u64 {
+        match self.kind {
+            FlashOpKind::Copy { .. } => 1,
+            FlashOpKind::CopyRun { count, .. } => count.into(),
+            _ => 0,
+        }
+    }
+}
+
 /// The parts of a logical page, held by several flash pages, that a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {

@@ -1,5 +1,6 @@
 //! One product: its figures, and the settings that model it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use esker_core::registry::NotFound;
@@ -11,7 +12,7 @@ use super::origin::Origin;
 use super::prices::ClassPrice;
 use super::raw::{Brief, RawDies, RawProduct, RawRating};
 use super::{Reading, wrong, wrong_with_hint};
-use crate::product::CLOUD_VOLUME;
+use crate::product::{CLOUD_VOLUME, THROUGHPUT};
 use crate::{
     Assumption, Capacity, CatalogueError, Class, Endurance, Figure, Performance, PowerDraw, PriceRate, Product, Rating,
     VolumeSizes, capacity_in_words,
@@ -60,9 +61,11 @@ impl Reading<'_> {
             name: name.to_string(),
             power: self.power(&mut draft, &mut raw)?,
             annual_failure_rate: self.failure_rate(&mut draft, &mut raw)?,
+            performance_differs: differs(&draft, &mut raw)?,
             performance: self.performance(&mut draft, &mut raw)?,
             discontinued: self.discontinued(&draft, raw.discontinued.take())?,
             asked_for: false,
+            simulated: None,
             title: raw.title,
             year: raw.year,
             market: raw.market,
@@ -379,6 +382,20 @@ impl Reading<'_> {
         }
         Ok(price.clone())
     }
+}
+
+/// Why what is simulated is far from published figures: a reason for each figure.
+fn differs(draft: &Draft<'_>, raw: &mut RawProduct) -> Result<BTreeMap<String, String>, CatalogueError> {
+    let Some(performance) = &mut raw.performance else { return Ok(BTreeMap::new()) };
+    let reasons = std::mem::take(&mut performance.differs);
+    for figure in reasons.keys() {
+        if !THROUGHPUT.iter().any(|(known, _)| known == figure) {
+            let known = THROUGHPUT.map(|(known, _)| known);
+            let problem = NotFound::new("published throughput", figure, known).into();
+            return Err(CatalogueError::new(draft.key("performance.differs"), problem));
+        }
+    }
+    Ok(reasons)
 }
 
 fn assumed(reason: &str) -> Origin {

@@ -98,6 +98,8 @@ figure!(RawPerformance {
     random_write: Option<u64>,
     read_latency: Option<Nanos>,
     write_latency: Option<Nanos>,
+    #[serde(default)]
+    differs: BTreeMap<String, String>,
 });
 figure!(RawPrice {
     per_unit: Option<Amount>,

@@ -1,5 +1,7 @@
 //! What a design costs, how much more load it carries, and how far the evidence goes.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,11 @@ pub struct ProductSummary {
     /// What of it is assumed, in words.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub assumed: Vec<String>,
+    /// Throughput of the simulated drive at the conditions of its data sheet, over what that publishes, by figure:
+    /// `random_read`, `random_write` (4 KiB, depth 256), `sequential_read`, `sequential_write` (128 KiB, depth 32).
+    /// Figures that nobody published are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub simulated_over_published: BTreeMap<String, f64>,
 }
 
 /// What a design costs over the budgeted years. Amounts are in `currency`.

@@ -20,13 +20,13 @@ use crate::busy::Stretch;
 use crate::endurance::{FlashOnSale, Warranty};
 use crate::load::StudyWorkload;
 use crate::policies::Policies;
-use crate::{DesignFault, StudyError};
+use crate::{DesignFault, StudyError, sheet};
 
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
-pub(crate) use owned::{RAW_MIN, RAW_MIN_OF_SEVERAL, min_note};
+pub(crate) use owned::{RAW_MIN, RAW_MIN_OF_SEVERAL, min_note, smallest_part};
 use pairs::Disks;
 pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
 use rented::Rented;
@@ -368,6 +368,7 @@ fn summary_of(product: &Product, assumed: Vec<String>) -> ProductSummary {
         class: product.class.name().into(),
         source: product.source.clone(),
         assumed,
+        simulated_over_published: sheet::ratios(product),
     }
 }
 

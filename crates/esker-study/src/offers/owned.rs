@@ -1,8 +1,8 @@
 //! Simulated designs of drives and disks. Of a drive a part is simulated that is as large as the data need.
 
-use esker_core::{Bytes, Nanos, Ratio};
+use esker_core::{Bytes, Ratio};
 use esker_flash::SsdSettings;
-use esker_plan::WholeDrive;
+use esker_plan::{Product, WholeDrive};
 use esker_sim::{DeviceDescription, PreconditionKind};
 
 use super::{Design, Offer, STRIPE, settings_fault, striped};
@@ -16,14 +16,15 @@ pub(crate) const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
 /// Least number of blocks per plane, for the same reason.
 const BLOCKS_PER_PLANE_MIN: u64 = 24;
 /// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
-/// are halved, with the time of an erase, until a plane has this many or blocks are as small as the next constant.
+/// are halved until a plane has this many or blocks are as small as the next constant. The pieces of a block share its
+/// erase, so that reads wait for erases as long and as often as in the drive.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 const PAGES_PER_BLOCK_MIN: u32 = 128;
 /// Returns a note for the report on how a drive's shape was changed to size it.
 pub(crate) fn min_note() -> String {
     format!(
         "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
-        would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are smaller and their erases shorter in proportion."
+        would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are cut into pieces that share the time of an erase."
     )
 }
 
@@ -77,6 +78,12 @@ pub(super) fn drive(
     Ok((DeviceDescription::new(part(&whole, share, (utilisation, raw_min))), flash))
 }
 
+/// The part of a drive of `capacity` that is simulated for little data; `None` for what is no drive.
+pub(crate) fn smallest_part(product: &Product, capacity: Bytes) -> Option<SsdSettings> {
+    let whole = product.whole_drive(capacity)?;
+    Some(part(&whole, Bytes::ZERO, (Ratio::ONE, RAW_MIN)))
+}
+
 /// Returns the simulated part of a drive, whose spare share is that of the whole drive.
 fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes)) -> SsdSettings {
     let mut settings = whole.settings().clone();
@@ -86,13 +93,13 @@ fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes
     // The host's share of the raw pages has to hold the active data at the given utilisation.
     let host = active.0 as f64 / utilisation.as_f64();
     let raw = ((host / (1.0 - spare).max(1e-9)) as u64).max(raw_min.0);
-    let (mut pages_per_block, mut block_erase) = (geometry.pages_per_block, settings.timing.block_erase);
+    let mut pages_per_block = geometry.pages_per_block;
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
         && pages_per_block > PAGES_PER_BLOCK_MIN
         && pages_per_block.is_multiple_of(2 * geometry.units_per_page)
     {
         pages_per_block /= 2;
-        block_erase = Nanos(block_erase.0 / 2);
+        settings.timing.blocks_per_erase *= 2;
     }
     // So small a spare share that it is hardly a block takes more blocks, not more spare.
     let for_spare = (SPARE_BLOCKS_MIN / spare.max(1e-9)).ceil() as u64;
@@ -100,7 +107,6 @@ fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(least) + 1;
     settings.geometry.blocks_per_plane = u32::try_from(blocks_per_plane).unwrap_or(u32::MAX);
     settings.geometry.pages_per_block = pages_per_block;
-    settings.timing.block_erase = block_erase;
     settings.array.details = true;
     settings
 }

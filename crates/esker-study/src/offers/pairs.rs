@@ -210,6 +210,7 @@ pub(super) fn summary(flash: ProductSummary, disk: ProductSummary, class: &str) 
         class: class.into(),
         source: (!source.is_empty()).then_some(source),
         assumed,
+        simulated_over_published: flash.simulated_over_published,
     }
 }
 

@@ -193,6 +193,24 @@ impl Page<'_> {
         let figures = figures.iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
         let figures = figures.collect::<Vec<_>>().join(", ");
         self.line("published performance", &figures, figure.source.as_deref());
+        self.beside_published();
+    }
+
+    /// What the simulated drive does beside what is published. Drives of other catalogues are measured now.
+    fn beside_published(&mut self) {
+        let mut product = self.product.clone();
+        product.simulated = product.simulated.or_else(|| esker_study::at_sheet_conditions(self.product));
+        let figures = product.beside_published();
+        let (Some(simulated), false) = (product.simulated, figures.is_empty()) else { return };
+        let ratios: Vec<_> = figures.iter().map(|one| format!("{} {:.2}", one.name(), one.ratio())).collect();
+        let capacity = capacity_in_words(simulated.capacity);
+        self.text += &format!("simulated over published: {}\n", ratios.join(", "));
+        self.text += &format!("    of {capacity}: 4 KiB, 256 at a time; 128 KiB in sequence, 32 at a time\n");
+        for one in &figures {
+            if let Some(reason) = product.performance_differs.get(one.figure) {
+                self.text += &format!("    {}: {reason}\n", one.name());
+            }
+        }
     }
 }
 

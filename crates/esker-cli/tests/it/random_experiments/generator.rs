@@ -156,6 +156,7 @@ const SSD: &[Key] = &[
     key("timing.page_read", TIMES),
     key("timing.page_program", TIMES),
     key("timing.block_erase", TIMES),
+    key("timing.blocks_per_erase", COUNTS),
     key("timing.bus_rate", RATES),
     key("array.copy_back", &["\"off\"", "\"unchecked\"", "\"checked\""]),
     key("array.stripe", &["[\"channel\", \"package\", \"die\", \"plane\"]", "[]", "[\"die\", \"die\"]"]),
@@ -167,6 +168,7 @@ const SSD: &[Key] = &[
     key("write_buffer", &["{ size = \"1MiB\", latency = \"10us\" }", "{ size = \"0B\", latency = \"5y\" }"]),
     key("write_buffer.high_water", SHARES),
     key("write_buffer.low_water", SHARES),
+    key("controller", &["{ commands_per_second = 50_000 }", "{ write_rate = \"90MB/s\", copy_rate = \"1B/s\" }", "{}"]),
     key("power_failure", &["{ at = \"20ms\" }", "{ after_requests = 100 }", "{ after_operations = 0 }", "{}"]),
 ];
 

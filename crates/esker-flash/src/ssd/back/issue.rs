@@ -42,7 +42,7 @@ impl Back {
         }
         let more_steps = self.ecc.as_ref().map_or(&[][..], |ecc| ecc.more_steps());
         let awaited = self.array.get_mut().push(now, self.ops.as_slice(), more_steps, waiter, cover);
-        Issued { awaited, uncorrectable }
+        Issued { awaited, uncorrectable, copies: 0 }
     }
 
     /// Writes `page`, which the host has just read, to another place if another write mode suits it, or if it has many

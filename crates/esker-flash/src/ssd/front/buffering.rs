@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use esker_core::{DeviceError, LogicalPage, Nanos, Ratio, RequestKind, StreamId, WaitingLine};
-use esker_ftl::{Space, WriteExtent};
+use esker_ftl::WriteExtent;
+use esker_nand::ValueError;
 use esker_nand::array::Waiter;
-use esker_nand::{Geometry, ValueError};
 use esker_results::BufferReport;
 
 use super::buffer::{Admission, Buffer, BufferShape};
 use super::coverage::{Coverage, Rounding, covered};
-use super::{Back, Front, Slots, refusal};
-use crate::{BufferMode, SsdError, WriteBufferSettings};
+use super::{Back, Front, Pace, Slots, refusal};
+use crate::{BufferMode, ControllerSettings, SsdError, WriteBufferSettings};
 
 /// Longer latencies are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LATENCY_MAX: Nanos = Nanos::from_secs(60);
@@ -27,6 +27,8 @@ pub(in crate::ssd) struct Buffering {
     high_water: u32,
     low_water: u32,
     shape: BufferShape,
+    /// How fast the controller lets pages leave.
+    pace: Pace,
     /// Whether pages are being written out, from the high-water mark down to the low one.
     draining: bool,
     /// Writes that wait for room. While a flush is under way, which waits for all writes before it, they are admitted
@@ -63,9 +65,10 @@ struct Blocked {
 impl Buffering {
     pub(in crate::ssd) fn new(
         settings: &WriteBufferSettings,
-        geometry: &Geometry,
-        space: &Space,
+        controller: &ControllerSettings,
+        back: &Back,
     ) -> Result<Self, SsdError> {
+        let (geometry, space) = (&back.geometry, &back.space);
         let WriteBufferSettings { size, latency, high_water, low_water, .. } = *settings;
         if low_water > high_water || high_water > Ratio::ONE {
             return Err(SsdError::WaterMarks { low: low_water, high: high_water });
@@ -93,6 +96,7 @@ impl Buffering {
             high_water: high_water.of(pages) as u32,
             low_water: low_water.of(pages) as u32,
             shape,
+            pace: Pace::new(controller, geometry.page_size()),
             draining: false,
             blocked: WaitingLine::default(),
             begun: None,
@@ -112,7 +116,13 @@ impl Buffering {
     }
 
     pub(in crate::ssd) fn next_event(&self) -> Nanos {
-        self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at)
+        self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at).min(self.pace.next_event())
+    }
+
+    /// Returns true if pages that waited for the controller may leave at `now`. They wait no longer.
+    #[inline]
+    pub(in crate::ssd) fn may_go_on(&mut self, now: Nanos) -> bool {
+        self.pace.next_event() == now && self.pace.allows(now)
     }
 
     /// Returns the slot of a request whose time in memory is over at `now`.
@@ -120,9 +130,9 @@ impl Buffering {
         self.timers.pop_front_if(|(at, _)| *at == now).map(|(_, slot)| slot)
     }
 
-    /// Returns true if any page is on its way to flash.
+    /// Returns true if any page is on its way to flash, or waits for the controller to be so.
     pub(in crate::ssd) fn is_leaving(&self) -> bool {
-        self.memory.leaving() > 0
+        self.memory.leaving() > 0 || self.pace.next_event() < Nanos::NEVER
     }
 
     /// Returns true if a request of this kind ends in memory instead of flash. Reads and flushes do not.
@@ -180,7 +190,8 @@ impl Buffering {
 
     /// Power fails. Of the writes in memory, those from number `oldest` on are still under way. Returns how many pages
     /// lost acknowledged data, and how many pages the protection saved.
-    pub(in crate::ssd) fn lose_power(&mut self, oldest: u64) -> (u64, u64) {
+    pub(in crate::ssd) fn lose_power(&mut self, now: Nanos, oldest: u64) -> (u64, u64) {
+        self.pace.lose_power(now);
         self.blocked.clear();
         self.begun = None;
         self.blocked_pages = 0;
@@ -332,13 +343,18 @@ impl Front {
             if !wanted || buffering.failed {
                 return;
             }
+            if !buffering.pace.allows(now) {
+                return;
+            }
             let Some((entry, page, extent, stream)) = buffering.memory.leave(buffering.blocked_pages) else { return };
             buffering.counts.pages_to_flash += 1;
             let (issued, written) = back.write_out(now, Waiter::entry(entry), page, extent, stream);
             if let Err(error) = written {
                 return self.fail(now, refusal(error, back));
             }
-            self.buffering().memory.set_operations(entry, issued.awaited);
+            let buffering = self.buffering();
+            buffering.pace.began(now, issued.copies);
+            buffering.memory.set_operations(entry, issued.awaited);
         }
     }
 

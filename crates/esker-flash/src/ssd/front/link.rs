@@ -10,12 +10,16 @@ use crate::{LinkSettings, SsdError};
 /// Longer overheads are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const OVERHEAD_MAX: Nanos = Nanos::from_secs(60);
 
-/// One transfer at a time in each direction, first in, first out. Each request first spends the overhead, in parallel
-/// with others; then the data of a write are transferred to the drive. The data of a read are transferred to the host
+/// One transfer at a time in each direction, first in, first out. The controller takes commands one after the other.
+/// Each request then spends the overhead, in parallel with others; then the data of a write are transferred to the drive. The data of a read are transferred to the host
 /// once its last flash operation has ended.
 #[derive(Debug)]
 pub(in crate::ssd) struct Link {
     settings: LinkSettings,
+    /// How long the controller takes for a command before it takes the next one.
+    command: Nanos,
+    /// When it has taken all commands so far.
+    command_free: Nanos,
     /// When the direction to the drive is free.
     in_free: Nanos,
     /// When the direction to the host is free.
@@ -31,7 +35,7 @@ pub(in crate::ssd) struct Link {
 }
 
 impl Link {
-    pub(in crate::ssd) fn new(settings: &LinkSettings) -> Result<Self, SsdError> {
+    pub(in crate::ssd) fn new(settings: &LinkSettings, command: Nanos) -> Result<Self, SsdError> {
         if settings.overhead > OVERHEAD_MAX {
             return Err(
                 ValueError::TooLong { key: "link.overhead", found: settings.overhead, limit: OVERHEAD_MAX }.into()
@@ -39,6 +43,8 @@ impl Link {
         }
         Ok(Self {
             settings: *settings,
+            command,
+            command_free: Nanos::ZERO,
             in_free: Nanos::ZERO,
             out_free: Nanos::ZERO,
             commands: VecDeque::new(),
@@ -50,7 +56,8 @@ impl Link {
 
     /// Begins the transfer of a request to the drive.
     pub(in crate::ssd) fn receive(&mut self, now: Nanos, slot: u32, request: &Request) {
-        let ready = now + self.settings.overhead;
+        self.command_free = self.command_free.max(now) + self.command;
+        let ready = self.command_free + self.settings.overhead;
         if matches!(request.kind, RequestKind::Write { .. }) {
             let time = self.settings.rate.time(request.length);
             self.in_free = self.in_free.max(ready) + time;
@@ -96,7 +103,7 @@ impl Link {
         for (busy, rest) in self.busy.iter_mut().zip(rest) {
             *busy = busy.saturating_sub(rest);
         }
-        (self.in_free, self.out_free) = (now, now);
+        (self.in_free, self.out_free, self.command_free) = (now, now, now);
     }
 
     pub(in crate::ssd) fn busy(&self) -> [Nanos; 2] {

@@ -5,6 +5,7 @@ mod buffering;
 mod coverage;
 mod departures;
 mod link;
+mod pace;
 mod serving;
 mod slots;
 
@@ -20,6 +21,7 @@ use crate::{SsdError, SsdSettings};
 pub(super) use buffer::{Admission, Buffer, BufferShape};
 pub(super) use buffering::Buffering;
 pub(super) use link::Link;
+use pace::{Pace, command_time};
 pub(super) use slots::Slots;
 
 /// Largest queue depth of a drive.
@@ -53,12 +55,14 @@ impl Front {
             let (found, limit) = (u64::from(settings.queue_depth), u64::from(QUEUE_DEPTH_MAX));
             return Err(ValueError::TooLarge { key: "queue_depth", found, limit }.into());
         }
+        settings.check_controller()?;
+        let controller = settings.controller.unwrap_or_default();
         let buffer = settings.write_buffer.as_ref();
         Ok(Self {
             capacity: back.capacity(),
             slots: Slots::new(settings.queue_depth),
-            link: settings.link.as_ref().map(Link::new).transpose()?,
-            buffer: buffer.map(|buffer| Buffering::new(buffer, &back.geometry, &back.space)).transpose()?,
+            link: settings.link.as_ref().map(|link| Link::new(link, command_time(&controller))).transpose()?,
+            buffer: buffer.map(|buffer| Buffering::new(buffer, &controller, back)).transpose()?,
             ready: VecDeque::new(),
             completed: 0,
         })
@@ -106,6 +110,9 @@ impl Front {
     pub(super) fn advance(&mut self, now: Nanos, back: &mut Back) {
         while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.pop_due(now)) {
             self.end_service(now, slot, back);
+        }
+        if self.buffer.as_mut().is_some_and(|buffer| buffer.may_go_on(now)) {
+            self.write_out(now, back);
         }
         while let Some(slot) = self.link.as_mut().and_then(|link| link.pop_sent(now)) {
             self.ready.push_back((now, slot));
@@ -202,7 +209,7 @@ impl Front {
             self.ready.push_back((now, slot));
         }
         if let Some(buffer) = &mut self.buffer {
-            (losses.lost_pages, losses.saved_pages) = buffer.lose_power(oldest.unwrap_or(u64::MAX));
+            (losses.lost_pages, losses.saved_pages) = buffer.lose_power(now, oldest.unwrap_or(u64::MAX));
         }
         if let Some(link) = &mut self.link {
             link.lose_power(now);

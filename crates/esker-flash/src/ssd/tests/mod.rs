@@ -3,6 +3,7 @@ mod both_arrays;
 mod buffer;
 mod buffer_model;
 mod cleaning_ahead;
+mod controller;
 mod ecc;
 mod modes;
 mod power;

@@ -297,6 +297,7 @@ impl ByEvent {
                 self.enqueue(now, Op { source: source.block, mode: programs, ..program }, read)
             }
             FlashOpKind::CopyRun { .. } => unreachable!("what is planned page by page is given page by page"),
+            FlashOpKind::Erase { block } if !self.timing.erases(block) => NOBODY,
             FlashOpKind::Erase { block } => {
                 let place = at(&self.layout, block);
                 self.enqueue(now, Op::new(DieStep::Erase, place, NOBODY, 1, op.cause, waiter), after)

@@ -106,6 +106,9 @@ impl InRuns {
         self.links.resize(ops.len(), Link::NONE);
         for (index, op) in ops.iter().enumerate() {
             let Some(OpIndex(after)) = op.after else { continue };
+            if matches!(op.kind, FlashOpKind::Erase { block } if !self.timing.erases(block)) {
+                continue;
+            }
             let after = after as usize;
             let first = &ops[after];
             let (from, to) = (self.last_die(first), self.first_die(op));
@@ -169,6 +172,7 @@ impl InRuns {
             FlashOpKind::ReadSpare { .. } => DieOpKind::ReadSector,
             FlashOpKind::Program { transfer: Transfer::Page, .. } => DieOpKind::Program,
             FlashOpKind::Program { transfer: Transfer::Sector, .. } => DieOpKind::ProgramSector,
+            FlashOpKind::Erase { block } if !self.timing.erases(block) => return false,
             FlashOpKind::Erase { .. } => DieOpKind::Erase,
             FlashOpKind::Copy { from, to } => {
                 return self.push_copies(now, from, to, link.apply(op, more_steps, waiter));

@@ -319,6 +319,7 @@ fn timing() -> impl Strategy<Value = Timing> {
         page_read: Nanos(read),
         page_program: Nanos(program),
         block_erase: Nanos(erase),
+        blocks_per_erase: 1,
         page_transfer: Nanos(page.max(sector)),
         sector_transfer: Nanos(sector),
         decoding: Decoding::default(),
@@ -382,6 +383,7 @@ fn small_timing() -> Timing {
         page_read: Nanos(3),
         page_program: Nanos(5),
         block_erase: Nanos(11),
+        blocks_per_erase: 1,
         page_transfer: Nanos(2),
         sector_transfer: Nanos(1),
         decoding: Decoding::default(),
@@ -421,6 +423,27 @@ fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     let program = op(FlashOpKind::Program { page: PhysicalPage(PAGES_PER_DIE + 1), transfer: Transfer::Page });
     array.push(Nanos(0), &[erase, read(1), program, read(0)], &[], Waiter::request(9), None);
     assert_eq!(run_out(&mut array), BTreeMap::from([(5, vec![0]), (11, vec![0]), (12, vec![5]), (16, vec![11])]));
+}
+
+/// Two pieces of a block share its erase, on both schedulers.
+#[test]
+fn the_pieces_of_a_block_share_its_erase() {
+    let mut settings = settings(PoolScope::Package, CopyBack::Off);
+    settings.geometry = shape(1, 1, 1);
+    let geometry = Geometry::new(&settings.geometry, false).unwrap();
+    let timing = Timing { blocks_per_erase: 2, ..small_timing() };
+    let op = |kind| FlashOp { kind, cause: Cause::Host, after: None, awaited: true, modes: OpModes::default() };
+    let erase = |block| op(FlashOpKind::Erase { block: BlockIndex(block) });
+    let read = op(FlashOpKind::Read { page: PhysicalPage(0) });
+    for mut array in [Array::new(&geometry, &timing, &settings.wiring()), by_event(&settings, &timing)] {
+        // Block 1 takes no time, block 0 that of the whole block: 11. A read takes 3 in the cells and 2 over the bus.
+        let ops = [erase(1), read, erase(0), read, erase(1), read];
+        assert_eq!(array.push(Nanos(0), &ops, &[], Waiter::request(9), None), 4);
+        let ends = BTreeMap::from([(5, vec![0]), (16, vec![5]), (21, vec![16]), (26, vec![21])]);
+        assert_eq!(run_out(&mut array), ends);
+        #[cfg(debug_assertions)]
+        array.check_tally();
+    }
 }
 
 /// Four units per flash page, on both schedulers.

@@ -39,6 +39,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
             page_read: Nanos(READ_NS / speed),
             page_program: Nanos(PROGRAM_NS / speed),
             block_erase: Nanos(ERASE_NS / speed),
+            blocks_per_erase: 1,
             bus_rate: ByteRate(BUS_BYTES_PER_S * speed),
         };
         let change = |ssd: &mut SsdSettings| ssd.timing = timing;
