@@ -150,7 +150,7 @@ fn a_part_keeps_the_tail_of_its_drive() {
         let product = catalogue.product(name).unwrap();
         let part = smallest_part(product, capacity).unwrap();
         let with = |blocks: u32| {
-            let mut whole = product.ssd_settings(capacity).unwrap();
+            let mut whole = product.whole_drive(capacity).unwrap().settings().clone();
             whole.over_provisioning = part.over_provisioning;
             whole.geometry.blocks_per_plane = blocks;
             whole
