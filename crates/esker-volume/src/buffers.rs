@@ -58,7 +58,8 @@ impl Buffers {
     pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
         let bytes = match (kind, data) {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
-            (RequestKind::Write { .. }, DataRef::Scratch { slot }) => std::mem::take(&mut self.scratch[slot as usize]),
+            // A copy may write what it has read more than once.
+            (RequestKind::Write { .. }, DataRef::Scratch { slot }) => self.scratch[slot as usize].clone(),
             (RequestKind::Write { .. }, DataRef::Cached { slot, at }) => {
                 self.cached[slot as usize][range(at, length)].to_vec()
             }
@@ -80,7 +81,7 @@ impl Buffers {
             (RequestKind::Write { .. }, DataRef::None) => unreachable!("a write has data"),
             (RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush, _) => Vec::new(),
         };
-        debug_assert!(bytes.is_empty() || bytes.len() as u64 == length.0, "the engine moves data without a buffer");
+        assert!(!kind.has_data() || bytes.len() as u64 == length.0, "the engine moves data without a buffer");
         Operation { kind, offset, length: length.0, data: bytes }
     }
 
@@ -107,6 +108,22 @@ impl Buffers {
                 }
             }
             DataRef::None | DataRef::Padded { .. } => unreachable!("a read has a buffer"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scratch_buffer_is_written_as_often_as_asked() {
+        let mut buffers = Buffers::default();
+        let data = DataRef::Scratch { slot: 1 };
+        buffers.read(vec![7; 512], data);
+        for _ in 0..2 {
+            let write = buffers.operation(RequestKind::Write { fua: true }, 0, Bytes(512), data);
+            assert_eq!(write.data, [7; 512]);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use esker_core::Tag;
+use esker_core::{Request, Tag};
 
+use super::flushes::{Flushes, NextFlush};
 use super::{Effect, IoId, RecordNumber};
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 
@@ -13,8 +14,10 @@ pub(crate) struct Durability<R = WrittenBlocks> {
     devices: Vec<DeviceBooks<R>>,
     /// The last record that was issued.
     issued: RecordNumber,
-    /// The last record for which [`Effect::Harden`] was asked.
+    /// The last record for which [`Effect::Harden`] was asked. While it is not durable, nothing more is asked for.
     hardening: RecordNumber,
+    /// The last record that somebody needs to be durable.
+    wanted: RecordNumber,
     /// The last record that is durable.
     durable: RecordNumber,
     /// Host requests by the record that they wait for, in rising order.
@@ -27,15 +30,14 @@ struct DeviceBooks<R> {
     written: u64,
     /// How many of them, counted from the first, a flush has made durable.
     durable: u64,
-    /// Flushes under way.
-    flushes: Vec<Flush>,
+    flushes: Flushes,
     /// What records may be issued of once this many writes are durable; in rising order.
     records: VecDeque<(u64, R)>,
 }
 
 impl<R> Default for DeviceBooks<R> {
     fn default() -> Self {
-        Self { written: 0, durable: 0, flushes: Vec::new(), records: VecDeque::new() }
+        Self { written: 0, durable: 0, flushes: Flushes::default(), records: VecDeque::new() }
     }
 }
 
@@ -47,19 +49,21 @@ pub(crate) struct WrittenBlocks {
     pub(crate) blocks: BlockRange,
 }
 
-#[derive(Debug)]
-struct Flush {
-    io: IoId,
-    /// The number of writes that it makes durable: those that had completed when it was submitted.
-    covers: u64,
-    hosts: Vec<Tag>,
+/// What follows from the end of a flush.
+pub(crate) struct FlushEnded<R> {
+    /// The requests that waited for it.
+    pub(crate) hosts: Vec<Tag>,
+    /// What records may be issued of now.
+    pub(crate) durable: Vec<R>,
+    /// The flush to submit next.
+    pub(crate) next: Option<NextFlush>,
 }
 
 /// What a host's flush waits for on one device.
 pub(crate) enum Waiting {
     /// All completed writes are durable.
     Nothing,
-    /// A flush that is under way covers them; the host has joined it.
+    /// A flush that is under way, or the one that follows it, covers them; the host waits for that one.
     UnderWay,
     /// A flush has to be submitted.
     NewFlush,
@@ -82,8 +86,7 @@ impl Durability {
             }
             blocks.extent != extent
         });
-        let flushes = books.flushes.iter().filter(|flush| flush.covers >= first);
-        flushes.flat_map(|flush| flush.hosts.iter().copied()).collect()
+        books.flushes.hosts_from(first)
     }
 }
 
@@ -93,6 +96,7 @@ impl<R> Durability<R> {
             devices: (0..devices).map(|_| DeviceBooks::default()).collect(),
             issued: through,
             hardening: through,
+            wanted: through,
             durable: through,
             waiting: VecDeque::new(),
         }
@@ -133,48 +137,45 @@ impl<R> Durability<R> {
     /// Whether `device` has completed writes that no flush covers, ended or under way.
     pub(crate) fn lacks_flush(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];
-        books.durable < books.written && books.flushes.iter().all(|flush| flush.covers < books.written)
+        books.durable < books.written && !books.flushes.will_cover(books.written)
     }
 
     /// Whether a flush of `device` is under way.
     pub(crate) fn is_flushing(&self, device: DeviceIndex) -> bool {
-        !self.devices[device.0 as usize].flushes.is_empty()
+        self.devices[device.0 as usize].flushes.is_under_way()
     }
 
-    /// Returns what a host's flush has to wait for on `device`.
-    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Tag) -> Waiting {
+    /// Returns what a flush for `host`, or for the engine itself, has to wait for on `device`. A flush that has to
+    /// follow another one is like `like`.
+    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Option<Tag>, like: Request) -> Waiting {
         let books = &mut self.devices[device.0 as usize];
         if books.durable == books.written {
             return Waiting::Nothing;
         }
-        match books.flushes.iter_mut().find(|flush| flush.covers == books.written) {
-            Some(flush) => {
-                flush.hosts.push(host);
-                Waiting::UnderWay
-            }
-            None => Waiting::NewFlush,
+        match books.flushes.join(books.written, host, like) {
+            true => Waiting::UnderWay,
+            false => Waiting::NewFlush,
         }
     }
 
-    /// Notes that `io` flushes `device`, on behalf of `host` if there is one.
-    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, host: Option<Tag>) {
+    /// Notes that `io` flushes `device`, on behalf of `hosts`.
+    pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, hosts: Vec<Tag>) {
         let books = &mut self.devices[device.0 as usize];
-        books.flushes.push(Flush { io, covers: books.written, hosts: host.into_iter().collect() });
+        books.flushes.begin(io, books.written, hosts);
     }
 
-    /// Ends the flush `io`. Returns the requests that waited for it, and what records may be issued of now.
-    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> (Vec<Tag>, Vec<R>) {
+    /// Ends the flush `io`.
+    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> FlushEnded<R> {
         let books = &mut self.devices[device.0 as usize];
-        let index = books.flushes.iter().position(|flush| flush.io == io).expect("the flush is under way");
-        let flush = books.flushes.remove(index);
-        let mut blocks = Vec::new();
+        let (hosts, covers, next) = books.flushes.end(io, ok);
+        let mut durable = Vec::new();
         if ok {
-            books.durable = books.durable.max(flush.covers);
-            while let Some((_, written)) = books.records.pop_front_if(|(written, _)| *written <= flush.covers) {
-                blocks.push(written);
+            books.durable = books.durable.max(covers);
+            while let Some((_, what)) = books.records.pop_front_if(|(written, _)| *written <= covers) {
+                durable.push(what);
             }
         }
-        (flush.hosts, blocks)
+        FlushEnded { hosts, durable, next }
     }
 
     /// Returns true if `host` has to wait until the records issued so far are durable, and asks for that if it was not
@@ -188,22 +189,29 @@ impl<R> Durability<R> {
         true
     }
 
-    /// Asks for the records issued so far to be made durable, if that was not asked for yet.
+    /// Asks for the records issued so far to be made durable: now, or when what was asked for before is.
     pub(crate) fn harden(&mut self, effects: &mut Vec<Effect>) {
-        if self.hardening < self.issued {
+        self.wanted = self.issued;
+        self.ask(effects);
+    }
+
+    /// One [`Effect::Harden`] at a time: all who ask during one share the next.
+    fn ask(&mut self, effects: &mut Vec<Effect>) {
+        if self.hardening < self.wanted && self.durable >= self.hardening {
             self.hardening = self.issued;
             effects.push(Effect::Harden { through: self.issued });
         }
     }
 
     /// Records up to `through` are durable: returns the requests that waited for them.
-    pub(crate) fn durable(&mut self, through: RecordNumber) -> Vec<Tag> {
+    pub(crate) fn durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) -> Vec<Tag> {
         assert!(through <= self.issued, "a record became durable before it was issued");
         self.durable = self.durable.max(through);
         let mut hosts = Vec::new();
         while let Some((_, host)) = self.waiting.pop_front_if(|(record, _)| *record <= through) {
             hosts.push(host);
         }
+        self.ask(effects);
         hosts
     }
 
@@ -213,10 +221,9 @@ impl<R> Durability<R> {
     }
 
     pub(crate) fn check(&self) {
-        assert!(self.durable <= self.hardening.max(self.durable) && self.hardening <= self.issued);
+        assert!(self.hardening <= self.issued && self.wanted <= self.issued);
         for books in &self.devices {
             assert!(books.durable <= books.written);
-            assert!(books.flushes.iter().all(|flush| flush.covers <= books.written));
             assert!(books.records.iter().is_sorted_by_key(|(written, ..)| *written));
         }
         assert!(self.waiting.iter().is_sorted_by_key(|(record, _)| *record));

@@ -4,6 +4,7 @@
 mod checkpoint;
 mod durability;
 mod effect;
+mod flushes;
 mod health;
 mod hosts;
 mod parts;
@@ -16,8 +17,9 @@ use std::fmt::Debug;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, TokenCounts};
 
 pub use checkpoint::{CachedLine, Checkpoint};
-pub(crate) use durability::{Durability, Waiting, WrittenBlocks};
+pub(crate) use durability::{Durability, FlushEnded, Waiting, WrittenBlocks};
 pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
+pub(crate) use flushes::{Flushes, NextFlush};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use parts::{CacheParts, PartUse, PartitionDecision, SplitCost};

@@ -5,8 +5,13 @@ use esker_core::{Bytes, DeviceError, Lba, Priority, Request, RequestKind, Tag};
 use super::io::Io;
 use super::slots::{Recorded, State};
 use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{DataRef, Effect, IoId, MapRecord, RecordNumber, Waiting};
+use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting};
 use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent};
+
+/// A flush of this priority.
+fn like(priority: Priority) -> Request {
+    Request { priority, ..Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO) }
+}
 
 impl FlashCacheEngine {
     /// Handles a flush of the host, or the flush at the end of a durable write. It waits for a flush of each device
@@ -22,10 +27,10 @@ impl FlashCacheEngine {
                 }
                 continue;
             }
-            match self.durability.wait_for_flush(device, tag) {
+            match self.durability.wait_for_flush(device, Some(tag), like(Priority::USER)) {
                 Waiting::Nothing => continue,
                 Waiting::UnderWay => {}
-                Waiting::NewFlush => self.send_flush(device, Some(tag)),
+                Waiting::NewFlush => self.send_flush(device, vec![tag], like(Priority::USER)),
             }
             self.hosts.wait(tag);
         }
@@ -39,17 +44,26 @@ impl FlashCacheEngine {
         device == FLASH && !self.health.journal_failed() && !self.slots.any_dirty()
     }
 
-    fn send_flush(&mut self, device: DeviceIndex, host: Option<Tag>) {
-        let priority = if host.is_some() { Priority::USER } else { Priority::BACKGROUND };
-        let request = Request { priority, ..Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO) };
+    /// Flushes `device` for the cache itself: now, or after the flush under way.
+    fn flush_for_itself(&mut self, device: DeviceIndex) {
+        let request = like(Priority::BACKGROUND);
+        if let Waiting::NewFlush = self.durability.wait_for_flush(device, None, request) {
+            self.send_flush(device, Vec::new(), request);
+        }
+    }
+
+    fn send_flush(&mut self, device: DeviceIndex, hosts: Vec<Tag>, request: Request) {
         let io = IoId(self.ios.insert(Io::Flush { device }));
-        self.durability.flush_begun(device, io, host);
+        self.durability.flush_begun(device, io, hosts);
         self.effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
     }
 
     pub(super) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, result: Result<(), DeviceError>) {
-        let (hosts, states) = self.durability.flush_ended(device, io, result.is_ok());
-        for state in states {
+        let FlushEnded { hosts, durable, next } = self.durability.flush_ended(device, io, result.is_ok());
+        if let Some(NextFlush { hosts, like }) = next {
+            self.send_flush(device, hosts, like);
+        }
+        for state in durable {
             self.data_durable(device, state);
         }
         if device == FLASH && !self.durability.is_flushing(FLASH) {
@@ -62,7 +76,7 @@ impl FlashCacheEngine {
             }
         }
         if self.syncing && result.is_ok() && device == BACKING && self.durability.lacks_flush(FLASH) {
-            return self.send_flush(FLASH, None);
+            return self.flush_for_itself(FLASH);
         }
         self.syncing = false;
     }
@@ -125,7 +139,7 @@ impl FlashCacheEngine {
     pub(super) fn records_durable(&mut self, through: RecordNumber) {
         self.slots.durable(through);
         self.clean_durable(through);
-        for host in self.durability.durable(through) {
+        for host in self.durability.durable(through, &mut self.effects) {
             self.end_host(host);
         }
         while let Some((_, part)) = self.announced.pop_front_if(|(record, _)| *record <= through) {
@@ -163,7 +177,7 @@ impl FlashCacheEngine {
         let device = if self.durability.is_durable(BACKING) { FLASH } else { BACKING };
         if self.durability.lacks_flush(device) {
             self.syncing = true;
-            self.send_flush(device, None);
+            self.flush_for_itself(device);
         }
     }
 }

@@ -246,7 +246,7 @@ impl Engine for PlacementEngine {
             Input::Done { io, at, result } => self.io_done(now, io, at, result, effects),
             Input::Durable { through } => {
                 self.leaving.durable(through);
-                for tag in self.durability.durable(through) {
+                for tag in self.durability.durable(through, effects) {
                     self.hosts.reply(tag, Ok(()), effects);
                 }
             }

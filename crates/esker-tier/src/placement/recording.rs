@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 
 use super::map::Recorded;
 use super::{Io, PlacementEngine};
-use crate::engine::{DataRef, Effect, IoId, MapRecord, RecordNumber, Waiting, WrittenBlocks};
+use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
 impl PlacementEngine {
@@ -68,17 +68,17 @@ impl PlacementEngine {
     /// Makes the host's request `tag` wait until the writes that have completed on `device` are durable. A flush that
     /// this takes is like `request`.
     pub(super) fn flush_for(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
-        match self.durability.wait_for_flush(device, tag) {
+        match self.durability.wait_for_flush(device, Some(tag), request) {
             Waiting::Nothing => return,
             Waiting::UnderWay => {}
-            Waiting::NewFlush => self.send_flush(device, Some(tag), request, effects),
+            Waiting::NewFlush => self.send_flush(device, vec![tag], request, effects),
         }
         self.hosts.wait(tag);
     }
 
-    fn send_flush(&mut self, device: DeviceIndex, tag: Option<Tag>, like: Request, effects: &mut Vec<Effect>) {
+    fn send_flush(&mut self, device: DeviceIndex, hosts: Vec<Tag>, like: Request, effects: &mut Vec<Effect>) {
         let io = IoId(self.ios.insert(Io::Flush { device }));
-        self.durability.flush_begun(device, io, tag);
+        self.durability.flush_begun(device, io, hosts);
         let request = Request { kind: RequestKind::Flush, start: Lba(0), length: Bytes::ZERO, ..like };
         effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
     }
@@ -94,9 +94,12 @@ impl PlacementEngine {
         let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
         let devices: BTreeSet<DeviceIndex> = places.map(|place| place.device).collect();
         for device in devices {
-            if !self.health.has_failed(device) && self.durability.lacks_flush(device) {
-                let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
-                self.send_flush(device, None, like, effects);
+            let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+            if !self.health.has_failed(device)
+                && self.durability.lacks_flush(device)
+                && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, like)
+            {
+                self.send_flush(device, Vec::new(), like, effects);
             }
         }
         self.durability.harden(effects);
@@ -109,7 +112,10 @@ impl PlacementEngine {
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
-        let (hosts, mut durable) = self.durability.flush_ended(device, io, result.is_ok());
+        let FlushEnded { hosts, mut durable, next } = self.durability.flush_ended(device, io, result.is_ok());
+        if let Some(NextFlush { hosts, like }) = next {
+            self.send_flush(device, hosts, like, effects);
+        }
         durable.sort();
         // Blocks beside each other are one record.
         let joined = durable.chunk_by(|one, next| {

@@ -7,7 +7,7 @@ mod tests;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag, TagSlab};
 use thiserror::Error;
 
-use crate::engine::{DataRef, Effect, Engine, Health, Hosts, Input, IoId};
+use crate::engine::{DataRef, Effect, Engine, Flushes, Health, Hosts, Input, IoId, NextFlush};
 use crate::extent::DeviceIndex;
 use stripes::{Piece, Stripes};
 
@@ -60,7 +60,13 @@ pub struct StripeEngine {
     health: Health,
     hosts: Hosts,
     ios: TagSlab<StripeIo>,
+    /// Flushes of each device.
+    flushes: Vec<Flushes>,
 }
+
+/// Stripes do not count writes: no flush under way covers what a later flush is asked for.
+const COVERS: u64 = 0;
+const ASKED_FOR: u64 = 1;
 
 /// A request to a device, on behalf of a host's request.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +94,7 @@ impl StripeEngine {
             health: Health::new(count),
             hosts: Hosts::default(),
             ios: TagSlab::default(),
+            flushes: std::iter::repeat_with(Flushes::default).take(count).collect(),
         })
     }
 
@@ -99,7 +106,7 @@ impl StripeEngine {
             for index in 0..self.health.devices().len() {
                 let device = DeviceIndex(index as u16);
                 let request = Request { start: Lba(0), length: Bytes::ZERO, ..request };
-                self.send(tag, device, index as u64, request, DataRef::None, effects);
+                self.flush(tag, device, request, effects);
             }
         } else if request.end_byte() > capacity.0 {
             self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
@@ -118,6 +125,48 @@ impl StripeEngine {
         if !self.hosts.waits(tag) {
             let result = self.hosts.result(tag);
             self.hosts.reply(tag, result, effects);
+        }
+    }
+
+    /// Makes `tag` wait for a flush of `device` that begins from now on.
+    fn flush(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
+        if self.health.has_failed(device) {
+            return self.hosts.note(tag, u64::from(device.0), DeviceError::Failed);
+        }
+        self.hosts.wait(tag);
+        if !self.flushes[usize::from(device.0)].join(ASKED_FOR, Some(tag), request) {
+            self.send_flush(device, vec![tag], request, effects);
+        }
+    }
+
+    fn send_flush(&mut self, device: DeviceIndex, hosts: Vec<Tag>, request: Request, effects: &mut Vec<Effect>) {
+        let host = hosts[0];
+        let io = IoId(self.ios.insert(StripeIo { host, device, kind: request.kind, order: u64::from(device.0) }));
+        self.flushes[usize::from(device.0)].begin(io, COVERS, hosts);
+        effects.push(Effect::Io { io, host: Some(host), device, request, data: DataRef::None });
+    }
+
+    fn flush_ended(
+        &mut self,
+        device: DeviceIndex,
+        io: IoId,
+        result: Result<(), DeviceError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (hosts, _, next) = self.flushes[usize::from(device.0)].end(io, result.is_ok());
+        if let Some(NextFlush { hosts, like }) = next {
+            self.send_flush(device, hosts, like, effects);
+        }
+        for host in hosts {
+            self.child_ended(host, u64::from(device.0), result, effects);
+        }
+    }
+
+    #[inline]
+    fn child_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+        if self.hosts.child_ended(host, order, result) {
+            let result = self.hosts.result(host);
+            self.hosts.reply(host, result, effects);
         }
     }
 
@@ -152,9 +201,9 @@ impl Engine for StripeEngine {
             Input::Done { io, at: _, result } => {
                 let StripeIo { host, device, kind, order } = self.ios.remove(io.0);
                 let result = self.health.judge(device, kind, result);
-                if self.hosts.child_ended(host, order, result) {
-                    let result = self.hosts.result(host);
-                    self.hosts.reply(host, result, effects);
+                match kind {
+                    RequestKind::Flush => self.flush_ended(device, io, result, effects),
+                    _ => self.child_ended(host, order, result, effects),
                 }
             }
             Input::Device { device, telemetry } => self.health.learn(device, telemetry.state),

@@ -22,6 +22,19 @@ fn done(io: IoId, result: Result<(), DeviceError>) -> Input {
     Input::Done { io, at: Nanos::ZERO, result }
 }
 
+fn host(slot: u32, request: Request) -> Input {
+    Input::Host { tag: Tag::new(slot, 0), request }
+}
+
+fn reply(slot: u32, result: Result<(), DeviceError>) -> Effect {
+    Effect::Reply { tag: Tag::new(slot, 0), result }
+}
+
+/// The requests to devices among `effects`.
+fn ios(effects: &[Effect]) -> Vec<IoId> {
+    effects.iter().filter_map(|effect| if let Effect::Io { io, .. } = effect { Some(*io) } else { None }).collect()
+}
+
 /// Performs `request` on `stores`, with its pieces in random order. `buffer` is the host's.
 fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, buffer: &mut [u8], rng: &mut Rng) {
     let tag = Tag::new(0, 0);
@@ -80,14 +93,6 @@ proptest! {
 #[test]
 fn a_device_that_failed_to_flush_promises_nothing_more() {
     let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
-    let host = |slot, request| Input::Host { tag: Tag::new(slot, 0), request };
-    let reply = |slot, result| Effect::Reply { tag: Tag::new(slot, 0), result };
-    let ios = |effects: &[Effect]| -> Vec<IoId> {
-        effects
-            .iter()
-            .map(|effect| if let Effect::Io { io, .. } = effect { *io } else { panic!("{effect:?}") })
-            .collect()
-    };
     let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
     let flushes = ios(&on(&mut engine, host(0, flush)));
     assert!(on(&mut engine, done(flushes[1], Err(DeviceError::Medium))).is_empty());
@@ -103,6 +108,28 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     assert_eq!(reads.len(), 2);
     let parts = ios(&on(&mut engine, host(3, flush)));
     assert_eq!(on(&mut engine, done(parts[0], Ok(()))), [reply(3, Err(DeviceError::Failed))]);
+}
+
+/// A flush that is asked for during another one begins when that has ended, on each device by itself; all who ask
+/// meanwhile share it. If the first one fails, so do they.
+#[test]
+fn a_device_has_one_flush_at_a_time() {
+    let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+    for fails in [false, true] {
+        let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
+        let first = ios(&on(&mut engine, host(0, flush)));
+        assert_eq!(first.len(), 2);
+        assert_eq!((on(&mut engine, host(1, flush)), on(&mut engine, host(2, flush))), (vec![], vec![]));
+        assert_eq!(on(&mut engine, done(first[1], Ok(()))).len(), 1, "the next flush of device 1");
+        let result = if fails { Err(DeviceError::Medium) } else { Ok(()) };
+        let effects = on(&mut engine, done(first[0], result));
+        let next = ios(&effects);
+        assert_eq!(next.len(), usize::from(!fails), "{effects:?}");
+        assert!(effects.contains(&reply(0, result)), "{effects:?}");
+        if !fails {
+            assert_eq!(on(&mut engine, done(next[0], Ok(()))), []);
+        }
+    }
 }
 
 /// Performs `request` on an engine in two steps, every request to a device ending with `result`: its requests to

@@ -59,7 +59,7 @@ enum Below {
     /// Part of a host's read, past the cache.
     Part { host: Tag, offset: u64 },
     /// A read of a whole extent into a buffer.
-    Fetch { slot: u32 },
+    Fetch { slot: u32, request: Request },
     /// A host's write, as a write of all that its extent holds. Its data begin at `at` of the buffer.
     Widened { host: Tag, slot: u32, at: u64, request: Request },
 }
@@ -147,13 +147,18 @@ impl MemoryCache {
             Some(slot) => {
                 let length = Bytes(self.extent);
                 effects.push(Effect::Cache(CacheStep::Clear { slot, length }));
-                self.send(now, Below::Fetch { slot }, read(start, self.extent), effects);
+                let request = read(start, self.extent);
+                self.send(now, Below::Fetch { slot, request }, request, effects);
             }
-            None => {
-                let Waiter { host, offset, at, length } = part;
-                self.send(now, Below::Part { host, offset }, read(start + at, length), effects);
-            }
+            None => self.read_part(now, &part, &read(start, self.extent), effects),
         }
+    }
+
+    /// Reads the bytes of `part` alone, past the cache. `extent` is a read of all that its extent holds.
+    fn read_part(&mut self, now: Nanos, part: &Waiter, extent: &Request, effects: &mut Vec<Effect>) {
+        let &Waiter { host, offset, at, length } = part;
+        let start = Lba::containing(extent.start.byte_offset() + at);
+        self.send(now, Below::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
     }
 
     const fn serve(slot: u32, part: &Waiter) -> Effect {
@@ -246,11 +251,11 @@ impl MemoryCache {
     fn tell(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         let mut own = std::mem::take(&mut self.effects);
         self.engine.on(now, input, &mut own);
-        self.pass_on(&mut own, effects);
+        self.pass_on(now, &mut own, effects);
         self.effects = own;
     }
 
-    fn pass_on(&mut self, own: &mut Vec<Effect>, effects: &mut Vec<Effect>) {
+    fn pass_on(&mut self, now: Nanos, own: &mut Vec<Effect>, effects: &mut Vec<Effect>) {
         for effect in own.drain(..) {
             match effect {
                 Effect::Io { io, host: Some(tag), device, request, data } => {
@@ -271,12 +276,15 @@ impl MemoryCache {
                             self.end_writes(&request, ok);
                             self.part_ended(host, 0, result, effects);
                         }
-                        Below::Fetch { slot } => {
+                        Below::Fetch { slot, request } => {
                             for part in self.slots.fetched(slot, ok) {
                                 if ok {
                                     effects.push(Self::serve(slot, &part));
+                                    self.part_ended(part.host, part.offset, result, effects);
+                                } else {
+                                    // What cannot be read may lie elsewhere in the extent.
+                                    self.read_part(now, &part, &request, effects);
                                 }
-                                self.part_ended(part.host, part.offset, result, effects);
                             }
                         }
                     }
@@ -291,7 +299,7 @@ impl MemoryCache {
         let below = *self.requests.get_mut(tag);
         let host = match below {
             Below::Whole { host, .. } | Below::Part { host, .. } | Below::Widened { host, .. } => host,
-            Below::Fetch { slot } => self.slots.fetches_for(slot),
+            Below::Fetch { slot, .. } => self.slots.fetches_for(slot),
         };
         let data = match (data, below) {
             (DataRef::None, _) => DataRef::None,
@@ -302,7 +310,7 @@ impl MemoryCache {
             (DataRef::Host { offset, .. }, Below::Part { offset: own, .. }) => {
                 DataRef::Host { tag: host, offset: Bytes(offset.0 + own) }
             }
-            (DataRef::Host { offset, .. }, Below::Fetch { slot }) => DataRef::Cached { slot, at: offset },
+            (DataRef::Host { offset, .. }, Below::Fetch { slot, .. }) => DataRef::Cached { slot, at: offset },
             (DataRef::Host { offset, .. }, Below::Widened { slot, at, .. }) => {
                 DataRef::Cached { slot, at: Bytes(offset.0 + at) }
             }
@@ -354,7 +362,7 @@ impl Engine for MemoryCache {
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let mut own = std::mem::take(&mut self.effects);
         let result = self.engine.reshape(now, reshape, &mut own);
-        self.pass_on(&mut own, effects);
+        self.pass_on(now, &mut own, effects);
         self.effects = own;
         result
     }

@@ -114,7 +114,7 @@ impl Slots {
         self.slots[slot as usize].waiting[0].host
     }
 
-    /// The data that `slot` fetches have come, or will not if not `ok`: returns who waits for them.
+    /// The data that `slot` fetches have come, or will not if not `ok`: returns the parts of reads that wait for them.
     pub(super) fn fetched(&mut self, slot: u32, ok: bool) -> Vec<Waiter> {
         let buffer = &mut self.slots[slot as usize];
         buffer.fetches = false;

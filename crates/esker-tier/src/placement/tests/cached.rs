@@ -100,3 +100,36 @@ fn no_extents_are_no_cache() {
         assert_eq!(ios(&serve(&mut cache, read(3))).len(), 1);
     }
 }
+
+/// One sector of an extent cannot be read. Reads of the others are answered all the same, whether they asked first or
+/// waited for the extent to be fetched.
+#[test]
+fn a_bad_sector_elsewhere_in_the_extent_fails_no_read() {
+    let mut cache = volume(2, StaticSplit::new(&[1, 1]));
+    let bad = Lba(3);
+    let mut effects = Vec::new();
+    let sectors = [9, 3, 12];
+    for (slot, sector) in sectors.into_iter().enumerate() {
+        let request = Request::read(Lba(sector), Bytes(512));
+        cache.on(Nanos::ZERO, host(slot as u32, request), &mut effects);
+    }
+    let (mut next, mut answers) = (0, Vec::new());
+    while next < effects.len() {
+        match effects[next] {
+            Effect::Io { io, request, .. } => {
+                let covers_bad = (request.start.0..request.end_byte() / 512).contains(&bad.0);
+                let result = if covers_bad { Err(DeviceError::Medium) } else { Ok(()) };
+                cache.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result }, &mut effects);
+            }
+            Effect::Reply { tag, result } => answers.push((tag, result)),
+            _ => {}
+        }
+        next += 1;
+    }
+    cache.check();
+    answers.sort_by_key(|(tag, _)| tag.to_bits());
+    let reply = |slot, result| (Tag::new(slot, 0), result);
+    assert_eq!(answers, [reply(0, Ok(())), reply(1, Err(DeviceError::Medium)), reply(2, Ok(()))]);
+    let lengths: Vec<u64> = ios(&effects).iter().map(|(.., request)| request.length.0).collect();
+    assert_eq!(lengths, [EXTENT * 512, 512, 512, 512], "the extent, and then each read alone");
+}

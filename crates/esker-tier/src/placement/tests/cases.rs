@@ -67,6 +67,58 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
 }
 
+/// 32 hosts write and flush: a device has one flush under way, and all who ask meanwhile share the next one. The records
+/// of what becomes durable are hardened once for all.
+#[test]
+fn flushes_that_come_together_are_one_at_a_time_on_a_device() {
+    let mut engine = engine();
+    let write = |slot: u32| Request::write(Lba(u64::from(slot % 2) * 2 * EXTENT), Bytes(512));
+    let mut flushes = Vec::new();
+    for slot in 0..32 {
+        let [(io, ..)] = ios(&on(&mut engine, host(slot, write(slot))))[..] else { panic!("one write") };
+        on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        flushes.extend(ios(&on(&mut engine, host(slot, FLUSH))));
+    }
+    let [(first, DeviceIndex(0), _)] = flushes[..] else { panic!("{flushes:?}") };
+    let effects = on(&mut engine, Input::Done { io: first, at: Nanos::ZERO, result: Ok(()) });
+    let [(second, DeviceIndex(0), FLUSH)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    let hardens = |effects: &[Effect]| -> Vec<RecordNumber> {
+        let through = |effect: &Effect| match effect {
+            Effect::Harden { through } => Some(*through),
+            _ => None,
+        };
+        effects.iter().filter_map(through).collect()
+    };
+    let [through] = hardens(&effects)[..] else { panic!("{effects:?}") };
+    let effects = on(&mut engine, Input::Done { io: second, at: Nanos::ZERO, result: Ok(()) });
+    assert_eq!((ios(&effects).len(), hardens(&effects).len()), (0, 0), "one harden at a time: {effects:?}");
+    let effects = on(&mut engine, Input::Durable { through });
+    let [rest] = hardens(&effects)[..] else { panic!("{effects:?}") };
+    assert_eq!(effects.len(), 2, "the first host is answered: {effects:?}");
+    let answered = on(&mut engine, Input::Durable { through: rest });
+    assert_eq!(answered.len(), 31);
+    engine.check();
+}
+
+/// Who waits for the flush after one that fails is told of the failure: a success told to the later one would promise
+/// data that the earlier one has lost.
+#[test]
+fn a_flush_that_waits_behind_a_failed_one_fails_with_it() {
+    let mut engine = engine();
+    let mut flush = |engine: &mut PlacementEngine, slot| {
+        let [(io, ..)] = ios(&on(engine, host(slot, Request::write(Lba(0), Bytes(512)))))[..] else {
+            panic!("a write")
+        };
+        on(engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        on(engine, host(slot, FLUSH))
+    };
+    let [(io, ..)] = ios(&flush(&mut engine, 0))[..] else { panic!("a flush") };
+    assert_eq!(flush(&mut engine, 1), []);
+    let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) });
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Medium) };
+    assert_eq!(effects, [reply(0), reply(1)]);
+}
+
 /// Device 0 fails a flush: what happens to everything else.
 #[test]
 fn a_failed_device_serves_reads_only() {
