@@ -105,7 +105,7 @@ fn flushes_that_come_together_are_one_at_a_time_on_a_device() {
 #[test]
 fn a_flush_that_waits_behind_a_failed_one_fails_with_it() {
     let mut engine = engine();
-    let mut flush = |engine: &mut PlacementEngine, slot| {
+    let flush = |engine: &mut PlacementEngine, slot| {
         let [(io, ..)] = ios(&on(engine, host(slot, Request::write(Lba(0), Bytes(512)))))[..] else {
             panic!("a write")
         };
