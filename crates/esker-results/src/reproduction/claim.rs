@@ -51,6 +51,7 @@ pub struct Claim {
     pub at_least: Option<f64>,
     /// Whether an input of the run was fitted to the published value. Within its tolerance such a claim is derived;
     /// outside, it is missed, on stand-ins, too.
+    #[serde(default)]
     pub fitted: bool,
     /// Whether a stand-in is within its tolerance, or shows the claimed order. Absent for other claims.
     pub stand_in_holds: Option<bool>,

@@ -82,9 +82,9 @@ impl PlacementEngine {
         }
     }
 
-    /// Whether the policy may move extents, so that it needs free ones.
-    pub fn may_move(&self) -> bool {
-        self.policy.observes()
+    /// Whether the policy moves extents to devices that may be full of new ones.
+    pub fn needs_free_extents(&self) -> bool {
+        self.policy.needs_free_extents()
     }
 
     /// The first device that would be too small for its share if all extents of the host had data. `None` if every

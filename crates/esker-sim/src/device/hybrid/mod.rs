@@ -226,7 +226,7 @@ impl HybridSettings {
         truncate_weights(&mut policy, children.len());
         let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
         let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
-        let moves = engine.may_move() && children.iter().all(|child| extents_of(child, self.extent) > 1);
+        let moves = engine.needs_free_extents() && children.iter().all(|child| extents_of(child, self.extent) > 1);
         let reserve = self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });
         let capacity = self.capacity.unwrap_or_else(|| engine.capacity_beside(reserve));
         engine.offer(capacity).map_err(|error| fault_of(&error, children))?;

@@ -80,6 +80,11 @@ impl Placement for FastFirst {
         self.room.is_some()
     }
 
+    /// Nothing moves to a device that is filled first.
+    fn needs_free_extents(&self) -> bool {
+        false
+    }
+
     fn devices_joined(&mut self, devices: usize) {
         self.room.iter_mut().for_each(|room| room.devices_joined(devices));
         self.order.extend((self.order.len()..devices).map(|device| DeviceIndex(device as u16)));

@@ -98,6 +98,11 @@ pub trait Placement: Debug + Send {
         false
     }
 
+    /// Whether it moves extents to devices that may be full of new ones, so that each should keep some extents free.
+    fn needs_free_extents(&self) -> bool {
+        self.observes()
+    }
+
     /// Another device for a write that replaces all that an extent holds; `None` if it goes where the extent is. The
     /// device needs room. This may be asked without a write that follows.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {

@@ -142,6 +142,10 @@ impl Placement for Pinned {
         self.rest.observes()
     }
 
+    fn needs_free_extents(&self) -> bool {
+        self.rest.needs_free_extents()
+    }
+
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let is_pinned = self.pinned.get(write.extent.0 as usize).copied().unwrap_or(false);
         if is_pinned { None } else { self.rest.redirect(write, devices) }
