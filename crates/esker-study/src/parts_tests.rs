@@ -10,8 +10,8 @@ use esker_core::{
 };
 use esker_flash::{Ssd, SsdSettings};
 use esker_plan::{Catalogue, Market};
-use esker_results::study::{Budgets, Candidate};
 use esker_results::Report;
+use esker_results::study::{Budgets, Candidate};
 use esker_sim::{DeviceDescription, PreconditionKind, System};
 
 use crate::brute_force_tests::{settings, traces};
