@@ -8,8 +8,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Style};
+use clap::{Command, CommandFactory};
 use esker_core::Hint;
 
+use crate::args::Arguments;
 use crate::cancel;
 
 /// The colours of clap's own errors and tips. There are none without a terminal, or with NO_COLOR.
@@ -115,10 +117,16 @@ pub(crate) fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option
         None
     } else if behind == "-" {
         Some("`--json` by itself prints on standard output".into())
-    } else if is_json || Path::new(&*behind).extension().is_some_and(|ending| ending == "zst" || ending == "gz") {
-        Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
+    } else if is_command(&Arguments::command(), &behind) {
+        Some(format!(
+            "`--json` by itself prints on standard output; `{behind}` is a command, which stands in front of options"
+        ))
     } else {
-        // A word such as `trace` is rather a command or an argument than the name of a file.
-        Some(format!("`--json` takes a file with `=` alone, as in --json=FILE.json; `{behind}` is not taken for one"))
+        Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
     }
+}
+
+/// Whether a command of the program has this name.
+fn is_command(program: &Command, name: &str) -> bool {
+    program.get_subcommands().any(|command| command.get_name() == name || is_command(command, name))
 }

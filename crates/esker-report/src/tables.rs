@@ -150,13 +150,17 @@ pub fn markdown(study: &StudyReport) -> String {
     let mut text = String::new();
     for workload in &study.workloads {
         text += &format!("# {}\n\n{}\n\n", escaped(&workload.name), escaped(&workload.verdict.headline));
-        for finding in &workload.verdict.findings {
+        // Other markets have their lines in the table of answers.
+        let findings = workload.verdict.findings.iter();
+        for finding in findings.filter(|finding| finding.topic != "market") {
             text += &format!("- {}\n", escaped(&finding.text));
         }
+        let years = workload.budgets.as_ref().unwrap_or(&study.budgets).years;
+        let totals = if years > 0.0 { format!(" (totals over {})", words::years(years)) } else { String::new() };
         let sections = [
-            ("Answers by market", answers(workload)),
-            ("Designs that were simulated", candidates(workload)),
-            ("Designs that were not", ruled_out(workload)),
+            ("Answers by market".to_string(), answers(workload)),
+            (format!("Designs that were simulated{totals}"), candidates(workload)),
+            (format!("Designs that were not{totals}"), ruled_out(workload)),
         ];
         for (title, table) in sections.iter().filter(|(_, table)| !table.rows.is_empty()) {
             text += &format!("\n## {title}\n\n{}", table.markdown());
