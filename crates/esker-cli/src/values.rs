@@ -287,7 +287,7 @@ pub(crate) fn capacity(text: &str) -> Result<Bytes, BadValue> {
             "write 500GB or 20TB; without --capacity, the span of addresses in the trace counts",
         )),
         capacity if capacity > CAPACITY_MAX => Err(BadValue::with_hint(
-            format!("that is too large: designs are made for at most {CAPACITY_MAX}"),
+            format!("that is too large: designs are made for at most {}PB", CAPACITY_MAX.0 / 1_000_000_000_000_000),
             "study a part of the data, with the part of the load that it has",
         )),
         capacity => Ok(capacity),

@@ -205,3 +205,44 @@ fn picture() -> String {
     drop(area);
     svg
 }
+
+#[test]
+fn calibrate() {
+    if std::env::var_os("ESKER_CALIBRATE").is_none() {
+        return;
+    }
+    let catalogue = Catalogue::read(CATALOGUE, &fs::read_to_string(path(CATALOGUE)).unwrap()).unwrap();
+    let drives: Vec<Product> = catalogue.products.into_iter().filter(|product| product.die.is_some()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(product) = drives.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(published) = product.performance.random_write else { continue };
+            let published = published as f64;
+            let at = |capacity: esker_core::Bytes, rate: Option<f64>| -> f64 {
+                let mut part = crate::offers::smallest_part(product, capacity).unwrap();
+                let mut controller = part.controller.clone().unwrap_or_default();
+                controller.copy_rate = rate.map(|rate| esker_core::ByteRate(rate as u64));
+                part.controller = Some(controller);
+                esker_flash::Work::RandomWrite.measure(&part, 256).unwrap_or(f64::NAN) / published
+            };
+            let capacity = product.capacities.last().unwrap().bytes;
+            let free = at(capacity, None);
+            let mut line = format!("CAL {} unlimited {free:.3}", product.name);
+            let mut rate = None;
+            if free > 0.99 {
+                let (mut low, mut high) = (1e7f64, 6e10f64);
+                for _ in 0..9 {
+                    let middle = (low * high).sqrt();
+                    if at(capacity, Some(middle)) > 0.98 { high = middle } else { low = middle }
+                }
+                rate = Some((low / 1e6).floor() * 1e6);
+                line += &format!(" rate {} gives {:.3}", (low / 1e6) as u64, at(capacity, rate));
+            }
+            for other in &product.capacities {
+                line += &format!(" | {} {:.3}", capacity_in_words(other.bytes), at(other.bytes, rate));
+            }
+            eprintln!("{line}");
+        }
+    };
+    std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
+}

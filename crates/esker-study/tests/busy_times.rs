@@ -132,7 +132,8 @@ fn bursts_wait_for_the_limits_of_a_volume_and_the_answer_says_what_it_stands_on(
     let trace = written(folder.path(), &text);
     let settings = StudySettings { market: Market::Aws, ..settings(&trace, &["aws-ebs-gp3"], 10_000.0) };
     let found = studied(&settings);
-    let name = found.verdict.recommended.as_ref().expect("gp3 can be ordered with more operations");
+    let name = found.verdict.recommended.as_ref();
+    let name = name.unwrap_or_else(|| panic!("gp3 can be ordered with more operations: {:#?}", found.verdict));
     let ordered = |name: &str| -> u64 {
         let rest = name.split_once("GiB-").map_or("3000iops", |(_, rest)| rest);
         rest.split("iops").next().unwrap().replace(',', "").parse().unwrap()

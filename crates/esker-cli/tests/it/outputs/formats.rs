@@ -54,12 +54,14 @@ fn the_ending_says_the_format() {
     for command in ["convert", "filter"] {
         for (name, expected) in [("x.spc", "spc"), ("x.SPC.gz", "spc"), ("x.esker", "esker"), ("x.parquet", "parquet")]
         {
-            ground.succeeds(&["trace", command, "small.csv", "-o", name]);
-            assert_eq!(format(name), expected, "{name}");
+            let name = format!("{command}-{name}");
+            ground.succeeds(&["trace", command, "small.csv", "-o", &name]);
+            assert_eq!(format(&name), expected, "{name}");
         }
         for (name, expected) in [("y.csv", "msr"), ("y.log", "nbdkit"), ("y", "spc"), ("y.iolog.zst", "fio-v2")] {
-            ground.succeeds(&["trace", command, "small.csv", "-o", name, "--to", expected]);
-            assert_eq!(format(name), expected, "{name}");
+            let name = format!("{command}-{name}");
+            ground.succeeds(&["trace", command, "small.csv", "-o", &name, "--to", expected]);
+            assert_eq!(format(&name), expected, "{name}");
         }
     }
     let csv = FORMATS.iter().filter(|format| format.can(FormatCapability::Write));
