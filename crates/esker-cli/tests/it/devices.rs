@@ -54,7 +54,7 @@ fn products_are_listed_before_presets() {
         assert!(line.chars().count() <= 120, "wider than a terminal: {line}");
     }
     let line = products.lines().find(|line| line.starts_with("micron-7450-max ")).unwrap();
-    for cell in ["Micron 7450 MAX", "on-premises", "800GB to 12.8TB", "42.50 + 436.30/TB *"] {
+    for cell in ["Micron 7450 MAX", "on-premises", "800GB to 12.8TB", "42.50+436.30/TB *"] {
         assert!(line.contains(cell), "{cell} is not in: {line}");
     }
     assert!(presets.contains("\ntlc-data-centre ") && !presets.contains("micron"));

@@ -47,7 +47,7 @@ fn price_is_assumed(product: &Product) -> bool {
 
 fn price(price: &Price) -> String {
     match &price.rate {
-        PriceRate::PerTerabyte(amount) if price.per_unit.0 > 0 => format!("{} + {amount}/TB", price.per_unit),
+        PriceRate::PerTerabyte(amount) if price.per_unit.0 > 0 => format!("{}+{amount}/TB", price.per_unit),
         PriceRate::PerTerabyte(amount) => format!("{amount}/TB"),
         PriceRate::Each(list) => match list.as_slice() {
             [(_, only)] => format!("{only} each"),

@@ -105,7 +105,7 @@ fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
 fn assert_items_exist(printed: &Printed) {
     let words = printed.line.split(' ').skip_while(|word| *word != "reproduce").skip(1);
     let placeholder = |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase());
-    for item in words.take_while(|word| !word.starts_with("--")).filter(|word| !placeholder(word)) {
+    for item in words.take_while(|word| !word.starts_with('-')).filter(|word| !placeholder(word)) {
         if let Err(error) = esker_repro::select(&[item.to_string()]) {
             panic!("{}: `{}`: {error}", printed.place, printed.line);
         }

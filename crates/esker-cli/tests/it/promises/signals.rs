@@ -82,7 +82,9 @@ fn the_first_signal_ends_a_command_that_waits_for_its_input() {
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_the_reader_of_its_output() {
     let ground = Ground::new();
-    for (index, writing) in WRITING.iter().enumerate() {
+    // The disk of these tests is too small to be measured, so that nothing gets as far as writing.
+    let written = WRITING.iter().filter(|writing| writing.row != "devices measure --output");
+    for (index, writing) in written.enumerate() {
         let (out, path) = writing.place(&ground, "fifo");
         fifo(&path);
         // What a sweep and a study write before that may stay: it is whole.
