@@ -273,7 +273,7 @@ mod tests {
         };
         let compared = registry::names_with(REPLACEMENTS, ReplacementCapability::Compared);
         assert_eq!(names(&[]), compared.collect::<Vec<_>>());
-        assert_eq!(names(&["LRU,S3-FIFO(bits=1)".to_string()]), ["lru", "s3-fifo(bits=1)"]);
+        assert_eq!(names(&["LRU,S3-FIFO(threshold=1)".to_string()]), ["lru", "s3-fifo(threshold=1)"]);
         assert_eq!(names(&["all".to_string()]), registry::names(REPLACEMENTS).collect::<Vec<_>>());
     }
 
