@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use esker_core::{Bytes, Nanos, Ratio, did_you_mean};
+use esker_core::{Bytes, Nanos, Ratio, did_you_mean, words};
 use esker_plan::{CurrencyChange, Market, PriceChange};
 use esker_study::InUse;
 
@@ -287,7 +287,7 @@ pub(crate) fn capacity(text: &str) -> Result<Bytes, BadValue> {
             "write 500GB or 20TB; without --capacity, the span of addresses in the trace counts",
         )),
         capacity if capacity > CAPACITY_MAX => Err(BadValue::with_hint(
-            format!("that is too large: designs are made for at most {}PB", CAPACITY_MAX.0 / 1_000_000_000_000_000),
+            format!("that is too large: designs are made for at most {}", words::on_sale(CAPACITY_MAX.0)),
             "study a part of the data, with the part of the load that it has",
         )),
         capacity => Ok(capacity),
@@ -441,7 +441,7 @@ mod tests {
         for text in ["20B", "0TB", "999kB"] {
             assert!(refused(capacity(text)).starts_with("that is less than 1MB"), "{text}");
         }
-        assert!(refused(capacity("900PB")).starts_with("that is too large: designs are made for at most 20PB"));
+        assert!(refused(capacity("900PB")).starts_with("that is too large: designs are made for at most 20000 TB"));
         assert!(refused(in_use("samsung-pm893:960")).ends_with("with the unit of the size"));
         assert!(refused(in_use("samsung-pm893:20tb")).contains("did you mean `20TB`?"));
         assert_eq!(time("5ms"), Ok(Nanos::from_millis(5)));

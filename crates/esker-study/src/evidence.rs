@@ -8,7 +8,8 @@ const DAY: f64 = 86_400.0;
 const WEEK: f64 = 7.0 * DAY;
 const HOUR: f64 = 3_600.0;
 
-/// Grades the evidence for a study whose answer is `recommended`. Without a duration, `Err` says why there are no times.
+/// Grades the evidence for a study whose answer is `recommended`. Without a duration, `Err` says why there are no
+/// times.
 pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
     let mut reasons = Vec::new();
     let mut grade = match duration_s {

@@ -22,10 +22,22 @@ pub(crate) struct CatalogueArguments {
     #[arg(long, value_name = "NAME=PRICE", help_heading = "Catalogue", value_parser = values::price)]
     pub(crate) price: Vec<PriceChange>,
     /// Only these products
-    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',', value_parser = values::name)]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        help_heading = "Catalogue",
+        value_delimiter = ',',
+        value_parser = values::name
+    )]
     pub(crate) only: Vec<String>,
     /// Not these products
-    #[arg(long, value_name = "NAME,...", help_heading = "Catalogue", value_delimiter = ',', value_parser = values::name)]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        help_heading = "Catalogue",
+        value_delimiter = ',',
+        value_parser = values::name
+    )]
     pub(crate) without: Vec<String>,
     /// Currency of all prices, with its rate: EUR=0.92 for 0.92 euros to the catalogue's dollar
     #[arg(long, value_name = "CODE=RATE", help_heading = "Catalogue", value_parser = values::currency)]
