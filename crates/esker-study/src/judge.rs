@@ -306,7 +306,7 @@ mod tests {
         busy_by_bytes.busy_by_bytes = busy(97.0, 0.9);
         let judged = judge(&busy_by_bytes, &within(1_000.0));
         assert_eq!(judged.utilisation, Some(false));
-        assert_eq!(judged.reasons, ["its arm is 90 % busy in the busiest time by bytes, the budget is 70 %"]);
+        assert_eq!(judged.reasons, ["its disk arm is 90 % busy in the busiest time by bytes, the budget is 70 %"]);
     }
 
     #[test]

@@ -42,8 +42,8 @@ fn striped_volumes_add_up() {
              [device.s]\nkind = \"array\"\nlevel = \"0\"\nchild = \"v\"\ncount = {count}\n[run]\ntarget = \"s\"\n"
         ));
         assert!(results.devices["v.0"].cloud_volume.as_ref().unwrap().throttled_requests > 0);
-        // Without the second that the buckets saved up.
-        (100_000.0 - 3000.0 * f64::from(count)) / (100_000.0 / results.throughput.requests_per_s)
+        // Without the 10 ms that the buckets saved up.
+        (100_000.0 - 30.0 * f64::from(count)) / (100_000.0 / results.throughput.requests_per_s)
     };
     let (one, four) = (rate(1), rate(4));
     assert!((one - 3000.0).abs() < 30.0, "{one}");

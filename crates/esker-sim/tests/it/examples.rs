@@ -103,7 +103,8 @@ fn cloud() {
     let volumes = ["volume.0", "volume.1"].map(|name| results.devices[name].cloud_volume.as_ref().unwrap());
     let dry = volumes.iter().filter_map(|volume| volume.credits["throughput"].first_dry_s).reduce(f64::min);
     let minutes = dry.expect("the credits run dry") / 60.0;
-    assert!((minutes - 84.0).abs() < 1.0, "{minutes}");
+    // 83.3 of them at the full rate of both: what one saves up while it waits for the other is soon lost.
+    assert!((minutes - 86.0).abs() < 1.0, "{minutes}");
     // Requests of the tenth minute, and of the second last.
     let (before, after) = (results.series[10].requests, results.series[results.series.len() - 2].requests);
     assert!((57..=61).contains(&(before / 60)) && (8..10).contains(&(after / 60)), "{before}, {after}");

@@ -59,6 +59,10 @@ fn refusal(resolved: &Value, key: &[String], value: &Value) -> Option<String> {
     {
         device[table] = needed.clone();
     }
+    // A latency is not stated by halves.
+    if key.starts_with(&["latency".to_string(), "merged".to_string()]) && device["latency"].get("merged").is_none() {
+        device["latency"]["merged"] = device["latency"]["read"].clone();
+    }
     let at = key.iter().fold(device, |at, step| &mut at[step.as_str()]);
     *at = value.clone();
     let built = Experiment::from_resolved(&resolved, "bounds").map_err(|error| error.to_string());
