@@ -119,7 +119,8 @@ fn of_six_products_nothing_cheaper_keeps_the_budgets() {
         "seagate-exos-10e2400",
     ];
     for trace in traces(&["Financial1-first10k.spc.zst", "msr-prxy_0-first20k.csv.zst"]) {
-        let tried = nothing_cheaper_keeps_the_budgets(&settings(&trace, part(&six, 2), Market::OnPremises, budgets()), 4);
+        let tried =
+            nothing_cheaper_keeps_the_budgets(&settings(&trace, part(&six, 2), Market::OnPremises, budgets()), 4);
         assert!(tried > 0, "{}: the cheapest of all was chosen, so that nothing was tried", trace.display());
     }
 }
@@ -138,9 +139,9 @@ fn of_all_products_nothing_cheaper_keeps_the_budgets() {
         "tpcc-small.mqsim.zst",
         "sqlite-wal-ext4-5k.wiscsee.zst",
     ];
-    let tried = traces(&six).iter().map(|trace| {
+    let tried = traces(&six).into_iter().map(|trace| {
         let catalogue = Catalogue::builtin("current").unwrap();
-        nothing_cheaper_keeps_the_budgets(&settings(trace, catalogue, Market::OnPremises, budgets()), 8)
+        nothing_cheaper_keeps_the_budgets(&settings(&trace, catalogue, Market::OnPremises, budgets()), 8)
     });
     let tried: Vec<usize> = tried.collect();
     assert!(tried.is_empty() || tried.iter().sum::<usize>() > 0, "the cheapest of all was always chosen");

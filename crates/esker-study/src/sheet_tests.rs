@@ -216,11 +216,13 @@ fn calibrate() {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(product) = drives.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(published) = product.performance.random_write else { continue };
+            let Some(published) = product.performance.as_ref().and_then(|figure| figure.value.random_write) else {
+                continue;
+            };
             let published = published as f64;
             let at = |capacity: esker_core::Bytes, rate: Option<f64>| -> f64 {
                 let mut part = crate::offers::smallest_part(product, capacity).unwrap();
-                let mut controller = part.controller.clone().unwrap_or_default();
+                let mut controller = part.controller.unwrap_or_default();
                 controller.copy_rate = rate.map(|rate| esker_core::ByteRate(rate as u64));
                 part.controller = Some(controller);
                 esker_flash::Work::RandomWrite.measure(&part, 256).unwrap_or(f64::NAN) / published

@@ -60,12 +60,14 @@ fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<Ite
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClaimVerdict;
 
     #[test]
     fn stand_ins_overlap_as_the_text_says() {
         let outcome = super::super::tests::outcome(|context| measure(&ITEM, context, VolumeScale::COMPARED));
         assert_eq!(outcome.claims.len(), VOLUMES.len() + 1);
-        let holds = |claim: &&Claim| claim.stand_in_holds == Some(true);
+        // The generator is given the overlap: that it comes out shows that it works, and nothing of the paper.
+        let holds = |claim: &&Claim| claim.verdict == ClaimVerdict::Derived && claim.fitted;
         assert_eq!(outcome.claims.iter().filter(holds).count(), VOLUMES.len(), "{:#?}", outcome.claims);
     }
 }

@@ -1,15 +1,18 @@
 //! Devices that extents belong to, by shares of the requests.
 
-use esker_core::{Nanos, RequestKind};
+use esker_core::Nanos;
 
 use super::usage::{Residents, Usage};
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Extents that are moved at a time, at most.
-const MOVES_MAX: usize = 48;
-/// Moves that may occupy a device at a time which has nothing else to do.
-const MOVES_OF_AN_IDLE_DEVICE: u32 = 4;
+/// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it: the
+/// longer its queue was, the more was moved.
+const MOVES_MAX: usize = 4;
+/// An extent that is not in use now moves at once when its devices have nothing else to do. Under a high load they seldom
+/// have: then it moves when the last move ended this part of its own length ago, so that slow devices are not filled with
+/// moves.
+const PAUSE_PART: u64 = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
 /// When extents of more than this share have another home, those that are in use are looked for and moved: on a large
@@ -28,9 +31,6 @@ const SWEEP_STEP: u32 = 256;
 /// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
 /// where it belongs moves when it is used, or after a change of the shares.
 ///
-/// Moves go side by side: a device has as many of them under way as requests of the host, at most, so that they take no
-/// more than half of its time. What has to move takes that time sooner or later; a slow device is left soon.
-///
 /// A device without a free extent makes room for what belongs there: extents leave it that belong elsewhere, or that
 /// are not in use.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(super) struct Homes {
     interval: Nanos,
     moving: Vec<Moving>,
     next_move: Nanos,
+    /// The end of the pause after the last move.
+    rests_until: Nanos,
     /// Of extents that are not in use, no device would notice whether they move.
     usage: Usage,
     residents: Residents,
@@ -54,9 +56,7 @@ pub(super) struct Homes {
 #[derive(Clone, Copy, Debug)]
 struct Moving {
     extent: LogicalExtent,
-    to: DeviceIndex,
-    /// The device that it occupies: first the one that is read, then the one that is written.
-    on: DeviceIndex,
+    since: Nanos,
 }
 
 /// Goes through the extents, in order, and moves those whose home has changed.
@@ -79,6 +79,7 @@ impl Homes {
             interval,
             moving: Vec::new(),
             next_move: Nanos::ZERO,
+            rests_until: Nanos::ZERO,
             usage: Usage::default(),
             residents: Residents::default(),
             swept: Vec::new(),
@@ -121,8 +122,8 @@ impl Homes {
                 self.make_room(now, home, done.device, devices, wishes);
             } else if devices[usize::from(home.0)].has_room() {
                 astray = true;
-                if !self.is_moving(extent) && self.may_move(now, (done.device, home), done.device, devices) {
-                    self.wish(now, (extent, done.device, home), wishes);
+                if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.is_moving(extent) {
+                    self.wish(now, WishedMove::among_requests(extent, home), wishes);
                 }
             }
         }
@@ -133,7 +134,8 @@ impl Homes {
         self.moving.iter().any(|moving| moving.extent == extent)
     }
 
-    /// Whether an extent may begin to move between these devices. `ended` has just ended a request.
+    /// Whether an extent that is not in use now may begin to move: its devices have nothing else to do, or the pause after
+    /// the last move is over. `ended` has just ended a request.
     fn may_move(
         &self,
         now: Nanos,
@@ -141,18 +143,15 @@ impl Homes {
         ended: DeviceIndex,
         devices: &[DeviceView],
     ) -> bool {
-        let takes_another = |device: DeviceIndex| {
-            let moves = self.moving.iter().filter(|moving| moving.on == device).count() as u32;
-            let of_the_host = devices[usize::from(device.0)].under_way.saturating_sub(u32::from(device == ended));
-            moves < if of_the_host == 0 { MOVES_OF_AN_IDLE_DEVICE } else { of_the_host }
-        };
-        now >= self.next_move && self.moving.len() < MOVES_MAX && takes_another(from) && takes_another(to)
+        let is_due = self.moving.is_empty() && now >= self.rests_until;
+        let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
+        now >= self.next_move && self.moving.len() < MOVES_MAX && (is_due || is_idle(to) && is_idle(from))
     }
 
-    fn wish(&mut self, now: Nanos, (extent, from, to): (LogicalExtent, DeviceIndex, DeviceIndex), wishes: &mut Wishes) {
-        self.moving.push(Moving { extent, to, on: from });
+    fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
+        self.moving.push(Moving { extent: wished.extent, since: now });
         self.next_move = now + self.interval;
-        wishes.moves.push(WishedMove::among_requests(extent, to));
+        wishes.moves.push(wished);
     }
 
     /// Has an extent leave `full`, which belongs elsewhere or is not in use, if one may move now.
@@ -178,7 +177,7 @@ impl Homes {
             to.filter(|_| !moving.iter().any(|moving| moving.extent == extent))
         };
         if let Some((extent, to)) = self.residents.next_to_leave(full, SWEEP_STEP, leaves) {
-            self.wish(now, (extent, full, to), wishes);
+            self.wish(now, WishedMove::among_requests(extent, to), wishes);
         }
     }
 
@@ -205,24 +204,18 @@ impl Homes {
             (None, _) => end,
         };
         self.sweep = (next < self.usage.end()).then_some(Sweep { next, before });
-        if let Some(wished) = may_move {
-            self.wish(now, wished, wishes);
+        if let Some((extent, _, to)) = may_move {
+            self.wish(now, WishedMove::in_background(extent, to), wishes);
         }
         may_move.is_some()
     }
 
-    /// Notes that a request of a copy has ended: what was read will be written.
-    pub(super) fn copied(&mut self, done: &Completed) {
-        if done.kind == RequestKind::Read
-            && let Some(moving) = self.moving.iter_mut().find(|moving| moving.extent == done.first)
-        {
-            moving.on = moving.to;
-        }
-    }
-
     /// Notes how a move has ended.
     pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
-        self.moving.retain(|moving| moving.extent != extent);
+        if let Some(at) = self.moving.iter().position(|moving| moving.extent == extent) {
+            let took = now.saturating_sub(self.moving.swap_remove(at).since);
+            self.rests_until = now + Nanos(took.0 / PAUSE_PART);
+        }
         match outcome {
             // What is full now is not asked again at once.
             MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
@@ -334,48 +327,29 @@ mod tests {
         assert!(homes.sweep.is_none());
     }
 
-    /// Two devices that always have five requests of the host under way: five extents leave the one and five the other
-    /// at a time, and those that are written count for the other device. An extent that nobody has used is moved, too,
-    /// while most requests go to such.
+    /// Two devices that always have something to do: each move is followed by a pause of a quarter of its length. An
+    /// extent that nobody has used is moved, too, while most requests go to such.
     #[test]
-    fn busy_devices_get_as_many_moves_as_requests() {
-        let mut homes = Homes::new(&[1, 1], 10.0, Nanos(1));
+    fn busy_devices_get_one_move_at_a_time() {
+        let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
         (0..10_000).for_each(|extent| homes.usage.note(LogicalExtent(2 * extent)));
         homes.shares = vec![0.7, 0.3];
         homes.give_least(0.001);
         let busy = DeviceView { under_way: 5, ..idle() };
-        let mut moves: Vec<LogicalExtent> = Vec::new();
-        let mut now = Nanos::ZERO;
-        let mut go_on = |homes: &mut Homes, moves: &mut Vec<LogicalExtent>| {
-            for _ in 0..1_000 {
-                now = now + Nanos(1);
-                let mut wishes = Wishes::default();
-                // A third device's request has ended.
-                homes.sweep(now, DeviceIndex(2), &[busy, busy, idle()], &mut wishes);
-                moves.extend(wishes.moves.iter().map(|wished| wished.extent));
+        let mut moves: Vec<(u64, LogicalExtent)> = Vec::new();
+        for millis in 0..1_000u64 {
+            let now = Nanos::from_millis(millis);
+            let mut wishes = Wishes::default();
+            if let Some(&(since, extent)) = moves.last().filter(|(since, _)| millis == since + 10) {
+                assert!(!homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes), "since {since}");
+                homes.moved(now, extent, MoveOutcome::Done);
             }
-            moves.len()
-        };
-        assert_eq!(go_on(&mut homes, &mut moves), 5, "all of them leave the device that loses");
-        let read = |extent| Completed {
-            device: DeviceIndex(1),
-            first: extent,
-            extents: 1,
-            kind: RequestKind::Read,
-            length: esker_core::Bytes::kib(4),
-            sent: Nanos::ZERO,
-            at: Nanos::ZERO,
-            for_host: false,
-            ok: true,
-        };
-        moves[..2].iter().for_each(|&extent| homes.copied(&read(extent)));
-        assert_eq!(go_on(&mut homes, &mut moves), 7);
-        moves[2..7].iter().for_each(|&extent| homes.copied(&read(extent)));
-        assert_eq!(go_on(&mut homes, &mut moves), 7, "the one that gains writes seven");
-        moves[..3].iter().for_each(|&extent| homes.moved(Nanos::ZERO, extent, MoveOutcome::Done));
-        // Four are written, and five may be read: those will be written then.
-        assert_eq!(go_on(&mut homes, &mut moves), 12);
-        assert!(moves.iter().any(|extent| extent.0 % 2 == 1));
+            homes.sweep(now, DeviceIndex(0), &[busy; 2], &mut wishes);
+            moves.extend(wishes.moves.iter().map(|wished| (millis, wished.extent)));
+        }
+        assert!((75..=77).contains(&moves.len()), "{}", moves.len());
+        assert!(moves.windows(2).all(|pair| pair[1].0 >= pair[0].0 + 13), "{moves:?}");
+        assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
     }
 
     /// Of a full device, what belongs elsewhere leaves first or, if nothing does, what is not in use.
@@ -393,7 +367,7 @@ mod tests {
                 device: DeviceIndex(1),
                 first: LogicalExtent(at_home[0]),
                 extents: 1,
-                kind: RequestKind::Read,
+                kind: esker_core::RequestKind::Read,
                 length: esker_core::Bytes::kib(4),
                 sent: Nanos::ZERO,
                 at: Nanos::ZERO,

@@ -177,7 +177,6 @@ impl Placement for Throughput {
                     self.ended(now, &done, astray);
                 }
             }
-            Event::Completed(done) if !done.for_host => self.homes.copied(&done),
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
             _ => {}
         }
