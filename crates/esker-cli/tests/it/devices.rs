@@ -89,7 +89,7 @@ fn catalogues_are_added_replaced_and_chosen_from() {
     let list = devices(&folder, "--catalogue kim-2009 --catalogue shop.toml --without ssd,low-end-hdd");
     assert!(list.contains("high-end-hdd") && list.contains("acme-disk") && !list.contains("low-end-hdd"));
     let list = devices(&folder, "--only toshiba-mg10,aws-ebs-gp3 --currency EUR=0.5 --discount 50%");
-    assert!(list.contains("in EUR") && list.contains(" 10.00 + 5.00/TB") && list.contains("0.02/GiB-month"), "{list}");
+    assert!(list.contains("in EUR") && list.contains(" 10.00+5.00/TB") && list.contains("0.02/GiB-month"), "{list}");
     let list = devices(&folder, "--only toshiba-mg10 --price toshiba-mg10=0.03USD/GB --discount 50%");
     assert!(list.contains(" 30.00/TB"), "{list}");
 }
