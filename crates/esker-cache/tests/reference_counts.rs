@@ -25,7 +25,8 @@ const fn exactly(policy: &'static str, misses: [u64; 2]) -> Expected {
 }
 
 /// Counts by libCacheSim, for every policy of the registry; those of w-tinylfu are by the simulator of Caffeine 3.1.8
-/// (`WindowTinyLfu`, and the library itself for the adaptive window). Those without a counterpart there are only kept from
+/// (`WindowTinyLfu`, and the library itself for the adaptive window). Those without a counterpart there are only kept
+/// from
 /// changing: clock-pro lies near lirs, which it imitates, lrfu near lru or lfu, and the same holds for s3-fifo-1bit.
 const EXPECTED: &[Expected] = &[
     exactly("lru", [95_415, 91_657]),

@@ -32,7 +32,8 @@ pub struct CloudVolumeSettings {
     /// What was ordered beyond what every volume of this size has, where the type allows it.
     #[serde(skip_serializing_if = "ProvisionedSettings::is_nothing", default)]
     pub provisioned: ProvisionedSettings,
-    /// How long a volume that is idle saves up what its limits, and those of its instance, allow: as much passes at once
+    /// How long a volume that is idle saves up what its limits, and those of its instance, allow: as much passes at
+    /// once
     /// when requests come faster. (Credits of `burst` are apart from that.) No provider publishes it. Default: 10ms,
     /// which is assumed.
     #[schemars(extend("most" = "1h"))]

@@ -23,7 +23,8 @@ impl Work {
         matches!(self, Self::RandomRead | Self::RandomWrite)
     }
 
-    /// Measures a drive with `settings` at a queue depth, in [`Work::unit`]: reads and sequential writes after the drive
+    /// Measures a drive with `settings` at a queue depth, in [`Work::unit`]: reads and sequential writes after the
+    /// drive
     /// was written once in order, random writes in the steady state of a full drive, and writes after the buffer has
     /// been filled twice.
     pub fn measure(self, settings: &SsdSettings, depth: u32) -> Result<f64, SsdError> {

@@ -242,7 +242,8 @@ mod tests {
         assert!(found.iter().any(|stretch| stretch.from == Nanos::from_secs(1200)), "{found:?}");
     }
 
-    /// Twenty requests of 512 bytes a second for an hour, forty in its tenth minute; those from 20:30 to 21:30 are large.
+    /// Twenty requests of 512 bytes a second for an hour, forty in its tenth minute; those from 20:30 to 21:30 are
+    /// large.
     #[test]
     fn the_busiest_minute_by_bytes_is_one_of_its_own() {
         let arrivals = || {

@@ -1,5 +1,5 @@
-//! What results hold of the simulated designs. Some studies simulate a hundred, most of them orders of the same volumes:
-//! in full they would be many megabytes that nobody reads.
+//! What results hold of the simulated designs. Some studies simulate a hundred, most of them orders of the same
+//! volumes: in full they would be many megabytes that nobody reads.
 
 use std::collections::BTreeSet;
 
@@ -49,8 +49,8 @@ fn is_named(choice: &Choice, place: usize) -> bool {
     choice.recommended == Some(place) || choice.nearest == Some(place) || choice.equals.contains(&place)
 }
 
-/// The places of the designs to list: those that the answer names, the cheapest of each product, and then those that keep
-/// every budget and the cheapest.
+/// The places of the designs to list: those that the answer names, the cheapest of each product, and then those that
+/// keep every budget and the cheapest.
 fn places(found: &Found) -> BTreeSet<usize> {
     let mut products = BTreeSet::new();
     let mut ranked: Vec<(u8, usize)> = Vec::new();

@@ -40,8 +40,8 @@ pub(crate) struct Warm {
 }
 
 /// Warms the cache of a design, and plays the busy stretch at `load` times the trace's speed; then once more from the
-/// beginning for the busiest stretch by bytes, unless it missed a budget in the first. `None` if it cannot keep up before
-/// that.
+/// beginning for the busiest stretch by bytes, unless it missed a budget in the first. `None` if it cannot keep up
+/// before that.
 pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> Result<Option<Warm>, StudyError> {
     let Some(mut warm) = warm_before(task, busy, design, (busy.times.stretch, load))? else { return Ok(None) };
     let broken = task.limits.as_ref().and_then(|limits| warm.strain.broken(limits, load));

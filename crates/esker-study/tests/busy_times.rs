@@ -40,8 +40,8 @@ fn studied(settings: &StudySettings) -> WorkloadStudy {
     workloads.remove(0)
 }
 
-/// Twenty small reads a second for ten minutes, all over 8 GiB in two volumes; forty in the third minute; in the eighth,
-/// reads of a mebibyte.
+/// Twenty small reads a second for ten minutes, all over 8 GiB in two volumes; forty in the third minute; in the
+/// eighth, reads of a mebibyte.
 fn two_busy_minutes() -> String {
     let mut text = String::new();
     for n in 0..24_000u64 {

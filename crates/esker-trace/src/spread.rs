@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use crate::analyze::AREA_BYTES;
 use crate::{DenseMap, VolumeIndex};
 
-/// Maps (volume, byte) to a byte of a disk. Volumes lie one after another, each from its lowest touched area of 1 MiB to
+/// Maps (volume, byte) to a byte of a disk. Volumes lie one after another, each from its lowest touched area of 1 MiB
+/// to
 /// its highest. The untouched areas between are made larger or smaller, all in the same proportion, so that everything
 /// together fills a given space. Touched areas that are neighbours stay neighbours, so that no request is torn.
 ///

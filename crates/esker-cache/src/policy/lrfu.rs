@@ -5,8 +5,8 @@
 //! the worth that they would have had at the first access of all. An object that leaves is forgotten. Among equals the
 //! least recently used one leaves first.
 //!
-//! The paper chooses lambda for each trace and size of the cache, between the two ends: 0 is least, 1 most recently used
-//! alone. The parameter here is lambda times the size, so that one value suits caches of any size; a cache whose
+//! The paper chooses lambda for each trace and size of the cache, between the two ends: 0 is least, 1 most recently
+//! used alone. The parameter here is lambda times the size, so that one value suits caches of any size; a cache whose
 //! capacity changes later keeps its lambda. With the default of one halving in as many accesses as the cache holds
 //! objects it stays within two thousandths of the miss ratio of LRU or below it on every trace of docs/caches.md.
 

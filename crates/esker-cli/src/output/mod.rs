@@ -105,7 +105,8 @@ impl Outputs {
         self.claim("-o", &arguments.output, Content::Trace)
     }
 
-    /// Registers the files of `folder` whose names satisfy `ours` as outputs, too. Each of them has to have such content.
+    /// Registers the files of `folder` whose names satisfy `ours` as outputs, too. Each of them has to have such
+    /// content.
     pub(crate) fn claim_folder(
         &mut self,
         folder: &Path,

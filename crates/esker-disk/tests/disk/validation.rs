@@ -125,7 +125,8 @@ const CLASS_LIMIT_SHARE: f64 = 0.03;
 
 /// Classes that are further off, ms, with the cause as far as it is known. None may get worse.
 const OUT: [(&str, &str, f64); 1] = [
-    // The drive's writes that go on where the last one ended begin 0.7 to 1.2 ms later than the parameters say, whatever
+    // The drive's writes that go on where the last one ended begin 0.7 to 1.2 ms later than the parameters say,
+    // whatever
     // their size; with pauses of any length before them, all their response times are longer by that. Intervals from
     // end to end are whole turns in both. No parameter of the extraction tells why.
     ("hp_c2247a", "writes Sequential", 1.0),

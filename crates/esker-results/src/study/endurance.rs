@@ -35,8 +35,8 @@ pub struct Endurance {
     /// Bytes that the host writes per day, as a multiple of the drive's capacity (`lifetime_capacity_bytes`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day: Option<f64>,
-    /// Capacity that the lifetime is for: that of the drives as sold. Write amplification is that of the simulated part,
-    /// which has the spare share of the whole drive.
+    /// Capacity that the lifetime is for: that of the drives as sold. Write amplification is that of the simulated
+    /// part, which has the spare share of the whole drive.
     pub lifetime_capacity_bytes: u64,
     /// Years until the mean block reaches its rated erases, including growth.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -315,8 +315,8 @@ impl Offer<'_> {
     }
 
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
-    /// drives. Of several drives, each is simulated with less: [`RAW_MIN`] together, or [`RAW_MIN_OF_SEVERAL`] of each if
-    /// that is more.
+    /// drives. Of several drives, each is simulated with less: [`RAW_MIN`] together, or [`RAW_MIN_OF_SEVERAL`] of each
+    /// if that is more.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
         let of_each = Bytes(RAW_MIN.0 / u64::from(self.count.max(1)));
         self.design_of(active, utilisation, of_each.max(RAW_MIN_OF_SEVERAL))

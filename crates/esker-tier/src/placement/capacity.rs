@@ -67,7 +67,8 @@ impl PlacementEngine {
         self.map.sizes().map(|size| u64::from(size - self.kept_of(size))).sum()
     }
 
-    /// Sets the views for the place of a new extent: what is kept for moves counts as taken, if there is room elsewhere.
+    /// Sets the views for the place of a new extent: what is kept for moves counts as taken, if there is room
+    /// elsewhere.
     pub(super) fn update_views_for_new(&mut self) {
         self.update_views();
         if self.kept_free == Ratio::ZERO {

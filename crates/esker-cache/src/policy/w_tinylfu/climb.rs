@@ -1,15 +1,16 @@
 //! How large the window is to be: hill climbing by the share of hits.
 
 /// Climbs as Caffeine does: after every ten accesses for each object of a full cache it compares the share of hits with
-/// that of the accesses before, goes on in the same direction if it has not fallen, and else turns. Steps become smaller;
-/// a share that changes by five hundredths or more makes them as large as at first.
+/// that of the accesses before, goes on in the same direction if it has not fallen, and else turns. Steps become
+/// smaller; a share that changes by five hundredths or more makes them as large as at first.
 #[derive(Debug)]
 pub(super) struct Climb {
     capacity: u32,
     accesses: u64,
     hits: u64,
     hit_share_before: f64,
-    /// Objects that the next step adds to the window, if the share of hits does not fall; it takes some away if negative.
+    /// Objects that the next step adds to the window, if the share of hits does not fall; it takes some away if
+    /// negative.
     step: f64,
 }
 

@@ -2,7 +2,8 @@
 
 use esker_core::mix64;
 
-/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005), aged as in Caffeine: a use increments
+/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005), aged as in Caffeine: a use
+/// increments
 /// all four counters of its object that are not full, and when enough uses have changed a counter, all counters are
 /// halved, so that the past is forgotten. It never counts too little before that, and too much if all four counters of
 /// an object are shared.

@@ -1,5 +1,5 @@
-//! The first signal ends a command, whatever it waits for. The file that it waits for is a FIFO that nobody writes to or
-//! reads, so that no command can end by itself before the signal.
+//! The first signal ends a command, whatever it waits for. The file that it waits for is a FIFO that nobody writes to
+//! or reads, so that no command can end by itself before the signal.
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The queues of dies: how operations come, leave and come back, and which of them may begin.
 //!
 //! Out of order, each die keeps the operations that may begin ([`Ready`]), so that a choice need not look at all that
-//! wait. An operation that must not overtake another of its queue is held up by that one until it leaves the queue; then
-//! it may begin, or the next one holds it up.
+//! wait. An operation that must not overtake another of its queue is held up by that one until it leaves the queue;
+//! then it may begin, or the next one holds it up.
 
 use std::collections::VecDeque;
 

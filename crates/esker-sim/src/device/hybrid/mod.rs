@@ -189,8 +189,8 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
     }
 }
 
-/// Share of each child that is kept free where a policy moves extents: five of a hundred extents can be copied to a child
-/// before one has to leave it.
+/// Share of each child that is kept free where a policy moves extents: five of a hundred extents can be copied to a
+/// child before one has to leave it.
 const RESERVE: Ratio = Ratio::percent(5);
 
 impl HybridSettings {

@@ -6,12 +6,13 @@ use super::usage::{Residents, Usage};
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it: the
-/// longer its queue was, the more was moved.
+/// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it:
+/// the longer its queue was, the more was moved.
 const MOVES_MAX: usize = 4;
-/// An extent that is not in use now moves at once when its devices have nothing else to do. Under a high load they seldom
-/// have: then it moves when the last move ended this part of its own length ago, so that slow devices are not filled with
-/// moves.
+/// An extent that is not in use now moves at once when its devices have nothing else to do. Under a high load they
+/// seldom
+/// have: then it moves when the last move ended this part of its own length ago, so that slow devices are not filled
+/// with moves.
 const PAUSE_PART: u64 = 4;
 /// The least share at first, so that a device with the weight 0 is measured.
 pub(super) const LEAST_FIRST: f64 = 0.001;
@@ -134,8 +135,8 @@ impl Homes {
         self.moving.iter().any(|moving| moving.extent == extent)
     }
 
-    /// Whether an extent that is not in use now may begin to move: its devices have nothing else to do, or the pause after
-    /// the last move is over. `ended` has just ended a request.
+    /// Whether an extent that is not in use now may begin to move: its devices have nothing else to do, or the pause
+    /// after the last move is over. `ended` has just ended a request.
     fn may_move(
         &self,
         now: Nanos,

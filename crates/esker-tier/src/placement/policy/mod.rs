@@ -264,7 +264,8 @@ pub enum MoveOutcome {
 pub struct DeviceView {
     /// Number of extents, free or not.
     pub extents: u32,
-    /// Number of free extents. For new extents, those kept for moves are left out ([`super::PlacementEngine::keep_free`]).
+    /// Number of free extents. For new extents, those kept for moves are left out
+    /// ([`super::PlacementEngine::keep_free`]).
     pub free_extents: u32,
     /// Whether the device serves requests.
     pub state: DeviceState,

@@ -67,8 +67,8 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
 }
 
-/// 32 hosts write and flush: a device has one flush under way, and all who ask meanwhile share the next one. The records
-/// of what becomes durable are hardened once for all.
+/// 32 hosts write and flush: a device has one flush under way, and all who ask meanwhile share the next one. The
+/// records of what becomes durable are hardened once for all.
 #[test]
 fn flushes_that_come_together_are_one_at_a_time_on_a_device() {
     let mut engine = engine();
