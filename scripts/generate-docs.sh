@@ -9,4 +9,5 @@ ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-flash --test device the
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-cli --test it the_published_schemas
 ESKER_UPDATE_DOCS=1 cargo test --locked --quiet -p esker-repro --test documented
 cargo run --locked --quiet --bin esker -- man target/man
-echo "docs/formats.md, docs/experiments.md, docs/flash-model.md, docs/reproduction.md, docs/schema/*.json and target/man/*.1 are written"
+echo "docs/formats.md, docs/experiments.md, docs/flash-model.md, docs/reproduction.md, docs/schema/*.json \
+and target/man/*.1 are written"

@@ -18,7 +18,8 @@ diskmon-mayun2.diskmon,disksim-sample-100k.disksim,msps-dtrs-8h.ssdsim,iozone-10
 llm-opt7b-offload.mqsim,sqlite-wal-ext4-5k.wiscsee,tpcc-small.mqsim,ycsb-rocksdb-10k.blkparse,fio-randwrite.iolog}.zst
 do
     name=$(basename "$trace" .zst)
-    "$esker" study "$trace" --quiet --no-cost "--json=$results/$name.json" -o "$results/$name.html" > "$results/$name.txt"
+    "$esker" study "$trace" --quiet --no-cost "--json=$results/$name.json" -o "$results/$name.html" \
+        > "$results/$name.txt"
     studies+=("$results/$name.json")
 done
 echo "| trace | data with room, budget for p99 | recommended, over 5 years | p99 | written a day | life of the flash |"

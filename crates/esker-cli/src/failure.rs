@@ -1,17 +1,13 @@
 //! Errors for people: what is wrong and where, and after `hint:` what to do.
 
 use std::error::Error;
-use std::ffi::OsString;
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Style};
-use clap::{Command, CommandFactory};
 use esker_core::Hint;
 
-use crate::args::Arguments;
 use crate::cancel;
 
 /// The colours of clap's own errors and tips. There are none without a terminal, or with NO_COLOR.
@@ -58,12 +54,9 @@ impl Failure {
         self
     }
 
-    /// Adds a hint, if `--json FILE` with a blank may be the cause.
-    pub(crate) fn with_hint_about_json(self) -> Self {
-        match json_with_a_blank(std::env::args_os()) {
-            Some(hint) if self.code == 2 => self.with_hint(hint),
-            _ => self,
-        }
+    /// Whether the input was wrong, or the arguments were.
+    pub(crate) fn is_about_input(&self) -> bool {
+        self.code == 2
     }
 
     #[cfg(test)]
@@ -105,28 +98,4 @@ impl<E: Error + Hint> From<E> for Failure {
         }
         Self { code: if error.work_failed() { 1 } else { 2 }, message, hint: error.hint() }
     }
-}
-
-/// The hint about `--json FILE`, if FILE looks like a path for JSON.
-pub(crate) fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
-    let words: Vec<OsString> = words.collect();
-    let behind = words.windows(2).find(|pair| pair[0] == "--json").map(|pair| pair[1].to_string_lossy())?;
-    let is_option = behind.starts_with('-') && behind != "-";
-    let is_json = behind.to_lowercase().ends_with(".json");
-    if is_option || (behind != "-" && !is_json && Path::new(&*behind).exists()) {
-        None
-    } else if behind == "-" {
-        Some("`--json` by itself prints on standard output".into())
-    } else if is_command(&Arguments::command(), &behind) {
-        Some(format!(
-            "`--json` by itself prints on standard output; `{behind}` is a command, which stands in front of options"
-        ))
-    } else {
-        Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
-    }
-}
-
-/// Whether a command of the program has this name.
-fn is_command(program: &Command, name: &str) -> bool {
-    program.get_subcommands().any(|command| command.get_name() == name || is_command(command, name))
 }

@@ -26,6 +26,6 @@ fn main() -> ExitCode {
     });
     match commands::run(arguments) {
         Ok(code) => code,
-        Err(failure) => failure.with_hint_about_json().report(),
+        Err(failure) => usage::with_hint_about_json(failure).report(),
     }
 }

@@ -2,13 +2,14 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use crate::args::Arguments;
-use crate::failure::{Failure, json_with_a_blank};
+use crate::failure::Failure;
 use crate::output::remark;
 use crate::values::BadValue;
 
@@ -25,6 +26,38 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
         remark(&format!("hint: {hint}"));
     }
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// Adds a hint to an error, if `--json FILE` with a blank may be the cause.
+pub(crate) fn with_hint_about_json(failure: Failure) -> Failure {
+    match json_with_a_blank(std::env::args_os()) {
+        Some(hint) if failure.is_about_input() => failure.with_hint(hint),
+        _ => failure,
+    }
+}
+
+/// The hint about `--json FILE`, if FILE looks like a path for JSON.
+fn json_with_a_blank(words: impl Iterator<Item = OsString>) -> Option<String> {
+    let words: Vec<OsString> = words.collect();
+    let behind = words.windows(2).find(|pair| pair[0] == "--json").map(|pair| pair[1].to_string_lossy())?;
+    let is_option = behind.starts_with('-') && behind != "-";
+    let is_json = behind.to_lowercase().ends_with(".json");
+    if is_option || (behind != "-" && !is_json && Path::new(&*behind).exists()) {
+        None
+    } else if behind == "-" {
+        Some("`--json` by itself prints on standard output".into())
+    } else if is_command(&Arguments::command(), &behind) {
+        Some(format!(
+            "`--json` by itself prints on standard output; `{behind}` is a command, which stands in front of options"
+        ))
+    } else {
+        Some(format!("to write JSON to a file say `--json={behind}`, with `=`"))
+    }
+}
+
+/// Whether a command of the program has this name.
+fn is_command(program: &Command, name: &str) -> bool {
+    program.get_subcommands().any(|command| command.get_name() == name || is_command(command, name))
 }
 
 /// The error in our words; `None` if clap's are good enough.

@@ -5,7 +5,6 @@ mod config;
 mod device;
 mod map_frames;
 mod measured;
-mod memory;
 mod node;
 mod offered_load;
 mod reference;

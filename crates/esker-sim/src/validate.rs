@@ -5,9 +5,9 @@ use std::path::Path;
 use esker_core::{Bytes, Lba, Nanos, Problem, Request, ResourceKind, TagSlab};
 use esker_results::Reporting;
 use esker_results::validation::{ValidationClass, ValidationQuantile};
-use esker_trace::{Operation, ReadOptions, Record, TraceReader};
+use esker_trace::{Operation, Record, TraceReader};
 
-use crate::config::{ConfigError, Experiment, NamedPreset, System};
+use crate::config::{ConfigError, Experiment, NamedPreset, System, trace_format};
 use crate::run_error::RunError;
 
 /// A request, how long the measured device took for it, and how long the host waited before the next one.
@@ -45,15 +45,6 @@ pub fn system_of(device: &str) -> Result<System, ConfigError> {
     }
     let preset = NamedPreset::find(device, None, Path::new("")).map_err(|problem| ConfigError::new("", problem))?;
     System::single("device", preset.device())
-}
-
-/// The format of the trace at `path`, if it is a trace.
-pub(crate) fn trace_format(path: &Path) -> Option<&'static str> {
-    // What is read of a device or a FIFO is gone.
-    if !path.is_file() {
-        return None;
-    }
-    TraceReader::open_measured(path, &ReadOptions::default()).ok().map(|reader| reader.format().name)
 }
 
 /// Reads all requests with a response time.

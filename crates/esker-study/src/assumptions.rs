@@ -22,10 +22,10 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
             "--utilisation",
         ),
         assumption(
-            "On disks the volumes of the trace lie one after another from the first address on, with the distances that \
-            touched areas of 1 MiB have in the trace, made longer or shorter so that all of them fill the capacity that \
-            is asked for; the rest of a disk is empty. On flash, in clouds, and on the disks of hybrids and caches \
-            touched areas lie side by side: there that makes the disks' seeks shorter than they would be."
+            "On disks the volumes of the trace lie one after another from the first address on, with the distances \
+            that touched areas of 1 MiB have in the trace, made longer or shorter so that all of them fill the \
+            capacity that is asked for; the rest of a disk is empty. On flash, in clouds, and on the disks of hybrids \
+            and caches touched areas lie side by side: there that makes the disks' seeks shorter than they would be."
                 .into(),
             "--capacity; `beyond_capacity` and `spread_over` in an experiment file",
         ),
@@ -56,8 +56,8 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         assumption(
             format!(
                 "An idle cloud volume saves up {} of what its limits allow, unless its product says otherwise, so that \
-                longer bursts wait. No provider publishes the time. A merged request of a volume of hard disks takes as \
-                long as the way there and back.",
+                longer bursts wait. No provider publishes the time. A merged request of a volume of hard disks takes \
+                as long as the way there and back.",
                 words::time(DEFAULT_SAVES_UP.as_micros_f64())
             ),
             "`device = { saves_up = \"1s\" }` of a product in a catalogue of your own (--catalogue)",

@@ -186,19 +186,10 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     let (lowest, highest) = (years(worst, 1.0), years(best, least));
     let capacity = on_sale.capacity.0.max(1) as f64;
     let per_day = demand.bytes_per_day();
-    let kept = match (lowest, highest, per_day) {
-        (Some((lowest, _)), Some((highest, _)), Some([fewest, most])) => {
-            let warranted = on_sale.warranty.map_or(f64::INFINITY, |warranty| warranty.bytes_per_day);
-            if lowest >= demand.years && most <= warranted {
-                Some(true)
-            } else if highest < demand.years || fewest > warranted {
-                Some(false)
-            } else {
-                None
-            }
-        }
-        _ => None,
-    };
+    let kept = lowest.zip(highest).zip(per_day).and_then(|(((lowest, _), (highest, _)), asked)| {
+        let warranted = on_sale.warranty.map_or(f64::INFINITY, |warranty| warranty.bytes_per_day);
+        is_kept([lowest, highest], asked, demand.years, warranted)
+    });
     let number = lowest.filter(|_| !demand.short);
     let below_warranty = lowest.zip(per_day).zip(on_sale.warranty).and_then(|(((years, _), [_, most]), warranty)| {
         let costs = Costs { page_bytes_per_byte: *page_bytes_per_byte, amplification: worst, random: *random };
@@ -225,6 +216,18 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
         lifetime_amplification: Some(worst),
         below_warranty,
         cleaning_share: settled.cleaning_share,
+    }
+}
+
+/// Whether a drive that lasts between `lowest` and `highest` years, and is asked to take between `fewest` and `most`
+/// bytes a day, lasts as long as it has to and is written no more than is warranted; `None` if it cannot be told.
+fn is_kept([lowest, highest]: [f64; 2], [fewest, most]: [f64; 2], years: f64, warranted: f64) -> Option<bool> {
+    if lowest >= years && most <= warranted {
+        Some(true)
+    } else if highest < years || fewest > warranted {
+        Some(false)
+    } else {
+        None
     }
 }
 

@@ -11,37 +11,8 @@ const HOUR: f64 = 3_600.0;
 /// Grades the evidence for a study whose answer is `recommended`. Without a duration, `Err` says why there are no
 /// times.
 pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
-    let mut reasons = Vec::new();
-    let mut grade = match duration_s {
-        Err(why) => {
-            reasons.push(format!("{why}: nothing is known of its peaks, its pauses, or its writes a day."));
-            Grade::Low
-        }
-        Ok(seconds) if seconds < TEN_MINUTES => {
-            reasons.push(format!(
-                "The trace covers {}: too little to tell how much is written a day, or when most is asked for.",
-                words::duration(seconds)
-            ));
-            Grade::Low
-        }
-        Ok(seconds) if seconds < HOUR => {
-            reasons.push(format!(
-                "The trace covers {}: it may not hold the busiest time of a day.",
-                words::duration(seconds)
-            ));
-            Grade::Low
-        }
-        Ok(seconds) if seconds < 2.0 * DAY => {
-            reasons
-                .push(format!("The trace covers {}: no two days to compare, and no week.", words::duration(seconds)));
-            Grade::Medium
-        }
-        Ok(seconds) if seconds < WEEK - HOUR => {
-            reasons.push(format!("The trace covers {}: not a whole week.", words::duration(seconds)));
-            Grade::Medium
-        }
-        Ok(_) => Grade::High,
-    };
+    let (length, mut grade) = of_length(duration_s);
+    let mut reasons: Vec<String> = length.into_iter().collect();
     let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
     let sheet = recommended.and_then(|candidate| candidate.product.as_ref()).and_then(beside_data_sheet);
     let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
@@ -74,6 +45,29 @@ pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candi
     }
     reasons.extend(sheet);
     Evidence { kind: "trace".into(), grade, reasons }
+}
+
+/// Grades a trace by the time it covers, and says what it is too short for.
+fn of_length(duration_s: Result<f64, &str>) -> (Option<String>, Grade) {
+    let seconds = match duration_s {
+        Ok(seconds) => seconds,
+        Err(why) => {
+            let reason = format!("{why}: nothing is known of its peaks, its pauses, or its writes a day.");
+            return (Some(reason), Grade::Low);
+        }
+    };
+    let (lacks, grade) = if seconds < TEN_MINUTES {
+        ("too little to tell how much is written a day, or when most is asked for", Grade::Low)
+    } else if seconds < HOUR {
+        ("it may not hold the busiest time of a day", Grade::Low)
+    } else if seconds < 2.0 * DAY {
+        ("no two days to compare, and no week", Grade::Medium)
+    } else if seconds < WEEK - HOUR {
+        ("not a whole week", Grade::Medium)
+    } else {
+        return (None, Grade::High);
+    };
+    (Some(format!("The trace covers {}: {lacks}.", words::duration(seconds))), grade)
 }
 
 /// How the simulated drive does beside its data sheet; `None` if nothing is published of it.

@@ -12,6 +12,7 @@ mod cache_tests;
 mod choose;
 mod curve;
 mod endurance;
+mod error;
 mod evidence;
 #[cfg(test)]
 mod hybrid_tests;
@@ -47,12 +48,11 @@ mod warming;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use esker_core::{Bytes, Hint, Ratio, ReplayError, Unsupported, jobs};
+use esker_core::{Bytes, Ratio, jobs};
 use esker_plan::{Catalogue, Market, Running};
-use esker_sim::{AssemblyError, ConfigError, RunError, WorkloadError};
-use esker_trace::{ReadOptions, TraceError, group_inputs};
-use thiserror::Error;
+use esker_trace::{ReadOptions, group_inputs};
 
+pub use error::{DesignFault, StudyError};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
 pub use need::DataSettings;
@@ -131,114 +131,6 @@ impl Hooks<'_> {
     fn simulated(&self, _: u64) -> bool {
         self.simulated.fetch_add(esker_sim::Watch::EVERY, Ordering::Relaxed);
         !self.cancelled()
-    }
-}
-
-/// Why a study failed.
-#[derive(Debug, Error)]
-pub enum StudyError {
-    /// A trace could not be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// A trace has no reads or writes.
-    #[error("{name} has no reads and no writes: there is nothing to study")]
-    NothingToDo {
-        /// The trace.
-        name: String,
-    },
-    /// A trace spans more time than a run can.
-    #[error("the last request of {name} comes {years} years after its first, but simulated time ends after 292 years")]
-    TooLong {
-        /// The trace.
-        name: String,
-        /// Its time from first to last request.
-        years: u64,
-    },
-    /// A setting is invalid.
-    #[error("{message}")]
-    Settings {
-        /// The setting and the reason.
-        message: String,
-    },
-    /// A design could not be built.
-    #[error("a design could not be simulated: {0}")]
-    Design(Box<DesignFault>),
-    /// The user stopped the study.
-    #[error("interrupted")]
-    Cancelled,
-}
-
-impl StudyError {
-    fn design(fault: impl Into<DesignFault>) -> Self {
-        match fault.into() {
-            DesignFault::Run(RunError::Cancelled) => Self::Cancelled,
-            fault => Self::Design(Box::new(fault)),
-        }
-    }
-}
-
-/// Why a design could not be simulated.
-#[derive(Debug, Error)]
-pub enum DesignFault {
-    /// Its devices cannot be built.
-    #[error(transparent)]
-    Assembly(#[from] AssemblyError),
-    /// Its replay cannot go on.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Its product's settings are not those of its kind of device.
-    #[error("the catalogue's settings do not make a device: {0}")]
-    Settings(String),
-    /// Its drive does not report its flash.
-    #[error("a drive does not report its flash")]
-    NoFlash,
-    /// A replacement policy of its cache cannot be built.
-    #[error(transparent)]
-    Policy(#[from] esker_cache::BuildError),
-    /// Too much of the trace would be kept to compare policies.
-    #[error(transparent)]
-    Accesses(#[from] esker_cache::AccessLogError),
-}
-
-impl From<ConfigError> for DesignFault {
-    fn from(error: ConfigError) -> Self {
-        Self::Run(error.into())
-    }
-}
-impl From<WorkloadError> for DesignFault {
-    fn from(error: WorkloadError) -> Self {
-        ConfigError::from(error).into()
-    }
-}
-impl From<ReplayError> for DesignFault {
-    fn from(error: ReplayError) -> Self {
-        Self::Run(error.into())
-    }
-}
-impl From<Unsupported> for DesignFault {
-    fn from(error: Unsupported) -> Self {
-        Self::Run(error.into())
-    }
-}
-
-impl Hint for StudyError {
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Trace(error) => error.hint(),
-            Self::TooLong { .. } => Some(
-                "are its times in the unit of its format? `esker trace filter --speed 1000` makes them shorter".into(),
-            ),
-            Self::NothingToDo { .. } => Some("`esker trace info` shows what was read".into()),
-            _ => None,
-        }
-    }
-
-    fn work_failed(&self) -> bool {
-        match self {
-            Self::Trace(error) => error.work_failed(),
-            Self::Design { .. } => true,
-            _ => false,
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Drives at the conditions of their data sheets: the part that a study simulates, measured as data sheets are.
 
-use std::collections::BTreeMap;
-
 use esker_core::{ByteRate, Bytes};
 use esker_flash::Work;
 use esker_plan::{Performance, Product, Simulated};
@@ -31,10 +29,4 @@ pub(crate) fn performance_at(product: &Product, capacity: Bytes) -> Option<Perfo
         sequential_write: bytes(Work::SequentialWrite),
         ..Performance::default()
     })
-}
-
-/// Simulated over published throughput of a product, by figure.
-pub(crate) fn ratios(product: &Product) -> BTreeMap<String, f64> {
-    let rounded = |ratio: f64| (ratio * 1_000.0).round() / 1_000.0;
-    product.beside_published().iter().map(|one| (one.figure.to_string(), rounded(one.ratio()))).collect()
 }

@@ -127,7 +127,8 @@ mod tests {
                 for map in [&same, &wide, &tight] {
                     let start = map.map(index, offset).unwrap();
                     prop_assert_eq!(map.parts(index, offset, length.into()), vec![(start, u64::from(length))]);
-                    prop_assert_eq!(map.map(index, offset + u64::from(length) - 1), Some(start + u64::from(length) - 1));
+                    let last = u64::from(length) - 1;
+                    prop_assert_eq!(map.map(index, offset + last), Some(start + last));
                 }
             }
             prop_assert_eq!(same.end(), dense.span());

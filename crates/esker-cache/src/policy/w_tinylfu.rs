@@ -14,9 +14,10 @@ use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "w-tinylfu",
-    summary: "a small LRU window; what leaves it enters segmented LRU if it was used more often than the victim",
-    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; counters, their ageing and jitter as in Caffeine; \
-             `adaptive` after Einziger, Eytan, Friedman and Manes 2018",
+    summary: "a small LRU window; what leaves it enters segmented LRU \
+             if it was used more often than the victim",
+    source: "Einziger, Friedman and Manes 2017, without a doorkeeper; counters, their ageing and jitter as in \
+             Caffeine; `adaptive` after Einziger, Eytan, Friedman and Manes 2018",
     parameters: ParameterSource::Listed(&[
         Parameter {
             name: "window",

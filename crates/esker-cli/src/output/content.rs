@@ -6,10 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::json::JsonKind;
-
-/// How much of a page or table is read.
-pub(super) const HEAD: u64 = 4096;
+use super::json::{HEAD, JsonKind};
 
 /// The kind of content that a command writes.
 #[derive(Clone, Copy)]

@@ -9,6 +9,9 @@ use esker_core::Preset;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// How much of a page or table is read, and of what comes after JSON.
+pub(super) const HEAD: u64 = 4096;
+
 /// More fields than any result has at its top.
 const FIELDS_MAX: usize = 1_000;
 
@@ -117,7 +120,7 @@ impl JsonKind {
             return false;
         }
         let mut rest = Vec::new();
-        let read = text.take(super::content::HEAD).read_to_end(&mut rest);
+        let read = text.take(HEAD).read_to_end(&mut rest);
         read.is_ok() && rest.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
     }
 }
@@ -244,7 +247,8 @@ mod tests {
         for text in [
             r#"{"name": "left-pad", "version": "1.3.0", "dependencies": {"a": "1"}}"#,
             r#"{"schema": 2, "version": "0.1.0", "devices": {}, "workload": {}}"#,
-            r#"{"schema": 1, "version": "1", "command": "make study", "budgets": {}, "workloads": [], "assumptions": []}"#,
+            r#"{"schema": 1, "version": "1", "command": "make study",
+                "budgets": {}, "workloads": [], "assumptions": []}"#,
             r#"[{"name": "a", "kind": "b", "summary": "c"}]"#,
             r#"{"name": "a", "toml": "b"}"#,
             "[]",

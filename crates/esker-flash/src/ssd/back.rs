@@ -3,6 +3,7 @@
 
 mod issue;
 mod keeper;
+mod modes;
 mod owned;
 
 use std::cell::RefCell;
@@ -12,13 +13,15 @@ use esker_ftl::{
     Cells, Ftl, FtlContext, FtlCounters, FtlError, FtlSettings, Space, WearCounts, WriteExtent, precondition,
 };
 use esker_nand::array::{Array, Timing, Waiter};
-use esker_nand::ecc::{self, Ecc};
+use esker_nand::ecc::Ecc;
 use esker_nand::state::{Cause, FlashOp, FlashState, HostAccess, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
 use esker_results::PreconditionReport;
 
 use super::PageCounts;
 use crate::{SsdError, SsdSettings};
+use modes::add_modes_and_errors;
+
 pub(super) use keeper::{Keeper, pages_left};
 
 /// Flash behind a translation layer.
@@ -374,31 +377,4 @@ impl Back {
         self.flash.check();
         self.ftl.check(&self.flash);
     }
-}
-
-/// Has `flash` keep the write modes of its pages, sets their times and those of decoding, and returns the model of bit
-/// errors, as far as the settings ask for these.
-fn add_modes_and_errors(
-    settings: &SsdSettings,
-    timing: &mut Timing,
-    flash: &mut FlashState,
-    host_pages: u32,
-    seed: u64,
-) -> Result<Option<Box<Ecc>>, SsdError> {
-    let modes = settings.write_modes.as_ref();
-    if let Some(modes) = modes {
-        flash.keep_modes(esker_ftl::modes::build(&modes.policy, host_pages)?);
-    }
-    let mut decoder = None;
-    if let Some(ecc) = &settings.ecc {
-        timing.decoding = ecc::decoding(ecc, timing)?;
-        let read = Geometry::new(&settings.wiring().layout().0, false)?;
-        let mut judge = Ecc::new(ecc, modes, flash.geometry(), &read, seed)?;
-        judge.start(Nanos::ZERO, flash);
-        decoder = Some(Box::new(judge));
-    }
-    if let Some(modes) = modes {
-        modes.set_times(timing, settings.ecc.as_ref())?;
-    }
-    Ok(decoder)
 }

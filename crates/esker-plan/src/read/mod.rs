@@ -1,6 +1,7 @@
 //! From the text of a catalogue to products.
 
 mod csv;
+mod figures;
 mod origin;
 mod prices;
 mod products;

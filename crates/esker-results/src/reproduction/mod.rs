@@ -2,12 +2,14 @@
 
 mod claim;
 mod figure;
+mod tally;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use claim::{Claim, ClaimVerdict, POINTS_OF_A_SHARE, STAND_IN_FACTOR, Tally};
+pub use claim::{Claim, ClaimVerdict, POINTS_OF_A_SHARE, STAND_IN_FACTOR};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
+pub use tally::Tally;
 
 /// Result of `esker reproduce`. Its page is drawn from this.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

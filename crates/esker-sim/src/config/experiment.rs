@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::device::{over_preset, read_device};
 use esker_core::Problem;
-use esker_trace::WORKLOADS;
+use esker_trace::{ReadOptions, TraceReader, WORKLOADS};
 
 use super::error::ConfigError;
 use super::events;
@@ -55,7 +55,7 @@ fn not_an_experiment(path: &Path) -> Option<Problem> {
         return None;
     }
     let shown = path.display();
-    if let Some(format) = crate::validate::trace_format(path) {
+    if let Some(format) = trace_format(path) {
         let message = format!("this is a trace (format {format}), not an experiment");
         let hint = format!(
             "`esker study {shown}` finds what to buy for it, `esker trace info {shown}` describes it; an experiment \
@@ -68,6 +68,15 @@ fn not_an_experiment(path: &Path) -> Option<Problem> {
         let hint = format!("`esker report {shown}` draws the page of results that esker wrote");
         Problem::with_hint("this is JSON, and an experiment is a text in TOML", hint)
     })
+}
+
+/// The format of the trace at `path`, if it is a trace.
+pub(crate) fn trace_format(path: &Path) -> Option<&'static str> {
+    // What is read of a device or a FIFO is gone.
+    if !path.is_file() {
+        return None;
+    }
+    TraceReader::open_measured(path, &ReadOptions::default()).ok().map(|reader| reader.format().name)
 }
 
 impl Experiment {

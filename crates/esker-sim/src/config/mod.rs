@@ -17,6 +17,7 @@ pub use error::{ConfigError, Position};
 pub use events::RunEvent;
 pub(crate) use events::Schedule;
 pub use experiment::Experiment;
+pub(crate) use experiment::trace_format;
 pub use preset::NamedPreset;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};

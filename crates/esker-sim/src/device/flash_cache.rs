@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::cache_requests::{self, Needs};
 use super::engine::EngineDevice;
-use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
-use crate::memory;
+use super::{
+    ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, memory, read_settings, schema_of,
+};
 
 /// Memory for each slot of the flash, with the least of policies, and for each line of the volume, in bytes. Measured:
 /// caches of 64 and 128 GiB before 256 and 512 GB take 1.45, 1.91, 2.42 and 2.88 GB.

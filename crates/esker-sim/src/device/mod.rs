@@ -23,6 +23,7 @@ mod flash_cache_report;
 mod hdd;
 mod host_managed_cache;
 mod hybrid;
+mod memory;
 mod slowed;
 mod ssd;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::device::{DEVICE_KINDS, schema_of};
 
 const HEAD: &str = r#"# Experiment files
 
-<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current`. Changes by hand are lost. -->
+<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current`. Do not edit. -->
 
 An experiment file is TOML. It contains the requests (`[workload]`), the devices (`[device.NAME]`), the settings of the
 run (`[run]`) and, for a grid of runs, keys with lists of values (`[sweep]`). `examples/` has a file for each kind of

@@ -120,8 +120,8 @@ fn values() {
         (
             "\"4GiB\"",
             "\"4GigaByte\"",
-            "x.toml:21:12: device.station.capacity: `4GigaByte` has the unknown unit `GigaByte`: use B, kB, MB, GB, TB, \
-             PB (powers of 1000) or KiB, MiB, GiB, TiB, PiB (powers of 1024)",
+            "x.toml:21:12: device.station.capacity: `4GigaByte` has the unknown unit `GigaByte`: use B, kB, MB, GB, \
+             TB, PB (powers of 1000) or KiB, MiB, GiB, TiB, PiB (powers of 1024)",
         ),
         (
             "\"5%\"",

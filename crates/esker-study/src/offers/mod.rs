@@ -4,10 +4,13 @@
 mod bounds;
 mod cache;
 mod hybrid;
+mod in_use;
 mod owned;
 mod pairs;
 mod rented;
 mod survival;
+
+use std::collections::BTreeMap;
 
 use esker_core::{Bytes, Nanos, Ratio, words};
 use esker_plan::{
@@ -20,12 +23,13 @@ use crate::busy::Stretch;
 use crate::endurance::{FlashOnSale, Warranty};
 use crate::load::StudyWorkload;
 use crate::policies::Policies;
-use crate::{DesignFault, StudyError, sheet};
+use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
+pub use in_use::InUse;
 pub(crate) use owned::{RAW_MIN, RAW_MIN_OF_SEVERAL, min_note, smallest_part};
 use pairs::Disks;
 pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
@@ -90,32 +94,6 @@ impl Design {
     /// A key that designs share if they are simulated alike, such as drives of two makers that differ in price alone.
     pub(crate) fn key(&self) -> String {
         self.limits.clone().unwrap_or_else(|| format!("{:?}", self.system))
-    }
-}
-
-/// Devices that the user has already.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InUse {
-    /// The product's name in the catalogue.
-    pub product: String,
-    /// Capacity of each.
-    pub capacity: Bytes,
-    /// How many there are, for all copies of the data together.
-    pub count: u32,
-}
-
-impl InUse {
-    /// The product, if it is one that can be in use, and there are enough for so many copies of the data.
-    pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
-        let error = |message: String| StudyError::Settings { message };
-        let product = catalogue.product(&self.product).map_err(|fault| error(fault.to_string()))?;
-        if product.is_cloud_volume() {
-            return Err(error(format!("{} is rented: only devices can be in use already", product.name)));
-        }
-        if self.count < copies {
-            return Err(error(format!("{} x {} cannot hold {copies} copies of the data", self.count, product.name)));
-        }
-        Ok(product)
     }
 }
 
@@ -368,8 +346,14 @@ fn summary_of(product: &Product, assumed: Vec<String>) -> ProductSummary {
         class: product.class.name().into(),
         source: product.source.clone(),
         assumed,
-        simulated_over_published: sheet::ratios(product),
+        simulated_over_published: over_published(product),
     }
+}
+
+/// Simulated over published throughput of a product, by figure.
+fn over_published(product: &Product) -> BTreeMap<String, f64> {
+    let rounded = |ratio: f64| (ratio * 1_000.0).round() / 1_000.0;
+    product.beside_published().iter().map(|one| (one.figure.to_string(), rounded(one.ratio()))).collect()
 }
 
 /// A volume as it is ordered: "200GiB-7200iops".

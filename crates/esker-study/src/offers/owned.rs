@@ -25,8 +25,8 @@ pub(crate) fn min_note() -> String {
     format!(
         "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
         would be fewer than {BLOCKS_PER_PLANE_WANTED}, blocks are cut into pieces that share the time of an erase. \
-        Cleaning pieces disturbs reads less than cleaning whole blocks: under many writes, percentiles of 99 and beyond \
-        are too low, and 99.9th percentiles are not to be relied on."
+        Cleaning pieces disturbs reads less than cleaning whole blocks: under many writes, percentiles of 99 and \
+        beyond are too low, and 99.9th percentiles are not to be relied on."
     )
 }
 

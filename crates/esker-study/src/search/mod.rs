@@ -1,5 +1,6 @@
 //! Looks for the cheapest design of each market, from the cheapest on.
 
+mod choice;
 mod fewest;
 mod known;
 mod pairs;
@@ -23,6 +24,7 @@ use crate::setup::experiment;
 use crate::simulate::Simulated;
 use crate::strain::{self, Stressed};
 use crate::task::Task;
+use choice::{cheapest_first, sorted};
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
 const BATCH: usize = 2;
@@ -117,20 +119,8 @@ impl<'a> Search<'a> {
         let limit = self.most_simulated(market, judge);
         let mut state = Round { whole, nearest: None, looked_at_kinds: BTreeSet::new(), looked_at: 0, limit };
         self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
-        // Where the cheapest do not do: what of the others may?
-        let looks = market == Market::OnPremises && judge && !self.task.settings.thorough;
-        for round in 0..if looks { LOOKS } else { 0 } {
-            // Flash whose life cannot be told does not win over flash whose life can.
-            let unjudged = self.any_keeps(&tried);
-            if left.is_empty() || self.settled(&tried).is_some() || unjudged && screens && round > 0 {
-                break;
-            }
-            match unjudged {
-                true => self.without_lives_that_cannot_be_told(&mut left, &mut ruled),
-                false => self.without_too_few(&mut left, &mut ruled, &mut state)?,
-            }
-            state.limit += SIMULATED_MAX;
-            self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
+        if market == Market::OnPremises && judge && !self.task.settings.thorough {
+            self.look_further(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
         // Beside what was found without them, so that they never are instead of it.
         let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
@@ -164,6 +154,31 @@ impl<'a> Search<'a> {
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
         Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, keeps_if_saving, not_reached })
+    }
+
+    /// Where the cheapest do not do, asks which of the others may, and goes on with those.
+    fn look_further<'o>(
+        &mut self,
+        left: &mut VecDeque<(f64, Offer<'o>)>,
+        tried: &mut Vec<Tried>,
+        ruled: &mut Vec<RuledOut>,
+        state: &mut Round<'o>,
+    ) -> Result<(), StudyError> {
+        let screens = self.screens();
+        for round in 0..LOOKS {
+            // Flash whose life cannot be told does not win over flash whose life can.
+            let unjudged = self.any_keeps(tried);
+            if left.is_empty() || self.settled(tried).is_some() || unjudged && screens && round > 0 {
+                break;
+            }
+            match unjudged {
+                true => self.without_lives_that_cannot_be_told(left, ruled),
+                false => self.without_too_few(left, ruled, state)?,
+            }
+            state.limit += SIMULATED_MAX;
+            self.cheapest_on(left, tried, ruled, state)?;
+        }
+        Ok(())
     }
 
     /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
@@ -335,48 +350,6 @@ impl<'a> Search<'a> {
             candidate.config = experiment.resolved();
         }
     }
-
-    /// Chooses, and looks at those that matter with other random numbers until the choice stays.
-    fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
-        loop {
-            let choice = choose(&self.contenders(tried));
-            let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.close).chain(&choice.nearest);
-            let open: Vec<usize> = matter
-                .copied()
-                .filter(|&n| tried[n].candidate.busy.as_ref().is_some_and(|busy| busy.p99_us_of_other_seed.is_none()))
-                .take(OTHERS_MAX)
-                .collect();
-            if open.is_empty() || self.task.busy.is_none() {
-                return Ok(choice);
-            }
-            let seed = self.task.settings.seed.wrapping_add(1);
-            // How much more it carries is a question about the design to buy.
-            let (best, others): (Vec<usize>, Vec<usize>) =
-                open.into_iter().partition(|&n| Some(n) == choice.recommended);
-            let mut found = Vec::new();
-            for (some, search) in [(&best, strain::Search::Further), (&others, strain::Search::Asked)] {
-                let designs: Vec<Design> = some.iter().map(|&n| tried[n].design.clone()).collect();
-                found.extend(self.stress_all(&designs, seed, search)?);
-            }
-            for (&n, stressed) in best.iter().chain(&others).zip(found) {
-                let Some(Stressed { first, headroom }) = stressed else { continue };
-                let candidate = &mut tried[n].candidate;
-                if let Some(busy) = &mut candidate.busy {
-                    // One that cannot keep up with other random numbers keeps no budget.
-                    let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
-                    busy.p99_us_of_other_seed = Some(p99);
-                }
-                if let (Some(busy), Some(again)) = (&mut candidate.busy_by_bytes, first.busy_by_bytes) {
-                    busy.p99_us_of_other_seed = Some(again.response_time.p99_us);
-                }
-                // Where it already breaks under less load, that is known better from the whole trace.
-                if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {
-                    candidate.headroom = Some(headroom);
-                }
-                candidate.judgement = judge(candidate, self.task.budgets);
-            }
-        }
-    }
 }
 
 /// Why an offer that the search did not reach was not simulated. `best` is the price of what was found.
@@ -387,33 +360,6 @@ fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) 
         _ => ("class", "another of its class was simulated".into()),
     };
     offer.ruled_out(by, reason, Some(least))
-}
-
-/// Orders designs by price, and finds those of the choice again.
-fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
-    let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
-    order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
-    let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
-    let places = |all: &[usize]| {
-        let mut places: Vec<usize> = all.iter().map(|&n| place(n)).collect();
-        places.sort_unstable();
-        places
-    };
-    let (equals, close) = (places(&choice.equals), places(&choice.close));
-    let choice =
-        Choice { recommended: choice.recommended.map(place), nearest: choice.nearest.map(place), equals, close };
-    (order.into_iter().map(|(_, tried)| tried).collect(), choice)
-}
-
-/// Orders offers by price, then the larger, then fewer parts, then by name.
-fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64, Offer<'_>)> {
-    offers.sort_by(|(one_price, one), (other_price, other)| {
-        (one_price.total_cmp(other_price))
-            .then_with(|| other.capacity.bytes.cmp(&one.capacity.bytes))
-            .then_with(|| one.count.cmp(&other.count))
-            .then_with(|| one.product.name.cmp(&other.product.name))
-    });
-    offers.into()
 }
 
 fn cost(candidate: &Candidate) -> f64 {

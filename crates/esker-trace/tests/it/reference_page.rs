@@ -7,7 +7,7 @@ use esker_core::Nanos;
 use esker_trace::{FORMATS, Format, FormatCapability, FormatEntry, Operation, Responses, Times, VolumeNames};
 
 const HEAD: &str = "\
-<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test it formats`. Changes by hand are lost. -->
+<!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test it formats`. Do not edit. -->
 # Trace formats
 
 Every command that takes a trace takes any of these formats, and detects which one it is.

@@ -193,8 +193,7 @@ impl Buffering {
     pub(in crate::ssd) fn lose_power(&mut self, now: Nanos, oldest: u64) -> (u64, u64) {
         self.pace.lose_power(now);
         self.blocked.clear();
-        self.begun = None;
-        self.blocked_pages = 0;
+        (self.begun, self.blocked_pages) = (None, 0);
         self.timers.clear();
         (self.draining, self.flush) = (false, None);
         if self.settings.power_protected {

@@ -241,6 +241,15 @@ impl ByEvent {
         }
     }
 
+    /// Operations that a die does together at most.
+    fn group_max(&self) -> usize {
+        match self.settings.multi_plane {
+            MultiPlane::Off => 1,
+            MultiPlane::Pairs => 2,
+            MultiPlane::Any => self.layout.planes_per_die() as usize,
+        }
+    }
+
     /// Adds to `group`, which is one operation that die `index` begins, all that the die does together with it, in
     /// order.
     fn join(&self, index: usize, group: &mut Vec<u32>) {
@@ -249,11 +258,7 @@ impl ByEvent {
         if leader.step == DieStep::ReadAgain {
             return;
         }
-        let most = match self.settings.multi_plane {
-            MultiPlane::Off => 1,
-            MultiPlane::Pairs => 2,
-            MultiPlane::Any => self.layout.planes_per_die() as usize,
-        };
+        let most = self.group_max();
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
         // Planes sense together, or none does.

@@ -1,5 +1,7 @@
 //! All operations that wait or are under way: which of them wait for which, and which touch the same block.
 
+mod queue;
+
 use super::NOBODY;
 use super::op::{How, Op, Touch};
 
@@ -65,29 +67,7 @@ struct OfBlock {
     reads: u32,
 }
 
-/// Operations of a die, in the order of pushing.
-#[derive(Clone, Debug)]
-pub(super) struct Queue {
-    first: u32,
-    last: u32,
-    length: u32,
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self { first: NOBODY, last: NOBODY, length: 0 }
-    }
-}
-
-impl Queue {
-    pub(super) fn first(&self) -> Option<u32> {
-        (self.first != NOBODY).then_some(self.first)
-    }
-
-    pub(super) fn len(&self) -> u32 {
-        self.length
-    }
-}
+pub(super) use queue::Queue;
 
 /// All operations, by number.
 #[derive(Debug)]
@@ -281,48 +261,6 @@ impl Ops {
         }
         self.links[op as usize].first_held = self.links[held as usize].next_held;
         Some(held)
-    }
-
-    /// Adds `op` to `queue`, behind all that were pushed before it.
-    pub(super) fn join_queue(&mut self, queue: &mut Queue, op: u32) {
-        let sequence = self[op].sequence;
-        let (mut before, mut after) = (queue.last, NOBODY);
-        while before != NOBODY && self[before].sequence > sequence {
-            (before, after) = (self.links[before as usize].queue.before, before);
-        }
-        let links = &mut self.links[op as usize];
-        (links.queued, links.queue) = (true, Link { before, after });
-        match before {
-            NOBODY => queue.first = op,
-            _ => self.links[before as usize].queue.after = op,
-        }
-        match after {
-            NOBODY => queue.last = op,
-            _ => self.links[after as usize].queue.before = op,
-        }
-        queue.length += 1;
-    }
-
-    /// Removes `op` from `queue`.
-    pub(super) fn leave_queue(&mut self, queue: &mut Queue, op: u32) {
-        let links = &mut self.links[op as usize];
-        let Link { before, after } = links.queue;
-        links.queued = false;
-        match before {
-            NOBODY => queue.first = after,
-            _ => self.links[before as usize].queue.after = after,
-        }
-        match after {
-            NOBODY => queue.last = before,
-            _ => self.links[after as usize].queue.before = before,
-        }
-        queue.length -= 1;
-    }
-
-    /// Returns the operation behind `op` in its queue.
-    pub(super) fn next_in_queue(&self, op: u32) -> Option<u32> {
-        let next = self.links[op as usize].queue.after;
-        (next != NOBODY).then_some(next)
     }
 
     /// Calls `change` for each entry of `op` and its block.

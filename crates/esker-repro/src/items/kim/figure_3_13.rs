@@ -72,7 +72,14 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
             "table 3.5: 2.75 and 0.61 ms",
         ),
     ];
-    let figure = Figure {
+    Ok(ItemOutcome {
+        claims: claims.into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)).collect(),
+        figures: vec![figure(points)],
+    })
+}
+
+fn figure(points: Vec<(f64, f64)>) -> Figure {
+    Figure {
         title: "Figure 3.13: FAST on faster flash, Financial".into(),
         note: "Mean response over DFTL's on flash of single speed. Published: table 3.5 and the text's \"4 times \
                faster\". The workload is a stand-in."
@@ -84,11 +91,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
             Curve::measured("FAST", points),
             Curve::measured("DFTL, single speed", [(1.0, 1.0), (8.0, 1.0)]),
         ],
-    };
-    Ok(ItemOutcome {
-        claims: claims.into_iter().map(|claim| claim.on_stand_in(FINANCIAL.stand_in)).collect(),
-        figures: vec![figure],
-    })
+    }
 }
 
 /// Where the ratio falls to one, by linear interpolation between speeds; infinite if it never does.

@@ -3,7 +3,7 @@
 
 use esker_core::words;
 
-use crate::device::DeviceFault;
+use super::DeviceFault;
 
 /// Refuses what would take more memory than is free. `what` begins the sentence: "its 268435456 slots of 4KiB".
 pub(crate) fn check(what: &str, needed: u64, keys: &[&str], hint: &str) -> Result<(), DeviceFault> {

@@ -1,0 +1,78 @@
+//! The answer of a study in words.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::MarketAnswer;
+
+/// The answer in words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// One sentence.
+    pub headline: String,
+    /// Name of the recommended candidate; null if none keeps the budgets.
+    #[serde(default)]
+    pub recommended: Option<String>,
+    /// The market that the headline is about. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub market: Option<String>,
+    /// Names of candidates of that market that cannot be told from the recommended one. Since schema 3.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub equals: Vec<String>,
+    /// Names of cheaper candidates of that market that miss a budget by so little that chance decides.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub close: Vec<String>,
+    /// Why this one: a sentence. Since schema 3.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub because: String,
+    /// Where none keeps every budget: the candidate that comes nearest. Since schema 3.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nearest: Option<String>,
+    /// The answers for the other markets. Since schema 3.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_markets: Vec<MarketAnswer>,
+    /// Further sentences for an architect, most important first.
+    pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// The answers of all markets, that of the headline first. Before schema 3 there were no markets.
+    pub fn answers(&self) -> Vec<MarketAnswer> {
+        let first = self.market.as_ref().map(|market| MarketAnswer {
+            market: market.clone(),
+            recommended: self.recommended.clone(),
+            equals: self.equals.clone(),
+            close: self.close.clone(),
+            nearest: self.nearest.clone(),
+            because: self.because.clone(),
+        });
+        first.into_iter().chain(self.other_markets.iter().cloned()).collect()
+    }
+}
+
+/// One sentence of the verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// How to take the finding.
+    pub level: Level,
+    /// Which question it answers: "workload", "performance", "market", "lifetime", "cache", "confidence".
+    pub topic: String,
+    /// The sentence.
+    pub text: String,
+}
+
+/// How to take a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Keeps its budget.
+    Good,
+    /// Worth knowing.
+    Info,
+    /// Needs attention.
+    Warning,
+    /// Breaks a budget.
+    Bad,
+}

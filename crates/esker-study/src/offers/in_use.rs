@@ -1,0 +1,32 @@
+//! Products that are in use already.
+
+use esker_core::Bytes;
+use esker_plan::{Catalogue, Product};
+
+use crate::StudyError;
+
+/// Devices that the user has already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InUse {
+    /// The product's name in the catalogue.
+    pub product: String,
+    /// Capacity of each.
+    pub capacity: Bytes,
+    /// How many there are, for all copies of the data together.
+    pub count: u32,
+}
+
+impl InUse {
+    /// The product, if it is one that can be in use, and there are enough for so many copies of the data.
+    pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
+        let error = |message: String| StudyError::Settings { message };
+        let product = catalogue.product(&self.product).map_err(|fault| error(fault.to_string()))?;
+        if product.is_cloud_volume() {
+            return Err(error(format!("{} is rented: only devices can be in use already", product.name)));
+        }
+        if self.count < copies {
+            return Err(error(format!("{} x {} cannot hold {copies} copies of the data", self.count, product.name)));
+        }
+        Ok(product)
+    }
+}

@@ -1,0 +1,81 @@
+//! Chooses among what was simulated, and orders it.
+
+use std::collections::VecDeque;
+
+use super::{OTHERS_MAX, Search, Tried, cost};
+use crate::StudyError;
+use crate::choose::{Choice, choose};
+use crate::judge::judge;
+use crate::offers::{Design, Offer};
+use crate::strain::{self, Stressed};
+
+impl Search<'_> {
+    /// Chooses, and looks at those that matter with other random numbers until the choice stays.
+    pub(super) fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
+        loop {
+            let choice = choose(&self.contenders(tried));
+            let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.close).chain(&choice.nearest);
+            let open: Vec<usize> = matter
+                .copied()
+                .filter(|&n| tried[n].candidate.busy.as_ref().is_some_and(|busy| busy.p99_us_of_other_seed.is_none()))
+                .take(OTHERS_MAX)
+                .collect();
+            if open.is_empty() || self.task.busy.is_none() {
+                return Ok(choice);
+            }
+            let seed = self.task.settings.seed.wrapping_add(1);
+            // How much more it carries is a question about the design to buy.
+            let (best, others): (Vec<usize>, Vec<usize>) =
+                open.into_iter().partition(|&n| Some(n) == choice.recommended);
+            let mut found = Vec::new();
+            for (some, search) in [(&best, strain::Search::Further), (&others, strain::Search::Asked)] {
+                let designs: Vec<Design> = some.iter().map(|&n| tried[n].design.clone()).collect();
+                found.extend(self.stress_all(&designs, seed, search)?);
+            }
+            for (&n, stressed) in best.iter().chain(&others).zip(found) {
+                let Some(Stressed { first, headroom }) = stressed else { continue };
+                let candidate = &mut tried[n].candidate;
+                if let Some(busy) = &mut candidate.busy {
+                    // One that cannot keep up with other random numbers keeps no budget.
+                    let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
+                    busy.p99_us_of_other_seed = Some(p99);
+                }
+                if let (Some(busy), Some(again)) = (&mut candidate.busy_by_bytes, first.busy_by_bytes) {
+                    busy.p99_us_of_other_seed = Some(again.response_time.p99_us);
+                }
+                // Where it already breaks under less load, that is known better from the whole trace.
+                if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {
+                    candidate.headroom = Some(headroom);
+                }
+                candidate.judgement = judge(candidate, self.task.budgets);
+            }
+        }
+    }
+}
+
+/// Orders designs by price, and finds those of the choice again.
+pub(super) fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
+    let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
+    order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
+    let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
+    let places = |all: &[usize]| {
+        let mut places: Vec<usize> = all.iter().map(|&n| place(n)).collect();
+        places.sort_unstable();
+        places
+    };
+    let (equals, close) = (places(&choice.equals), places(&choice.close));
+    let choice =
+        Choice { recommended: choice.recommended.map(place), nearest: choice.nearest.map(place), equals, close };
+    (order.into_iter().map(|(_, tried)| tried).collect(), choice)
+}
+
+/// Orders offers by price, then the larger, then fewer parts, then by name.
+pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64, Offer<'_>)> {
+    offers.sort_by(|(one_price, one), (other_price, other)| {
+        (one_price.total_cmp(other_price))
+            .then_with(|| other.capacity.bytes.cmp(&one.capacity.bytes))
+            .then_with(|| one.count.cmp(&other.count))
+            .then_with(|| one.product.name.cmp(&other.product.name))
+    });
+    offers.into()
+}

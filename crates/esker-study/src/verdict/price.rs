@@ -1,0 +1,107 @@
+//! Why the cheapest is the cheapest, and what its price rests on.
+
+use esker_core::words;
+use esker_results::study::{Candidate, Finding, Level, ReplayMode};
+
+use super::Facts;
+use super::phrases::{in_market, price_of};
+use crate::search::Found;
+use crate::search::saving::LONG;
+
+/// Why the answer of a market is what it is.
+pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
+    if facts.replay.mode == ReplayMode::Closed {
+        return format!("{}.", facts.why_no_times);
+    }
+    let Some(best) = found.recommended() else {
+        return match found.tried.len() {
+            1 => "The one design that was simulated does not keep every budget.".into(),
+            n => format!("None of {n} simulated designs keeps every budget."),
+        };
+    };
+    let cost = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total);
+    let cheaper: Vec<&Candidate> =
+        found.tried.iter().map(|tried| &tried.candidate).filter(|other| cost(other) < cost(best)).collect();
+    match cheaper.last() {
+        None => "Nothing cheaper was found that holds the data.".into(),
+        Some(other) => format!(
+            "{}; the dearest of them is {}: {}.",
+            match cheaper.len() {
+                1 => "1 cheaper design misses a budget".to_string(),
+                n => format!("{n} cheaper designs miss a budget"),
+            },
+            other.title,
+            match other.judgement.reasons.first() {
+                Some(reason) => reason.as_str(),
+                None if other.endurance.as_ref().is_some_and(|endurance| endurance.kept.is_none()) =>
+                    "the life of its flash cannot be told",
+                None => "too close to call",
+            }
+        ),
+    }
+}
+
+pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    let mut say = |level, text: String| findings.push(Finding { level, topic: "performance".into(), text });
+    let Some(found) = facts.markets.first() else { return };
+    if facts.replay.mode == ReplayMode::Closed {
+        return;
+    }
+    if let Some(best) = found.recommended() {
+        say(Level::Info, because(found, facts));
+        let equals: Vec<&str> = found.choice.equals.iter().map(|&n| found.tried[n].candidate.title.as_str()).collect();
+        if !equals.is_empty() {
+            say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
+        }
+        for close in found.choice.close.iter().map(|&n| &found.tried[n].candidate) {
+            let missed = close.judgement.reasons.join("; ");
+            say(Level::Info, format!("So close to a budget that chance decides: {} ({missed}).", close.title));
+        }
+        if found.not_reached > 0 {
+            let text = match found.not_reached {
+                1 => "1 cheaper design was not simulated: --thorough looks at it.".to_string(),
+                n => format!("{n} cheaper designs were not simulated: --thorough looks at them."),
+            };
+            say(Level::Warning, text);
+        }
+        if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
+            let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
+            let bought = best.cost.as_ref().is_some_and(|cost| cost.purchase > 0.0) || best.is_rented();
+            let text = match bought {
+                true => {
+                    format!("The price of {} is assumed, or that of its class ({date}): ask for an offer.", best.title)
+                }
+                false => format!("What electricity costs for {} rests on assumed power.", best.title),
+            };
+            say(Level::Warning, text);
+        }
+    }
+    for other in &facts.markets[1..] {
+        if let Some(best) = other.recommended() {
+            let price = price_of(best, facts.budgets.years).unwrap_or_default();
+            let text = format!("{}: {}, {price}.", in_market(other.market), best.title_and_year());
+            findings.push(Finding { level: Level::Info, topic: "market".into(), text });
+        }
+    }
+}
+
+/// Where another answer would follow if volumes saved up more of their limits than is assumed.
+pub(super) fn saving(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
+    for (index, found) in facts.markets.iter().enumerate() {
+        let Some(tried) = found.keeps_if_saving.map(|n| &found.tried[n]) else { continue };
+        let price =
+            price_of(&tried.candidate, facts.budgets.years).map_or(String::new(), |price| format!(", {price},"));
+        findings.push(Finding {
+            level: if index == 0 { Level::Warning } else { Level::Info },
+            topic: "performance".into(),
+            text: format!(
+                "{} the answer stands on an assumption: that idle volumes save up little of their limits for bursts. \
+                 If they saved up {} of them, {}{price} would keep every budget, too: measure a burst before \
+                 you order.",
+                in_market(found.market),
+                words::duration(LONG.as_secs_f64()),
+                tried.candidate.title,
+            ),
+        });
+    }
+}
