@@ -58,6 +58,8 @@ pub struct AccessLog {
     /// For each access the number of the next one to its object; empty unless it was asked for.
     next_use: Vec<u32>,
     objects: u32,
+    /// Bytes of the objects, as their first accesses have them.
+    object_bytes: u64,
     /// Present if it was asked for.
     volumes: Option<by_volume::Volumes>,
     /// Share of the objects that are kept.
@@ -194,7 +196,11 @@ impl AccessLogBuilder {
             return Err(AccessLogError::TooManyAccesses);
         }
         // There are no more objects than accesses, so their numbers have 32 bits, too.
-        let object = self.numbers.get_or_insert(id, self.numbers.len() as u64) as u32;
+        let next = self.numbers.len() as u64;
+        let object = self.numbers.get_or_insert(id, next) as u32;
+        if u64::from(object) == next {
+            self.log.object_bytes += u64::from(bytes);
+        }
         if let Some(volumes) = &mut self.log.volumes {
             volumes.note(object, self.volume);
         }
@@ -246,6 +252,11 @@ impl AccessLog {
     /// Number of distinct objects in it.
     pub fn objects(&self) -> u32 {
         self.objects
+    }
+
+    /// Bytes of all objects together, each as large as its first access.
+    pub fn object_bytes(&self) -> u64 {
+        self.object_bytes
     }
 
     /// Number of accesses that are counted and that are the first to their object: no cache has these.

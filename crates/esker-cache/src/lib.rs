@@ -22,6 +22,7 @@ mod access_log;
 mod admission;
 mod by_distance;
 mod by_interval;
+mod by_size;
 mod counts;
 mod heap;
 mod owned;
@@ -39,6 +40,7 @@ pub use admission::{
 };
 pub use by_distance::ByDistance;
 pub use by_interval::ByInterval;
+pub use by_size::build_by_size;
 pub use counts::Counts;
 pub use owned::{
     BuildFlashPolicy, FLASH_POLICIES, FlashPolicy, FlashPolicyEntry, FlashShape, Found, Left, build_flash_policy,

@@ -124,7 +124,7 @@ fn headline(found: &CacheResults) -> String {
 
 /// What part of all objects a size holds, and which of several sizes it is.
 fn of_all(found: &CacheResults, sizes: &[u64], size: u64) -> String {
-    let share = words::percent((size as f64 / found.distinct_objects.max(1) as f64).min(1.0));
+    let share = words::percent(found.share_of_all(size).min(1.0));
     match sizes.len() {
         1 => format!(" ({share} of what the trace accesses)"),
         2 => format!(" ({share} of what the trace accesses; the larger of two sizes)"),
@@ -133,8 +133,8 @@ fn of_all(found: &CacheResults, sizes: &[u64], size: u64) -> String {
 }
 
 fn described(found: &CacheResults, size: u64) -> String {
-    match found.object_bytes {
-        Some(bytes) => page::bytes(size.saturating_mul(bytes) as f64).text(),
+    match found.in_bytes(size) {
+        Some(bytes) => page::bytes(bytes as f64).text(),
         None => format!("{} {}", words::count(size), found.objects_are),
     }
 }
@@ -171,6 +171,10 @@ impl CachesPage<'_> {
 
     fn highest(&self, result: &CacheResult) -> Option<f64> {
         Some(result.spread?.miss_ratio_highest)
+    }
+
+    fn share_of_all(&self, size: &u64) -> f64 {
+        self.found.share_of_all(*size)
     }
 
     fn size(&self, size: &u64) -> String {

@@ -23,6 +23,12 @@ pub struct CacheResults {
     /// Size of an object in bytes; absent where objects are start blocks, which have none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub object_bytes: Option<u64>,
+    /// Whether each object takes the room of its bytes, so that sizes of caches are in bytes.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub sized: bool,
+    /// Bytes of all distinct objects, where each takes the room of its bytes; an estimate if they are sampled.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub distinct_bytes: Option<u64>,
     /// Number of accesses to objects.
     pub accesses: u64,
     /// Bytes that the accesses read and write.
@@ -123,7 +129,7 @@ pub struct CacheResult {
     /// The admission policy, as in [`CacheAdmission::admission`].
     #[serde(default = "no_admission")]
     pub admission: String,
-    /// Size of the cache in objects.
+    /// Size of the cache in objects, or in bytes if objects are [`sized`](CacheResults::sized).
     pub size: u64,
     /// Size of the cache in bytes, where objects have a size.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -201,6 +207,17 @@ pub struct CacheSpread {
 }
 
 impl CacheResults {
+    /// The size of a cache in bytes, if objects have a size.
+    pub fn in_bytes(&self, size: u64) -> Option<u64> {
+        if self.sized { Some(size) } else { self.object_bytes.map(|bytes| size.saturating_mul(bytes)) }
+    }
+
+    /// How many times all objects together a cache of this size could hold.
+    pub fn share_of_all(&self, size: u64) -> f64 {
+        let all = self.distinct_bytes.unwrap_or(self.distinct_objects);
+        size as f64 / all.max(1) as f64
+    }
+
     /// The sizes of the caches, in rising order.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.results.iter().map(|result| result.size).collect();

@@ -2,8 +2,8 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::ReplacementEntry;
 use super::one_queue::{HELD, OneQueue, Queue, Rule};
+use super::{ReplacementCapability, ReplacementEntry};
 use crate::ObjectId;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "first in, first out, but what was used meanwhile goes round once more",
     source: "Corbato 1968; one bit, clear at insertion",
     parameters: ParameterSource::NONE,
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::BySize],
     build: |shape, _| Box::new(OneQueue::<Clock>::new(shape)),
 };
 

@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "the object that came first leaves first, however often it is used",
     source: "folklore",
     parameters: ParameterSource::NONE,
-    capabilities: &[ReplacementCapability::Compared, ReplacementCapability::Log],
+    capabilities: &[ReplacementCapability::Compared, ReplacementCapability::Log, ReplacementCapability::BySize],
     build: |shape, _| Box::new(OneQueue::<Fifo>::new(shape)),
 };
 

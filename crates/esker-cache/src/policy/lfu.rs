@@ -6,7 +6,7 @@
 use esker_core::registry::ParameterSource;
 use esker_core::{Linked, Links, List};
 
-use super::{Replacement, ReplacementEntry, Shape};
+use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -14,7 +14,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "the object with the fewest uses since it came leaves first; among equals, the one used longest ago",
     source: "folklore; in constant time: Shah, Mitra, Matani 2010",
     parameters: ParameterSource::NONE,
-    capabilities: &[],
+    capabilities: &[ReplacementCapability::BySize],
     build: |shape, _| Box::new(Lfu::new(shape)),
 };
 

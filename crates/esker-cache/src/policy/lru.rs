@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "the object whose last use is longest ago leaves first",
     source: "folklore",
     parameters: ParameterSource::NONE,
-    capabilities: &[ReplacementCapability::Compared],
+    capabilities: &[ReplacementCapability::Compared, ReplacementCapability::BySize],
     build: |shape, _| Box::new(OneQueue::<Lru>::new(shape)),
 };
 

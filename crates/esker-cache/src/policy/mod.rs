@@ -14,6 +14,7 @@ mod cacheus;
 mod clock;
 mod clock_pro;
 mod fifo;
+mod gdsf;
 mod lecar;
 mod lfu;
 mod lhd;
@@ -26,7 +27,7 @@ mod s3_fifo;
 mod sieve;
 mod slru;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod two_q;
 mod w_tinylfu;
 
@@ -44,6 +45,7 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     fifo::ENTRY,
     clock::ENTRY,
     lfu::ENTRY,
+    gdsf::ENTRY,
     slru::ENTRY,
     two_q::ENTRY,
     arc::ENTRY,
@@ -93,6 +95,10 @@ pub trait Replacement: Debug + Send {
     /// Sets how many objects the cache may hold, at least one. If it holds more, the caller evicts before the next
     /// insertion.
     fn set_capacity(&mut self, capacity: u32);
+
+    /// Has the policy weigh objects by their sizes, the [bytes](Access::bytes) with which they come in. Most policies
+    /// have no use for them.
+    fn weigh_by_size(&mut self) {}
 
     /// Bytes of memory in use.
     fn memory_bytes(&self) -> usize;
@@ -148,16 +154,20 @@ pub enum ReplacementCapability {
     Compared,
     /// Objects leave in the order in which they came in, whatever is used: a log can hold them.
     Log,
+    /// It does not look at how many objects the cache may hold: objects may have sizes of their own
+    /// ([`build_by_size`](crate::build_by_size)).
+    BySize,
 }
 
 impl Capability for ReplacementCapability {
-    const ALL: &'static [Self] = &[Self::Future, Self::Compared, Self::Log];
+    const ALL: &'static [Self] = &[Self::Future, Self::Compared, Self::Log, Self::BySize];
 
     fn name(self) -> &'static str {
         match self {
             Self::Future => "future",
             Self::Compared => "compared",
             Self::Log => "log",
+            Self::BySize => "by-size",
         }
     }
 
@@ -166,6 +176,7 @@ impl Capability for ReplacementCapability {
             Self::Future => "knows which accesses will follow: a bound for the others, not something to be used",
             Self::Compared => "is among those that `esker cache` compares unless others are asked for",
             Self::Log => "evicts in the order of insertion, so that slots can be a log (`slots = \"log\"`)",
+            Self::BySize => "can keep objects of different sizes (`esker cache --sized`)",
         }
     }
 }
@@ -182,6 +193,12 @@ pub enum BuildError {
     /// The cache would hold nothing.
     #[error("a cache of no objects holds nothing")]
     NoCapacity,
+    /// Objects have sizes of their own, and the policy cannot deal with that.
+    #[error("`{policy}` shares its cache out by numbers of objects, and here each object has a size of its own")]
+    NotBySize {
+        /// The policy.
+        policy: &'static str,
+    },
 }
 
 impl Hint for BuildError {
@@ -190,6 +207,10 @@ impl Hint for BuildError {
             Self::Name(name) => name.hint(),
             Self::Parameter(error) => error.hint(),
             Self::NoCapacity => None,
+            Self::NotBySize { .. } => {
+                let able: Vec<&str> = registry::names_with(REPLACEMENTS, ReplacementCapability::BySize).collect();
+                Some(format!("these can deal with that: {}", able.join(", ")))
+            }
         }
     }
 }

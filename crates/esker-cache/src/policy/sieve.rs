@@ -11,7 +11,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     summary: "a hand goes from old to new and takes what was not used since it last came by; nothing changes its place",
     source: "Zhang, Yang, Yue, Vigfusson and Rashmi 2024",
     parameters: ParameterSource::NONE,
-    capabilities: &[ReplacementCapability::Compared],
+    capabilities: &[ReplacementCapability::Compared, ReplacementCapability::BySize],
     build: |shape, _| Box::new(OneQueue::<Sieve>::new(shape)),
 };
 

@@ -8,13 +8,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::reference::{
-    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveLecar, NaiveLfu, NaiveLhd,
-    NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
+    Naive, NaiveArc, NaiveBelady, NaiveCacheus, NaiveClock, NaiveClockPro, NaiveFifo, NaiveGdsf, NaiveLecar, NaiveLfu,
+    NaiveLhd, NaiveLirs, NaiveLrfu, NaiveLru, NaiveS3Fifo, NaiveSieve, NaiveSlru, NaiveTwoQ, NaiveWTinyLfu,
 };
 use crate::{AccessKind, NEVER};
 
 /// Accesses to these objects, with the number of each one's next use.
-pub(super) fn accesses(objects: &[u32]) -> Vec<Access> {
+pub(crate) fn accesses(objects: &[u32]) -> Vec<Access> {
     let mut next: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let mut accesses: Vec<Access> = (0..objects.len() as u32)
         .rev()
@@ -31,7 +31,7 @@ pub(super) fn accesses(objects: &[u32]) -> Vec<Access> {
 }
 
 /// Objects below `objects`: half of them from the first tenth, a quarter in runs as scans make them.
-pub(super) fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
+pub(crate) fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
     let objects = u64::from(objects);
@@ -58,6 +58,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
         "fifo" => Box::new(NaiveFifo { capacity, held: Vec::new() }),
         "clock" => Box::new(NaiveClock { capacity, held: Vec::new() }),
         "lfu" => Box::new(NaiveLfu::new(capacity)),
+        "gdsf" => Box::new(NaiveGdsf::new(capacity, true)),
         "slru" => Box::new(NaiveSlru::new(capacity, 2, 80)),
         "2q" => Box::new(NaiveTwoQ::new(capacity)),
         "arc" => Box::new(NaiveArc::new(capacity)),
@@ -242,8 +243,9 @@ fn a_wrong_reference_is_noticed() {
     let shape = Shape { capacity: 200, objects: 600, seed: 1 };
     let accesses = accesses(&mixed(1, 600, 20_000));
     let capacity = shape.capacity as usize;
-    let wrong: [(&str, Box<dyn Naive>); 13] = [
+    let wrong: [(&str, Box<dyn Naive>); 14] = [
         ("clock", Box::new(NaiveFifo { capacity, held: Vec::new() })),
+        ("gdsf", Box::new(NaiveGdsf::new(capacity, false))),
         ("slru", Box::new(NaiveSlru::new(capacity, 2, 79))),
         ("arc", Box::new(NaiveTwoQ::new(capacity))),
         ("lirs", Box::new(NaiveLirs::new(capacity, 1, 199))),

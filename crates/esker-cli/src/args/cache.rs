@@ -14,6 +14,7 @@ use crate::values;
         esker cache oltp.lis\n  \
         esker cache oltp.lis --policy lru,clock --size 1000,16MiB,10%\n  \
         esker cache cdn.oracleGeneral.zst --object start-block -o cache.html\n  \
+        esker cache cdn.oracleGeneral.zst --sized --policy lru,gdsf --size 10GiB,5%\n  \
         esker cache oltp.lis --policy lru,arc --admission none,second-hit\n  \
         esker cache oltp.lis --hit-cost 100us --miss-cost 5ms --price-per-gib 0.1\n  \
         esker cache oltp.spc.zst --size 10% --by volume\n  \
@@ -38,6 +39,10 @@ pub(crate) struct CacheArguments {
     /// What the cache holds: pieces of this size, or requests named by their first block, whatever their size
     #[arg(long, value_name = "OBJECT", value_enum, ignore_case = true, default_value_t = CurveObject::Page)]
     pub(crate) object: CurveObject,
+    /// The cache holds requests named by their first block, each with the room of its bytes. Sizes are bytes, or shares
+    /// of the bytes of all objects; for policies that do not count objects, such as lru and gdsf
+    #[arg(long, conflicts_with_all = ["object", "admission"])]
+    pub(crate) sized: bool,
     /// Also show what each volume of the trace gets out of the cache, which all of them share
     #[arg(long, value_name = "WHAT", value_enum, ignore_case = true)]
     pub(crate) by: Option<CacheBy>,

@@ -20,6 +20,50 @@ fn json(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
+/// Reads of so many bytes at these blocks of 512 bytes, as SPC text.
+fn sized_requests(folder: &Path, requests: &[(u64, u64)]) {
+    let line = |(number, (block, bytes)): (usize, &(u64, u64))| format!("0,{block},{bytes},R,{number}.0\n");
+    std::fs::write(folder.join("sized.spc"), requests.iter().enumerate().map(line).collect::<String>()).unwrap();
+}
+
+#[test]
+fn objects_take_the_room_of_their_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    // A large object every third time, two small ones between.
+    let requests: Vec<(u64, u64)> = (0..300).map(|n| [(0, 65_536), (1_000, 512), (2_000, 1_024)][n % 3]).collect();
+    sized_requests(folder.path(), &requests);
+    let run =
+        |arguments: &[&str]| esker_in(folder.path(), &[&["cache", "sized.spc", "-q", "--sized"], arguments].concat());
+    let found = json(&run(&["--policy", "lru,gdsf", "--size", "66KiB,100%,1536B", "--json"]));
+    assert_eq!((&found["sized"], &found["distinct_bytes"]), (&Value::Bool(true), &67_072.into()));
+    let misses = |policy: &str| -> Vec<(u64, u64, u64)> {
+        let of = found["results"].as_array().unwrap().iter().filter(|result| result["policy"] == policy);
+        let number = |result: &Value, key: &str| result[key].as_u64().unwrap();
+        of.map(|one| (number(one, "size_bytes"), number(one, "misses"), number(one, "refused"))).collect()
+    };
+    // Of 1,536 bytes: the large one never comes in, and the small ones stay. Of 66 KiB: each of the three leaves
+    // before it is used again, but for the smallest, which with GDSF is worth more than the large one.
+    assert_eq!(misses("lru"), [(1_536, 102, 100), (67_072, 3, 0), (67_584, 3, 0)]);
+    assert_eq!(misses("gdsf"), misses("lru"));
+    // With room for the large one and the smallest, LRU misses all; GDSF keeps both small ones.
+    let found = json(&run(&["--policy", "lru,gdsf", "--size", "66048B", "--json"]));
+    let misses = |index: usize| found["results"][index]["misses"].as_u64().unwrap();
+    assert_eq!(misses(0), 300);
+    assert!(misses(1) < 120, "{}", misses(1));
+    let table = run(&["--size", "50%"]);
+    assert_eq!(table.code, 0, "{}", table.stderr);
+    assert!(table.stdout.contains("300 accesses to 3 start blocks of 66 KiB together; share"), "{}", table.stdout);
+    assert!(table.stdout.contains("cache size  of all     lru    fifo"), "{}", table.stdout);
+    for (arguments, expected) in [
+        (&["--policy", "arc"][..], "`arc` shares its cache out by numbers of objects"),
+        (&["--size", "100"], "with --sized a size needs its unit"),
+        (&["--object", "4KiB"], "cannot be used with"),
+    ] {
+        let run = run(arguments);
+        assert!(run.code == 2 && run.stderr.contains(expected), "{}", run.stderr);
+    }
+}
+
 /// 0 to 99, round and round.
 fn rounds(count: u32) -> Vec<u32> {
     (0..count * 100).map(|number| number % 100).collect()

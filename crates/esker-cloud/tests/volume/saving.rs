@@ -22,10 +22,14 @@ fn a_burst_passes_at_once_as_far_as_it_was_saved_up() {
         let mut passed = Nanos::ZERO;
         let expected = (0..2_000u64).map(|n| {
             let came = Nanos::from_micros(100) * n;
-            // A request that costs more than the bucket holds passes when it is full, and leaves a debt.
-            let tokens = (n + u64::from(saves_up > Nanos::ZERO)) * 1_000_000_000;
-            let yielded = Nanos(tokens.div_ceil(3_000).saturating_sub(saves_up.0));
-            passed = passed.max(came).max(yielded);
+            let yielded = match saves_up {
+                // A request that costs more than the bucket holds passes when it is full, and leaves a debt. What the
+                // last nanosecond yields too much is lost.
+                Nanos::ZERO if n == 0 => Nanos::ZERO,
+                Nanos::ZERO => passed + Nanos(1_000_000_000u64.div_ceil(3_000)),
+                _ => Nanos(((n + 1) * 1_000_000_000).div_ceil(3_000).saturating_sub(saves_up.0)),
+            };
+            passed = came.max(yielded);
             passed
         });
         let (found, expected) = (passes(saves_up), expected.collect::<Vec<_>>());

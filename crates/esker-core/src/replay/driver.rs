@@ -221,11 +221,12 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
     }
 }
 
-/// Bytes that a request moves.
+/// Bytes that a request moves. One that is larger than all that may be under way counts as that much: nothing else goes
+/// beside it, and devices refuse requests beyond their end.
 #[inline]
 fn data(request: &Request) -> u64 {
     match request.kind {
-        RequestKind::Read | RequestKind::Write { .. } => request.length.0,
+        RequestKind::Read | RequestKind::Write { .. } => request.length.0.min(BYTES_IN_FLIGHT_MAX),
         _ => 0,
     }
 }

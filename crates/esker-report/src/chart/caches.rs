@@ -7,7 +7,7 @@ use crate::columns::Columns;
 
 /// The charts of `esker cache`; none where there is only one size.
 pub(crate) fn of_caches(results: &CacheResults, columns: &mut Columns) -> Vec<Chart> {
-    let x = || match results.object_bytes {
+    let x = || match results.in_bytes(0) {
         Some(_) => Axis::new("cache size", Unit::Bytes, Scale::Log),
         None => Axis::new(format!("cache size in {}", results.objects_are), Unit::Count, Scale::Log),
     };

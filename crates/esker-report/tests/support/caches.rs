@@ -35,6 +35,8 @@ pub(crate) fn caches() -> CacheResults {
         seed: 1,
         objects_are: "start blocks".into(),
         object_bytes: Some(4096),
+        sized: false,
+        distinct_bytes: None,
         accesses: 100,
         accessed_bytes: 409_600,
         distinct_objects: 20,

@@ -1,11 +1,11 @@
 //! What the user asked for: policies, admission policies and sizes.
 
 use esker_cache::{
-    ADMISSIONS, AdmissionCapability, AdmissionEntry, NO_ADMISSION, REPLACEMENTS, ReplacementCapability,
+    ADMISSIONS, AdmissionCapability, AdmissionEntry, BuildError, NO_ADMISSION, REPLACEMENTS, ReplacementCapability,
     ReplacementEntry,
 };
 use esker_core::registry::{self, Choice, Entry, Parameters};
-use esker_core::{Ratio, words};
+use esker_core::{Bytes, Ratio, words};
 use esker_results::cache::CacheAdmission;
 use esker_tier::mrc::CurveObjects;
 
@@ -57,10 +57,17 @@ pub(super) struct Pair<'a> {
 /// The word for everything that a registry has.
 const ALL: &str = "all";
 
-/// The policies of `--policy`; `all` of the registry; without any, those that are compared by default.
-pub(super) fn policies(asked: &[String]) -> Result<Vec<Policy>, Failure> {
-    let compared = || registry::names_with(REPLACEMENTS, ReplacementCapability::Compared).map(Choice::named).collect();
-    let chosen = chosen("--policy", "cache policy", REPLACEMENTS, asked, compared)?;
+/// The policies of `--policy`; `all` of the registry; without any, those that are compared by default. Where objects
+/// are `sized`, all are those that can deal with that, and they are the default.
+pub(super) fn policies(asked: &[String], sized: bool) -> Result<Vec<Policy>, Failure> {
+    let able = |capability| registry::names_with(REPLACEMENTS, capability).map(Choice::named).collect();
+    let chosen = match sized && !are_named(asked) {
+        true => chosen("--policy", "cache policy", REPLACEMENTS, &[], || able(ReplacementCapability::BySize))?,
+        false => chosen("--policy", "cache policy", REPLACEMENTS, asked, || able(ReplacementCapability::Compared))?,
+    };
+    if let Some((_, entry)) = chosen.iter().find(|(_, entry)| sized && !entry.can(ReplacementCapability::BySize)) {
+        return Err(BuildError::NotBySize { policy: entry.name }.into());
+    }
     Ok(chosen.into_iter().map(|(choice, entry)| Policy { choice, entry }).collect())
 }
 
@@ -147,8 +154,9 @@ pub(super) struct Sizes {
 
 #[derive(Clone, Copy)]
 enum Size {
-    Objects(u64),
-    /// A share of the distinct objects.
+    /// In objects, or in bytes if objects have sizes of their own.
+    Given(u64),
+    /// A share of the distinct objects, or of their bytes.
     Share(Ratio),
 }
 
@@ -159,16 +167,16 @@ const DEFAULTS: [u32; 6] = [1, 2, 5, 10, 20, 50];
 const SAMPLED_OBJECTS_MIN: u64 = 10;
 
 /// Reads the sizes of `--size`.
-pub(super) fn sizes(asked: &[String], objects: CurveObjects) -> Result<Sizes, Failure> {
+pub(super) fn sizes(asked: &[String], objects: CurveObjects, sized: bool) -> Result<Sizes, Failure> {
     if asked.is_empty() {
         let asked = DEFAULTS.map(|percent| Size::Share(Ratio::percent(percent.into()))).to_vec();
         return Ok(Sizes { asked, by_default: true });
     }
-    let asked = asked.iter().map(|text| parse_size(text, objects)).collect::<Result<_, _>>()?;
+    let asked = asked.iter().map(|text| parse_size(text, objects, sized)).collect::<Result<_, _>>()?;
     Ok(Sizes { asked, by_default: false })
 }
 
-fn parse_size(text: &str, objects: CurveObjects) -> Result<Size, Failure> {
+fn parse_size(text: &str, objects: CurveObjects, sized: bool) -> Result<Size, Failure> {
     let text = text.trim();
     let size = if text.ends_with('%') {
         let share: Ratio = text.parse().map_err(|error| {
@@ -179,11 +187,13 @@ fn parse_size(text: &str, objects: CurveObjects) -> Result<Size, Failure> {
                 .with_hint("give at most 100%, or a number of objects"));
         }
         Size::Share(share)
+    } else if sized {
+        Size::Given(parse_room(text)?)
     } else {
-        Size::Objects(parse_cache_size("--size", text, objects)?)
+        Size::Given(parse_cache_size("--size", text, objects)?)
     };
     match size {
-        Size::Objects(0) | Size::Share(Ratio::ZERO) => {
+        Size::Given(0) | Size::Share(Ratio::ZERO) => {
             Err(Failure::input(format!("--size {text}: a cache of no objects holds nothing"))
                 .with_hint("give at least one object"))
         }
@@ -191,10 +201,22 @@ fn parse_size(text: &str, objects: CurveObjects) -> Result<Size, Failure> {
     }
 }
 
+/// The size of a cache in bytes.
+fn parse_room(text: &str) -> Result<u64, Failure> {
+    if text.parse::<f64>().is_ok() {
+        return Err(Failure::input(format!("--size {text}: with --sized a size needs its unit"))
+            .with_hint(format!("give bytes such as {text}MiB, or a share of the bytes of all objects such as 10%")));
+    }
+    let bytes: Bytes = text.parse().map_err(|error| {
+        Failure::input(format!("--size {text}: {error}")).with_hint("give bytes such as 64MiB, or a share such as 10%")
+    })?;
+    Ok(bytes.0)
+}
+
 impl Sizes {
-    /// The sizes in objects, of `distinct` ones: rising, each once.
+    /// The sizes as they were given, in objects or in bytes, of `distinct` ones: rising, each once.
     pub(super) fn resolve(&self, distinct: u64, sample: Option<Ratio>) -> Result<Vec<u64>, Failure> {
-        let mut sizes: Vec<u64> = self.asked.iter().map(|size| size.in_objects(distinct)).collect();
+        let mut sizes: Vec<u64> = self.asked.iter().map(|size| size.of(distinct)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let Some(rate) = sample else { return Ok(sizes) };
@@ -222,9 +244,9 @@ impl Sizes {
 }
 
 impl Size {
-    fn in_objects(self, distinct: u64) -> u64 {
+    fn of(self, distinct: u64) -> u64 {
         match self {
-            Self::Objects(objects) => objects,
+            Self::Given(size) => size,
             Self::Share(share) => ((distinct as f64 * share.as_f64()).round() as u64).max(1),
         }
     }
@@ -242,7 +264,7 @@ mod tests {
     #[test]
     fn sizes_are_rounded_sorted_and_told_once() {
         let texts = ["10%", "490", "1%", "4_897", "40KiB"].map(String::from);
-        let sizes = sizes(&texts, CurveObjects::Pages).unwrap();
+        let sizes = sizes(&texts, CurveObjects::Pages, false).unwrap();
         assert_eq!(sizes.resolve(48_974, None).unwrap(), [10, 490, 4_897]);
         assert_eq!(sizes.resolve(3, None).unwrap(), [1, 10, 490, 4_897]);
     }
@@ -252,7 +274,7 @@ mod tests {
         let resolve = |texts: &[&str], distinct, percent| {
             let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
             let sample = Some(Ratio::percent(percent));
-            sizes(&texts, CurveObjects::StartBlock).unwrap().resolve(distinct, sample)
+            sizes(&texts, CurveObjects::StartBlock, false).unwrap().resolve(distinct, sample)
         };
         assert_eq!(resolve(&["1000", "1%"], 200_000, 1).unwrap(), [1_000, 2_000]);
         let error = resolve(&["900", "1%"], 200_000, 1).unwrap_err();
@@ -269,7 +291,7 @@ mod tests {
     #[test]
     fn some_policies_are_compared_by_default_and_all_if_asked_for() {
         let names = |asked: &[String]| -> Vec<String> {
-            policies(asked).unwrap().iter().map(|policy| policy.choice.to_string()).collect()
+            policies(asked, false).unwrap().iter().map(|policy| policy.choice.to_string()).collect()
         };
         let compared = registry::names_with(REPLACEMENTS, ReplacementCapability::Compared);
         assert_eq!(names(&[]), compared.collect::<Vec<_>>());
@@ -280,7 +302,7 @@ mod tests {
     #[test]
     fn a_bound_goes_without_admission_alone() {
         let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let both = policies(&texts(&["lru,belady"])).unwrap();
+        let both = policies(&texts(&["lru,belady"]), false).unwrap();
         let names = |asked: &[&str], by_name| -> Result<Vec<String>, Failure> {
             let admissions = admissions(&texts(asked)).unwrap();
             let pairs = pairs(&both, &admissions, by_name)?;

@@ -18,9 +18,9 @@ pub(super) fn given(arguments: &CacheArguments, objects: CurveObjects) -> Result
         return Err(Failure::input(format!("--hit-cost {hit} is not less than --miss-cost {miss}"))
             .with_hint("a cache helps where hits take less time than misses"));
     }
-    if arguments.price_per_gib.is_some() && objects.bytes().is_none() {
+    if arguments.price_per_gib.is_some() && objects.bytes().is_none() && !arguments.sized {
         return Err(Failure::input("--price-per-gib: start blocks have no size of their own")
-            .with_hint("choose `--object 4KiB`, or leave out --price-per-gib"));
+            .with_hint("choose `--object 4KiB` or --sized, or leave out --price-per-gib"));
     }
     let micros = |time: esker_core::Nanos| time.0 as f64 / 1e3;
     Ok(Some(CacheCosts { hit_us: micros(hit), miss_us: micros(miss), price_per_gib: arguments.price_per_gib }))

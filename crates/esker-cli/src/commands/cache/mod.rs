@@ -9,6 +9,7 @@ mod table;
 use std::process::ExitCode;
 
 use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults, CacheSample};
+use esker_tier::mrc::CurveObjects;
 
 use super::study::quote;
 use super::transfers::{Transfers, check_sample, check_warm_up, objects};
@@ -20,11 +21,11 @@ use crate::output::{self, Content, Output, Outputs, json};
 pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCode, Failure> {
     check_sample(arguments.sample, arguments.seeds, "a simulation of all objects")?;
     check_warm_up(arguments.warm_up)?;
-    let policies = asked::policies(&arguments.policy)?;
+    let policies = asked::policies(&arguments.policy, arguments.sized)?;
     let admissions = asked::admissions(&arguments.admission)?;
     let pairs = asked::pairs(&policies, &admissions, asked::are_named(&arguments.policy))?;
-    let objects = objects(arguments.object);
-    let sizes = asked::sizes(&arguments.size, objects)?;
+    let objects = if arguments.sized { CurveObjects::StartBlock } else { objects(arguments.object) };
+    let sizes = asked::sizes(&arguments.size, objects, arguments.sized)?;
     let costs = costs::given(arguments, objects)?;
     let mut outputs = Outputs::of_traces(arguments.json.force, &arguments.traces)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
@@ -38,7 +39,8 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let volumes = transfers.volumes().to_vec();
     drop(transfers);
     let distinct = runs.distinct_objects(&logs);
-    let sizes = sizes.resolve(distinct, arguments.sample)?;
+    let distinct_bytes = arguments.sized.then(|| runs.distinct_bytes(&logs));
+    let sizes = sizes.resolve(distinct_bytes.unwrap_or(distinct), arguments.sample)?;
     let mut found = runs.simulate(&logs, &volumes, &sizes)?;
     if let Some(costs) = &costs {
         found.iter_mut().for_each(|result| costs::add(costs, result));
@@ -51,6 +53,8 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
         seed: common.seed.unwrap_or(1),
         objects_are: objects.describe().to_string(),
         object_bytes: objects.bytes(),
+        sized: arguments.sized,
+        distinct_bytes,
         accesses,
         accessed_bytes: logs[0].bytes(),
         distinct_objects: distinct,
@@ -119,5 +123,6 @@ fn command_line(arguments: &CacheArguments, common: &Common) -> String {
     option("--miss-cost", arguments.miss_cost.map(|time| time.to_string()));
     option("--price-per-gib", arguments.price_per_gib.map(|price| price.to_string()));
     option("--seed", common.seed.map(|seed| seed.to_string()));
+    words.extend(arguments.sized.then(|| "--sized".to_string()));
     words.join(" ")
 }

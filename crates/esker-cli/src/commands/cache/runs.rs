@@ -104,6 +104,12 @@ impl Runs<'_> {
         (estimates.sum::<f64>() / logs.len() as f64).round() as u64
     }
 
+    /// Bytes of the distinct objects; for samples an estimate.
+    pub(super) fn distinct_bytes(&self, logs: &[AccessLog]) -> u64 {
+        let estimates = logs.iter().map(|log| log.object_bytes() as f64 / log.rate());
+        (estimates.sum::<f64>() / logs.len() as f64).round() as u64
+    }
+
     /// How many of the accesses are the first to their object; for samples an estimate.
     pub(super) fn first_uses(&self, logs: &[AccessLog]) -> f64 {
         let estimates = logs.iter().map(|log| f64::from(log.first_uses()) / log.rate());
@@ -131,7 +137,12 @@ impl Runs<'_> {
             let (cache, log) = (index / seeds, &logs[index % seeds]);
             let (size, Pair { policy, admission }) = (sizes[cache / pairs], &self.pairs[cache % pairs]);
             let shape = self.shape(size, log, index % seeds);
-            let mut policy = esker_cache::build(&policy.choice, &shape)?;
+            let mut policy = match self.arguments.sized {
+                true => {
+                    esker_cache::build_by_size(&policy.choice, shape.objects, self.scaled(size).max(1), shape.seed)?
+                }
+                false => esker_cache::build(&policy.choice, &shape)?,
+            };
             let mut admission = match admission.admits_all() {
                 true => None,
                 false => Some(esker_cache::build_admission(&admission.choice, &shape)?),
@@ -148,8 +159,13 @@ impl Runs<'_> {
             .collect())
     }
 
+    /// The size of the cache for a sample.
+    fn scaled(&self, size: u64) -> u64 {
+        self.arguments.sample.map_or(size, |rate| asked::scaled(size, rate))
+    }
+
     fn shape(&self, size: u64, log: &AccessLog, seed: usize) -> Shape {
-        let size = self.arguments.sample.map_or(size, |rate| asked::scaled(size, rate));
+        let size = self.scaled(size);
         // No cache of 16 times the objects lets any go; policies whose tables grow with the cache stay small.
         let most = (u64::from(log.objects()) * 16).clamp(1, u64::from(u32::MAX));
         let seed = self.first_seed().wrapping_add(seed as u64);
@@ -161,7 +177,10 @@ impl Runs<'_> {
         let all: Vec<_> = runs.iter().map(|run| run.all).collect();
         let Figures { requests, misses, refused, miss_ratio, byte_miss_ratio, write_bytes, write_bytes_per_day } =
             Figures::mean(&all, self.duration);
-        let size_bytes = self.objects.bytes().map(|bytes| size.saturating_mul(bytes));
+        let size_bytes = match self.arguments.sized {
+            true => Some(size),
+            false => self.objects.bytes().map(|bytes| size.saturating_mul(bytes)),
+        };
         let ratios: Vec<f64> = all.iter().map(esker_cache::Counts::miss_ratio).collect();
         CacheResult {
             policy: pair.policy.choice.to_string(),

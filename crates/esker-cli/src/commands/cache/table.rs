@@ -151,7 +151,11 @@ fn knees(results: &CacheResults) -> String {
     let reached: Vec<String> = results
         .policies
         .iter()
-        .filter_map(|policy| Some(format!("{} {}", head(policy), words::count(policy.knee?))))
+        .filter_map(|policy| {
+            let knee = policy.knee?;
+            let knee = if results.sized { words::bytes(knee as f64) } else { words::count(knee) };
+            Some(format!("{} {knee}", head(policy)))
+        })
         .collect();
     if reached.is_empty() {
         text += "No size here has 90 % of the hits that are possible.\n";
@@ -173,12 +177,16 @@ fn knees(results: &CacheResults) -> String {
 
 fn heading(results: &CacheResults) -> String {
     let mut text = format!(
-        "{} accesses to {}{} {}; share of the accesses that miss",
+        "{} accesses to {}{} {}",
         words::count(results.accesses),
         if results.sample.is_some() { "about " } else { "" },
         words::count(results.distinct_objects),
         results.objects_are,
     );
+    if let Some(bytes) = results.distinct_bytes {
+        text += &format!(" of {} together", words::bytes(bytes as f64));
+    }
+    text += "; share of the accesses that miss";
     if let Some(share) = results.warm_up {
         text += &format!("; the first {} of the requests only warm the cache", percent(share));
     }
@@ -238,8 +246,11 @@ fn heads(
     best: bool,
     volumes: bool,
 ) -> Vec<String> {
-    let mut heads = vec![results.objects_are.clone()];
-    if results.object_bytes.is_some() {
+    let mut heads = Vec::new();
+    if !results.sized {
+        heads.push(results.objects_are.clone());
+    }
+    if results.in_bytes(0).is_some() {
         heads.push("cache size".into());
     }
     heads.push("of all".into());
@@ -259,11 +270,12 @@ fn heads(
 
 /// The cells that say which caches a row is of.
 fn first_cells(results: &CacheResults, size: u64, admission: &CacheAdmission) -> Vec<String> {
-    let mut row = vec![words::count(size)];
-    if let Some(bytes) = results.object_bytes {
-        row.push(words::bytes(size.saturating_mul(bytes) as f64));
+    let mut row = Vec::new();
+    if !results.sized {
+        row.push(words::count(size));
     }
-    row.push(percent(size as f64 / results.distinct_objects as f64));
+    row.extend(results.in_bytes(size).map(|bytes| words::bytes(bytes as f64)));
+    row.push(percent(results.share_of_all(size)));
     if has_admissions(results) {
         row.push(admission.admission.clone());
     }

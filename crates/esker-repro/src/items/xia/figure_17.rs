@@ -40,12 +40,11 @@ fn measure(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result<Ite
         let claim = match PUBLISHED.iter().find(|(volume, _)| *volume == index) {
             Some((_, published)) => {
                 let reason = "2 points: shares are drawn";
-                let claim = Claim::within_absolute(item.name, &claim, *published, both, 2.0, reason);
-                claim.fitted("the overlap that the generator is given")
+                Claim::within_absolute(item.name, &claim, *published, both, 2.0, reason)
             }
             None => Claim::at_most(item.name, &claim, 10.0, both, "\"below 10 % or even 5 %\""),
         };
-        claims.push(claim.on_stand_in(STAND_IN));
+        claims.push(claim.fitted("the overlap that the generator is given").on_stand_in(STAND_IN));
     }
     let reason = "the traces are not distributed with esker";
     claims.push(Claim::unreachable(
