@@ -4,7 +4,7 @@ use esker_core::{LogicalPage, Precondition, Rng};
 use esker_nand::state::FlashState;
 use esker_results::{PreconditionReport, SteadyOrigin};
 
-use crate::{Ftl, Space};
+use crate::{Ftl, Space, SteadyState};
 
 /// Two consecutive stretches agree, and write amplification is steady, if they differ by less than this share.
 const TOLERANCE: f64 = 0.0015;
@@ -18,13 +18,14 @@ const STRETCHES_MAX: u64 = 32;
 /// merging may cost dozens of programs for each page.
 const PROGRAMS_PER_PAGE_MAX: u64 = 64;
 /// Page writes after a stationary start before anything is measured, for caches and open blocks to reach their usual
-/// state.
-const SETTLING: u64 = 1 << 17;
+/// state: a quarter of the filled pages, and this many at most.
+const SETTLING_MAX: u64 = 1 << 17;
 /// Write amplification is then measured in this many parts, whose differences show the random variation.
 const PARTS: u64 = 16;
-/// Page writes of a part.
-const PART: u64 = 1 << 15;
-/// A stationary start is accepted if write amplification is within this share of the theoretical value.
+/// Page writes of a part: a sixty-fourth of the filled pages, within these bounds.
+const PART: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 15;
+/// A stationary start is accepted if write amplification is within this share of the theoretical value, and what the
+/// theory may be off.
 const DEVIATION_MAX: f64 = 0.005;
 /// Two means agree if they differ by less than this many standard errors.
 const CHANCE: f64 = 3.0;
@@ -63,9 +64,15 @@ pub fn run(
     (Some(report), given + report.overwritten_pages)
 }
 
-/// Overwrites part of a drive that begins in its steady state, with `expected` data programs per page written. Returns
-/// true if it is steady: at the expected number, and equal in both halves of the measurement.
-fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, report: &mut PreconditionReport) -> bool {
+/// Overwrites part of a drive that begins in its steady state, which is `expected`. Returns true if it is steady: as
+/// expected, and equal in both halves of the measurement.
+fn settle(
+    writer: &mut Writer<'_>,
+    pages: u64,
+    expected: SteadyState,
+    rng: &mut Rng,
+    report: &mut PreconditionReport,
+) -> bool {
     let mut write = |count| {
         let before = writer.flash.counts().programs();
         let written = writer.write((0..count).map(|_| LogicalPage(rng.below(pages) as u32)));
@@ -75,7 +82,9 @@ fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, rep
         let all = programs.total() - before.total();
         (written == count).then_some((all as f64 / count as f64, data as f64 / count as f64))
     };
-    let measured = write(SETTLING).and_then(|_| (0..PARTS).map(|_| write(PART)).collect::<Option<Vec<_>>>());
+    let part = (pages / 64).clamp(*PART.start(), *PART.end());
+    let settled = write((pages / 4).min(SETTLING_MAX));
+    let measured = settled.and_then(|_| (0..PARTS).map(|_| write(part)).collect::<Option<Vec<_>>>());
     let Some(measured) = measured else { return false };
     let (all, data): (Vec<f64>, Vec<f64>) = measured.into_iter().unzip();
     let (first, second) = all.split_at(all.len() / 2);
@@ -84,7 +93,8 @@ fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, rep
     let chance = CHANCE * first_error.hypot(second_error);
     let (of_data, error) = mean(&data);
     report.steady = (first - second).abs() <= TOLERANCE * first + chance
-        && (of_data - expected).abs() <= DEVIATION_MAX * expected + CHANCE * error;
+        && (of_data - expected.amplification).abs()
+            <= (DEVIATION_MAX + expected.uncertainty) * expected.amplification + CHANCE * error;
     report.steady
 }
 

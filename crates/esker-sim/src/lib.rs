@@ -28,7 +28,7 @@ pub use device::{
     DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EffectLog, EngineDevice, EraseUnit,
     HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
-pub use measured::{RunMeasurements, Slowest, Watch, resource_name};
+pub use measured::{Ceiling, RunMeasurements, Slowest, Watch, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{RunOptions, finish_results, run, run_workload};

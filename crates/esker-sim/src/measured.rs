@@ -24,6 +24,15 @@ impl Watch<'_> {
     pub const EVERY: u64 = 8_192;
 }
 
+/// Response times that nobody waits for: a replay ends when more than `most` requests took longer than `longer_than`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ceiling {
+    /// Response time.
+    pub longer_than: Nanos,
+    /// Number of requests that may take longer.
+    pub most: u64,
+}
+
 /// Observes a replay: response times by class, counts of requests, rates, a series over time, and response times in a
 /// window.
 #[derive(Default)]
@@ -38,6 +47,8 @@ pub struct RunMeasurements<'a> {
     slowest: Option<Slowest>,
     watch: Option<Watch<'a>>,
     stopped: bool,
+    /// With the number of requests that may still take longer.
+    ceiling: Option<Ceiling>,
     windows: Vec<Window>,
     series: Option<Series>,
 }
@@ -128,6 +139,12 @@ impl<'a> RunMeasurements<'a> {
     /// Also calls `watch` regularly to ask whether to go on.
     pub fn with_watch(mut self, watch: Watch<'a>) -> Self {
         self.watch = Some(watch);
+        self
+    }
+
+    /// Also ends the replay at a ceiling.
+    pub fn with_ceiling(mut self, ceiling: Option<Ceiling>) -> Self {
+        self.ceiling = ceiling;
         self
     }
 
@@ -247,6 +264,12 @@ impl Observer for RunMeasurements<'_> {
         }
         self.ended += 1;
         self.last_completion = completion.at;
+        if let Some(ceiling) = &mut self.ceiling
+            && completion.at - arrival > ceiling.longer_than
+        {
+            let Some(left) = ceiling.most.checked_sub(1) else { return Verdict::Stop };
+            ceiling.most = left;
+        }
         if self.ended.is_multiple_of(Watch::EVERY)
             && let Some(watch) = &mut self.watch
             && !(watch.go_on)(self.ended)

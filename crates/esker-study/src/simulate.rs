@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
-use esker_sim::{RunMeasurements, Slowest, Watch};
+use esker_sim::{Ceiling, RunMeasurements, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
@@ -220,11 +220,21 @@ pub(crate) fn stressed(
 
 /// Builds the design and replays the workload on it once.
 pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
+    measured_run_below(None, task, design, load)
+}
+
+/// Likewise, but ends at a ceiling ([`ReplayEnd::Stopped`]).
+pub(crate) fn measured_run_below(
+    ceiling: Option<Ceiling>,
+    task: &Task<'_>,
+    design: &Design,
+    load: &Load<'_>,
+) -> Result<MeasuredRun, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
     let mut go_on = |ended| hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
+    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
     if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
         if let Some(hour) = workload.profile.busiest_hour.as_ref() {

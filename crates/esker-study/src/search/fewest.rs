@@ -6,16 +6,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{ReplayEnd, jobs};
+use esker_core::{Nanos, ReplayEnd, jobs};
 use esker_plan::Market;
 use esker_results::study::RuledOut;
 use esker_results::{LatencySummary, RequestStatistics};
+use esker_sim::Ceiling;
 
 use super::screen::margin;
 use super::{BATCH, NOT_REACHED, Round, Search};
 use crate::arrivals::Load;
 use crate::offers::{Design, Offer};
-use crate::simulate::{measured_run, stressed};
+use crate::simulate::{measured_run_below, stressed};
 use crate::task::Task;
 use crate::{StudyError, strain};
 
@@ -148,9 +149,20 @@ fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
         let stressed = stressed(task, design, task.settings.seed, strain::Search::Asked)?;
         return Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)));
     }
-    let run = measured_run(task, design, &Load::AS_TRACED)?;
-    if run.replay.end != ReplayEnd::Complete {
-        return Ok(f64::MAX);
+    // More than a hundredth of all requests decides the 99th percentile, whatever the others take.
+    let ceiling = Ceiling {
+        longer_than: Nanos::from_secs_f64(limits.p99_us / 1e6 * FAR),
+        most: task.workload.profile.requests / 100 + 1,
+    };
+    let run = measured_run_below(Some(ceiling), task, design, &Load::AS_TRACED)?;
+    match run.replay.end {
+        ReplayEnd::Complete => {}
+        // The later, the nearer.
+        ReplayEnd::Stopped => {
+            let left = 1.0 - run.statistics.response().count() as f64 / task.workload.profile.requests as f64;
+            return Ok(FAR.ln() + left.max(0.0));
+        }
+        _ => return Ok(f64::MAX),
     }
     let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
     let times = [&run.busy, &run.busy_by_bytes, &run.hour].into_iter().flatten().chain([&run.statistics]);
@@ -178,6 +190,9 @@ const TOO_FEW: &str = "more of this product are needed to keep the budgets in th
 const TOO_SLOW: &str = "as many of it as were looked at do not keep the budgets in the busiest stretches";
 const TOO_SMALL: &str =
     "not simulated: a smaller one of this product misses a budget by more than its dies are likely to make up for";
+
+/// A look ends when a design takes more than so many times the budget: how many times does not matter any more.
+const FAR: f64 = 8.0;
 
 /// How much too slow a design counts that cannot keep up, as a logarithm: four times.
 const LIKE_NONE: f64 = 1.386_294_361_119_890_6;
