@@ -12,6 +12,7 @@ KWH, PUE, HOURS, CAP_YEARS = 0.1249, 1.54, 8760, 100.0
 number = lambda text: float(str(text).split()[0].rstrip("DWPTGBdy").replace("_", ""))
 watts = lambda text: float(text[:-2]) / 1e3 if text.endswith("mW") else float(text[:-1])
 value = lambda entry, key: entry[key] if isinstance(entry, dict) and key in entry else entry
+three = lambda x, digits=3: f"{float(f'{x:.{digits}g}'):,.15g}"
 wrong = 0
 
 def life(design, product, sold, days_bytes, written, short):
@@ -67,11 +68,11 @@ for path in sys.argv[1:]:
             for mine, their in zip((low, high), known):
                 same(row, "life", mine, their)
             more = "more than " if low >= CAP_YEARS or theirs["lifetime_is_lower_bound"] else ""
-            words = f"{low:.2g} to {high:.2g} years" if short and low < CAP_YEARS else f"{more}{low:.3g} years"
+            words = f"{three(low, 2)} to {three(high, 2)} years" if short and low < CAP_YEARS else f"{more}{three(low)} years"
         said = design["title"] + ("" if verdict["recommended"] else " (nearest)")
         same_as = "".join(f" (= {equal})" for equal in verdict.get("equals", []))
         data, limit = work["need"]["capacity_bytes"] / 1e9, work["budgets"]["p99_us"] / 1e3
-        print(f"| {work['name']} | {data:.3g} GB, {limit:.3g} ms | "
-              f"{said}, {bought + power:.0f} USD{same_as} | {design['busy']['response_time']['p99_us'] / 1e3:.2g} ms | "
-              f"{per_day / 1e9:.3g} GB | {words} |")
+        print(f"| {work['name']} | {three(data)} GB, {three(limit)} ms | "
+              f"{said}, {bought + power:,.0f} USD{same_as} | {design['busy']['response_time']['p99_us'] / 1e3:.2g} ms | "
+              f"{three(per_day / 1e9)} GB | {words} |")
 sys.exit(1 if wrong else 0)

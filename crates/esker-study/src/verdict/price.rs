@@ -1,5 +1,7 @@
 //! Why the cheapest is the cheapest, and what its price rests on.
 
+use std::collections::BTreeMap;
+
 use esker_core::words;
 use esker_results::study::{Candidate, Finding, Level, ReplayMode};
 
@@ -23,7 +25,7 @@ pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
     let cheaper: Vec<&Candidate> =
         found.tried.iter().map(|tried| &tried.candidate).filter(|other| cost(other) < cost(best)).collect();
     match cheaper.last() {
-        None => "Nothing cheaper was found that holds the data.".into(),
+        None => none_cheaper(found, cost(best)),
         Some(other) => format!(
             "{}; the dearest of them is {}: {}.",
             match cheaper.len() {
@@ -39,6 +41,22 @@ pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
             }
         ),
     }
+}
+
+/// Why nothing cheaper than the best was simulated.
+fn none_cheaper(found: &Found, best: f64) -> String {
+    let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+    for ruled in found.ruled_out.iter().filter(|ruled| ruled.total.is_some_and(|total| total < best)) {
+        *by.entry(&ruled.by).or_default() += 1;
+    }
+    if by.is_empty() {
+        return "Nothing cheaper was found that holds the data.".into();
+    }
+    let mut by: Vec<(&str, usize)> = by.into_iter().collect();
+    // Of the same number, in the order of their names.
+    by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let reasons: Vec<String> = by.iter().map(|(by, count)| format!("{by} ({count})")).collect();
+    format!("What is cheaper is ruled out beforehand, by {}.", reasons.join(", "))
 }
 
 pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
