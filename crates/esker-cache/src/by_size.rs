@@ -168,7 +168,9 @@ mod tests {
         #[test]
         fn objects_take_the_room_of_their_bytes(seed: u64, room in 1u64..1_000, objects in 1u32..90) {
             let accesses = sized(seed, objects, 1_500);
-            for (name, victim) in [("lru", Victim::Lru), ("fifo", Victim::Fifo), ("lfu", Victim::Lfu), ("gdsf", Victim::Gdsf)] {
+            let victims =
+                [("lru", Victim::Lru), ("fifo", Victim::Fifo), ("lfu", Victim::Lfu), ("gdsf", Victim::Gdsf)];
+            for (name, victim) in victims {
                 compare(name, victim, room, objects, &accesses)?;
             }
         }

@@ -68,7 +68,7 @@ impl WholeDrive {
         self.with_blocks(u32::try_from(blocks).unwrap_or(u32::MAX))
     }
 
-    /// A part of it of which each plane has at most so many blocks.
+    /// A part of it with at most `blocks_per_plane` blocks in each plane.
     fn with_blocks(&self, blocks_per_plane: u32) -> DrivePart {
         let mut settings = self.settings.clone();
         let whole = settings.geometry.blocks_per_plane;

@@ -30,7 +30,7 @@ pub(crate) fn because(workload: &WorkloadStudy) -> Option<&str> {
     (!because.is_empty() && !said).then_some(because)
 }
 
-/// The largest 99th percentile that a design was judged by; in studies of before, that in the busy stretch.
+/// The largest 99th percentile that a design was judged by; older studies have that of the busy stretch alone.
 pub(crate) fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
     let worst = candidate.judgement.worst_p99.map(|worst| worst.p99_us);
     worst.or_else(|| Some(candidate.busy.as_ref()?.response_time.p99_us))

@@ -13,6 +13,7 @@ mod requests;
 mod run;
 mod run_error;
 mod settle;
+mod stopping;
 mod sweep;
 mod validate;
 mod workload;
@@ -28,12 +29,13 @@ pub use device::{
     DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EffectLog, EngineDevice, EraseUnit,
     HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
-pub use measured::{Ceiling, RunMeasurements, Slowest, Watch, resource_name};
+pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{RunOptions, finish_results, run, run_workload};
 pub use run_error::RunError;
 pub use settle::settle;
+pub use stopping::{Ceiling, Watch};
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use validate::{MeasuredRequest, read_measured, system_of, validate};
 // What the settings of a flash cache are made of.

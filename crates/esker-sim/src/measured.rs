@@ -12,26 +12,7 @@ use esker_results::{
 };
 
 use crate::map_frames::MapFrames;
-
-/// A callback that may stop a replay, called every [`Watch::EVERY`] completions.
-pub struct Watch<'a> {
-    /// Gets the number of requests that ended. Returns false to stop the replay.
-    pub go_on: &'a mut dyn FnMut(u64) -> bool,
-}
-
-impl Watch<'_> {
-    /// Completions between two calls: often enough for a person, too rare to cost time.
-    pub const EVERY: u64 = 8_192;
-}
-
-/// Response times that nobody waits for: a replay ends when more than `most` requests took longer than `longer_than`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ceiling {
-    /// Response time.
-    pub longer_than: Nanos,
-    /// Number of requests that may take longer.
-    pub most: u64,
-}
+use crate::stopping::{Ceiling, Watch};
 
 /// Observes a replay: response times by class, counts of requests, rates, a series over time, and response times in a
 /// window.

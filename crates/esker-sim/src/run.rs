@@ -12,10 +12,11 @@ use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults
 
 use crate::assembly::Assembly;
 use crate::config::{ConfigError, Experiment, Schedule, SettleSettings, WorkloadSettings};
-use crate::measured::{RunMeasurements, SERIES_POINTS_MAX, Watch};
+use crate::measured::{RunMeasurements, SERIES_POINTS_MAX};
 use crate::remarks::{remarks, undrained, unmade_events};
 use crate::requests::Requests;
 use crate::run_error::RunError;
+use crate::stopping::Watch;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
 use esker_core::{Hint, Problem};
 

@@ -9,8 +9,8 @@ use esker_core::{
 use esker_results::{FlashReport, Report, Reporting, SettledResults, Settling};
 
 use crate::config::SettleSettings;
-use crate::measured::Watch;
 use crate::run_error::RunError;
+use crate::stopping::Watch;
 
 /// Up to this many requests are kept instead of being generated for each pass.
 const KEPT_MAX: usize = 200_000;

@@ -21,7 +21,7 @@ pub struct DataSettings {
     pub fill_limit: Ratio,
 }
 
-/// Bytes that one copy of the data takes at the end of so many years: over so much of its disks volumes are spread.
+/// Bytes of one copy of the data at the end of the budgeted years: volumes are spread over so much of the disks.
 pub(crate) fn used(workload: &StudyWorkload, settings: &DataSettings, years: f64) -> Bytes {
     let Need { data_bytes, growth_factor, .. } = need(workload, settings, years);
     Bytes((data_bytes as f64 * growth_factor).min(u64::MAX as f64) as u64)

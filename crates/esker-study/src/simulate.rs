@@ -237,21 +237,7 @@ pub(crate) fn measured_run_below(
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
     if workload.has_times() {
         measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
-        if let Some(hour) = workload.profile.busiest_hour.as_ref() {
-            let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
-            let from = if design.is_pair() { settling::judged_from(workload, from, to) } else { from };
-            measured = measured.with_window(load.scaled(from), load.scaled(to));
-        }
-        if let Some(Busy { times, .. }) = task.busy {
-            // Without a stretch of its own, that by bytes counts nothing.
-            let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
-            for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
-                measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
-            }
-        }
-        if let Some(late) = design.is_hybrid().then(|| settling::late_from(workload)).flatten() {
-            measured = measured.with_window(load.scaled(late), Nanos::NEVER);
-        }
+        measured = with_windows(measured, task, design, load);
     }
     let left_out = Cell::default();
     let arrivals = arrivals(&workload.requests, &load.on(&experiment), device.capacity(), &left_out)?;
@@ -285,6 +271,32 @@ pub(crate) fn measured_run_below(
         now,
         replay_settings,
     })
+}
+
+/// Adds the busiest hour, the busiest stretches, and the last quarter of what a hybrid is judged by.
+fn with_windows<'a>(
+    mut measured: RunMeasurements<'a>,
+    task: &Task<'_>,
+    design: &Design,
+    load: &Load<'_>,
+) -> RunMeasurements<'a> {
+    let workload = task.workload;
+    if let Some(hour) = workload.profile.busiest_hour.as_ref() {
+        let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
+        let from = if design.is_pair() { settling::judged_from(workload, from, to) } else { from };
+        measured = measured.with_window(load.scaled(from), load.scaled(to));
+    }
+    if let Some(Busy { times, .. }) = task.busy {
+        // Without a stretch of its own, that by bytes counts nothing.
+        let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
+        for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
+            measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
+        }
+    }
+    if let Some(late) = design.is_hybrid().then(|| settling::late_from(workload)).flatten() {
+        measured = measured.with_window(load.scaled(late), Nanos::NEVER);
+    }
+    measured
 }
 
 fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {

@@ -20,7 +20,7 @@ pub struct Timing {
     pub page_program: Nanos,
     /// Erase of a block.
     pub block_erase: Nanos,
-    /// Of so many blocks one takes that time to erase, and the others none.
+    /// Blocks that share one erase: the first of them takes the whole time, the others none.
     pub blocks_per_erase: u32,
     /// Transfer of a page with its spare bytes.
     pub page_transfer: Nanos,

@@ -64,7 +64,7 @@ pub(crate) struct Tried {
     pub(crate) slowest: Option<Slowest>,
     /// By how much more is written than warranted, as a logarithm: what is known of a life that was not looked at.
     pub(crate) missed_warranty: f64,
-    /// The same design of volumes that save up their limits for longer than is assumed; `None` for devices.
+    /// This design with volumes that save up their limits for longer than is assumed; `None` for devices.
     pub(crate) saving: Option<Design>,
 }
 

@@ -176,7 +176,7 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
     misaligned(facts.misalignments, &mut say);
 }
 
-/// Says the percentile of the busiest time where the headline has that of another time, which is larger.
+/// Adds the percentile of the busiest time if the headline has that of another time.
 fn other_times(best: &Candidate, say: &mut impl FnMut(Level, String)) {
     let (Some(worst), Some(busy)) = (best.judgement.worst_p99, &best.busy) else { return };
     if worst.time != JudgedTime::BusiestByRequests {

@@ -87,7 +87,7 @@ impl Writing {
         self.arguments.iter().map(|word| word.replace("OUT", out)).chain(["--quiet".to_string()]).collect()
     }
 
-    /// The same, where its own output is there already: a trace may be a recording, and only `--force` replaces it.
+    /// Refuses a trace that is there already as its output: it may be a recording, and only `--force` replaces it.
     fn again(&self, out: &str) -> Vec<String> {
         let is_trace = self.arguments[0] == "trace" && self.arguments[1] != "info";
         self.to(out).into_iter().chain(is_trace.then(|| "--force".to_string())).collect()

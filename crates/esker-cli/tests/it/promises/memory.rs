@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Runs `esker sim FILE.toml` with so many kibibytes of address space.
+/// Runs `esker sim FILE.toml` with `kibibytes` of address space.
 fn sim_within(kibibytes: u64, experiment: &str) -> crate::support::Run {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), experiment).unwrap();

@@ -217,7 +217,7 @@ impl Ops {
         })
     }
 
-    /// The same, among the entry `last` and those before it.
+    /// Returns an obstacle of `op` among the entry `last` and those before it.
     fn obstacle_among(&self, last: u32, op: u32, touch: Touch) -> Option<u32> {
         let (mut entry, sequence) = (last, self[op].sequence);
         while entry != NOBODY {

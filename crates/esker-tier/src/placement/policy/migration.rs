@@ -26,7 +26,7 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
 
 /// Weight of a new sample in the average response times, section II.B.
 const NEWEST: f64 = 0.01;
-/// The same in the average of late, which tells where response times are going.
+/// Likewise of the recent average, which shows whether response times rise or fall.
 const NEWEST_OF_LATE: f64 = 0.1;
 /// Nothing leaves a device whose response times of late are below this part of their averages: what was moved has
 /// relieved it, and its queue becomes shorter. The averages follow a hundred requests later; by them, many more extents
