@@ -269,8 +269,8 @@ impl Page {
         } else if equal {
             self.step(&format!("It cannot be told from {}, which is recommended.", recommended.unwrap_or_default()));
         } else if close {
-            let reasons = reasons.join("; ");
-            self.step(&format!("It is so close to a budget that chance decides, and not recommended: {reasons}."));
+            let missed = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+            self.step(&format!("It is so close to a budget that chance decides, and not recommended{missed}."));
         } else if !reasons.is_empty() {
             self.step(&format!("It is not recommended: {}.", reasons.join("; ")));
         } else {

@@ -43,6 +43,21 @@ pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
     }
 }
 
+/// Names the cheapest of the designs of which chance decides whether they keep a budget.
+fn close_to_a_budget(close: &[&Candidate]) -> Option<String> {
+    let cheapest = close.first()?;
+    // Of some the last look, with other random numbers, kept what the one before missed.
+    let missed = match cheapest.judgement.reasons.join("; ") {
+        none if none.is_empty() => none,
+        missed => format!(" ({missed})"),
+    };
+    let which = match close.len() {
+        1 => cheapest.title.clone(),
+        n => format!("{n} cheaper designs, of which {} costs least", cheapest.title),
+    };
+    Some(format!("So close to a budget that chance decides: {which}{missed}."))
+}
+
 /// Why nothing cheaper than the best was simulated.
 fn none_cheaper(found: &Found, best: f64) -> String {
     let mut by: BTreeMap<&str, usize> = BTreeMap::new();
@@ -71,9 +86,9 @@ pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
         if !equals.is_empty() {
             say(Level::Info, format!("Equal to {} within the noise: {}.", best.title, equals.join("; ")));
         }
-        for close in found.choice.close.iter().map(|&n| &found.tried[n].candidate) {
-            let missed = close.judgement.reasons.join("; ");
-            say(Level::Info, format!("So close to a budget that chance decides: {} ({missed}).", close.title));
+        let close: Vec<&Candidate> = found.choice.close.iter().map(|&n| &found.tried[n].candidate).collect();
+        if let Some(text) = close_to_a_budget(&close) {
+            say(Level::Info, text);
         }
         if found.not_reached > 0 {
             let text = match found.not_reached {
@@ -121,5 +136,30 @@ pub(super) fn saving(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
                 tried.candidate.title,
             ),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use esker_results::study::Judgement;
+
+    #[test]
+    fn many_close_designs_are_one_sentence() {
+        let candidate = |title: &str, reasons: &[&str]| {
+            let reasons = reasons.iter().map(ToString::to_string).collect();
+            Candidate {
+                judgement: Judgement { reasons, ..Judgement::default() },
+                ..Candidate::new(title, title, "hdd", 1)
+            }
+        };
+        let (missed, kept) = (candidate("A", &["p99 is 11 ms, the budget 10 ms"]), candidate("B", &[]));
+        assert_eq!(close_to_a_budget(&[]), None);
+        let of = |close: &[&Candidate]| close_to_a_budget(close).unwrap();
+        assert_eq!(of(&[&missed]), "So close to a budget that chance decides: A (p99 is 11 ms, the budget 10 ms).");
+        assert_eq!(
+            of(&[&kept, &missed]),
+            "So close to a budget that chance decides: 2 cheaper designs, of which B costs least."
+        );
     }
 }
