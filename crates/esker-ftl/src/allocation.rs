@@ -6,7 +6,7 @@ use esker_nand::BlockIndex;
 use esker_nand::state::{FlashState, OpSink};
 
 use crate::pools::Contents;
-use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, PageMap, Pools, SteadyState, WearCounts};
+use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, PageMap, Pools, WearCounts};
 
 /// Chooses the flash page of each write, and cleans. The layer above has the map; it is told of each page that moves.
 pub(crate) trait Allocation: fmt::Debug + Send + Sized {
@@ -61,7 +61,7 @@ pub(crate) trait Allocation: fmt::Debug + Send + Sized {
         seed: u64,
         flash: &mut FlashState,
         page_map: &mut impl PageMap,
-    ) -> Option<SteadyState> {
+    ) -> Option<f64> {
         let _ = (contents, seed, flash, page_map);
         None
     }
@@ -149,7 +149,7 @@ impl Allocation for Pools {
         seed: u64,
         flash: &mut FlashState,
         page_map: &mut impl PageMap,
-    ) -> Option<SteadyState> {
+    ) -> Option<f64> {
         self.start_steady(contents, seed, flash, page_map)
     }
 

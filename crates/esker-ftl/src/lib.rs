@@ -84,15 +84,6 @@ pub static FTLS: &[FtlEntry] = &[
     worked_example::ENTRY,
 ];
 
-/// Uniformly random writes in the steady state.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteadyState {
-    /// Mean number of data programs per host page write.
-    pub amplification: f64,
-    /// Share of that by which the theory may be wrong: it is one of infinitely many blocks.
-    pub uncertainty: f64,
-}
-
 /// A translation layer: maps logical pages to flash.
 pub trait Ftl: fmt::Debug + Send {
     /// Returns the flash page that holds `page`; `None` if it was never written, was trimmed, or was dropped by its
@@ -195,9 +186,9 @@ pub trait Ftl: fmt::Debug + Send {
     }
 
     /// Puts a newly built layer and erased flash into the steady state of uniformly random writes to the first `pages`
-    /// pages. Returns what is known of writes in that state; `None`, with nothing changed, if the layer does not know
-    /// the state.
-    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<SteadyState> {
+    /// pages. Returns the mean number of data programs per host page write in that state; `None`, with nothing changed,
+    /// if the layer does not know the state.
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         let _ = (pages, seed, flash);
         None
     }

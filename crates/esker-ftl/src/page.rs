@@ -13,7 +13,7 @@ use crate::recovery::scan_block;
 use crate::suspects::Suspects;
 use crate::{
     BuildError, Cells, FoundBlock, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools,
-    SteadyState, WearCounts, WriteExtent, write_with_prefetch,
+    WearCounts, WriteExtent, write_with_prefetch,
 };
 
 pub(crate) const ENTRY: FtlEntry = FtlEntry {
@@ -248,7 +248,7 @@ impl<A: Allocation> Ftl for PageFtl<A> {
         write_with_prefetch(self, pages, flash, |layer, page, cells| layer.write_to(page, WriteExtent::Whole, cells))
     }
 
-    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<SteadyState> {
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         let Self { striping, map: entries, suspects, pools, .. } = self;
         if pages < striping.pools() {
             return None;

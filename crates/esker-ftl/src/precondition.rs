@@ -4,7 +4,7 @@ use esker_core::{LogicalPage, Precondition, Rng};
 use esker_nand::state::FlashState;
 use esker_results::{PreconditionReport, SteadyOrigin};
 
-use crate::{Ftl, Space, SteadyState};
+use crate::{Ftl, Space};
 
 /// Two consecutive stretches agree, and write amplification is steady, if they differ by less than this share.
 const TOLERANCE: f64 = 0.0015;
@@ -24,8 +24,7 @@ const SETTLING_MAX: u64 = 1 << 17;
 const PARTS: u64 = 16;
 /// Page writes of a part: a sixty-fourth of the filled pages, within these bounds.
 const PART: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 15;
-/// A stationary start is accepted if write amplification is within this share of the theoretical value, and what the
-/// theory may be off.
+/// A stationary start is accepted if write amplification is within this share of the theoretical value.
 const DEVIATION_MAX: f64 = 0.005;
 /// Two means agree if they differ by less than this many standard errors.
 const CHANCE: f64 = 3.0;
@@ -64,15 +63,9 @@ pub fn run(
     (Some(report), given + report.overwritten_pages)
 }
 
-/// Overwrites part of a drive that begins in its steady state, which is `expected`. Returns true if it is steady: as
-/// expected, and equal in both halves of the measurement.
-fn settle(
-    writer: &mut Writer<'_>,
-    pages: u64,
-    expected: SteadyState,
-    rng: &mut Rng,
-    report: &mut PreconditionReport,
-) -> bool {
+/// Overwrites part of a drive that begins in its steady state, with `expected` data programs per page written. Returns
+/// true if it is steady: at the expected number, and equal in both halves of the measurement.
+fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, report: &mut PreconditionReport) -> bool {
     let mut write = |count| {
         let before = writer.flash.counts().programs();
         let written = writer.write((0..count).map(|_| LogicalPage(rng.below(pages) as u32)));
@@ -93,8 +86,7 @@ fn settle(
     let chance = CHANCE * first_error.hypot(second_error);
     let (of_data, error) = mean(&data);
     report.steady = (first - second).abs() <= TOLERANCE * first + chance
-        && (of_data - expected.amplification).abs()
-            <= (DEVIATION_MAX + expected.uncertainty) * expected.amplification + CHANCE * error;
+        && (of_data - expected).abs() <= DEVIATION_MAX * expected + CHANCE * error;
     report.steady
 }
 

@@ -16,8 +16,8 @@ use esker_results::MappingCounts;
 
 use crate::pools::Striping;
 use crate::{
-    BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools, SteadyState,
-    WearCounts, WriteExtent, write_with_prefetch,
+    BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlEntry, FtlError, LayerCapability, Pools, WearCounts,
+    WriteExtent, write_with_prefetch,
 };
 use cache::Cache;
 use tables::Tables;
@@ -405,7 +405,7 @@ impl Ftl for Dftl {
         write_with_prefetch(self, pages, flash, |layer, page, cells| layer.write_to(page, WriteExtent::Whole, cells))
     }
 
-    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<SteadyState> {
+    fn begin_steady(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         self.begin(pages, seed, flash)
     }
 

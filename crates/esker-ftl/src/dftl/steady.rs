@@ -7,7 +7,6 @@ use esker_nand::state::FlashState;
 
 use super::Dftl;
 use super::tables::{TRANSLATION, entry};
-use crate::SteadyState;
 use crate::pools::{Contents, OwnerRun, PageMap};
 
 /// Takes the locations of data and translation pages from the pools.
@@ -35,7 +34,7 @@ impl PageMap for Placing<'_> {
 
 impl Dftl {
     /// See [`crate::Ftl::begin_steady`].
-    pub(super) fn begin(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<SteadyState> {
+    pub(super) fn begin(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
         // Where neighbours are saved together, the steady state would have to include which cached entries are clean.
         if self.settings.batch_evictions || pages < self.tables.striping.pools() {
             return None;
@@ -55,10 +54,10 @@ impl Dftl {
             })
             .collect();
         let (map, directory) = self.tables.map_and_directory();
-        let steady = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
-        self.fill_cache(&contents, pages, steady.amplification, flash);
+        let amplification = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
+        self.fill_cache(&contents, pages, amplification, flash);
         self.tables.write_contents(flash);
-        Some(steady)
+        Some(amplification)
     }
 
     /// Fills the cache with entries that are not yet on flash. Entries that were hit have been there for long: their

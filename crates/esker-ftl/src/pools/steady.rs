@@ -5,7 +5,6 @@ use esker_nand::state::FlashState;
 
 use super::permutation::Permutation;
 use super::{PageMap, Pools};
-use crate::SteadyState;
 use crate::gc::{Compared, Stationary};
 
 /// Consecutive owners with a valid page each, in random order.
@@ -60,31 +59,29 @@ impl Laws {
 
 impl Pools {
     /// Puts pools of erased blocks into the steady state of uniformly random writes to the owners in `contents`, one
-    /// per pool, and reports the location of each page to `page_map`. Returns what is known of writes in that state;
-    /// `None`, with nothing changed, if it is not known.
+    /// per pool, and reports the location of each page to `page_map`. Returns the number of data programs per host page
+    /// write in that state; `None`, with nothing changed, if the steady state is not known.
     pub(crate) fn start_steady(
         &mut self,
         contents: &[Contents],
         seed: u64,
         flash: &mut FlashState,
         page_map: &mut impl PageMap,
-    ) -> Option<SteadyState> {
+    ) -> Option<f64> {
         let mut rng = Rng::derive(seed, "steady state");
         let mut laws = Laws::default();
         let mut plans = Vec::with_capacity(self.pools.len());
-        let (mut pages, mut programs, mut candidates) = (0.0, 0.0, u32::MAX);
+        let (mut pages, mut programs) = (0.0, 0.0);
         for (pool, contents) in self.pools.iter().zip(contents) {
             let map = contents.map.as_ref().map_or(0, OwnerRun::count);
             let plan = pool.plan_steady(contents.data.count(), map, &mut rng, &mut laws)?;
             pages += f64::from(contents.data.count());
             programs += f64::from(contents.data.count()) * plan.amplification;
-            candidates = candidates.min(plan.candidates);
             plans.push(plan);
         }
         for ((pool, contents), plan) in self.pools.iter_mut().zip(contents).zip(plans) {
             pool.start_steady(plan, contents, &mut rng, flash, page_map);
         }
-        // With n candidates for cleaning, write amplification is off by about 1 / n.
-        Some(SteadyState { amplification: programs / pages, uncertainty: 1.0 / f64::from(candidates) })
+        Some(programs / pages)
     }
 }

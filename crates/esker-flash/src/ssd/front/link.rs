@@ -11,8 +11,8 @@ use crate::{LinkSettings, SsdError};
 const OVERHEAD_MAX: Nanos = Nanos::from_secs(60);
 
 /// One transfer at a time in each direction, first in, first out. The controller takes commands one after the other.
-/// Each request then spends the overhead, in parallel with others; then the data of a write are transferred to the drive. The data of a read are transferred to the host
-/// once its last flash operation has ended.
+/// Each request then spends the overhead, in parallel with others; then the data of a write are transferred to the
+/// drive. The data of a read are transferred to the host once its last flash operation has ended.
 #[derive(Debug)]
 pub(in crate::ssd) struct Link {
     settings: LinkSettings,

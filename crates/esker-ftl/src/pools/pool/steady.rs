@@ -12,8 +12,8 @@ use crate::numbers::{PoolBlock, PoolPart};
 use crate::pools::steady::{Contents, Laws, OwnerRun};
 use crate::pools::{PageMap, Temperature};
 
-/// With n candidates for cleaning, write amplification is off by about 1 / n from the theory of infinitely many. With
-/// fewer than this, it is too far off.
+/// Least number of candidates for cleaning for which the theory of infinitely many holds: with this many write
+/// amplification is off by less than half a per cent (esker-flash, tests/device/steady.rs).
 const CANDIDATES_MIN: u32 = 96;
 
 /// A block with its first `written` pages programmed, of which `valid` were not superseded.
@@ -33,8 +33,6 @@ pub(in crate::pools) struct Plan {
     free: Vec<VecDeque<PoolBlock>>,
     /// Data programs per host page write.
     pub(in crate::pools) amplification: f64,
-    /// Blocks that are candidates for cleaning.
-    pub(in crate::pools) candidates: u32,
 }
 
 /// The distribution of a pool's pages in the steady state.
@@ -99,7 +97,7 @@ impl Pool {
         let map = if map > 0 { self.plan_map(map, of_map, &mut erased, laws)? } else { Vec::new() };
         let closed = shuffled(erased.0.into_iter().flatten().collect(), rng);
         holdings.extend(by_age(&counts, closed, pages));
-        Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain, candidates })
+        Some(Plan { data: holdings, map, free, amplification: f64::from(pages) / gain })
     }
 
     /// Returns how many free pages are missing to the goal of cleaning when a victim is chosen. Gradual cleaning falls
