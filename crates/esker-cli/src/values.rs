@@ -159,7 +159,7 @@ pub(crate) fn in_use(text: &str) -> Result<InUse, BadValue> {
     if product.is_empty() || !(1..=1024).contains(&count) {
         return Err(wrong());
     }
-    let capacity = capacity_with_unit(capacity).map_err(|error| match error.hint {
+    let capacity = with_unit(capacity, "a capacity").map_err(|error| match error.hint {
         Some(_) => BadValue::with_hint(error.message, "write micron-7450-pro:3.84TB, with the unit of the size"),
         None => error,
     })?;
@@ -284,7 +284,7 @@ const CAPACITY_MAX: Bytes = Bytes(20_000_000_000_000_000);
 
 /// Parses the capacity of data to store: `20TB`.
 pub(crate) fn capacity(text: &str) -> Result<Bytes, BadValue> {
-    match capacity_with_unit(text)? {
+    match with_unit(text, "a capacity")? {
         capacity if capacity < CAPACITY_MIN => Err(BadValue::with_hint(
             format!("that is less than {CAPACITY_MIN}, which no product is bought for"),
             "write 500GB or 20TB; without --capacity, the span of addresses in the trace counts",
@@ -297,12 +297,12 @@ pub(crate) fn capacity(text: &str) -> Result<Bytes, BadValue> {
     }
 }
 
-/// Parses a size that has to have a unit.
-fn capacity_with_unit(text: &str) -> Result<Bytes, BadValue> {
+/// Parses a size that has to have a unit. `what` it is begins the error: "a capacity".
+pub(crate) fn with_unit(text: &str, what: &str) -> Result<Bytes, BadValue> {
     let text = text.trim();
     if text.parse::<f64>().is_ok_and(|value| value >= 0.0) {
         return Err(BadValue::with_hint(
-            "a capacity needs its unit",
+            format!("{what} needs its unit"),
             format!("write {text}TB, or another of: B, kB, MB, GB, TB, PB (powers of 1000), KiB, MiB, GiB, TiB, PiB"),
         ));
     }

@@ -5,8 +5,6 @@
 //! equals the one used longest ago leaves first. Where all objects take the same room, their sizes count as equal, and
 //! the policy is least frequently used with ageing (LFU-DA).
 
-use std::cmp::Ordering;
-
 use esker_core::registry::ParameterSource;
 
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
@@ -34,35 +32,16 @@ struct Gdsf {
     objects: Heap<Worth>,
 }
 
-/// What an object is worth; the one that is worth least is first.
-#[derive(Clone, Copy, Debug)]
+/// What an object is worth; the one that is worth least is first. No two have the same last use, so that the fields
+/// behind it order nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    worth: f64,
+    /// Bits of the worth: no worth is negative, and such numbers are ordered as their bits are.
+    worth: u64,
     last_use: u64,
     uses: u32,
     size: u32,
 }
-
-impl Ord for Worth {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // No worth is negative, and such numbers are ordered as their bits are.
-        (self.worth.to_bits(), self.last_use).cmp(&(other.worth.to_bits(), other.last_use))
-    }
-}
-
-impl PartialOrd for Worth {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Worth {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Worth {}
 
 impl Gdsf {
     fn new(shape: &Shape) -> Self {
@@ -74,7 +53,7 @@ impl Gdsf {
     fn used(&mut self, object: ObjectId, uses: u32, size: u32) {
         self.now += 1;
         let worth = self.age + f64::from(uses) / f64::from(size);
-        self.objects.set(object.0, Worth { worth, last_use: self.now, uses, size });
+        self.objects.set(object.0, Worth { worth: worth.to_bits(), last_use: self.now, uses, size });
     }
 }
 
@@ -102,7 +81,7 @@ impl Replacement for Gdsf {
 
     fn evict(&mut self) -> Option<ObjectId> {
         let first = self.objects.first()?;
-        self.age = self.objects.key(first)?.worth;
+        self.age = f64::from_bits(self.objects.key(first)?.worth);
         self.objects.remove(first);
         Some(ObjectId(first))
     }

@@ -55,7 +55,7 @@ fn objects_take_the_room_of_their_bytes() {
     assert!(table.stdout.contains("cache size  of all     lru    fifo"), "{}", table.stdout);
     for (arguments, expected) in [
         (&["--policy", "arc"][..], "`arc` shares its cache out by numbers of objects"),
-        (&["--size", "100"], "with --sized a size needs its unit"),
+        (&["--size", "100"], "--size 100: a cache of objects with sizes of their own needs its unit"),
         (&["--object", "4KiB"], "cannot be used with"),
     ] {
         let run = run(arguments);

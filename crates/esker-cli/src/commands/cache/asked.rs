@@ -5,12 +5,13 @@ use esker_cache::{
     ReplacementEntry,
 };
 use esker_core::registry::{self, Choice, Entry, Parameters};
-use esker_core::{Bytes, Ratio, words};
+use esker_core::{Ratio, words};
 use esker_results::cache::CacheAdmission;
 use esker_tier::mrc::CurveObjects;
 
 use crate::commands::transfers::parse_cache_size;
 use crate::failure::Failure;
+use crate::values;
 
 /// A policy that was asked for.
 pub(super) struct Policy {
@@ -203,14 +204,11 @@ fn parse_size(text: &str, objects: CurveObjects, sized: bool) -> Result<Size, Fa
 
 /// The size of a cache in bytes.
 fn parse_room(text: &str) -> Result<u64, Failure> {
-    if text.parse::<f64>().is_ok() {
-        return Err(Failure::input(format!("--size {text}: with --sized a size needs its unit"))
-            .with_hint(format!("give bytes such as {text}MiB, or a share of the bytes of all objects such as 10%")));
-    }
-    let bytes: Bytes = text.parse().map_err(|error| {
-        Failure::input(format!("--size {text}: {error}")).with_hint("give bytes such as 64MiB, or a share such as 10%")
-    })?;
-    Ok(bytes.0)
+    let room = values::with_unit(text, "a cache of objects with sizes of their own");
+    room.map(|bytes| bytes.0).map_err(|fault| {
+        let hint = fault.hint.clone().unwrap_or_else(|| "give bytes such as 64MiB, or a share such as 10%".to_string());
+        Failure::input(format!("--size {text}: {fault}")).with_hint(hint)
+    })
 }
 
 impl Sizes {
