@@ -37,7 +37,7 @@ pub(crate) struct FlashOnSale {
 pub(crate) struct Warranty {
     /// Host bytes a day.
     pub(crate) bytes_per_day: f64,
-    /// For so many years.
+    /// How long the warranty lasts.
     pub(crate) years: f64,
 }
 

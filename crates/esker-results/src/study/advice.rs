@@ -90,7 +90,7 @@ impl Electricity {
         each * f64::from(self.devices)
     }
 
-    /// Kilowatt-hours over so many years, without what the building adds.
+    /// Kilowatt-hours over the budgeted years, without what the building adds.
     pub fn kilowatt_hours(&self, years: f64) -> f64 {
         self.watts() / 1e3 * years * 8_760.0
     }

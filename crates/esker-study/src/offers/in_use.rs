@@ -17,7 +17,7 @@ pub struct InUse {
 }
 
 impl InUse {
-    /// The product, if it is one that can be in use, and there are enough for so many copies of the data.
+    /// The product, if it can be in use, and there are enough devices for `copies` of the data.
     pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
         let error = |message: String| StudyError::Settings { message };
         let product = catalogue.product(&self.product).map_err(|fault| error(fault.to_string()))?;

@@ -53,8 +53,8 @@ fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
     assert!(built > 60, "{built}");
 }
 
-/// Drives of one product with the same spare share: so many small ones are as much flash as a large one, are warranted
-/// for as much, and live as long; twice the flash lives twice as long.
+/// Drives of one product with the same spare share: the small ones together are as much flash as a large one, are
+/// warranted for as much, and live as long; twice the flash lives twice as long.
 #[test]
 fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
     let mut compared = 0;
