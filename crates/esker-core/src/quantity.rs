@@ -167,14 +167,14 @@ fn alike<'a>(unit: &str, units: &[(&'a str, u64)]) -> Option<&'a str> {
     same(unit).or_else(|| same(&format!("{unit}B")))
 }
 
-/// Writes `value` with the largest unit that divides it, so that reading it back is exact.
+/// Writes `value` with the unit that divides it and leaves the fewest digits, of several the first of `units`. Reading
+/// it back is exact.
 pub fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)], smallest: &str) -> fmt::Result {
-    for (name, scale) in units {
-        if value != 0 && value.is_multiple_of(*scale) {
-            return f.pad(&format!("{}{name}", value / scale));
-        }
+    let dividing = units.iter().filter(|(_, scale)| value != 0 && value.is_multiple_of(*scale));
+    match dividing.min_by_key(|(_, scale)| (value / scale).ilog10()) {
+        Some((name, scale)) => f.pad(&format!("{}{name}", value / scale)),
+        None => f.pad(&format!("{value}{smallest}")),
     }
-    f.pad(&format!("{value}{smallest}"))
 }
 
 impl FromStr for Nanos {
@@ -326,6 +326,15 @@ quantity_as_text!(Ratio, "a share, such as \"15%\"", "^[0-9._]+ *%?$");
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn quantities_are_written_with_the_unit_that_leaves_the_fewest_digits() {
+        let sizes = [20_000_000_000_000_000, 960_000_000_000, 3 << 30, 48 << 10, 1_000 << 10, 1_025, 0];
+        let written = ["20PB", "960GB", "3GiB", "48KiB", "1000KiB", "1025B", "0B"];
+        assert_eq!(sizes.map(|bytes| Bytes(bytes).to_string()), written);
+        assert_eq!(ByteRate(1_200_000_000).to_string(), "1200MB/s");
+        assert_eq!([Nanos::from_secs(60), Nanos::from_secs(90)].map(|time| time.to_string()), ["1min", "90s"]);
+    }
 
     #[test]
     fn a_number_alone_is_refused_with_the_units_that_would_do() {

@@ -21,3 +21,10 @@ pub struct Ceiling {
     /// Number of requests that may take longer.
     pub most: u64,
 }
+
+impl Ceiling {
+    /// Decides that the 99th percentile of so many requests is above `p99_us` microseconds, whatever the others take.
+    pub fn p99_above(p99_us: f64, requests: u64) -> Self {
+        Self { longer_than: Nanos::from_secs_f64(p99_us / 1e6), most: requests / 100 + 1 }
+    }
+}

@@ -14,8 +14,8 @@ use crate::judge::contender;
 use crate::offers::{Offer, ruled_out};
 use crate::prepare::Prepared;
 use crate::search::{Search, Tried};
-use crate::simulate::stressed;
 use crate::strain::Search as Loads;
+use crate::stress::stressed;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
 pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {

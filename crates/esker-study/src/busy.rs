@@ -82,6 +82,13 @@ pub(crate) struct BusyTimes {
     pub(crate) busiest: Vec<Stretch>,
 }
 
+impl BusyTimes {
+    /// Requests in the stretches in which budgets hold; those that are in both count once at least.
+    pub(crate) fn judged_requests(&self) -> u64 {
+        self.stretch.requests.max(self.by_bytes.map_or(0, |stretch| stretch.requests))
+    }
+}
+
 /// Finds the busy times among arrivals in rising order with their bytes, which `arrivals` returns twice. `minute` is
 /// the busiest minute.
 fn busy_times<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> BusyTimes {

@@ -21,6 +21,7 @@ mod layer;
 mod lifetime;
 mod listed;
 mod load;
+mod look;
 mod miniature;
 mod misalignment;
 mod need;
@@ -40,6 +41,7 @@ mod sheet;
 mod sheet_tests;
 mod simulate;
 mod strain;
+mod stress;
 mod stretch;
 mod task;
 mod verdict;
@@ -253,7 +255,7 @@ fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Boun
     let found = jobs::collect(settings.threads, markets.len(), |index| {
         let active = Bytes(task.workload.map().footprint());
         let mut search = Search::new(task, bounds, prepared.demand, &settings.running, active);
-        search.market(markets[index], all, timed, search::WHOLE[index.min(1)])
+        search.market(markets[index], all, timed, task.replayed_whole(index == 0))
     });
     found.into_iter().collect()
 }

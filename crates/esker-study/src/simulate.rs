@@ -6,6 +6,7 @@ use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{Ceiling, RunMeasurements, Slowest, Watch};
 
+use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
 use crate::choose::NOISE;
@@ -17,12 +18,11 @@ use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::settling;
 use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
+use crate::strain::{Limits, Search, Strain, Stretches, headroom, loads, strain};
 use crate::task::Task;
 use crate::warming::{self, Warm};
-use crate::{StudyError, StudySettings};
 use esker_results::study::{
-    BusiestHour, BusyResults, CachedVolume, Candidate, CandidateOutcome, CurvePoint, GrownLoad, Headroom, ResourceLimit,
+    BusiestHour, BusyResults, CachedVolume, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit,
 };
 
 /// Number of points of the distribution of response times.
@@ -177,45 +177,10 @@ fn under_load(
         }
     }
     let asked = loads(Search::Asked, limits);
-    let found = headroom(&first, limits, &asked, stretches.len(), |load| {
-        strain(&stretches, device, replay_settings, load, now, task.hooks)
-    })?;
+    let found =
+        headroom(&first, limits, &asked, |load| strain(&stretches, device, replay_settings, load, now, task.hooks))?;
     candidate.headroom = Some(found);
     Ok(())
-}
-
-/// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load
-/// of the trace and under larger ones; on a hybrid after the trace, for its policy has to see that first, and on a
-/// cache when it is warm.
-pub(crate) fn stressed(
-    task: &Task<'_>,
-    design: &Design,
-    seed: u64,
-    search: Search,
-) -> Result<Option<Stressed>, StudyError> {
-    let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
-    let settings = StudySettings { seed, ..task.settings.clone() };
-    if design.is_cache() {
-        return warming::stressed(&Task { settings: &settings, ..*task }, busy, design, limits).map(Some);
-    }
-    let (mut device, experiment, replay_settings, mut now) = if design.is_hybrid() {
-        let run = measured_run(&Task { settings: &settings, ..*task }, design, &Load::AS_TRACED)?;
-        if run.replay.end != ReplayEnd::Complete {
-            return Ok(Some(Stressed { first: Strain::TOO_MUCH, headroom: Headroom::default() }));
-        }
-        (run.device, run.experiment, run.replay_settings, run.now)
-    } else {
-        let Setup { device, replay_settings, experiment } =
-            set_up(task.workload, design, &Load::AS_TRACED, &settings, task.hooks)?;
-        (device, experiment, replay_settings, Nanos::ZERO)
-    };
-    let stretches = Stretches::of(busy, &experiment, &*device)?;
-    let (device, replay_settings) = (&mut device, &replay_settings);
-    let first = strain(&stretches, device, replay_settings, 1.0, &mut now, task.hooks)?;
-    let headroom = headroom(&first, limits, &loads(search, limits), stretches.len(), |load| {
-        strain(&stretches, device, replay_settings, load, &mut now, task.hooks)
-    })?;
-    Ok(Some(Stressed { first, headroom }))
 }
 
 /// Builds the design and replays the workload on it once.

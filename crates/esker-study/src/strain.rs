@@ -6,7 +6,7 @@ use std::cell::Cell;
 use esker_core::{Arrival, Control, Device, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
-use esker_sim::{Experiment, RunMeasurements, Watch, resource_name};
+use esker_sim::{Ceiling, Experiment, RunMeasurements, Watch, resource_name};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, BusyTimes, Stretch};
@@ -16,8 +16,6 @@ use crate::{Hooks, StudyError};
 const LOADS: [f64; 9] = [1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0];
 /// Time between two stretches: they are further apart in the trace.
 const GAP: Nanos = Nanos::from_secs(1);
-/// No further load is tried after as many requests.
-const REQUESTS_MAX: u64 = 3_000_000;
 
 /// What a design has to keep under load.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +35,9 @@ pub(crate) struct Strain {
     pub(crate) busy_by_bytes: Option<BusyResults>,
     /// What the 99th percentile of the busiest hour is at least.
     pub(crate) hour_p99_us: Option<f64>,
+    /// If it ended early ([`Stretches::until`]): the 99th percentile that was sure to be passed, in microseconds, and
+    /// the share of requests that were left.
+    pub(crate) ended: Option<(f64, f64)>,
 }
 
 /// The busiest stretches alone, on a design as it is before the trace.
@@ -51,25 +52,33 @@ pub(crate) struct Stressed {
 impl Stressed {
     /// By how much a budget is missed at most: the logarithm of how many times too much.
     pub(crate) fn missed(&self, limits: &Limits) -> f64 {
-        let over = |is: f64, limit: f64| (is / limit.max(1e-9)).max(1.0).ln();
-        let Some(busy) = &self.first.busy else { return f64::MAX };
         let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
             (true, _) => 0.0,
             (false, Some(p99)) => over(p99, limits.p99_us),
             (false, None) => f64::MAX,
         };
-        let busy = [Some(busy), self.first.busy_by_bytes.as_ref()].into_iter().flatten().map(|busy| {
-            over(busy.response_time.p99_us, limits.p99_us)
-                .max(over(busy.utilisation.unwrap_or(0.0), limits.utilisation))
-        });
-        busy.fold(over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us).max(carried), f64::max)
+        let hour = over(self.first.hour_p99_us.unwrap_or(0.0), limits.p99_us);
+        self.first.missed(limits, 1.0).max(hour).max(carried)
     }
+}
+
+/// By how much a design misses a budget whose 99th percentile is sure to be so many `times` it when a share of the
+/// requests is `left`, as a logarithm: the later it is sure, the nearer.
+pub(crate) fn lost(times: f64, left: f64) -> f64 {
+    times.ln() + left.max(f64::EPSILON)
+}
+
+/// By how much `is` is over a limit, as a logarithm.
+fn over(is: f64, limit: f64) -> f64 {
+    (is / limit.max(1e-9)).max(1.0).ln()
 }
 
 /// The requests of the busiest stretches, as a design of one capacity has them.
 pub(crate) struct Stretches {
     /// With the times of the trace, from the beginning of each stretch.
     requests: Vec<Vec<Arrival>>,
+    /// When each begins in the trace.
+    from: Vec<Nanos>,
     lengths: Vec<Nanos>,
     /// The one with most requests, and the one with most bytes if that is another: budgets hold in them.
     judged: usize,
@@ -77,6 +86,8 @@ pub(crate) struct Stretches {
     /// Which of them lie in the busiest hour, and the requests of that hour.
     of_hour: Vec<bool>,
     hour_requests: u64,
+    /// Plays end as soon as the 99th percentile is sure to be above this, in microseconds.
+    until_p99_us: Option<f64>,
 }
 
 impl Stretches {
@@ -100,12 +111,35 @@ impl Stretches {
             |stretch: &Stretch| busy.hour.is_some_and(|hour| hour.from <= stretch.from && stretch.to <= hour.to);
         Ok(Self {
             requests,
+            from: busiest.iter().map(|stretch| stretch.from).collect(),
             lengths: busiest.iter().map(Stretch::length).collect(),
             judged,
             by_bytes,
             of_hour: busiest.iter().map(of_hour).collect(),
             hour_requests: busy.hour.map_or(0, |hour| hour.requests),
+            until_p99_us: None,
         })
+    }
+
+    /// Those alone in which budgets hold.
+    pub(crate) fn judged_alone(self) -> Self {
+        let Self { mut requests, from, lengths, judged, by_bytes, hour_requests, until_p99_us, .. } = self;
+        let kept: Vec<usize> = [Some(judged), by_bytes].into_iter().flatten().collect();
+        Self {
+            requests: kept.iter().map(|&place| std::mem::take(&mut requests[place])).collect(),
+            from: kept.iter().map(|&place| from[place]).collect(),
+            lengths: kept.iter().map(|&place| lengths[place]).collect(),
+            judged: 0,
+            by_bytes: by_bytes.map(|_| 1),
+            of_hour: vec![false; kept.len()],
+            hour_requests,
+            until_p99_us,
+        }
+    }
+
+    /// Ends plays as soon as the 99th percentile of a stretch is sure to be above `p99_us`.
+    pub(crate) fn until(self, p99_us: f64) -> Self {
+        Self { until_p99_us: Some(p99_us), ..self }
     }
 
     /// Those of one stretch alone, which is one of the busiest.
@@ -119,7 +153,16 @@ impl Stretches {
         let place = busy.times.busiest.iter().position(|one| one == stretch).expect("it is one of them");
         // Of the hour, too little is played to tell.
         let (requests, lengths) = (vec![requests.swap_remove(place)], vec![lengths[place]]);
-        Ok(Self { requests, lengths, judged: 0, by_bytes: None, of_hour: vec![false], hour_requests })
+        Ok(Self {
+            requests,
+            from: vec![stretch.from],
+            lengths,
+            judged: 0,
+            by_bytes: None,
+            of_hour: vec![false],
+            hour_requests,
+            until_p99_us: None,
+        })
     }
 
     /// The requests of all stretches, each stretch soon after the one before it.
@@ -139,10 +182,9 @@ impl Stretches {
     }
 
     /// When something happened in the trace that happened `at` this time in a row.
-    pub(crate) fn in_trace(&self, busy: &Busy, at: Nanos) -> Nanos {
-        let stretches = self.begins().zip(&busy.times.busiest);
-        let found = stretches.take_while(|(begin, _)| *begin <= at).last();
-        found.map_or(at, |(begin, stretch)| stretch.from + (at - begin))
+    pub(crate) fn in_trace(&self, at: Nanos) -> Nanos {
+        let found = self.begins().zip(&self.from).take_while(|(begin, _)| *begin <= at).last();
+        found.map_or(at, |(begin, from)| *from + (at - begin))
     }
 
     /// The least 99th percentile that an hour can have in which these response times occur: the others may all be
@@ -169,11 +211,14 @@ pub(crate) fn strain(
     hooks: &Hooks<'_>,
 ) -> Result<Strain, StudyError> {
     let (mut busy, mut busy_by_bytes, mut of_hour) = (None, None, LatencyHistogram::default());
+    let mut before = 0;
     for (index, (requests, length)) in stretches.requests.iter().zip(&stretches.lengths).enumerate() {
         let start = *now + GAP;
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
         let mut go_on = |ended| hooks.simulated(ended);
-        let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
+        let count = requests.len() as u64;
+        let ceiling = stretches.until_p99_us.map(|p99_us| Ceiling::p99_above(p99_us, count));
+        let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
         idle(device, start);
         device.control(start, Control::StartMeasuring).map_err(StudyError::design)?;
         let shifted = requests.iter().map(|arrival| Arrival { at: start + scaled(arrival.at), ..*arrival });
@@ -183,9 +228,15 @@ pub(crate) fn strain(
         if measured.stopped() {
             return Err(StudyError::Cancelled);
         }
+        if let (ReplayEnd::Stopped, Some(p99_us)) = (end, stretches.until_p99_us) {
+            let all = before + measured.statistics().response().count();
+            let left = 1.0 - all as f64 / stretches.len() as f64;
+            return Ok(Strain { ended: Some((p99_us, left)), ..Strain::TOO_MUCH });
+        }
         if end != ReplayEnd::Complete {
             return Ok(Strain::TOO_MUCH);
         }
+        before += count;
         if stretches.of_hour[index] {
             of_hour.merge(&measured.statistics().response());
         }
@@ -203,7 +254,7 @@ pub(crate) fn strain(
         }
         *now = last_event.max(start + scaled(*length));
     }
-    Ok(Strain { busy, busy_by_bytes, hour_p99_us: stretches.hour_p99_us(&of_hour) })
+    Ok(Strain { busy, busy_by_bytes, hour_p99_us: stretches.hour_p99_us(&of_hour), ended: None })
 }
 
 /// Lets a device without requests do until `until` what it does on its own, such as cleaning.
@@ -230,11 +281,27 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 
 impl Strain {
     /// That of a design that cannot keep up.
-    pub(crate) const TOO_MUCH: Self = Self { busy: None, busy_by_bytes: None, hour_p99_us: None };
+    pub(crate) const TOO_MUCH: Self = Self { busy: None, busy_by_bytes: None, hour_p99_us: None, ended: None };
 
     /// The results of the stretches in which budgets hold.
     fn judged(&self) -> impl Iterator<Item = &BusyResults> {
         self.busy.iter().chain(&self.busy_by_bytes)
+    }
+
+    /// By how much a budget is missed under `load` times the trace's load, as a logarithm. How busy resources may be is
+    /// a budget for the load of the trace.
+    pub(crate) fn missed(&self, limits: &Limits, load: f64) -> f64 {
+        if let Some((p99_us, left)) = self.ended {
+            return lost(p99_us / limits.p99_us.max(1e-9), left);
+        }
+        if self.busy.is_none() {
+            return f64::MAX;
+        }
+        let missed = self.judged().map(|busy| {
+            over(busy.response_time.p99_us, limits.p99_us)
+                .max(over(busy.utilisation.unwrap_or(0.0) / load, limits.utilisation))
+        });
+        missed.fold(0.0, f64::max)
     }
 
     /// The 99th percentile in these stretches, the larger one of both; `None` if it cannot keep up.
@@ -282,42 +349,37 @@ pub(crate) fn loads(search: Search, limits: &Limits) -> Vec<f64> {
     loads
 }
 
-/// Tries larger loads until a budget breaks. `first` is the design under the load of the trace; `play` plays the
-/// stretches, which have so many requests, under another one.
+/// Finds the largest of `loads`, which rise, under which no budget breaks: the largest first, and then by halving, for
+/// what breaks under a load breaks under larger ones. `first` is the design under the load of the trace; `play` plays
+/// the stretches under another one.
 pub(crate) fn headroom(
     first: &Strain,
     limits: &Limits,
     loads: &[f64],
-    requests_of_all: u64,
     mut play: impl FnMut(f64) -> Result<Strain, StudyError>,
 ) -> Result<Headroom, StudyError> {
+    let breaking = |load: f64, strain: &Strain, limited_by: String| Headroom {
+        factor: 0.0,
+        is_lower_bound: false,
+        limited_by: Some(limited_by),
+        breaks_at: Some(load),
+        p99_us: strain.p99_us(),
+    };
     if let Some(broken) = first.broken(limits, 1.0) {
-        return Ok(Headroom {
-            factor: 0.0,
-            is_lower_bound: false,
-            limited_by: Some(broken),
-            breaks_at: Some(1.0),
-            p99_us: first.p99_us(),
-        });
+        return Ok(breaking(1.0, first, broken));
     }
-    let mut carried = 1.0;
-    let mut requests = 0;
-    for &load in loads {
-        requests += requests_of_all;
-        if requests > REQUESTS_MAX && carried >= limits.load {
-            break;
+    // Loads before `carried` are carried; what breaks under the one at `broken` is in `found`.
+    let (mut carried, mut broken, mut found) = (0, loads.len(), None);
+    let mut next = loads.len().checked_sub(1);
+    while let Some(tried) = next {
+        let strain = play(loads[tried])?;
+        match strain.broken(limits, loads[tried]) {
+            Some(limited_by) => (broken, found) = (tried, Some(breaking(loads[tried], &strain, limited_by))),
+            None => carried = tried + 1,
         }
-        let strain = play(load)?;
-        if let Some(broken) = strain.broken(limits, load) {
-            return Ok(Headroom {
-                factor: carried,
-                is_lower_bound: false,
-                limited_by: Some(broken),
-                breaks_at: Some(load),
-                p99_us: strain.p99_us(),
-            });
-        }
-        carried = load;
+        next = (carried < broken).then(|| carried.midpoint(broken));
     }
-    Ok(Headroom { factor: carried, is_lower_bound: true, limited_by: None, breaks_at: None, p99_us: None })
+    let factor = if carried == 0 { 1.0 } else { loads[carried - 1] };
+    let none = Headroom { factor, is_lower_bound: true, limited_by: None, breaks_at: None, p99_us: None };
+    Ok(found.map_or(none, |found| Headroom { factor, ..found }))
 }

@@ -42,7 +42,7 @@ pub(crate) fn around(task: &Task<'_>, design: &Design, slowest: Slowest) -> Resu
 pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Result<Option<SlowStretch>, StudyError> {
     let set_up = || set_up(task.workload, design, &Load::AS_TRACED, task.settings, task.hooks);
     let Setup { mut device, replay_settings, experiment } = set_up()?;
-    let stretches = Stretches::of(busy, &experiment, &*device)?;
+    let stretches = Stretches::of(busy, &experiment, &*device)?.judged_alone();
     let mut go_on = |ended| task.hooks.simulated(ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
     replay(&mut device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
@@ -50,7 +50,7 @@ pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Resul
     task.hooks.check()?;
     let Some(slowest) = slowest else { return Ok(None) };
     let Some(found) = record(set_up()?, stretches.in_a_row(), slowest, design, task.hooks)? else { return Ok(None) };
-    let start = stretches.in_trace(busy, Nanos::from_secs_f64(found.start_s));
+    let start = stretches.in_trace(Nanos::from_secs_f64(found.start_s));
     let before = task.workload.arrivals().take_while(|(at, _)| *at < start).count() as u64;
     Ok(Some(SlowStretch { first_request: before, start_s: start.as_secs_f64(), of_busiest: true, ..found }))
 }

@@ -11,6 +11,14 @@ use crate::{Hooks, StudySettings};
 
 /// Traces with more work than this are replayed whole only where that is needed.
 const WHOLE_WORK_MAX: u64 = 800_000;
+/// Designs of such a trace that are replayed whole have so much work together, unless that is fewer than
+/// [`WHOLE_MIN`]...
+const WORK_OF_WHOLE: u64 = 4_800_000;
+/// ... or more than these: of the market that was asked for, and of each other.
+const WHOLE_MAX: [u64; 2] = [6, 2];
+const WHOLE_MIN: u64 = 2;
+/// Designs that are simulated for comparison alone have so much work together, unless that is less than one.
+const WORK_OF_OTHERS: u64 = 800_000;
 
 /// What a simulation is to find out.
 pub(crate) struct Task<'a> {
@@ -29,9 +37,25 @@ pub(crate) struct Task<'a> {
 impl Task<'_> {
     /// Whether the trace is so large that it is replayed whole only where that is needed.
     pub(crate) fn is_large(&self) -> bool {
+        self.work() > WHOLE_WORK_MAX && !self.settings.thorough
+    }
+
+    /// How many designs of a large trace are replayed whole if nothing else asks for more.
+    pub(crate) fn replayed_whole(&self, is_first_market: bool) -> usize {
+        let most = WHOLE_MAX[usize::from(!is_first_market)];
+        (WORK_OF_WHOLE / self.work().max(1)).clamp(WHOLE_MIN, most) as usize
+    }
+
+    /// How many designs of other classes are simulated for comparison, of `most`.
+    pub(crate) fn others(&self, most: usize) -> usize {
+        let thorough = self.settings.thorough;
+        let few = (WORK_OF_OTHERS / self.work().max(1)).max(1) as usize;
+        if thorough { most } else { few.min(most) }
+    }
+
+    fn work(&self) -> u64 {
         let profile = &self.workload.profile;
-        let work = work(profile.requests, profile.read_bytes + profile.write_bytes);
-        work > WHOLE_WORK_MAX && !self.settings.thorough
+        work(profile.requests, profile.read_bytes + profile.write_bytes)
     }
 
     /// Tells the user what is done now, and how many designs were simulated before.

@@ -133,7 +133,7 @@ pub(crate) fn carried(
     limits: &Limits,
     first: &Strain,
 ) -> Result<Headroom, StudyError> {
-    headroom(first, limits, &loads(Search::Asked, limits), busy.times.stretch.requests, |load| {
+    headroom(first, limits, &loads(Search::Asked, limits), |load| {
         Ok(warm(task, busy, design, load)?.map_or(Strain::TOO_MUCH, |warm| warm.strain))
     })
 }

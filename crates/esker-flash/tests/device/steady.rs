@@ -116,6 +116,18 @@ fn pools_of_few_blocks_begin_where_they_would_end() {
     }
 }
 
+/// As in the parts of drives that studies simulate: in theory hardly any block of such a pool has every page valid, but
+/// the one that was just filled has.
+#[test]
+fn pools_of_few_long_blocks_begin_where_they_would_end() {
+    let mut settings = settings(12, PoolScope::Package, 86);
+    settings.geometry.pages_per_block = 768;
+    settings.write_frontiers = WriteFrontiers::Die;
+    settings.cleaning.threshold = Ratio::parts_per_billion(3_000_000);
+    settings.cleaning.gradual = Some(Ratio::parts_per_billion(8_000_000));
+    compare("few long blocks", &settings, 8, 1 << 16);
+}
+
 #[test]
 fn frontiers_and_gradual_cleaning_take_their_share() {
     let mut frontiers = settings(12, PoolScope::Device, 500);

@@ -6,27 +6,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Nanos, ReplayEnd, jobs};
+use esker_core::jobs;
 use esker_plan::Market;
 use esker_results::study::RuledOut;
-use esker_results::{LatencySummary, RequestStatistics};
-use esker_sim::Ceiling;
 
 use super::screen::margin;
 use super::{BATCH, NOT_REACHED, Round, Search};
-use crate::arrivals::Load;
-use crate::offers::{Design, Offer};
-use crate::simulate::{measured_run_below, stressed};
-use crate::task::Task;
-use crate::{StudyError, strain};
+use crate::StudyError;
+use crate::look::{FAR, look};
+use crate::offers::Offer;
 
 /// Offers of one product and capacity with what they cost at least, from the fewest devices on.
 type Group<'o> = Vec<(f64, Offer<'o>)>;
 
 /// No more rough looks at designs are taken than about this many.
 const LOOKS_MAX: usize = 64;
-/// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first.
-const MUCH_CHEAPER: f64 = 1.5;
+/// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first. So
+/// much is the margin of looks, and for so many times the price there are mostly no more than so many times the dies.
+const MUCH_CHEAPER: f64 = 1.25;
 
 /// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, the disks of
 /// hybrids and caches, by product and capacity, and how caches write.
@@ -107,7 +104,7 @@ impl Search<'_> {
     /// Finds the fewest devices of a group, which is not empty, that get through the busiest stretches.
     fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<Through<'o>, StudyError> {
         let (_, largest) = group[group.len() - 1];
-        let missed = self.missed(&largest)?;
+        let missed = self.missed(&largest, FAR)?;
         let mut through = Through { first: None, largest: (missed, largest), looks: 1 };
         if missed > margin() {
             return Ok(through);
@@ -116,7 +113,8 @@ impl Search<'_> {
         while few < enough {
             let middle = few.midpoint(enough);
             through.looks += 1;
-            if self.missed(&group[middle].1)? > margin() {
+            // By how much these miss it does not matter.
+            if self.missed(&group[middle].1, margin().exp())? > margin() {
                 few = middle + 1;
             } else {
                 enough = middle;
@@ -126,48 +124,18 @@ impl Search<'_> {
         Ok(through)
     }
 
-    /// By how much an offer misses a budget in the busiest stretches, roughly.
-    fn missed(&self, offer: &Offer<'_>) -> Result<f64, StudyError> {
+    /// By how much an offer misses a budget in the busiest stretches, roughly; see [`look`] for `until`.
+    fn missed(&self, offer: &Offer<'_>, until: f64) -> Result<f64, StudyError> {
         let task = self.task;
         let (active, utilisation) = (self.active, task.settings.utilisation);
         let rough = offer.rough_design(active, utilisation)?;
         task.tell(&format!("looking at {} in the busiest times", rough.name));
-        match missed(task, &rough) {
+        match look(task, &rough, until) {
             // So small a part has no room for what the drive keeps free.
-            Err(StudyError::Design(_)) => missed(task, &offer.design(active, utilisation)?),
+            Err(StudyError::Design(_)) => look(task, &offer.design(active, utilisation)?, until),
             found => found,
         }
     }
-}
-
-/// By how much a design misses a budget: in the busiest stretches of a large trace, of a hybrid or of a cache, on the
-/// whole of any other.
-fn missed(task: &Task<'_>, design: &Design) -> Result<f64, StudyError> {
-    let Some(limits) = &task.limits else { return Ok(0.0) };
-    // What a hybrid does is known when its policy has settled, and what a cache does when it is warm.
-    if task.is_large() || design.is_pair() {
-        let stressed = stressed(task, design, task.settings.seed, strain::Search::Asked)?;
-        return Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)));
-    }
-    // More than a hundredth of all requests decides the 99th percentile, whatever the others take.
-    let ceiling = Ceiling {
-        longer_than: Nanos::from_secs_f64(limits.p99_us / 1e6 * FAR),
-        most: task.workload.profile.requests / 100 + 1,
-    };
-    let run = measured_run_below(Some(ceiling), task, design, &Load::AS_TRACED)?;
-    match run.replay.end {
-        ReplayEnd::Complete => {}
-        // The later, the nearer.
-        ReplayEnd::Stopped => {
-            let left = 1.0 - run.statistics.response().count() as f64 / task.workload.profile.requests as f64;
-            return Ok(FAR.ln() + left.max(0.0));
-        }
-        _ => return Ok(f64::MAX),
-    }
-    let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
-    let times = [&run.busy, &run.busy_by_bytes, &run.hour].into_iter().flatten().chain([&run.statistics]);
-    let longest = times.map(p99).fold(0.0, f64::max);
-    Ok((longest / limits.p99_us.max(1e-9)).max(1.0).ln())
 }
 
 /// Notes by how much a group misses of which none gets through, and below which capacity its product is too small.
@@ -190,9 +158,6 @@ const TOO_FEW: &str = "more of this product are needed to keep the budgets in th
 const TOO_SLOW: &str = "as many of it as were looked at do not keep the budgets in the busiest stretches";
 const TOO_SMALL: &str =
     "not simulated: a smaller one of this product misses a budget by more than its dies are likely to make up for";
-
-/// A look ends when a design takes more than so many times the budget: how many times does not matter any more.
-const FAR: f64 = 8.0;
 
 /// How much too slow a design counts that cannot keep up, as a logarithm: four times.
 const LIKE_NONE: f64 = 1.386_294_361_119_890_6;

@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 use esker_core::jobs;
 
 use super::{Search, Tried, saving};
+use crate::look::{FAR, look};
 use crate::offers::{Design, Offer};
-use crate::simulate::{simulate, stressed};
+use crate::simulate::simulate;
 use crate::strain::Stressed;
+use crate::stress::stressed;
 use crate::{StudyError, strain};
 
 impl Search<'_> {
@@ -61,6 +63,22 @@ impl Search<'_> {
             self.stressed.insert(keys[index].clone(), stressed?);
         }
         Ok(keys.iter().map(|key| self.stressed[key].clone()).collect())
+    }
+
+    /// Looks at designs, or takes what is known of the same simulated design.
+    pub(super) fn look_at_all(&mut self, designs: &[Design]) -> Result<Vec<f64>, StudyError> {
+        let keys: Vec<String> = designs.iter().map(Design::key).collect();
+        let new = unknown(&self.looked_at, &keys);
+        let task = self.task;
+        let found = jobs::collect(task.settings.threads, new.len(), |index| {
+            let design = &designs[new[index]];
+            task.tell(&format!("looking at {} in the busiest times", design.name));
+            look(task, design, FAR)
+        });
+        for (index, missed) in new.into_iter().zip(found) {
+            self.looked_at.insert(keys[index].clone(), missed?);
+        }
+        Ok(keys.iter().map(|key| self.looked_at[key]).collect())
     }
 }
 

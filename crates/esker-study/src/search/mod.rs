@@ -37,8 +37,6 @@ const LOOKS: usize = 3;
 const VOLUMES_SIMULATED_MAX: usize = 48;
 /// Designs of other classes that are simulated beside the search, for comparison.
 const OTHERS_MAX: usize = 6;
-/// Designs of a large trace that are replayed whole: of the market that was asked for, and of each other.
-pub(crate) const WHOLE: [usize; 2] = [6, 2];
 /// What rules offers out that might do for all that is known.
 const NOT_REACHED: &str = "not reached";
 /// Prices that differ by less than this are equal: those offers are simulated, too.
@@ -53,6 +51,8 @@ pub(crate) struct Search<'a> {
     pub(crate) active: Bytes,
     /// Simulations by the design that they ran.
     simulated: BTreeMap<String, Simulated>,
+    /// By how much designs miss a budget at a look.
+    looked_at: BTreeMap<String, f64>,
     /// Likewise of the busiest stretches alone, by seed and loads, too.
     stressed: BTreeMap<(String, u64, strain::Search), Option<Stressed>>,
 }
@@ -95,8 +95,8 @@ struct Round<'o> {
 
 impl<'a> Search<'a> {
     pub(crate) fn new(task: &'a Task<'a>, bounds: Bounds, demand: Demand, running: &'a Running, active: Bytes) -> Self {
-        let (simulated, stressed) = (BTreeMap::new(), BTreeMap::new());
-        Self { task, bounds, demand, running, active, simulated, stressed }
+        let (simulated, looked_at, stressed) = Default::default();
+        Self { task, bounds, demand, running, active, simulated, looked_at, stressed }
     }
 
     /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
@@ -128,7 +128,7 @@ impl<'a> Search<'a> {
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
-        let room = if screens { whole.saturating_sub(tried.len()).max(2) } else { OTHERS_MAX };
+        let room = if screens { whole.saturating_sub(tried.len()).max(1) } else { self.task.others(OTHERS_MAX) };
         let others = self.others(&tried, &mut left, room);
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);

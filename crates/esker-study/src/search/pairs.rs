@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use esker_core::words;
 use esker_results::study::RuledOut;
 
-use super::{LOOKS, Round, SIMULATED_MAX, Search, Tried, WHOLE, cheapest_first};
+use super::{LOOKS, Round, SIMULATED_MAX, Search, Tried, cheapest_first};
 use crate::StudyError;
 use crate::offers::Offer;
 
@@ -15,6 +15,9 @@ const LISTED_MAX: usize = 20;
 
 /// Pairs with what they cost at least, from the cheapest on.
 type Left<'o> = VecDeque<(f64, Offer<'o>)>;
+
+/// Hybrids of a large trace that are looked at, and likewise caches.
+const WHOLE_MAX: usize = 6;
 
 impl Search<'_> {
     /// Simulates pairs that may be cheaper than the best so far, hybrids first. Returns those that are left.
@@ -42,7 +45,7 @@ impl Search<'_> {
         let (large, thorough) = (self.screens(), self.task.settings.thorough);
         let limit = match (thorough, large) {
             (true, _) => usize::MAX,
-            (false, true) => WHOLE[0],
+            (false, true) => WHOLE_MAX,
             (false, false) => SIMULATED_MAX,
         };
         let looked_at_kinds = BTreeSet::new();

@@ -7,9 +7,9 @@ use esker_plan::Market;
 use esker_results::study::RuledOut;
 
 use super::{BATCH, Search};
+use crate::StudyError;
 use crate::choose::far;
 use crate::offers::{Offer, missed_bounds, peaks};
-use crate::{StudyError, strain};
 
 /// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
 const SCREEN_MARGIN: f64 = 0.25;
@@ -96,18 +96,16 @@ impl Search<'_> {
         self.task.is_large() && self.task.busy.is_some()
     }
 
-    /// Plays the busiest stretches on each offer. Returns those that keep their budgets there, or nearly do.
+    /// Looks at each offer. Returns those that keep the budgets in the busiest stretches, or nearly do.
     pub(super) fn screen<'o>(
         &mut self,
         offers: &[Offer<'o>],
         ruled: &mut Vec<RuledOut>,
         nearest: &mut Option<(f64, Offer<'o>)>,
     ) -> Result<Vec<Offer<'o>>, StudyError> {
-        let found = self.stress_all(&self.designs(offers)?, self.task.settings.seed, strain::Search::Asked)?;
+        let found = self.look_at_all(&self.designs(offers)?)?;
         let mut through = Vec::new();
-        for (offer, stressed) in offers.iter().zip(found) {
-            let Some(limits) = &self.task.limits else { continue };
-            let missed = stressed.map_or(0.0, |stressed| stressed.missed(limits));
+        for (offer, missed) in offers.iter().zip(found) {
             if missed <= margin() {
                 through.push(*offer);
                 continue;

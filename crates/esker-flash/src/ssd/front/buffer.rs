@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use esker_core::{Linked, Links, List, LogicalPage, StreamId, mix64};
 use esker_ftl::WriteExtent;
+use esker_nand::memory::prefetch;
 use hashbrown::HashMap;
 
 use super::coverage::{Coverage, Rounding, coverage};
@@ -43,8 +44,9 @@ pub(in crate::ssd) struct BufferShape {
     pub(in crate::ssd) leaving_per_pool: u32,
 }
 
-/// A page in memory.
+/// A page in memory. It fills a cache line, and lies in one.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Entry {
     page: u32,
     /// The pool that it is written to, if it has been dirty.
@@ -71,6 +73,8 @@ struct Entry {
     written_again: u64,
     links: Links,
 }
+
+const _: () = assert!(size_of::<Entry>() == 64, "an entry is a cache line");
 
 impl Linked for Entry {
     #[inline]
@@ -411,7 +415,12 @@ impl Buffer {
     #[inline]
     fn detach(&mut self, index: u32) -> Option<u32> {
         let list = self.entries[index as usize].list();
-        self.lists[list].remove(&mut self.entries, index)
+        let newer = self.lists[list].remove(&mut self.entries, index)?;
+        // Mostly lists are emptied from their beginning: the entry after the next one is wanted soon.
+        if let Some(after) = self.entries[newer as usize].links.next() {
+            prefetch(&self.entries, after as usize);
+        }
+        Some(newer)
     }
 
     /// Asserts what must hold between calls. Slow.
@@ -445,9 +454,13 @@ impl Buffer {
     }
 }
 
-/// Hashes page numbers the same way on every machine. It need not resist chosen keys.
+/// Hashes page numbers the same way on every machine. It need not resist chosen keys. Pages that follow each other are
+/// mostly written together: [`NEIGHBOURS`] of them lie side by side in the map, which saves a cache miss for each.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageHasher(u64);
+
+/// Slots that a map looks at at once.
+const NEIGHBOURS: u64 = 16;
 
 impl Hasher for PageHasher {
     fn finish(&self) -> u64 {
@@ -457,6 +470,8 @@ impl Hasher for PageHasher {
         unreachable!("keys are u32");
     }
     fn write_u32(&mut self, page: u32) {
-        self.0 = mix64(u64::from(page));
+        let page = u64::from(page);
+        // The low bits choose the slot; the top ones, which maps compare before they compare keys, tell neighbours apart.
+        self.0 = ((mix64(page / NEIGHBOURS) & !(NEIGHBOURS - 1)) | (page % NEIGHBOURS)) ^ (page << 57);
     }
 }

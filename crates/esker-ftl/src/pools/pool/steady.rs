@@ -1,5 +1,7 @@
 //! Starts a pool in its steady state.
 
+mod draw;
+
 use std::collections::VecDeque;
 
 use esker_core::{PhysicalPage, Rng, bits};
@@ -11,6 +13,7 @@ use crate::gc::Stationary;
 use crate::numbers::{PoolBlock, PoolPart};
 use crate::pools::steady::{Contents, Laws, OwnerRun};
 use crate::pools::{PageMap, Temperature};
+use draw::{draw, shuffled, take_full};
 
 /// Least number of candidates for cleaning for which the theory of infinitely many holds: with this many write
 /// amplification is off by less than half a per cent (esker-flash, tests/device/steady.rs).
@@ -80,7 +83,7 @@ impl Pool {
         let mut counts = law.apportion(candidates, u64::from(left));
         let gain = f64::from(pages) - law.victim;
         let full = open.iter().filter(|written| **written == pages).count() as u32;
-        counts[pages as usize] = counts[pages as usize].checked_sub(full)?;
+        take_full(&mut counts, full)?;
 
         let mut erased = Erased::new(&self.free, rng);
         let parts = self.free.len() as u32;
@@ -335,57 +338,9 @@ fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator
     blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
 }
 
-/// Sets `count` random bits among the first `of` bits of `mask`.
-fn draw(mask: &mut [u64], count: u32, of: u32, rng: &mut Rng) {
-    // Draws the smaller set: the bits that are set, or the others.
-    let inverted = 2 * count > of;
-    mask.fill(0);
-    let mut left = if inverted { of - count } else { count };
-    while left > 0 {
-        let place = rng.below(u64::from(of));
-        let (word, bit) = (&mut mask[place as usize / 64], 1 << (place % 64));
-        left -= u32::from(*word & bit == 0);
-        *word |= bit;
-    }
-    if inverted {
-        for (index, word) in (0..).step_by(64).zip(mask) {
-            let within = of.saturating_sub(index).min(64);
-            *word = !*word & if within == 0 { 0 } else { u64::MAX >> (64 - within) };
-        }
-    }
-}
-
 /// The state after many writes: the previous window is complete, and the current one half complete.
 fn warm(temperature: &mut Temperature, run: &OwnerRun, rng: &mut Rng) {
     for _ in 0..temperature.window() + temperature.window() / 2 {
         temperature.written(run.owner(rng.below(u64::from(run.count())) as u32));
-    }
-}
-
-fn shuffled(mut blocks: Vec<PoolBlock>, rng: &mut Rng) -> Vec<PoolBlock> {
-    for last in (1..blocks.len()).rev() {
-        blocks.swap(last, rng.below(last as u64 + 1) as usize);
-    }
-    blocks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_drawn_to_the_number_and_everywhere() {
-        let mut rng = Rng::new(1);
-        for (count, of) in [(0, 0), (0, 5), (5, 5), (1, 200), (199, 200), (100, 200), (64, 64), (63, 128), (128, 128)] {
-            let mut seen = [0u64; 4];
-            for _ in 0..2000 {
-                let mut mask = [u64::MAX; 4];
-                draw(&mut mask, count, of, &mut rng);
-                assert_eq!(mask.iter().map(|word| word.count_ones()).sum::<u32>(), count, "{count} of {of}");
-                mask.iter().zip(&mut seen).for_each(|(word, seen)| *seen |= word);
-            }
-            let ever = if count == 0 { 0 } else { of };
-            assert_eq!(seen.iter().map(|word| word.count_ones()).sum::<u32>(), ever, "{count} of {of}");
-        }
     }
 }

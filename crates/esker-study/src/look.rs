@@ -1,0 +1,73 @@
+//! A quick look at a design, to rule it out: how far it is from keeping the budgets, no better than that takes.
+
+use esker_core::ReplayEnd;
+use esker_results::{LatencySummary, RequestStatistics};
+use esker_sim::Ceiling;
+
+use crate::StudyError;
+use crate::arrivals::Load;
+use crate::busy::Busy;
+use crate::offers::Design;
+use crate::simulate::measured_run_below;
+use crate::strain::{Limits, Search, Stretches, lost};
+use crate::stress::{Ready, stressed};
+use crate::task::Task;
+
+/// A look ends when requests take so many times the budget: how many times does not matter any more.
+pub(crate) const FAR: f64 = 8.0;
+
+/// By how much a design misses a budget, as the logarithm of how many times too much: in the busy times of a large
+/// trace, of a hybrid or of a cache, and over all of any other. A look ends early once the 99th percentile is sure to
+/// be `until` times the budget ([`FAR`] mostly), and says a little more than that.
+pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, StudyError> {
+    let Some(limits) = &task.limits else { return Ok(0.0) };
+    match task.busy {
+        // What a hybrid does is known when its policy has settled, and what a cache does when it is warm.
+        _ if design.is_pair() => {
+            let stressed = stressed(task, design, task.settings.seed, Search::Asked)?;
+            Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)))
+        }
+        Some(busy) => {
+            let missed = in_busy_times(task, busy, limits, design, until)?;
+            // More than a hundredth of all requests lies outside them: those may decide.
+            let others = task.workload.profile.requests - busy.times.judged_requests();
+            let decided = missed >= until.ln() || others <= task.workload.profile.requests / 100;
+            if task.is_large() || decided { Ok(missed) } else { Ok(over_all(task, limits, design, until)?.max(missed)) }
+        }
+        None => over_all(task, limits, design, until),
+    }
+}
+
+/// In the stretches in which budgets hold, under the load that has to be carried at once.
+fn in_busy_times(
+    task: &Task<'_>,
+    busy: &Busy,
+    limits: &Limits,
+    design: &Design,
+    until: f64,
+) -> Result<f64, StudyError> {
+    let Some(mut ready) = Ready::of(task, design)? else { return Ok(f64::MAX) };
+    let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?.judged_alone();
+    let stretches = stretches.until(until * limits.p99_us);
+    let load = limits.load.max(1.0);
+    Ok(ready.strain(&stretches, load, task.hooks)?.missed(limits, load))
+}
+
+/// In every time that it is judged by.
+fn over_all(task: &Task<'_>, limits: &Limits, design: &Design, until: f64) -> Result<f64, StudyError> {
+    let requests = task.workload.profile.requests;
+    let ceiling = Ceiling::p99_above(until * limits.p99_us, requests);
+    let run = measured_run_below(Some(ceiling), task, design, &Load::AS_TRACED)?;
+    match run.replay.end {
+        ReplayEnd::Complete => {}
+        ReplayEnd::Stopped => {
+            let left = 1.0 - run.statistics.response().count() as f64 / requests as f64;
+            return Ok(lost(until, left));
+        }
+        _ => return Ok(f64::MAX),
+    }
+    let p99 = |statistics: &RequestStatistics| LatencySummary::of(&statistics.response()).p99_us;
+    let times = [&run.busy, &run.busy_by_bytes, &run.hour].into_iter().flatten().chain([&run.statistics]);
+    let longest = times.map(p99).fold(0.0, f64::max);
+    Ok((longest / limits.p99_us.max(1e-9)).max(1.0).ln())
+}
