@@ -23,7 +23,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Decides that the 99th percentile of so many requests is above `p99_us` microseconds, whatever the others take.
+    /// A ceiling that is passed only if the 99th percentile of `requests` requests is above `p99_us` microseconds.
     pub fn p99_above(p99_us: f64, requests: u64) -> Self {
         Self { longer_than: Nanos::from_secs_f64(p99_us / 1e6), most: requests / 100 + 1 }
     }

@@ -83,7 +83,7 @@ pub(crate) struct BusyTimes {
 }
 
 impl BusyTimes {
-    /// Requests in the stretches in which budgets hold; those that are in both count once at least.
+    /// Requests in the larger of the two stretches in which budgets hold.
     pub(crate) fn judged_requests(&self) -> u64 {
         self.stretch.requests.max(self.by_bytes.map_or(0, |stretch| stretch.requests))
     }

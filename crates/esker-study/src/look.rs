@@ -13,7 +13,7 @@ use crate::strain::{Limits, Search, Stretches, lost};
 use crate::stress::{Ready, stressed};
 use crate::task::Task;
 
-/// A look ends when requests take so many times the budget: how many times does not matter any more.
+/// A look ends once the 99th percentile is sure to be this many times the budget: the design has lost by far.
 pub(crate) const FAR: f64 = 8.0;
 
 /// By how much a design misses a budget, as the logarithm of how many times too much: in the busy times of a large
@@ -30,7 +30,7 @@ pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, 
         Some(busy) => {
             let missed = in_busy_times(task, busy, limits, design, until)?;
             // More than a hundredth of all requests lies outside them: those may decide.
-            let others = task.workload.profile.requests - busy.times.judged_requests();
+            let others = task.workload.profile.requests.saturating_sub(busy.times.judged_requests());
             let decided = missed >= until.ln() || others <= task.workload.profile.requests / 100;
             if task.is_large() || decided { Ok(missed) } else { Ok(over_all(task, limits, design, until)?.max(missed)) }
         }

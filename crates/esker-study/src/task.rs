@@ -11,13 +11,13 @@ use crate::{Hooks, StudySettings};
 
 /// Traces with more work than this are replayed whole only where that is needed.
 const WHOLE_WORK_MAX: u64 = 800_000;
-/// Designs of such a trace that are replayed whole have so much work together, unless that is fewer than
-/// [`WHOLE_MIN`]...
+/// The work of all designs together that replay such a trace whole.
 const WORK_OF_WHOLE: u64 = 4_800_000;
-/// ... or more than these: of the market that was asked for, and of each other.
-const WHOLE_MAX: [u64; 2] = [6, 2];
+/// At least this many designs replay it whole, ...
 const WHOLE_MIN: u64 = 2;
-/// Designs that are simulated for comparison alone have so much work together, unless that is less than one.
+/// ... and at most this many: in the market that was asked for, and in each other one.
+const WHOLE_MAX: [u64; 2] = [6, 2];
+/// The work of all designs together that are simulated for comparison alone. At least one is.
 const WORK_OF_OTHERS: u64 = 800_000;
 
 /// What a simulation is to find out.

@@ -21,8 +21,8 @@ type Group<'o> = Vec<(f64, Offer<'o>)>;
 
 /// No more rough looks at designs are taken than about this many.
 const LOOKS_MAX: usize = 64;
-/// What costs so many times as much as the cheapest that gets through is not looked at: that one is simulated first. So
-/// much is the margin of looks, and for so many times the price there are mostly no more than so many times the dies.
+/// Designs that cost more than this many times the cheapest one that got through are not looked at. A look lets designs
+/// through that are a quarter too slow, and a quarter more money mostly buys no more than a quarter more dies.
 const MUCH_CHEAPER: f64 = 1.25;
 
 /// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, the disks of

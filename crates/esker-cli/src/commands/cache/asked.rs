@@ -206,8 +206,7 @@ fn parse_size(text: &str, objects: CurveObjects, sized: bool) -> Result<Size, Fa
 fn parse_room(text: &str) -> Result<u64, Failure> {
     let room = values::with_unit(text, "a cache of objects with sizes of their own");
     room.map(|bytes| bytes.0).map_err(|fault| {
-        let hint = fault.hint.clone().unwrap_or_else(|| "give bytes such as 64MiB, or a share such as 10%".to_string());
-        Failure::input(format!("--size {text}: {fault}")).with_hint(hint)
+        Failure::input(format!("--size {text}: {fault}")).with_hint("give bytes such as 64MiB, or a share such as 10%")
     })
 }
 

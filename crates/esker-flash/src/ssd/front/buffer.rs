@@ -471,7 +471,7 @@ impl Hasher for PageHasher {
     }
     fn write_u32(&mut self, page: u32) {
         let page = u64::from(page);
-        // The low bits choose the slot; the top ones, which maps compare before they compare keys, tell neighbours apart.
+        // The low bits choose the slot. Maps compare the top ones before the keys: those tell neighbours apart.
         self.0 = ((mix64(page / NEIGHBOURS) & !(NEIGHBOURS - 1)) | (page % NEIGHBOURS)) ^ (page << 57);
     }
 }
