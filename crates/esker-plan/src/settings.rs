@@ -148,7 +148,8 @@ impl Product {
 
     /// Builds the device of `capacity` with few blocks, to find settings that contradict each other.
     pub(crate) fn try_to_build(&self, capacity: Bytes) -> Result<(), DeviceFault> {
-        let instance = || Instance { name: self.name.clone(), seed: 1, children: Vec::new(), joining: 0 };
+        let instance =
+            || Instance { name: self.name.clone(), seed: 1, preconditioned: false, children: Vec::new(), joining: 0 };
         if let Some(drive) = self.whole_drive(capacity) {
             let DrivePart { mut settings, .. } = drive.with_blocks(BLOCKS_LEAST as u32);
             let geometry = &mut settings.geometry;

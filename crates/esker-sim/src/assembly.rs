@@ -114,9 +114,11 @@ impl Builder<'_> {
             let fault_of = DeviceFault::new("all of its children join later; it needs one from the start");
             return Err(fault(fault_of.at(["children"])));
         }
-        let instance = Instance { name: name.clone(), seed, children, joining };
+        let condition = condition(description, seed);
+        let preconditioned = condition.is_some();
+        let instance = Instance { name: name.clone(), seed, preconditioned, children, joining };
         let mut device = description.settings.build(instance).map_err(fault)?;
-        if let Some(condition) = condition(description, seed) {
+        if let Some(condition) = condition {
             #[expect(clippy::disallowed_methods, reason = "what preconditioning costs the user, not the device")]
             let begin = Instant::now();
             let answer = device.control(Nanos::ZERO, Control::Precondition(condition));

@@ -20,9 +20,9 @@ mod workload;
 
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DeviceDescription, Dimension, Experiment, NamedPreset,
-    OneOrMore, Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy,
-    StreamChoice, System, VolumeSettings, WorkloadSettings,
+    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DEVICES_MAX, DeviceDescription, Dimension, Experiment,
+    NamedPreset, OneOrMore, Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings,
+    StreamBy, StreamChoice, System, VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,

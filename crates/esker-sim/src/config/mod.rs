@@ -22,8 +22,7 @@ pub use preset::NamedPreset;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
-pub(crate) use system::DEVICES_MAX;
-pub use system::{DeviceDescription, PreconditionKind, System};
+pub use system::{DEVICES_MAX, DeviceDescription, PreconditionKind, System};
 pub use text::ConfigText;
 pub use workload::{
     BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,

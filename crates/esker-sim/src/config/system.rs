@@ -13,8 +13,9 @@ use esker_core::Problem;
 use super::error::ConfigError;
 use crate::device::{ChildName, DeviceSettings};
 
-/// Counts multiply from level to level; this limit stops a typing error from filling the memory.
-pub(crate) const DEVICES_MAX: usize = 10_000;
+/// Devices of a tree at most. Counts multiply from level to level; this limit stops a typing error from filling the
+/// memory.
+pub const DEVICES_MAX: usize = 10_000;
 
 /// A tree of devices, one of which serves the workload.
 #[derive(Clone, Debug)]

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cache_requests::{self, Needs};
 use super::engine::EngineDevice;
-use super::{
-    ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, memory, read_settings, schema_of,
-};
+use super::memory::{self, Filled};
+use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 
 /// Memory for each slot of the flash, with the least of policies, and for each line of the volume, in bytes. Measured:
 /// caches of 64 and 128 GiB before 256 and 512 GB take 1.45, 1.91, 2.42 and 2.88 GB.
@@ -32,6 +31,7 @@ fn check_memory(settings: &FlashCacheSettings) -> Result<(), DeviceFault> {
     memory::check(
         &format!("its {slots} slots before {lines} lines of {}", settings.line),
         slots.saturating_mul(SLOT_MEMORY).saturating_add(lines * LINE_MEMORY),
+        Filled::AtOnce,
         &["line", "flash_capacity"],
         "make `line` larger, or the devices smaller",
     )

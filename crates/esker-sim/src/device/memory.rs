@@ -5,9 +5,22 @@ use esker_core::words;
 
 use super::DeviceFault;
 
+/// Whether a device fills the memory it takes before it serves its first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filled {
+    /// All of it: it has to be free.
+    AtOnce,
+    /// Only what requests touch: addresses for all of it are enough.
+    AsUsed,
+}
+
 /// Refuses what would take more memory than is free. `what` begins the sentence: "its 268435456 slots of 4KiB".
-pub(crate) fn check(what: &str, needed: u64, keys: &[&str], hint: &str) -> Result<(), DeviceFault> {
-    match available() {
+pub(crate) fn check(what: &str, needed: u64, filled: Filled, keys: &[&str], hint: &str) -> Result<(), DeviceFault> {
+    let free = match filled {
+        Filled::AtOnce => available(),
+        Filled::AsUsed => addresses_left(),
+    };
+    match free {
         Some(free) if needed > free => {
             let sizes = [needed, free].map(|bytes| words::bytes(bytes as f64));
             let message = format!("{what} take {} of memory, and {} are free", sizes[0], sizes[1]);
@@ -23,8 +36,13 @@ fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let machine = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
     let group = left_of_group(&read("/sys/fs/cgroup/memory.max"), &read("/sys/fs/cgroup/memory.current"));
-    let own = left_of_limit(&read("/proc/self/limits"), &read("/proc/self/status"));
-    [machine, group, own].into_iter().flatten().min()
+    [machine, group, addresses_left()].into_iter().flatten().min()
+}
+
+/// Address space that the limit of this process (`ulimit -v`) leaves, in bytes; `None` if there is no limit.
+fn addresses_left() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    left_of_limit(&read("/proc/self/limits"), &read("/proc/self/status"))
 }
 
 /// The figure after `name` in lines such as `MemAvailable:   1000 kB`, in bytes.
@@ -62,13 +80,17 @@ mod tests {
 
     #[test]
     fn what_no_machine_has_is_refused_with_the_figure() {
-        check("its lines", 1 << 20, &["line"], "").unwrap();
-        let fault = check("its lines", 1 << 60, &["line"], "take larger ones").unwrap_err();
+        check("its lines", 1 << 20, Filled::AtOnce, &["line"], "").unwrap();
+        let fault = check("its lines", 1 << 60, Filled::AtOnce, &["line"], "take larger ones").unwrap_err();
         assert!(
             fault.message.starts_with("its lines take ") && fault.message.ends_with(" are free"),
             "{}",
             fault.message
         );
+        if addresses_left().is_none() {
+            // Addresses are free where nothing limits them.
+            check("its lines", 1 << 60, Filled::AsUsed, &["line"], "").unwrap();
+        }
         assert_eq!((fault.keys, fault.hint), (vec!["line".to_string()], Some("take larger ones".to_string())));
     }
 }

@@ -140,6 +140,8 @@ pub struct Instance {
     pub name: String,
     /// Its own seed, derived from the run's.
     pub seed: u64,
+    /// Whether it is filled or aged before the run.
+    pub preconditioned: bool,
     /// Its children, in order.
     pub children: Vec<Child>,
     /// So many of the last children are not there yet: they join in the middle of the run.

@@ -4,6 +4,7 @@ use esker_cloud::limits;
 use esker_core::{ByteRate, words};
 use esker_plan::{Class, Product};
 use esker_results::study::RuledOut;
+use esker_sim::DEVICES_MAX;
 
 use super::Offer;
 use super::rented::{Rented, settings_of};
@@ -34,6 +35,12 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
         && devices > limit
     {
         return Some(offer.ruled_out("devices", format!("takes {devices} devices, the budget is {limit}"), None));
+    }
+    // Beside the devices there are what stripes over them, and what makes one volume of flash and disks.
+    let simulated = offer.simulated_devices().saturating_add(2);
+    if simulated > DEVICES_MAX as u32 {
+        let reason = format!("has more devices than a simulation may have ({DEVICES_MAX})");
+        return Some(offer.ruled_out("devices", reason, None));
     }
     // Everything else is offered only if it holds the data.
     if offer.in_use && offer.capacity.bytes.0.saturating_mul(offer.count.into()) < bounds.capacity_bytes {
@@ -190,6 +197,15 @@ mod tests {
 
     fn by(offer: &Offer<'_>) -> Option<String> {
         ruled_out(offer, &Bounds { bytes_per_s: None, host_bytes_per_day: None, ..bounds() }).map(|ruled| ruled.by)
+    }
+
+    #[test]
+    fn a_design_too_large_to_simulate_ends_no_study() {
+        let catalogue = Catalogue::builtin("current").unwrap();
+        let product = catalogue.product("micron-7450-pro").unwrap();
+        let of = |count| Offer::bought(product, product.capacities[0], count, 1);
+        assert_eq!(by(&of(DEVICES_MAX as u32)).as_deref(), Some("devices"));
+        assert_eq!(by(&of(DEVICES_MAX as u32 - 2)), None);
     }
 
     #[test]

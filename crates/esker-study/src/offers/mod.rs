@@ -214,6 +214,11 @@ impl Offer<'_> {
         self.drives().saturating_add(disks)
     }
 
+    /// Devices that a simulation of it has: those of one copy.
+    pub(crate) fn simulated_devices(&self) -> u32 {
+        self.count.saturating_add(self.disks.as_ref().map_or(0, |disks| disks.count))
+    }
+
     /// Devices of the first product that are bought: all of them, but for the disks of a hybrid or a cache.
     fn drives(&self) -> u32 {
         let drives_a_line = self.cache.map_or(1, |cache| cache.drives_a_line(self.copies));

@@ -36,6 +36,30 @@ fn a_cache_whose_map_has_no_room_is_refused() {
 }
 
 #[test]
+fn a_drive_whose_map_has_no_room_is_refused() {
+    let drive = |blocks: u32, condition: &str| {
+        format!(
+            "[workload]\nsynthetic = {{ requests = 100, footprint = \"1MiB\" }}\n\
+             [device.drive]\nkind = \"ssd\"\npreset = \"samsung-k9xxg08-slc-32g\"\n\
+             geometry = {{ blocks_per_plane = {blocks} }}\n{condition}\n[run]\ntarget = \"drive\"\n"
+        )
+    };
+    for condition in ["", "precondition = \"filled\""] {
+        // 4 TiB of pages of 4 KiB.
+        let refused = sim_within(2_000_000, &drive(262_144, condition));
+        assert_eq!(refused.code, 2, "{}", refused.stderr);
+        let words =
+            ["geometry.blocks_per_plane", "its 1073741824 pages", "of memory, and", "free", "hint: give it fewer"];
+        for word in words {
+            assert!(refused.stderr.contains(word), "{word}: {}", refused.stderr);
+        }
+        // The hint helps.
+        let served = sim_within(2_000_000, &drive(1024, condition));
+        assert_eq!(served.code, 0, "{}", served.stderr);
+    }
+}
+
+#[test]
 fn queues_that_would_fill_the_memory_are_refused() {
     let device = "[device.d]\nkind = \"constant\"\nservice_time = \"5ms\"\ncapacity = \"1GiB\"\n";
     for (workload, run, key) in [

@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flash_cache::no_admission;
+use super::memory::Filled;
+use super::ssd;
 use super::{ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, read_settings, schema_of};
 use device::HostManagedCacheDevice;
 
@@ -204,6 +206,9 @@ impl DeviceSettings for HostManagedCacheSettings {
             let fault = DeviceFault::new("`queue_depth` of the flash is 0; a cache takes at least one request");
             return Err(fault.at(["flash.queue_depth"]));
         }
+        let keys = ["blocks_per_plane", "flash.geometry.blocks_per_plane", "flash.geometry", "flash", "flash_preset"];
+        // It is never preconditioned.
+        ssd::check_memory(&flash, Filled::AsUsed, &keys)?;
         let backing = instance.children.into_iter().next().expect("it has a backing device").device;
         let (policy, admission) = (&self.policy, &self.admission);
         let cache = HostManagedCache::new(&flash, policy, admission, self.cleaning, backing.capacity(), instance.seed)

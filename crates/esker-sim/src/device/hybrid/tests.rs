@@ -24,6 +24,7 @@ fn instance(children: Vec<Box<dyn Reporting>>) -> Instance {
     Instance {
         name: "parent".to_string(),
         seed: 1,
+        preconditioned: false,
         children: children.into_iter().enumerate().map(child).collect(),
         joining: 0,
     }
