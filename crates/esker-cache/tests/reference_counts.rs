@@ -27,10 +27,10 @@ const fn exactly(policy: &'static str, misses: [u64; 2]) -> Expected {
     Expected { policy, parameters: &[], misses, tolerance: 0 }
 }
 
-/// Counts by libCacheSim, for every policy of the registry; those of w-tinylfu are by the simulator of Caffeine 3.1.8
-/// (`WindowTinyLfu`, and the library itself for the adaptive window). Those without a counterpart there are only kept
-/// from
-/// changing: clock-pro lies near lirs, which it imitates, lrfu near lru or lfu, and the same holds for s3-fifo-1bit.
+/// Counts by libCacheSim, for every policy of the registry; those of w-tinylfu and clock-pro are by the simulator of
+/// Caffeine 3.1.8 (`WindowTinyLfu`, and the library itself for the adaptive window; `ClockPro` with
+/// `non-resident-multiplier = 1`). Those without a counterpart there are only kept from changing: lrfu lies near lru or
+/// lfu, and the same holds for s3-fifo-1bit.
 const EXPECTED: &[Expected] = &[
     exactly("lru", [95_415, 91_657]),
     exactly("fifo", [96_515, 91_716]),
@@ -49,7 +49,9 @@ const EXPECTED: &[Expected] = &[
         tolerance: 100,
     },
     exactly("slru", [94_516, 90_040]),
-    exactly("clock-pro", [94_733, 86_263]),
+    // Within a tenth of a point of the miss ratio: there, an object that returns during its test stays cold if all hot
+    // objects that are older were used. The paper does not say so.
+    Expected { policy: "clock-pro", parameters: &[], misses: [94_545, 85_940], tolerance: 113 },
     exactly("lrfu", [95_197, 91_446]),
     exactly("sieve", [94_415, 90_040]),
     exactly("s3-fifo", [94_555, 85_691]),
@@ -149,11 +151,9 @@ fn no_policy_misses_less_than_the_optimum() {
     }
 }
 
-/// OLTP of the ARC paper, an object for each of its blocks, against Caffeine's simulator (3.1.8, `WindowTinyLfu`),
-/// within half a point. Ageing by hits, which an earlier version had, missed .468 of OLTP.
-#[test]
-fn w_tinylfu_misses_what_caffeine_does() {
-    let Some(path) = reference_data("traces/arc-OLTP.lis.zst") else { return };
+/// Accesses of a trace of the ARC paper, an object for each of its blocks.
+fn blocks(name: &str) -> Option<(Vec<Access>, u32)> {
+    let path = reference_data(name)?;
     let mut reader = TraceReader::open(&[path], &ReadOptions::default()).unwrap();
     let (mut accesses, mut batch, mut ids) = (Vec::new(), Vec::new(), BTreeMap::new());
     while reader.next_batch(&mut batch).unwrap() {
@@ -165,10 +165,38 @@ fn w_tinylfu_misses_what_caffeine_does() {
             }
         }
     }
-    assert_eq!((accesses.len(), ids.len()), (914_145, 186_880));
+    Some((accesses, ids.len() as u32))
+}
+
+/// OLTP of the ARC paper against Caffeine's simulator (3.1.8, `WindowTinyLfu`), within half a point. Ageing by hits,
+/// which an earlier version had, missed .468 of OLTP.
+#[test]
+fn w_tinylfu_misses_what_caffeine_does() {
+    let Some((accesses, objects)) = blocks("traces/arc-OLTP.lis.zst") else { return };
+    assert_eq!((accesses.len(), objects), (914_145, 186_880));
     for (capacity, expected) in [(1_000, 588_290), (15_000, 344_126)] {
-        let shape = Shape { capacity, objects: ids.len() as u32, seed: 1 };
+        let shape = Shape { capacity, objects, seed: 1 };
         let found = simulate(&mut *build(&Choice::named("w-tinylfu"), &shape).unwrap(), &accesses).misses;
         assert!(found.abs_diff(expected) <= 914_145 / 200, "{capacity}: {found}, {expected} by Caffeine");
+    }
+}
+
+/// OLTP and P3 of the ARC paper against Caffeine's simulator (3.1.8, `ClockPro` with `non-resident-multiplier = 1`),
+/// within a tenth of a point. Without a least share of cold objects, which an earlier version did not have, 343,216 of
+/// OLTP with 15,000 objects miss; with a test hand that is carried along by the hot hand, 2,310,334 of P3 did.
+#[test]
+fn clock_pro_misses_what_caffeine_does() {
+    let counted: [(_, _, &[(u32, u64)]); 2] = [
+        ("traces/arc-OLTP.lis.zst", 914_145, &[(1_000, 592_033), (15_000, 326_452)]),
+        ("traces/arc-P3.lis.zst", 3_912_296, &[(100_000, 2_291_771)]),
+    ];
+    for (name, requests, sizes) in counted {
+        let Some((accesses, objects)) = blocks(name) else { return };
+        assert_eq!(accesses.len(), requests);
+        for (capacity, expected) in sizes {
+            let shape = Shape { capacity: *capacity, objects, seed: 1 };
+            let found = simulate(&mut *build(&Choice::named("clock-pro"), &shape).unwrap(), &accesses).misses;
+            assert!(found.abs_diff(*expected) <= requests as u64 / 1_000, "{name}: {found}, {expected} by Caffeine");
+        }
     }
 }

@@ -1,12 +1,16 @@
 //! CLOCK-Pro: what LIRS does, on a clock, so that a hit only sets a bit.
 //!
 //! As in section 4 of the paper. Hot objects keep the cache; cold ones pass through, and become hot if they are used
-//! again during their test, which lasts until a hand ends it, even if they have left meanwhile. Three hands go round:
+//! again during their test, which lasts until a hand ends it, even if they have left meanwhile. Three hands go round,
+//! and each points to the oldest object of its kind:
 //! - the cold hand lets cold objects go that were not used,
 //! - the hot hand makes hot objects cold that were not used, and ends the tests of cold ones on its way,
-//! - the test hand ends tests when more objects are remembered than the cache may hold.
+//! - the test hand ends the oldest test when more objects are remembered than the cache may hold.
 //!
-//! How many objects should be cold is learnt: one more for each use during a test, one less for each test without.
+//! How many objects should be cold is learnt: one more for each object that is used during its test, one less for each
+//! that is not. The rules of the paper name no least number. Without one, a single cold object may be left, and each
+//! miss evicts the object that came in at the miss before. The authors' program keeps a share of the cache for cold
+//! objects, and so does this.
 //! While the cache fills, objects become hot at once, until there are as many as should be.
 
 use esker_core::Ratio;
@@ -19,10 +23,10 @@ use crate::{Access, ObjectId};
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "clock-pro",
     summary: "LIRS on a clock: objects used again soon keep the cache, and how many others it holds is learnt",
-    source: "Jiang, Chen, Zhang, USENIX ATC 2005; the share at the beginning is assumed",
+    source: "Jiang, Chen, Zhang, USENIX ATC 2005; a least share as in the authors' program, its default is assumed",
     parameters: ParameterSource::Listed(&[Parameter {
         name: "cold",
-        meaning: "share of the cache for cold objects at the beginning, at least one object",
+        meaning: "share of the cache for cold objects at the beginning, and the least later; at least one object",
         value: Accepted::Share { default: Ratio::percent(1), least: Ratio::ZERO, most: Ratio::ONE },
     }]),
     capabilities: &[],
@@ -42,30 +46,44 @@ const TESTED: u8 = 4;
 /// A bit of the mark: used since it came or since a hand last saw it.
 const USED: u8 = 8;
 
-/// The only queue. The hot hand stands at its first object, and what it has passed is at the end.
+/// The only queue, the oldest object first.
 const CLOCK: u8 = 0;
 
 #[derive(Debug)]
 struct ClockPro {
     capacity: u32,
+    cold_share: Ratio,
+    /// The fewest objects that should be cold.
+    cold_least: u32,
     /// How many objects should be cold.
     cold_target: u32,
     hot: u32,
     cold: u32,
     left: u32,
+    /// No object before the hot hand is hot, none before the cold hand is held and cold, and none before the test hand
+    /// is in its test. A hand that has passed all objects waits for the next one.
+    hot_hand: Option<ObjectId>,
     cold_hand: Option<ObjectId>,
     test_hand: Option<ObjectId>,
     clock: Queues<1>,
 }
 
+fn cold_least(cold_share: Ratio, capacity: u32) -> u32 {
+    (cold_share.of(u64::from(capacity)) as u32).max(1)
+}
+
 impl ClockPro {
-    fn new(shape: &Shape, cold: Ratio) -> Self {
+    fn new(shape: &Shape, cold_share: Ratio) -> Self {
+        let cold_least = cold_least(cold_share, shape.capacity);
         Self {
             capacity: shape.capacity,
-            cold_target: (cold.of(u64::from(shape.capacity)) as u32).max(1),
+            cold_share,
+            cold_least,
+            cold_target: cold_least,
             hot: 0,
             cold: 0,
             left: 0,
+            hot_hand: None,
             cold_hand: None,
             test_hand: None,
             clock: Queues::new(shape.objects),
@@ -77,41 +95,43 @@ impl ClockPro {
         self.clock.mark(object) & KIND
     }
 
-    /// The next object that a hand at this one comes to.
-    fn ahead(&self, object: ObjectId) -> Option<ObjectId> {
-        self.clock.next(object).or_else(|| self.clock.first(CLOCK))
-    }
-
     /// Takes an object off the clock; hands that stand there move on.
     fn take(&mut self, object: ObjectId) {
-        let ahead = self.ahead(object).filter(|ahead| *ahead != object);
-        for hand in [&mut self.cold_hand, &mut self.test_hand] {
+        let next = self.clock.next(object);
+        for hand in [&mut self.hot_hand, &mut self.cold_hand, &mut self.test_hand] {
             if *hand == Some(object) {
-                *hand = ahead;
+                *hand = next;
             }
         }
         self.clock.take(CLOCK, object);
     }
 
-    /// Puts an object where it is farthest from the hot hand.
+    /// Puts an object onto the clock as the youngest.
     fn push(&mut self, object: ObjectId, mark: u8) {
         self.clock.push(CLOCK, object);
         self.clock.set_mark(object, mark);
+        for hand in [&mut self.hot_hand, &mut self.cold_hand, &mut self.test_hand] {
+            hand.get_or_insert(object);
+        }
     }
 
-    /// Ends the test of a cold object.
+    /// Ends the test of an object, if it is in one.
     fn end_test(&mut self, object: ObjectId) {
         let mark = self.clock.mark(object);
-        if mark & TESTED != 0 {
-            if mark & USED == 0 {
-                self.cold_target = (self.cold_target - 1).max(1);
-            }
-            self.clock.set_mark(object, mark & !TESTED);
+        if mark & TESTED == 0 {
+            return;
+        }
+        if mark & USED == 0 {
+            self.cold_target = (self.cold_target - 1).max(self.cold_least);
+        } else {
+            self.reward();
         }
         if mark & KIND == LEFT {
             self.take(object);
             self.clock.set_mark(object, 0);
             self.left -= 1;
+        } else {
+            self.clock.set_mark(object, mark & !TESTED);
         }
     }
 
@@ -123,24 +143,21 @@ impl ClockPro {
     fn move_hot_hand(&mut self) {
         let mut done = false;
         while self.hot > 0 {
-            let first = self.clock.first(CLOCK).expect("there are hot objects");
-            let mark = self.clock.mark(first);
-            if mark & KIND == HOT {
-                if done {
-                    return;
-                }
-                if mark & USED == 0 {
-                    (self.hot, self.cold, done) = (self.hot - 1, self.cold + 1, true);
-                    self.clock.set_mark(first, COLD);
-                } else {
-                    self.clock.set_mark(first, HOT);
-                }
-            } else {
-                self.end_test(first);
+            let object = self.hot_hand.expect("hot objects are ahead of the hot hand");
+            if self.kind(object) != HOT {
+                self.hot_hand = self.clock.next(object);
+                self.end_test(object);
+                continue;
             }
-            if self.clock.mark(first) != 0 {
-                self.clock.shift(CLOCK, CLOCK, first);
+            if done {
+                return;
             }
+            done = self.clock.mark(object) & USED == 0;
+            if done {
+                (self.hot, self.cold) = (self.hot - 1, self.cold + 1);
+            }
+            self.take(object);
+            self.push(object, if done { COLD } else { HOT });
         }
     }
 
@@ -150,20 +167,12 @@ impl ClockPro {
         }
     }
 
-    /// Moves the test hand over one cold object, whose test it ends.
-    fn move_test_hand(&mut self) {
-        while let Some(object) = self.test_hand.or_else(|| self.clock.first(CLOCK)) {
-            self.test_hand = self.ahead(object);
-            if self.kind(object) != HOT {
-                self.end_test(object);
-                return;
-            }
-        }
-    }
-
+    /// Ends the oldest tests until no more objects are remembered than the cache may hold.
     fn forget(&mut self) {
         while self.left > self.capacity {
-            self.move_test_hand();
+            let object = self.test_hand.expect("objects that have left are ahead of the test hand");
+            self.test_hand = self.clock.next(object);
+            self.end_test(object);
         }
     }
 }
@@ -219,10 +228,10 @@ impl Replacement for ClockPro {
             if self.cold == 0 {
                 self.move_hot_hand();
             }
-            let object = self.cold_hand.or_else(|| self.clock.first(CLOCK))?;
-            self.cold_hand = self.ahead(object);
+            let object = self.cold_hand.expect("cold objects are ahead of the cold hand");
             let mark = self.clock.mark(object);
             if mark & KIND != COLD {
+                self.cold_hand = self.clock.next(object);
                 continue;
             }
             let tested = mark & TESTED != 0;
@@ -261,7 +270,8 @@ impl Replacement for ClockPro {
 
     fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity;
-        self.cold_target = self.cold_target.min(capacity);
+        self.cold_least = cold_least(self.cold_share, capacity);
+        self.cold_target = self.cold_target.clamp(self.cold_least, capacity);
         self.cool();
         self.forget();
     }

@@ -1,4 +1,4 @@
-//! CLOCK-Pro: the clock as a list that begins at the hot hand; the other hands are places in it.
+//! CLOCK-Pro: the clock as a list, the oldest page first. A hand is the first page of its kind, found anew each time.
 
 use super::Naive;
 use crate::Access;
@@ -19,107 +19,97 @@ struct Page {
 
 pub(crate) struct NaiveClockPro {
     capacity: usize,
+    cold_least: usize,
     cold_target: usize,
     clock: Vec<Page>,
-    /// The objects at which the hands stand.
-    cold_hand: Option<u32>,
-    test_hand: Option<u32>,
 }
 
 impl NaiveClockPro {
     pub(crate) fn new(capacity: usize, cold_percent: usize) -> Self {
-        let cold_target = (capacity * cold_percent / 100).max(1);
-        Self { capacity, cold_target, clock: Vec::new(), cold_hand: None, test_hand: None }
+        let cold_least = (capacity * cold_percent / 100).max(1);
+        Self { capacity, cold_least, cold_target: cold_least, clock: Vec::new() }
     }
 
     fn count(&self, kind: Kind) -> usize {
         self.clock.iter().filter(|page| page.kind == kind).count()
     }
 
-    fn at(&self, hand: Option<u32>) -> usize {
-        hand.map_or(0, |hand| self.clock.iter().position(|page| page.object == hand).unwrap())
+    fn oldest(&self, kind: Kind) -> Option<usize> {
+        self.clock.iter().position(|page| page.kind == kind)
     }
 
-    fn after(&self, at: usize) -> Option<u32> {
-        Some(self.clock[(at + 1) % self.clock.len()].object)
-    }
-
-    /// Takes a page off the clock; hands that stand there move on.
-    fn take(&mut self, at: usize) -> Page {
-        let after = self.after(at).filter(|_| self.clock.len() > 1);
-        let page = self.clock.remove(at);
-        for hand in [&mut self.cold_hand, &mut self.test_hand] {
-            if *hand == Some(page.object) {
-                *hand = after;
-            }
-        }
-        page
-    }
-
-    fn end_test(&mut self, at: usize) {
-        let page = &mut self.clock[at];
-        if page.tested && !page.used && self.cold_target > 1 {
-            self.cold_target -= 1;
-        }
-        page.tested = false;
-        if page.kind == Kind::Left {
-            self.take(at);
-        }
-    }
-
-    fn cool(&mut self) {
-        while self.count(Kind::Hot) > self.capacity - self.cold_target {
-            let hot = self.count(Kind::Hot);
-            // Until one has become cold, and on to the next hot one.
-            while self.count(Kind::Hot) == hot || (hot > 1 && self.clock[0].kind != Kind::Hot) {
-                match self.clock[0] {
-                    Page { kind: Kind::Hot, used: false, .. } => self.clock[0].kind = Kind::Cold,
-                    Page { kind: Kind::Hot, .. } => self.clock[0].used = false,
-                    Page { kind: Kind::Left, .. } => {
-                        self.end_test(0);
-                        continue;
-                    }
-                    Page { kind: Kind::Cold, .. } => self.end_test(0),
-                }
-                self.clock.rotate_left(1);
-            }
-        }
+    fn push(&mut self, object: u32, kind: Kind, tested: bool) {
+        self.clock.push(Page { object, kind, tested, used: false });
     }
 
     fn reward(&mut self) {
         self.cold_target = (self.cold_target + 1).min(self.capacity);
     }
 
+    fn punish(&mut self) {
+        self.cold_target = (self.cold_target - 1).max(self.cold_least);
+    }
+
+    /// Ends the tests of the pages that are older than the oldest hot one.
+    fn end_tests(&mut self) {
+        let Some(hot) = self.oldest(Kind::Hot) else { return };
+        for at in 0..hot {
+            match (self.clock[at].tested, self.clock[at].used) {
+                (true, true) => self.reward(),
+                (true, false) => self.punish(),
+                (false, _) => (),
+            }
+            self.clock[at].tested = false;
+        }
+        self.clock.retain(|page| page.kind != Kind::Left || page.tested);
+    }
+
+    fn cool(&mut self) {
+        while self.count(Kind::Hot) > self.capacity - self.cold_target {
+            loop {
+                self.end_tests();
+                let Page { object, used, .. } = self.clock.remove(self.oldest(Kind::Hot).unwrap());
+                self.push(object, if used { Kind::Hot } else { Kind::Cold }, false);
+                if !used {
+                    break;
+                }
+            }
+            self.end_tests();
+        }
+    }
+
     fn make_room(&mut self) {
         loop {
-            let at = self.at(self.cold_hand);
-            self.cold_hand = self.after(at);
-            if self.clock[at].kind != Kind::Cold {
-                continue;
-            }
-            if self.clock[at].used {
-                let Page { object, tested, .. } = self.take(at);
-                let kind = if tested { Kind::Hot } else { Kind::Cold };
-                self.clock.push(Page { object, kind, tested: !tested, used: false });
-                if tested {
-                    self.reward();
-                    self.cool();
+            let at = self.oldest(Kind::Cold).unwrap();
+            match self.clock[at] {
+                Page { used: true, tested, .. } => {
+                    let page = self.clock.remove(at);
+                    self.push(page.object, if tested { Kind::Hot } else { Kind::Cold }, !tested);
+                    if tested {
+                        self.reward();
+                        self.cool();
+                    }
                 }
-                continue;
-            }
-            if !self.clock[at].tested {
-                self.take(at);
-                return;
-            }
-            self.clock[at].kind = Kind::Left;
-            while self.count(Kind::Left) > self.capacity {
-                let at = self.at(self.test_hand);
-                self.test_hand = self.after(at);
-                if self.clock[at].kind != Kind::Hot {
-                    self.end_test(at);
+                Page { tested: true, .. } => {
+                    self.clock[at].kind = Kind::Left;
+                    // The oldest tests end until there is room for what was remembered last.
+                    while self.count(Kind::Left) > self.capacity {
+                        let oldest = self.clock.iter().position(|page| page.tested).unwrap();
+                        if self.clock[oldest].used {
+                            self.reward();
+                        } else {
+                            self.punish();
+                        }
+                        self.clock[oldest].tested = false;
+                        self.clock.retain(|page| page.kind != Kind::Left || page.tested);
+                    }
+                    return;
+                }
+                _ => {
+                    self.clock.remove(at);
+                    return;
                 }
             }
-            return;
         }
     }
 }
@@ -139,12 +129,11 @@ impl Naive for NaiveClockPro {
         let known = self.clock.iter().position(|page| page.object == object);
         let fills = !full && self.count(Kind::Hot) < self.capacity - self.cold_target;
         if let Some(at) = known {
-            self.take(at);
+            self.clock.remove(at);
             self.reward();
         }
         let hot = known.is_some() || fills;
-        let kind = if hot { Kind::Hot } else { Kind::Cold };
-        self.clock.push(Page { object, kind, tested: !hot, used: false });
+        self.push(object, if hot { Kind::Hot } else { Kind::Cold }, !hot);
         self.cool();
         false
     }
