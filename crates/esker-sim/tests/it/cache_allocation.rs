@@ -1,5 +1,7 @@
 //! Caches that choose how much of the flash their lines take.
 
+use std::path::Path;
+
 use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, run};
 
@@ -65,6 +67,32 @@ fn a_cache_finds_its_size() {
         let within = if name == "hot" { 1.05 } else { 1.03 };
         assert!(mean_us(&run) < within * best, "{name}: {} us, {best} with the best fixed size", mean_us(&run));
     }
+}
+
+/// The example fills its cache in the middle of the run, so that what it chooses meanwhile counts. Sizes around the best
+/// fixed one, in percent of what the drive offers; with `ESKER_SOAK=2` more of them.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows the sizes")]
+fn the_example_comes_near_the_best_fixed_size() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cache-allocation.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let keys = text.lines().find(|line| line.starts_with("allocation = ")).unwrap();
+    let mean_with = |keys_instead: &str| {
+        let experiment = Experiment::from_str(&text.replace(keys, keys_instead), "x.toml").unwrap();
+        mean_us(&run(&experiment, &RunOptions::default()).unwrap())
+    };
+    let sizes = if esker_testkit::soak() > 1 { 15..=30 } else { 16..=18 };
+    let fixed: Vec<(u64, f64)> = sizes
+        .map(|percent| {
+            // A die of 4,608 blocks of 256 KiB, of which the drive keeps a tenth.
+            let pages = 4_608 * 64 * 9 / 10 * (100 - percent) / 100;
+            (percent, mean_with(&format!("flash_capacity = \"{}KiB\"", 4 * pages)))
+        })
+        .collect();
+    let (percent, best) = fixed.iter().copied().min_by(|one, other| one.1.total_cmp(&other.1)).unwrap();
+    let own = mean_with(keys);
+    println!("fixed {fixed:.1?} us, its own choice {own:.1} us: {:.3}", own / best);
+    assert!(own < 1.03 * best, "{own} us, {best} with {percent} % left to cleaning");
 }
 
 /// Where its settings are wrong, the file is named with the key.

@@ -1,5 +1,6 @@
 //! Policies of hybrids, over devices whose times are known.
 
+use esker_core::Rng;
 use esker_results::RunResults;
 use esker_sim::{Experiment, RunOptions, run};
 
@@ -182,6 +183,62 @@ fn cold_extents_make_room_for_hot_ones() {
     // A host that leaves no time to devices gets no room.
     let (busy, _) = migration(", make_room = { idle = \"10s\" }");
     assert!((busy - without).abs() < 0.02, "{busy}");
+}
+
+/// Requests of 4 KiB to extents of 64 KiB: nineteen of twenty go to 352 hot ones, the others anywhere among 4,096. In the
+/// middle of the run, others become hot.
+fn hot_set_that_shifts(requests: u32) -> String {
+    let (mut rng, mut seconds) = (Rng::new(1), 0.0);
+    let lines = (0..requests).map(|request| {
+        // Devices are idle for long enough now and then.
+        seconds += rng.exponential(1.0 / 400.0);
+        let first = if request < requests / 2 { 0 } else { 1024 };
+        let extent = if rng.chance(19, 20) { first + rng.below(352) } else { rng.below(4096) };
+        let sector = extent * 128 + rng.below(16) * 8;
+        let kind = if rng.chance(7, 10) { 'r' } else { 'w' };
+        format!("0,{sector},4096,{kind},{seconds:.6}\n")
+    });
+    lines.collect()
+}
+
+/// What becomes hot moves to the fast device, and as much that is cold leaves it: about that many moves suffice. Without
+/// a comparison of both, each extent that was used four times in all would come, and another one would leave for it.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows what moved")]
+fn a_hot_set_that_shifts_moves_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hot.spc"), hot_set_that_shifts(240_000)).unwrap();
+    let text = "[workload]\n\
+         trace = \"hot.spc\"\n\
+         [device.fast]\n\
+         kind = \"constant\"\n\
+         service_time = \"100us\"\n\
+         capacity = \"48MiB\"\n\
+         [device.slow]\n\
+         kind = \"constant\"\n\
+         service_time = \"2ms\"\n\
+         capacity = \"512MiB\"\n\
+         [device.volume]\n\
+         kind = \"hybrid\"\n\
+         children = [\"fast\", \"slow\"]\n\
+         extent = \"64KiB\"\n\
+         capacity = \"256MiB\"\n\
+         policy = { kind = \"migration\", weights = [1, 7], make_room = {} }\n\
+         [run]\n\
+         target = \"volume\"\n\
+         series = \"50s\"\n";
+    let experiment = Experiment::from_str(text, "x.toml").unwrap().in_folder(folder.path());
+    let results = run(&experiment, &RunOptions::default()).unwrap();
+    let moved: Vec<u64> = results.series.iter().map(|point| point.placement.unwrap().moved_extents).collect();
+    let shares: Vec<f64> = results.series.iter().map(|point| point.children["fast"].share).collect();
+    println!("{moved:?} moved; {shares:.3?} of the requests to the fast device");
+    // The shift is after about 300 s, in the sixth interval. A device that is nine tenths full takes no more than 768 extents.
+    for half in [&moved[..6], &moved[6..]] {
+        let moved: u64 = half.iter().sum();
+        assert!((300..900).contains(&moved), "{half:?}");
+        assert!(half[2..].iter().sum::<u64>() < 90, "{half:?}");
+    }
+    assert!(shares[1] > 0.95 && shares[4] > 0.95 && shares[7] > 0.95 && shares[11] > 0.95, "{shares:?}");
 }
 
 /// New data go to the first device again when it has been full.

@@ -61,10 +61,12 @@ pub(super) struct Allocator {
     now_left: f64,
     before_left: f64,
     valid: ValidByOverProvisioning,
-    /// Share of the misses that have another line leave, by over-provisioning.
+    /// Share of the misses to come that have another line leave, by over-provisioning.
     evicting: ShareBySize,
     /// Small caches that see a sample of the lines; `None` if the cache is trained on the flash.
     miniatures: Option<Miniatures>,
+    /// What was `written` when they began to count.
+    seen_from: u64,
     is_trained: bool,
     /// The curve of the first window after the last training.
     trained_on: Option<MissRatioCurve>,
@@ -142,6 +144,7 @@ impl Allocator {
             evicting: ShareBySize { shares: [1.0; TRAINED.len()], ends: [1.0; 2] },
             miniatures: (settings.training == AllocationTraining::InMiniature)
                 .then(|| Miniatures::new(slots.into(), (settings.block.0 / line).max(1), seed)),
+            seen_from: 0,
             is_trained: false,
             trained_on: None,
             wear: Wear::default(),
@@ -191,12 +194,14 @@ impl Allocator {
                 self.middle = Some(self.wear);
                 if self.windows.is_empty() {
                     // Until here nearly everything was used for the first time, which says little of what follows.
-                    self.miniatures.as_mut().into_iter().for_each(Miniatures::begin);
                     self.before = self.curve.so_far();
                     (self.accesses, self.writes, self.window_began) = (0, 0, now);
-                    return None;
+                } else if self.is_far_off(now) {
+                    return Some(self.end_window(now));
                 }
-                self.is_far_off(now).then(|| self.end_window(now))
+                // What the second half shows is nearer to what comes, as long as cleaning finds more and more valid.
+                self.watch_miniatures();
+                None
             }
             Phase::Serving if self.written >= self.window => Some(self.end_window(now)),
             Phase::Training(step) if step.middle.is_none() && self.written >= self.training / 2 => {
@@ -222,8 +227,14 @@ impl Allocator {
         let (window, so_far) = self.window_so_far(now);
         self.before = so_far;
         (self.accesses, self.writes, self.written, self.window_began) = (0, 0, 0, now);
-        self.miniatures.as_mut().into_iter().for_each(Miniatures::begin);
+        self.watch_miniatures();
         window
+    }
+
+    /// What miniatures see from now on counts.
+    fn watch_miniatures(&mut self) {
+        self.miniatures.as_mut().into_iter().for_each(Miniatures::begin);
+        self.seen_from = self.written;
     }
 
     /// Whether a window ends in its middle: the requests have changed so much that another size costs much less.
@@ -256,11 +267,11 @@ impl Allocator {
         chosen
     }
 
-    /// Takes what the miniatures have seen in the window, and what was `found` on the flash in its second half.
+    /// Takes what the miniatures have seen of the window lately, and what was `found` on the flash in its second half.
     fn learn_from_miniatures(&mut self, found: Option<f64>) {
         let Some(miniatures) = &self.miniatures else { return };
-        let seen = miniatures.seen();
-        self.valid.replace(seen.map(|seen| seen.valid));
+        let seen = miniatures.seen(self.window as f64 / (self.written - self.seen_from).max(1) as f64);
+        self.valid.replace(seen.map(|seen| seen.valid), seen.map(|seen| seen.fills));
         self.evicting.shares = seen.map(|seen| seen.evicting);
         // A cache that has just changed its size shows less of it than of the change.
         if let Some(valid) = found.filter(|_| (self.now_left - self.before_left).abs() < STEADY) {

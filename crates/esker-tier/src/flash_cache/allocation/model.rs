@@ -24,7 +24,7 @@ pub(super) struct Traffic {
     /// Share of the accesses that are writes.
     pub(super) writes: f64,
     pub(super) miss_ratio: f64,
-    /// Share of the misses that have another line leave: fewer than all of them until the cache is full.
+    /// Share of the misses that have another line leave: fewer than all of them while the cache fills.
     pub(super) evicting: f64,
     /// Share of the lines of a block that are still valid when it is cleaned.
     pub(super) valid: f64,
@@ -137,12 +137,16 @@ impl ValidByOverProvisioning {
         shares[at + 1..].iter_mut().for_each(|less_space| *less_space = less_space.max(valid));
     }
 
-    /// Takes what miniatures have found at each of [`TRAINED`].
-    pub(super) fn replace(&mut self, mut shares: [f64; TRAINED.len()]) {
+    /// Takes what miniatures have found at each of [`TRAINED`]. One that still `fills` will find more: once it
+    /// cleans at all, it is taken to find at least as much as cleaning does where all lines are written alike.
+    pub(super) fn replace(&mut self, mut shares: [f64; TRAINED.len()], fills: [bool; TRAINED.len()]) {
         let mut most = 0.0_f64;
-        for share in &mut shares {
-            most = most.max(share.min(VALID_MAX));
-            *share = most;
+        for step in 0..shares.len() {
+            if fills[step] && shares[step] > 0.0 {
+                shares[step] = shares[step].max(valid_of_uniform(f64::from(TRAINED[step]) / 100.0));
+            }
+            most = most.max(shares[step].min(VALID_MAX));
+            shares[step] = most;
         }
         self.table.shares = shares;
     }
@@ -168,6 +172,18 @@ impl ValidByOverProvisioning {
     pub(super) fn at(&self, over_provisioning: f64) -> f64 {
         self.table.at(1.0 - self.crowded * (1.0 - over_provisioning)).min(VALID_MAX)
     }
+}
+
+/// Share of valid lines that greedy cleaning finds if all lines are written alike: the part that lines take of the flash is
+/// (1 - valid) / -ln valid (Menon, "A Performance Comparison of RAID-5 and Log-Structured Arrays", 1995).
+fn valid_of_uniform(over_provisioning: f64) -> f64 {
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    for _ in 0..40 {
+        let valid = (low + high) / 2.0;
+        let taken = (1.0 - valid) / -valid.ln();
+        if taken < 1.0 - over_provisioning { low = valid } else { high = valid }
+    }
+    low
 }
 
 /// When a line that leaves is copied back.
@@ -238,7 +254,7 @@ mod tests {
     fn spare_blocks_are_found() {
         let by_space = |over_provisioning: f64| (1.0 - over_provisioning).powi(2);
         let mut table = ValidByOverProvisioning::even();
-        table.replace(TRAINED.map(|percent| by_space(f64::from(percent) / 100.0)));
+        table.replace(TRAINED.map(|percent| by_space(f64::from(percent) / 100.0)), [false; TRAINED.len()]);
         table.calibrate(0.35, by_space(1.0 - 0.9 * 0.65));
         assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
         for left in [0.2, 0.5, 0.8] {
@@ -246,8 +262,22 @@ mod tests {
             assert!((table.at(left) - expected).abs() < 0.02, "{left}: {}, not {expected}", table.at(left));
         }
         // Where all sizes are alike, nothing is learnt of it.
-        table.replace([0.0; TRAINED.len()]);
+        table.replace([0.0; TRAINED.len()], [false; TRAINED.len()]);
         table.calibrate(0.35, 0.0);
         assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
+    }
+
+    /// Of sizes that still fill, as much is expected as where all lines are written alike, unless they clean nothing yet or
+    /// have found more already. Half of the lines valid when cleaned: they take 1 / (2 ln 2) of the flash.
+    #[test]
+    fn sizes_that_fill_are_expected_to_find_more() {
+        assert!((valid_of_uniform(1.0 - 0.5 / 2f64.ln()) - 0.5).abs() < 1e-6);
+        let mut table = ValidByOverProvisioning::even();
+        let found = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.4, 0.9];
+        table.replace(found, TRAINED.map(|percent| percent <= 25 || percent >= 65));
+        let expected = [0.0, 0.0, 0.0, 0.1, 0.2, 0.4, valid_of_uniform(0.25), 0.9];
+        assert_eq!(table.table.shares, expected);
+        table.replace(found, [false; TRAINED.len()]);
+        assert_eq!(table.table.shares, found);
     }
 }

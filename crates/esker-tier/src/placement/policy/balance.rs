@@ -13,6 +13,9 @@ const GAIN_MIN: f64 = 0.02;
 const GAIN_CHANGE_MAX: f64 = 2.0;
 /// In one step a share becomes at most this many times larger or smaller.
 const STEP_MAX: f64 = 3.0;
+/// A device that takes so many times as long as the fastest one gets no more than its part of what all devices serve while
+/// they are busy, at once: steps would take long to get there. In an equilibrium it would get less.
+pub(super) const FAR_SLOWER: f64 = 4.0;
 /// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
 /// some extents are far hotter than others.
 const SHARE_NOISE: f64 = 0.25;
@@ -87,11 +90,19 @@ impl Balance {
         // What may be noise moves nothing.
         let gain = self.gain * certain;
         self.last = Some(Step { slower, gain });
+        let fastest = found.iter().map(|device| device.mean).fold(f64::INFINITY, f64::min);
+        let all_serve: f64 = found.iter().map(|device| device.rate).sum();
         for (share, device) in homes.shares.iter_mut().zip(&found) {
             let factor = 1.0 + gain * (mean - device.mean) / mean;
             // A share that was asked for is known better than the measured one, unless it could not be had.
             let had = if (device.share / *share - 1.0).abs() < SHARE_NOISE { *share } else { device.share };
             *share = had * factor.clamp(1.0 / STEP_MAX, STEP_MAX);
+            let serves = device.rate / all_serve;
+            if device.mean > FAR_SLOWER * fastest && serves < *share {
+                *share = serves;
+                // That was no step from which the next one could learn.
+                self.last = None;
+            }
         }
         homes.keep_probing(self.windows.rate_per_s());
         self.windows.restart();

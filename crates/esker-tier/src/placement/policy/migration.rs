@@ -32,6 +32,13 @@ const NEWEST_OF_LATE: f64 = 0.1;
 /// relieved it, and its queue becomes shorter. The averages follow a hundred requests later; by them, many more extents
 /// would leave it, and be missed there.
 const RECOVERS: f64 = 0.8;
+/// Accesses count for so many uses of each extent, on average, and then anew: what was used long ago is cold now.
+const COUNTED_OVER: u32 = 2;
+/// An extent takes the place of a colder one if it was used more often than that one would have been in the same time, by
+/// so many standard deviations: among extents that are used alike, chance alone would move ever more of them.
+const HOTTER: f64 = 4.0;
+/// Uses that an extent may well have missed by chance.
+const MISSED: f64 = 3.0;
 
 /// Settings of [`Migration`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +129,15 @@ struct Accesses {
     request: u32,
     /// Where it is, once a request to it has ended.
     device: Option<DeviceIndex>,
+    /// How many uses of extents there had been when these accesses began to count. It wraps around, so that an extent
+    /// that was not used for four billion uses counts as used lately for once.
+    since: u32,
+}
+
+impl Accesses {
+    fn count(&self) -> f64 {
+        f64::from(self.reads) + f64::from(self.writes)
+    }
 }
 
 /// Measures devices and counts accesses of extents.
@@ -132,6 +148,8 @@ struct Migration {
     times: Vec<ResponseTimes>,
     /// By number of the extent, as far as there were requests.
     extents: Vec<Accesses>,
+    /// Uses of extents so far. It wraps around.
+    uses: u32,
     /// The extents used last, the newest first.
     recent: VecDeque<LogicalExtent>,
     /// When there is the next token, which lets an extent move; `None` while nothing happens.
@@ -150,6 +168,7 @@ impl Migration {
             stripes,
             times: vec![ResponseTimes::default(); devices],
             extents: Vec::new(),
+            uses: 0,
             recent: VecDeque::new(),
             timer: None,
             tokens: TokenCounts::default(),
@@ -167,8 +186,16 @@ impl Migration {
     fn count(&mut self, request: &Request, extent: LogicalExtent) {
         let size = u32::try_from(request.length.0).unwrap_or(u32::MAX);
         let is_read = request.kind == RequestKind::Read;
+        self.uses = self.uses.wrapping_add(1);
+        // Where nothing makes room, they count as published.
+        let extents = self.extents.len() as u32;
+        let counted_over = if self.room.is_some() { COUNTED_OVER.saturating_mul(extents) } else { u32::MAX };
+        let uses = self.uses;
         let accesses = self.extent(extent);
-        let before = f64::from(accesses.reads) + f64::from(accesses.writes);
+        if uses.wrapping_sub(accesses.since) > counted_over {
+            *accesses = Accesses { device: accesses.device, since: uses, ..Accesses::default() };
+        }
+        let before = accesses.count();
         accesses.request = ((f64::from(accesses.request) * before + f64::from(size)) / (before + 1.0)) as u32;
         let counter = if is_read { &mut accesses.reads } else { &mut accesses.writes };
         *counter = counter.saturating_add(1);
@@ -196,8 +223,7 @@ impl Migration {
     fn cost(&self, accesses: &Accesses, device: DeviceIndex) -> Option<f64> {
         let ResponseTimes { read, write, .. } = self.times[device.0 as usize];
         let part = |count: u16, time: Option<f64>| if count == 0 { Some(0.0) } else { Some(f64::from(count) * time?) };
-        let count = f64::from(accesses.reads) + f64::from(accesses.writes);
-        Some((part(accesses.reads, read)? + part(accesses.writes, write)?) / count)
+        Some((part(accesses.reads, read)? + part(accesses.writes, write)?) / accesses.count())
     }
 
     /// Where `extent` should go, of the devices for which `takes` is true, if that is worth it.
@@ -221,7 +247,19 @@ impl Migration {
         let others = (0..).zip(devices).filter(|(_, view)| takes(view)).map(|(index, _)| DeviceIndex(index));
         let costs = others.filter_map(|device| Some((self.cost(accesses, device)?, device)));
         let (there, device) = costs.min_by(|one, other| one.0.total_cmp(&other.0))?;
-        (here > (1.0 + self.settings.delta.as_f64()) * there).then_some(device)
+        let gains = here > (1.0 + self.settings.delta.as_f64()) * there;
+        (gains && self.deserves_room(accesses, device, &devices[usize::from(device.0)])).then_some(device)
+    }
+
+    /// Whether an extent with these accesses may go to `device`: there is room enough, or it is hotter than the extent
+    /// that would leave for it.
+    fn deserves_room(&self, accesses: &Accesses, device: DeviceIndex, view: &DeviceView) -> bool {
+        let Some(coldest) = self.room.as_ref().and_then(|room| room.would_leave(device, view)) else { return true };
+        // One that was never used is told by the time since the beginning.
+        let coldest = self.extents.get(coldest.0 as usize).copied().unwrap_or_default();
+        let uses_since = |accesses: &Accesses| f64::from(self.uses.wrapping_sub(accesses.since).max(1));
+        let expected = (coldest.count() + MISSED) * uses_since(accesses) / uses_since(&coldest);
+        accesses.count() > expected + HOTTER * expected.sqrt() + 1.0
     }
 
     /// Moves the extent used last that gains enough, for a token that lapses if there is none.
@@ -237,7 +275,7 @@ impl Migration {
         };
         self.tokens.moves += 1;
         wishes.moves.push(WishedMove::among_requests(extent, device));
-        *self.extent(extent) = Accesses::default();
+        *self.extent(extent) = Accesses { since: self.uses, ..Accesses::default() };
         self.recent.retain(|&recent| recent != extent);
     }
 }

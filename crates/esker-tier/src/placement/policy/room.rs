@@ -117,6 +117,13 @@ impl Room {
         }
     }
 
+    /// The extent that would have to leave `device` if one more came; `None` if there are free ones enough.
+    pub(super) fn would_leave(&self, device: DeviceIndex, view: &DeviceView) -> Option<LogicalExtent> {
+        let is_short = u64::from(view.free_extents) < self.settings.until.of(u64::from(view.extents));
+        let coldest = self.lists[usize::from(device.0)].first().filter(|_| is_short);
+        coldest.map(LogicalExtent)
+    }
+
     /// Takes an event, and asks for a move where one is due. `may_go` tells whether cold extents of the first device
     /// may go to the second one.
     pub(super) fn observe(

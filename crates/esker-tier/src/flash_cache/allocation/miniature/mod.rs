@@ -25,8 +25,10 @@ const BLOCKS: u64 = 256;
 pub(super) struct Seen {
     /// Share of the lines of a block that were valid when it was cleaned; 0 if none was.
     pub(super) valid: f64,
-    /// Share of the misses that had another line leave.
+    /// Share of the misses to come that have another line leave: all of them, once the cache is full.
     pub(super) evicting: f64,
+    /// Whether it had free room, which it will use up: then cleaning will find more valid than it has.
+    pub(super) fills: bool,
 }
 
 /// A miniature for each step of [`TRAINED`].
@@ -63,9 +65,9 @@ impl Miniatures {
         self.caches.iter_mut().for_each(|cache| cache.before = cache.counts());
     }
 
-    /// What each has seen since then.
-    pub(super) fn seen(&self) -> [Seen; TRAINED.len()] {
-        std::array::from_fn(|step| self.caches[step].seen())
+    /// What each has seen since then, if so many times as many accesses like these are to come.
+    pub(super) fn seen(&self, to_come: f64) -> [Seen; TRAINED.len()] {
+        std::array::from_fn(|step| self.caches[step].seen(to_come))
     }
 }
 
@@ -91,7 +93,7 @@ struct Counts {
     erases: u64,
     written: u64,
     misses: u64,
-    evictions: u64,
+    held: u32,
 }
 
 /// A small cache over a small flash.
@@ -107,7 +109,6 @@ struct Miniature {
     /// The place that the next new line takes.
     spare: u32,
     misses: u64,
-    evictions: u64,
     before: Counts,
 }
 
@@ -121,7 +122,6 @@ impl Miniature {
             by_use: List::EMPTY,
             spare: 0,
             misses: 0,
-            evictions: 0,
             before: Counts::default(),
         }
     }
@@ -157,23 +157,25 @@ impl Miniature {
         let Held { line, page, .. } = self.held[oldest as usize];
         self.places.remove(line.into());
         self.flash.forget(page);
-        self.evictions += 1;
         oldest
     }
 
     fn counts(&self) -> Counts {
         let (erases, written) = self.flash.wear();
-        Counts { erases, written, misses: self.misses, evictions: self.evictions }
+        Counts { erases, written, misses: self.misses, held: self.by_use.len() }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self, to_come: f64) -> Seen {
         let (now, before) = (self.counts(), self.before);
         let cleaned = ((now.erases - before.erases) * u64::from(self.flash.pages_a_block())) as f64;
         let written = (now.written - before.written) as f64;
-        let (misses, evictions) = (now.misses - before.misses, now.evictions - before.evictions);
+        let misses = (now.misses - before.misses) as f64 * to_come;
+        // Misses find free room first.
+        let free = f64::from(self.room - self.by_use.len());
         Seen {
+            fills: before.held < self.room && misses > free,
             valid: if cleaned > 0.0 { (1.0 - written / cleaned).max(0.0) } else { 0.0 },
-            evicting: evictions as f64 / misses.max(1) as f64,
+            evicting: if misses > free { 1.0 - free / misses } else { 0.0 },
         }
     }
 }
@@ -193,7 +195,7 @@ mod tests {
             }
             miniatures.access(draw(&mut rng) as u32, true);
         }
-        miniatures.seen()
+        miniatures.seen(1.0)
     }
 
     /// A sample of a thirty-second sees what all lines show.
@@ -224,5 +226,19 @@ mod tests {
         assert!((found[4].valid - found[7].valid).abs() < 0.01, "{found:?}");
         let few = seen(LINES, 8 * LINES, |rng| rng.below(16));
         assert!(few.iter().all(|seen| seen.valid < 0.05), "{few:?}");
+    }
+
+    /// A cache that fills lets none go so far; what it will let go is what its room cannot take.
+    #[test]
+    fn a_cache_that_fills_will_let_go_what_finds_no_room() {
+        let mut miniatures = Miniatures::new(LINES, 64, 1);
+        (0..LINES as u32 / 2).for_each(|line| miniatures.access(line, true));
+        // As many again leave no room; three times as many find room for a third.
+        let evicting = |to_come: f64| miniatures.seen(to_come).map(|seen| seen.evicting);
+        for (percent, (once, thrice)) in TRAINED.into_iter().zip(evicting(1.0).into_iter().zip(evicting(3.0))) {
+            let free = (0.5 - f64::from(percent) / 100.0).max(0.0);
+            assert!((once - (1.0 - free / 0.5)).abs() < 0.001, "{percent} %: {once}");
+            assert!((thrice - (1.0 - free / 1.5)).abs() < 0.001, "{percent} %: {thrice}");
+        }
     }
 }
