@@ -69,8 +69,8 @@ fn a_cache_finds_its_size() {
     }
 }
 
-/// The example fills its cache in the middle of the run, so that what it chooses meanwhile counts. Sizes around the best
-/// fixed one, in percent of what the drive offers; with `ESKER_SOAK=2` more of them.
+/// The example fills its cache in the middle of the run, so that what it chooses meanwhile counts. Sizes around the
+/// best fixed one, in percent of what the drive offers; with `ESKER_SOAK=2` more of them.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows the sizes")]
 fn the_example_comes_near_the_best_fixed_size() {

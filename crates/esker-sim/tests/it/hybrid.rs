@@ -185,8 +185,8 @@ fn cold_extents_make_room_for_hot_ones() {
     assert!((busy - without).abs() < 0.02, "{busy}");
 }
 
-/// Requests of 4 KiB to extents of 64 KiB: nineteen of twenty go to 352 hot ones, the others anywhere among 4,096. In the
-/// middle of the run, others become hot.
+/// Requests of 4 KiB to extents of 64 KiB: nineteen of twenty go to 352 hot ones, the others anywhere among 4,096. In
+/// the middle of the run, others become hot.
 fn hot_set_that_shifts(requests: u32) -> String {
     let (mut rng, mut seconds) = (Rng::new(1), 0.0);
     let lines = (0..requests).map(|request| {
@@ -201,8 +201,9 @@ fn hot_set_that_shifts(requests: u32) -> String {
     lines.collect()
 }
 
-/// What becomes hot moves to the fast device, and as much that is cold leaves it: about that many moves suffice. Without
-/// a comparison of both, each extent that was used four times in all would come, and another one would leave for it.
+/// What becomes hot moves to the fast device, and as much that is cold leaves it: about that many moves suffice.
+/// Without a comparison of both, each extent that was used four times in all would come, and another one would leave
+/// for it.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows what moved")]
 fn a_hot_set_that_shifts_moves_and_nothing_else() {
@@ -232,7 +233,8 @@ fn a_hot_set_that_shifts_moves_and_nothing_else() {
     let moved: Vec<u64> = results.series.iter().map(|point| point.placement.unwrap().moved_extents).collect();
     let shares: Vec<f64> = results.series.iter().map(|point| point.children["fast"].share).collect();
     println!("{moved:?} moved; {shares:.3?} of the requests to the fast device");
-    // The shift is after about 300 s, in the sixth interval. A device that is nine tenths full takes no more than 768 extents.
+    // The shift is after about 300 s, in the sixth interval. A device that is nine tenths full takes no more than 768
+    // extents.
     for half in [&moved[..6], &moved[6..]] {
         let moved: u64 = half.iter().sum();
         assert!((300..900).contains(&moved), "{half:?}");

@@ -96,8 +96,8 @@ fn a_device_that_becomes_slow_is_left() {
 }
 
 /// What a device holds that becomes ten times slower leaves it as fast as it can while it also serves the host. It ends
-/// 500 requests a second then: for each of the host, one read of a copy and one trim of what was copied. Only when all have
-/// left do twelve processes, which wait for it all the time, come forward again.
+/// 500 requests a second then: for each of the host, one read of a copy and one trim of what was copied. Only when all
+/// have left do twelve processes, which wait for it all the time, come forward again.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
 fn a_slow_device_is_left_in_the_time_that_its_copies_take() {

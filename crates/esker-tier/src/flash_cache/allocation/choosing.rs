@@ -36,8 +36,8 @@ impl Allocator {
         let chosen = match is_as_good(&present) {
             true if is_full(&present) => present,
             true => all().rfind(|cost| is_as_good(cost) && is_full(cost)).unwrap_or(present),
-            // A cache that grows since it is about to be full grows by no more than it has to: what cleaning will find in
-            // larger ones has not shown yet.
+            // A cache that grows since it is about to be full grows by no more than it has to: what cleaning will find
+            // in larger ones has not shown yet.
             false if !is_full(&chosen) => all().rfind(is_as_good).unwrap_or(chosen),
             false => chosen,
         };

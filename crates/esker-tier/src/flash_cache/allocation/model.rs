@@ -174,8 +174,8 @@ impl ValidByOverProvisioning {
     }
 }
 
-/// Share of valid lines that greedy cleaning finds if all lines are written alike: the part that lines take of the flash is
-/// (1 - valid) / -ln valid (Menon, "A Performance Comparison of RAID-5 and Log-Structured Arrays", 1995).
+/// Share of valid lines that greedy cleaning finds if all lines are written alike: the part that lines take of the
+/// flash is (1 - valid) / -ln valid (Menon, "A Performance Comparison of RAID-5 and Log-Structured Arrays", 1995).
 fn valid_of_uniform(over_provisioning: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..40 {
@@ -267,8 +267,8 @@ mod tests {
         assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
     }
 
-    /// Of sizes that still fill, as much is expected as where all lines are written alike, unless they clean nothing yet or
-    /// have found more already. Half of the lines valid when cleaned: they take 1 / (2 ln 2) of the flash.
+    /// Of sizes that still fill, as much is expected as where all lines are written alike, unless they clean nothing
+    /// yet or have found more already. Half of the lines valid when cleaned: they take 1 / (2 ln 2) of the flash.
     #[test]
     fn sizes_that_fill_are_expected_to_find_more() {
         assert!((valid_of_uniform(1.0 - 0.5 / 2f64.ln()) - 0.5).abs() < 1e-6);

@@ -13,8 +13,8 @@ const GAIN_MIN: f64 = 0.02;
 const GAIN_CHANGE_MAX: f64 = 2.0;
 /// In one step a share becomes at most this many times larger or smaller.
 const STEP_MAX: f64 = 3.0;
-/// A device that takes so many times as long as the fastest one gets no more than its part of what all devices serve while
-/// they are busy, at once: steps would take long to get there. In an equilibrium it would get less.
+/// A device that takes so many times as long as the fastest one gets no more than its part of what all devices serve
+/// while they are busy, at once: steps would take long to get there. In an equilibrium it would get less.
 pub(super) const FAR_SLOWER: f64 = 4.0;
 /// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
 /// some extents are far hotter than others.

@@ -13,8 +13,9 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 /// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it:
 /// the longer its queue was, the more was moved.
 const MOVES_MAX: usize = 4;
-/// Extents that are moved beside these away from devices that are far slower than the ones they go to. Such a device has
-/// as many of them under way as requests of the host, so that they take half of its time: it gets ever fewer requests.
+/// Extents that are moved beside these away from devices that are far slower than the ones they go to. Such a device
+/// has as many of them under way as requests of the host, so that they take half of its time: it gets ever fewer
+/// requests.
 const RELIEVING_MAX: usize = 16;
 /// Weight of a new sample in the average response time of a device.
 const NEWEST: f64 = 0.01;

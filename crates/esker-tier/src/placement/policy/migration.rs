@@ -34,8 +34,8 @@ const NEWEST_OF_LATE: f64 = 0.1;
 const RECOVERS: f64 = 0.8;
 /// Accesses count for so many uses of each extent, on average, and then anew: what was used long ago is cold now.
 const COUNTED_OVER: u32 = 2;
-/// An extent takes the place of a colder one if it was used more often than that one would have been in the same time, by
-/// so many standard deviations: among extents that are used alike, chance alone would move ever more of them.
+/// An extent takes the place of a colder one if it was used more often than that one would have been in the same time,
+/// by so many standard deviations: among extents that are used alike, chance alone would move ever more of them.
 const HOTTER: f64 = 4.0;
 /// Uses that an extent may well have missed by chance.
 const MISSED: f64 = 3.0;

@@ -74,8 +74,8 @@ fn busy_devices_get_one_move_at_a_time() {
     assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
 }
 
-/// A device that is five times as slow as the other is left by as many extents at a time as it has requests, one in each
-/// interval, and one that is three times as slow by one at a time.
+/// A device that is five times as slow as the other is left by as many extents at a time as it has requests, one in
+/// each interval, and one that is three times as slow by one at a time.
 #[test]
 fn a_slow_device_gets_as_many_moves_as_requests() {
     let moves_at_a_time = |times: f64, under_way: u32| {
