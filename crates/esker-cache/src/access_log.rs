@@ -40,6 +40,8 @@ pub struct AccessLogBuilder {
     piece_bytes: Option<NonZeroU64>,
     sample: Option<Sampler>,
     numbers: IdMap,
+    /// The last accesses, whose objects have no numbers yet.
+    unnumbered: Vec<Unnumbered>,
     keeps_times: bool,
     /// When the requests come that are added now.
     now: Nanos,
@@ -80,6 +82,16 @@ struct Packed {
     bytes: u32,
 }
 
+/// An access to an object that has no number yet.
+#[derive(Clone, Copy, Debug)]
+struct Unnumbered {
+    id: u64,
+    /// As in [`Packed`].
+    bytes: u32,
+    volume: u32,
+    at: Nanos,
+}
+
 /// The bit of a write.
 const WRITES: u32 = 1 << 31;
 
@@ -88,6 +100,9 @@ const BLOCK: usize = 1 << 16;
 
 /// Accesses that are unpacked at a time: few enough to stay in the processor's cache.
 const CHUNK: usize = 1 << 12;
+
+/// Accesses whose objects get numbers at a time: their misses in the processor's cache overlap.
+const NUMBERED_TOGETHER: usize = 64;
 
 /// A sample of the objects by their hashes, so that either all accesses to an object are kept or none (Waldspurger et
 /// al., "Cache modeling and optimization using miniature simulations", ATC 2017).
@@ -128,6 +143,7 @@ impl AccessLogBuilder {
             piece_bytes,
             sample: None,
             numbers: IdMap::default(),
+            unnumbered: Vec::with_capacity(NUMBERED_TOGETHER),
             keeps_times: false,
             now: Nanos::ZERO,
             volume: 0,
@@ -192,28 +208,40 @@ impl AccessLogBuilder {
         if self.sample.is_some_and(|sample| mix64(id.wrapping_add(sample.salt)) >= sample.threshold) {
             return Ok(());
         }
-        if self.log.len() >= u64::from(NEVER) {
+        if self.log.len() + self.unnumbered.len() as u64 >= u64::from(NEVER) {
             return Err(AccessLogError::TooManyAccesses);
         }
-        // There are no more objects than accesses, so their numbers have 32 bits, too.
-        let next = self.numbers.len() as u64;
-        let object = self.numbers.get_or_insert(id, next) as u32;
-        if u64::from(object) == next {
-            self.log.object_bytes += u64::from(bytes);
-        }
-        if let Some(volumes) = &mut self.log.volumes {
-            volumes.note(object, self.volume);
-        }
-        let packed = Packed { object, bytes: bytes | if kind == AccessKind::Write { WRITES } else { 0 } };
-        push(&mut self.log.blocks, packed);
-        if self.keeps_times {
-            push(&mut self.log.times, self.now);
+        let bytes = bytes | if kind == AccessKind::Write { WRITES } else { 0 };
+        self.unnumbered.push(Unnumbered { id, bytes, volume: self.volume, at: self.now });
+        if self.unnumbered.len() == NUMBERED_TOGETHER {
+            self.number();
         }
         Ok(())
     }
 
+    /// Gives numbers to the objects of the last accesses, and keeps these.
+    fn number(&mut self) {
+        self.numbers.warm(self.unnumbered.iter().map(|access| access.id));
+        for Unnumbered { id, bytes, volume, at } in self.unnumbered.drain(..) {
+            // There are no more objects than accesses, so their numbers have 32 bits, too.
+            let next = self.numbers.len() as u64;
+            let object = self.numbers.get_or_insert(id, next) as u32;
+            if u64::from(object) == next {
+                self.log.object_bytes += u64::from(bytes & !WRITES);
+            }
+            if let Some(volumes) = &mut self.log.volumes {
+                volumes.note(object, volume);
+            }
+            push(&mut self.log.blocks, Packed { object, bytes });
+            if self.keeps_times {
+                push(&mut self.log.times, at);
+            }
+        }
+    }
+
     /// What was added so far only warms the cache: it is performed, and counted nowhere.
     pub fn end_warm_up(&mut self) {
+        self.number();
         (self.log.warm, self.log.warm_objects) = (self.log.len() as usize, self.numbers.len() as u32);
         (self.log.accesses, self.log.bytes) = (0, 0);
         if let Some(volumes) = &mut self.log.volumes {
@@ -227,7 +255,8 @@ impl AccessLogBuilder {
     }
 
     /// Returns the log; with `future`, each access with the number of the next one to its object.
-    pub fn finish(self, future: bool) -> AccessLog {
+    pub fn finish(mut self, future: bool) -> AccessLog {
+        self.number();
         let mut log = self.log;
         log.objects = self.numbers.len() as u32;
         drop(self.numbers);

@@ -119,12 +119,12 @@ impl IdMap {
     /// Fetches the entries of `ids` into the processor's cache. Their misses overlap here; one after another they would
     /// not.
     #[inline]
-    pub fn warm(&self, ids: &[u64]) {
+    pub fn warm(&self, ids: impl IntoIterator<Item = u64>) {
         if self.entries.is_empty() {
             return;
         }
         let mask = self.entries.len() - 1;
-        let sum = ids.iter().fold(0u64, |sum, &id| sum ^ self.entries[mix64(id) as usize & mask].number);
+        let sum = ids.into_iter().fold(0u64, |sum, id| sum ^ self.entries[mix64(id) as usize & mask].number);
         std::hint::black_box(sum);
     }
 

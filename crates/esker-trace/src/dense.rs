@@ -4,7 +4,7 @@
 //! region*. Here every touched 1 MiB area gets a place in a dense address space, by volume and address.
 
 use crate::analyze::AREA_BYTES;
-use crate::{TouchedAreas, VolumeIndex};
+use crate::{AreaSet, VolumeIndex};
 
 /// Maps (volume, byte) to a byte of a dense address space.
 ///
@@ -13,11 +13,11 @@ use crate::{TouchedAreas, VolumeIndex};
 /// that it touches are there.
 ///
 /// ```
-/// use esker_trace::{DenseMap, Operation, Record, TouchedAreas, VolumeIndex};
+/// use esker_trace::{AreaSet, DenseMap, Operation, Record, VolumeIndex};
 /// # use esker_core::Nanos;
 /// # let record = |offset| Record { at: Nanos::ZERO, offset, length: 4096, volume: VolumeIndex(0),
 /// #     operation: Operation::Read, response: None };
-/// let mut touched = TouchedAreas::default();
+/// let mut touched = AreaSet::default();
 /// touched.add(&record(5 << 20));
 /// touched.add(&record((900 << 20) + 8192));
 /// let map = DenseMap::new(&touched);
@@ -64,16 +64,16 @@ impl VolumeRange {
 
 impl DenseMap {
     /// Lays the touched areas out one after another from address zero.
-    pub fn new(touched: &TouchedAreas) -> Self {
+    pub fn new(touched: &impl AsRef<AreaSet>) -> Self {
         Self::starting_at(touched, 0)
     }
 
     /// Lays the touched areas out from address `base`, a multiple of 1 MiB (asserted). Several traces lie side by side
     /// if each one begins at the [`end`](Self::end) of the one before.
-    pub fn starting_at(touched: &TouchedAreas, base: u64) -> Self {
+    pub fn starting_at(touched: &impl AsRef<AreaSet>, base: u64) -> Self {
         assert!(base.is_multiple_of(AREA_BYTES), "a dense map begins at a multiple of {AREA_BYTES}, not at {base}");
         let mut map = Self { base, ..Self::default() };
-        for (volume, number) in touched.sorted() {
+        for (volume, number) in touched.as_ref().sorted() {
             if map.volumes.len() <= volume as usize {
                 let at = map.areas.len() as u32;
                 map.volumes.resize(volume as usize + 1, VolumeRange { from: at, to: at, ..VolumeRange::default() });
@@ -231,7 +231,7 @@ mod tests {
         fn order_is_kept_no_two_share_a_place_and_requests_stay_whole(
             requests in prop::collection::vec(request(), 1..60), base in 0u64..5,
         ) {
-            let mut touched = TouchedAreas::default();
+            let mut touched = AreaSet::default();
             requests.iter().for_each(|&request| touched.add(&record(request)));
             let base = base * AREA_BYTES;
             let map = DenseMap::starting_at(&touched, base);
@@ -255,7 +255,7 @@ mod tests {
         fn only_touched_areas_have_a_place(
             requests in prop::collection::vec(request(), 1..30), probes in prop::collection::vec(request(), 1..100),
         ) {
-            let mut touched = TouchedAreas::default();
+            let mut touched = AreaSet::default();
             requests.iter().for_each(|&request| touched.add(&record(request)));
             let map = DenseMap::new(&touched);
             let areas = touched.sorted();
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn traces_lie_side_by_side() {
-        let mut touched = TouchedAreas::default();
+        let mut touched = AreaSet::default();
         touched.add(&record((0, 7 << 20, 1 << 20)));
         let first = DenseMap::new(&touched);
         let second = DenseMap::starting_at(&touched, first.end());
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_last_area_of_all_has_a_place() {
-        let mut touched = TouchedAreas::default();
+        let mut touched = AreaSet::default();
         touched.add(&record((0, u64::MAX - 100, 4096)));
         let map = DenseMap::new(&touched);
         assert_eq!(map.map(VolumeIndex(0), u64::MAX - 100), Some(AREA_BYTES - 101));

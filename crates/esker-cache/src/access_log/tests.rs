@@ -69,6 +69,18 @@ fn a_request_without_pieces_is_one_access_whatever_its_length() {
 }
 
 #[test]
+fn the_last_addresses_of_all_are_objects_too() {
+    let mut builder = AccessLogBuilder::new(NonZeroU64::new(4096));
+    builder.request(u64::MAX - 5_000, 5_000, AccessKind::Read).unwrap();
+    builder.request(u64::MAX - 1, 1, AccessKind::Read).unwrap();
+    let log = builder.finish(false);
+    assert_eq!(
+        all(&log).iter().map(|access| (access.object.0, access.bytes)).collect::<Vec<_>>(),
+        [(0, 905), (1, 4_095), (1, 1),]
+    );
+}
+
+#[test]
 fn blocks_and_chunks_follow_each_other() {
     let length = 2 * BLOCK + CHUNK + 17;
     let mut rng = Rng::new(5);

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &MrcArguments, common: &Common) -> Result<ExitCode,
     let objects = if arguments.start_block { CurveObjects::StartBlock } else { objects(arguments.object) };
     let asked =
         arguments.at.iter().map(|size| parse_cache_size("--at", size, objects)).collect::<Result<Vec<u64>, _>>()?;
-    let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
+    let transfers = Transfers::read(&arguments.traces, &arguments.read, arguments.sample.is_some(), common)?;
     let first_seed = common.seed.unwrap_or(1);
     let mut curves = Vec::new();
     let mut method = String::new();

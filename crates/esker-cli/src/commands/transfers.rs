@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_tier::mrc::CurveObjects;
-use esker_trace::{DenseMap, Operation, Spool, TouchedAreas, TraceReader};
+use esker_trace::{AreaSet, DenseMap, Operation, Spool, TraceReader};
 
 use super::trace::{check_given_once, no_requests, read_options};
 use crate::args::{Common, CurveObject, ReadArguments};
@@ -15,7 +15,8 @@ use crate::progress::Progress;
 /// The requests of traces. Volumes get addresses side by side, so that their pages differ.
 pub(super) struct Transfers {
     spool: Spool,
-    map: DenseMap,
+    /// Where the volumes lie; `None` for the addresses of the trace, which has one volume then.
+    map: Option<DenseMap>,
     /// Times of the first and of the last read or write.
     times: (Nanos, Nanos),
     /// How many reads and writes there are.
@@ -38,14 +39,19 @@ pub(super) struct Transfer {
 }
 
 impl Transfers {
-    /// Reads the traces.
-    pub(super) fn read(traces: &[PathBuf], options: &ReadArguments, common: &Common) -> Result<Self, Failure> {
+    /// Reads the traces. A sample is chosen by addresses at which touched areas lie side by side, so that one volume has
+    /// them, too, where requests are `sampled`.
+    pub(super) fn read(
+        traces: &[PathBuf],
+        options: &ReadArguments,
+        sampled: bool,
+        common: &Common,
+    ) -> Result<Self, Failure> {
         check_given_once(traces)?;
         let mut reader = TraceReader::open(traces, &read_options(options))?;
         let bar = Progress::new(common.quiet, "B");
         bar.set_message("reading");
         let mut spool = esker_trace::SpoolWriter::default();
-        let mut touched = TouchedAreas::default();
         let (mut batch, mut transfers) = (Vec::new(), 0u64);
         let mut times = (Nanos::NEVER, Nanos::ZERO);
         while reader.next_batch(&mut batch)? {
@@ -53,7 +59,6 @@ impl Transfers {
                 return Err(Failure::cancelled());
             }
             for record in &batch {
-                touched.add_areas(record);
                 if matches!(record.operation, Operation::Read | Operation::Write) {
                     transfers += 1;
                     times = (times.0.min(record.at), times.1.max(record.at));
@@ -69,8 +74,9 @@ impl Transfers {
             let name = traces[0].display();
             return Err(Failure::input(format!("{name} has no reads and no writes: there is nothing to cache")));
         }
-        let map = DenseMap::new(&touched);
-        Ok(Self { spool: spool.finish(reader.volumes().to_vec())?, map, times, count: transfers })
+        let spool = spool.finish(reader.volumes().to_vec())?;
+        let map = if sampled || spool.volumes().len() > 1 { Some(side_by_side(&spool)?) } else { None };
+        Ok(Self { spool, map, times, count: transfers })
     }
 
     /// Names of the volumes, by [`Transfer::volume`].
@@ -109,8 +115,9 @@ impl Transfers {
     pub(super) fn for_each(&self, mut take: impl FnMut(Transfer) -> Result<(), Failure>) -> Result<(), Failure> {
         for (index, record) in self.spool.records().enumerate() {
             let writes = record.operation == Operation::Write;
+            let place = |map: &DenseMap| map.map(record.volume, record.offset);
             if (writes || record.operation == Operation::Read)
-                && let Some(offset) = self.map.map(record.volume, record.offset)
+                && let Some(offset) = self.map.as_ref().map_or(Some(record.offset), place)
             {
                 let (at, volume, length) = (record.at, record.volume.0, u64::from(record.length));
                 take(Transfer { at, volume, offset, length, writes })?;
@@ -121,6 +128,18 @@ impl Transfers {
         }
         Ok(())
     }
+}
+
+/// Lays the touched areas of all volumes side by side.
+fn side_by_side(spool: &Spool) -> Result<DenseMap, Failure> {
+    let mut touched = AreaSet::default();
+    for (index, record) in spool.records().enumerate() {
+        touched.add(&record);
+        if index % 65_536 == 0 && cancel::requested() {
+            return Err(Failure::cancelled());
+        }
+    }
+    Ok(DenseMap::new(&touched))
 }
 
 /// The objects of `--object`.

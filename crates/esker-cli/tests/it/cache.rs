@@ -197,6 +197,31 @@ fn a_sample_shows_its_spread_and_comes_near() {
     }
 }
 
+/// A sample of everything lays touched areas side by side, where the whole trace keeps its addresses: both have the
+/// same objects, and cut requests into them at the same places.
+#[test]
+fn a_sample_of_everything_is_the_whole_however_far_apart_its_objects_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(3);
+    let block = |rng: &mut Rng| match rng.below(3) {
+        0 => rng.below(5_000),
+        1 => (rng.below(40) << 42) + rng.below(4_096),
+        _ => 2_048 * rng.below(20) + 2_040,
+    };
+    let requests: Vec<_> = (0..4_000).map(|_| (block(&mut rng), 512 * (1 + rng.below(5_000)))).collect();
+    sized_requests(folder.path(), &requests);
+    for object in ["512B", "4KiB", "start-block"] {
+        for extra in [&[][..], &["--warm-up", "30%"], &["--by", "volume"]] {
+            let arguments = ["cache", "sized.spc", "-q", "--json", "--size", "10%,3000", "--object", object];
+            let on = |sample: &[&str]| json(&esker_in(folder.path(), &[&arguments[..], extra, sample].concat()));
+            let (whole, sample) = (on(&[]), on(&["--sample", "100%"]));
+            for key in ["accesses", "accessed_bytes", "distinct_objects", "policies", "results"] {
+                assert!(whole[key] == sample[key] && !whole[key].is_null(), "{object} {extra:?} {key}");
+            }
+        }
+    }
+}
+
 /// 0 to 9 are read again and again, all others once: second-hit writes the ten alone, and misses each once more.
 #[test]
 fn admission_policies_refuse_what_is_read_once() {

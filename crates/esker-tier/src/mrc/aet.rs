@@ -65,7 +65,7 @@ impl Aet {
     /// Adds accesses in their order. Faster than one by one.
     pub fn push_all(&mut self, ids: &[u64]) {
         for batch in ids.chunks(BATCH) {
-            self.last_use.warm(batch);
+            self.last_use.warm(batch.iter().copied());
             for &id in batch {
                 self.push(id);
             }

@@ -45,7 +45,7 @@ impl StackDistances {
     /// Fetches what accesses to `ids` will need into the processor's cache.
     #[inline]
     pub(super) fn warm(&self, ids: &[u64]) {
-        self.last_use.warm(ids);
+        self.last_use.warm(ids.iter().copied());
     }
 
     /// Removes `id` as if it had never been used. Returns whether it was known.

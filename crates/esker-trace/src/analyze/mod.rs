@@ -4,6 +4,7 @@
 //! pages lie close together, some 300 bytes per page if each lies alone.
 
 mod alignment;
+mod area_set;
 mod arrivals;
 mod peaks;
 mod profile;
@@ -20,7 +21,8 @@ use esker_results::profile::Profile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use touched::{AREA_BYTES, TouchedAreas};
+pub use area_set::{AREA_BYTES, AreaSet};
+pub use touched::TouchedAreas;
 
 use crate::{Operation, Record};
 

@@ -3,8 +3,8 @@
 use esker_core::Nanos;
 use esker_results::profile::Profile;
 
+use super::area_set::AREA_BYTES;
 use super::skew::AccessCounts;
-use super::touched::AREA_BYTES;
 use super::working_set::working_set;
 use super::{Characteriser, peaks};
 

@@ -3,13 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use esker_core::mix64;
-
+use super::area_set::{AREA_SHIFT, AreaSet};
 use crate::{Operation, Record};
 
-/// Size of one area: Kim's record, "set by considering the read-ahead effect" of disks (section 4.5.2).
-pub const AREA_BYTES: u64 = 1 << 20;
-const AREA_SHIFT: u32 = 20;
 const PAGE_SHIFT: u32 = 12;
 const PAGES_PER_AREA: usize = 256;
 const PAGES_PER_GROUP: usize = 16;
@@ -26,16 +22,16 @@ pub(super) type PageSet = [u64; 4];
 
 /// The set of touched areas, with the accesses to each.
 ///
-/// Takes 192 bytes per touched area, 64 bytes per 64 KiB of it, and the index.
+/// Takes 192 bytes per touched area, 64 bytes per 64 KiB of it, and the [`AreaSet`], which is enough by itself where no
+/// accesses are counted.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedAreas {
-    index: AreaIndex,
+    set: AreaSet,
+    /// The touched areas, in the order of their first access.
     areas: Vec<Area>,
     groups: Vec<Group>,
     /// Multiples of 65,536 by which the counters of busy pages have wrapped.
     wrapped: BTreeMap<(u32, Counter), u64>,
-    /// The area that each volume touched last: most requests fall close to the one before.
-    recent: Vec<(u64, u32)>,
 }
 
 /// One touched area: three cache lines.
@@ -76,29 +72,10 @@ impl TouchedAreas {
         self.areas.is_empty()
     }
 
-    /// The areas as (volume, area number), by volume and address.
-    pub fn sorted(&self) -> Vec<(u32, u64)> {
-        let mut all: Vec<(u32, u64)> = self.areas.iter().map(|area| (area.volume, area.number)).collect();
-        all.sort_unstable();
-        all
-    }
-
     /// Adds the areas of one read or write. Trims and flushes touch nothing.
     pub fn add(&mut self, record: &Record) {
         if matches!(record.operation, Operation::Read | Operation::Write) {
             self.push(record, 0);
-        }
-    }
-
-    /// Adds the areas of one read or write, and counts no page: enough for a [`crate::DenseMap`], and a fifth of the
-    /// work. Trims and flushes touch nothing.
-    #[inline]
-    pub fn add_areas(&mut self, record: &Record) {
-        if record.length > 0 && matches!(record.operation, Operation::Read | Operation::Write) {
-            let last_byte = record.offset.saturating_add(u64::from(record.length) - 1);
-            for number in record.offset >> AREA_SHIFT..=last_byte >> AREA_SHIFT {
-                self.slot_of(record.volume.0, number);
-            }
         }
     }
 
@@ -116,7 +93,7 @@ impl TouchedAreas {
         let mut known = [(NO_GROUP, 0); WARM_BATCH];
         for (known, record) in known.iter_mut().zip(records) {
             let page_in_area = (record.offset >> PAGE_SHIFT) as usize % PAGES_PER_AREA;
-            *known = (self.index.find(record.volume.0, record.offset >> AREA_SHIFT), page_in_area);
+            *known = (self.set.find(record.volume.0, record.offset >> AREA_SHIFT), page_in_area);
         }
         let mut sum = 0;
         for (slot_or_group, page_in_area) in &mut known {
@@ -153,16 +130,8 @@ impl TouchedAreas {
 
     #[inline]
     fn slot_of(&mut self, volume: u32, number: u64) -> u32 {
-        if self.recent.len() <= volume as usize {
-            self.recent.resize(volume as usize + 1, (u64::MAX, 0));
-        }
-        let (recent, slot) = self.recent[volume as usize];
-        if recent == number {
-            return slot;
-        }
-        let next = self.areas.len() as u32;
-        let slot = self.index.find_or_insert(volume, number, next);
-        if slot == next {
+        let slot = self.set.find_or_insert(volume, number);
+        if slot as usize == self.areas.len() {
             self.areas.push(Area {
                 number,
                 volume,
@@ -172,7 +141,6 @@ impl TouchedAreas {
                 groups: [NO_GROUP; GROUPS_PER_AREA],
             });
         }
-        self.recent[volume as usize] = (number, slot);
         slot
     }
 
@@ -239,6 +207,12 @@ impl TouchedAreas {
     }
 }
 
+impl AsRef<AreaSet> for TouchedAreas {
+    fn as_ref(&self) -> &AreaSet {
+        &self.set
+    }
+}
+
 /// Adds one to each counter. Returns whether any of them wrapped to zero.
 #[inline]
 fn count(counters: &mut [u16]) -> bool {
@@ -272,80 +246,6 @@ fn merge_pairs(bits: u128) -> u128 {
         packed = (packed | packed >> (1 << (step - 1))) & keep;
     }
     packed
-}
-
-/// Maps (volume, area number) to a slot: open addressing, linear probing, at most half full. It is never iterated, so
-/// no result depends on the order of hashes.
-#[derive(Clone, Debug, Default)]
-struct AreaIndex {
-    entries: Vec<Entry>,
-    used: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    number: u64,
-    volume: u32,
-    slot: u32,
-}
-
-const EMPTY: Entry = Entry { number: 0, volume: 0, slot: u32::MAX };
-
-impl AreaIndex {
-    /// The slot of an area, or `u32::MAX` if it is not known.
-    #[inline]
-    fn find(&self, volume: u32, number: u64) -> u32 {
-        if self.entries.is_empty() {
-            return u32::MAX;
-        }
-        let mask = self.entries.len() - 1;
-        let mut at = hash(volume, number) as usize & mask;
-        loop {
-            let entry = self.entries[at];
-            if entry.slot == u32::MAX || entry.number == number && entry.volume == volume {
-                return entry.slot;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    #[inline]
-    fn find_or_insert(&mut self, volume: u32, number: u64, new_slot: u32) -> u32 {
-        if self.used * 2 >= self.entries.len() {
-            self.grow();
-        }
-        let mask = self.entries.len() - 1;
-        let mut at = hash(volume, number) as usize & mask;
-        loop {
-            let entry = &mut self.entries[at];
-            if entry.slot == u32::MAX {
-                *entry = Entry { number, volume, slot: new_slot };
-                self.used += 1;
-                return new_slot;
-            }
-            if entry.number == number && entry.volume == volume {
-                return entry.slot;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn grow(&mut self) {
-        let capacity = (self.entries.len() * 2).max(1024);
-        let old = std::mem::replace(&mut self.entries, vec![EMPTY; capacity]);
-        for entry in old.into_iter().filter(|entry| entry.slot != u32::MAX) {
-            let mut at = hash(entry.volume, entry.number) as usize & (capacity - 1);
-            while self.entries[at].slot != u32::MAX {
-                at = (at + 1) & (capacity - 1);
-            }
-            self.entries[at] = entry;
-        }
-    }
-}
-
-#[inline]
-fn hash(volume: u32, number: u64) -> u64 {
-    mix64(number ^ u64::from(volume) << 44)
 }
 
 #[cfg(test)]
@@ -392,7 +292,7 @@ mod tests {
         fn pages_and_counts_are_those_of_a_naive_map(
             requests in prop::collection::vec((0u32..3, 0u64..3_000_000, 0u32..2_500_000, any::<bool>()), 1..60),
         ) {
-            let (mut touched, mut areas_alone) = (TouchedAreas::default(), TouchedAreas::default());
+            let (mut touched, mut areas_alone) = (TouchedAreas::default(), AreaSet::default());
             let mut naive: BTreeMap<(u32, u64), (u64, u64)> = BTreeMap::new();
             for &(volume, offset, length, write) in &requests {
                 let operation = if write { Operation::Write } else { Operation::Read };
@@ -408,7 +308,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(touched.push(&record, 0), new_pages);
-                areas_alone.add_areas(&record);
+                areas_alone.add(&record);
             }
             let mut counts = Vec::new();
             touched.for_each_page(|all, writes| counts.push((all, writes)));
@@ -417,8 +317,9 @@ mod tests {
             expected.sort_unstable();
             prop_assert_eq!(counts, expected);
             let areas: BTreeSet<(u32, u64)> = naive.keys().map(|&(volume, page)| (volume, page / 256)).collect();
-            prop_assert_eq!(touched.sorted(), areas.into_iter().collect::<Vec<_>>());
-            prop_assert_eq!(areas_alone.sorted(), touched.sorted());
+            prop_assert_eq!(touched.as_ref().sorted(), areas.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(areas_alone.sorted(), touched.as_ref().sorted());
+            prop_assert_eq!(areas_alone.len(), touched.len());
             let bits = |set: &PageSet| set.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             let read: u64 = touched.areas().iter().map(|area| bits(&area.read)).sum();
             prop_assert_eq!(read, naive.values().filter(|(all, writes)| all > writes).count() as u64);

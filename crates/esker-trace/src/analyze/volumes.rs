@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use esker_core::Nanos;
 
 use super::alignment::Phases;
-use super::touched::{AREA_BYTES, TouchedAreas};
+use super::area_set::AREA_BYTES;
+use super::touched::TouchedAreas;
 use crate::{Operation, Record};
 
 /// Counts of one volume.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use esker_core::Nanos;
 use esker_results::profile::WorkingSetInterval;
 
+use super::area_set::AREA_BYTES;
 use super::series::Series;
-use super::touched::{AREA_BYTES, TouchedAreas};
+use super::touched::TouchedAreas;
 
 /// Computes the working-set series.
 pub(super) fn working_set(touched: &TouchedAreas, series: &Series) -> Vec<WorkingSetInterval> {

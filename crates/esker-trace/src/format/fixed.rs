@@ -15,7 +15,14 @@ pub(crate) trait FixedFormat: Send {
 
     /// Reads one record of [`FixedFormat::SIZE`] bytes and passes it to `sink`.
     fn record(&mut self, bytes: &[u8], sink: &mut Sink) -> Result<(), LineError>;
+
+    /// Fetches what the next records look up into the processor's cache. Most formats look nothing up.
+    #[inline]
+    fn warm(&self, _records: &[u8]) {}
 }
+
+/// How many records are looked ahead at a time.
+const WARM_BATCH: usize = 64;
 
 struct Fixed<F> {
     input: Input,
@@ -39,22 +46,32 @@ impl<F: FixedFormat> RecordSource for Fixed<F> {
         }
         let window = self.input.window();
         let whole = window.len() / F::SIZE * F::SIZE;
-        for record in window[..whole].chunks_exact(F::SIZE) {
-            sink.place += 1;
-            match self.format.record(record, sink) {
-                Ok(()) => {}
-                Err(LineError::TooManyVolumes(too_many)) => return Err(sink.too_many_volumes(too_many)),
-                Err(LineError::Expected(expected) | LineError::Header(expected)) => {
-                    let from = expected.at.min(record.len());
-                    let (from, shown) = if from == record.len() { (0, 16) } else { (from, 4) };
-                    let found = quote(&record[from..record.len().min(from + shown)]);
-                    sink.bad(expected.what, found)?;
+        for batch in window[..whole].chunks(F::SIZE * WARM_BATCH) {
+            self.format.warm(batch);
+            for record in batch.chunks_exact(F::SIZE) {
+                sink.place += 1;
+                if let Err(error) = self.format.record(record, sink) {
+                    refuse(record, error, sink)?;
                 }
             }
         }
         sink.notes.lines = sink.place;
         self.input.consume(whole);
         Ok(true)
+    }
+}
+
+/// Reports a record that is not as its format has it.
+#[cold]
+fn refuse(record: &[u8], error: LineError, sink: &mut Sink) -> Result<(), TraceError> {
+    match error {
+        LineError::TooManyVolumes(too_many) => Err(sink.too_many_volumes(too_many)),
+        LineError::Expected(expected) | LineError::Header(expected) => {
+            let from = expected.at.min(record.len());
+            let (from, shown) = if from == record.len() { (0, 16) } else { (from, 4) };
+            let found = quote(&record[from..record.len().min(from + shown)]);
+            sink.bad(expected.what, found)
+        }
     }
 }
 

@@ -1,10 +1,7 @@
 //! libCacheSim's `oracleGeneral`: accesses to objects, each with the time of the object's next access.
-#![expect(clippy::disallowed_types, reason = "objects are looked up, never listed, so that their order is no matter")]
 
-use std::collections::HashMap;
-
-use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
+use esker_core::{IdMap, Nanos};
 
 use super::fixed::{self, FixedFormat, u32_le, u64_le};
 use super::lines::LineError;
@@ -66,7 +63,7 @@ fn detect(sample: &Sample<'_>) -> u8 {
 /// Numbers objects in order of appearance.
 #[derive(Default)]
 struct OracleGeneral {
-    numbers: HashMap<u64, u32>,
+    numbers: IdMap,
 }
 
 impl FixedFormat for OracleGeneral {
@@ -74,18 +71,30 @@ impl FixedFormat for OracleGeneral {
     const RECORD: &'static str = "a record of 24 bytes";
 
     fn record(&mut self, bytes: &[u8], sink: &mut Sink) -> Result<(), LineError> {
-        let Ok(fresh) = u32::try_from(self.numbers.len()) else {
+        let next = self.numbers.len() as u64;
+        if next > u64::from(u32::MAX) {
             return Err(LineError::Expected(Expected { what: "at most 2^32 objects", at: 4 }));
-        };
-        let number = *self.numbers.entry(u64_le(bytes, 4)).or_insert(fresh);
+        }
+        let number = self.numbers.get_or_insert(object(bytes), next);
         let volume = sink.volumes.number(0)?;
         Ok(sink.request(Found {
             at: Nanos::from_secs(u64::from(u32_le(bytes, 0))),
-            offset: u64::from(number) << 32,
+            offset: number << 32,
             length: u64::from(u32_le(bytes, 12).max(1)),
             volume,
             operation: Operation::Read,
             response: None,
         })?)
     }
+
+    #[inline]
+    fn warm(&self, records: &[u8]) {
+        self.numbers.warm(records.chunks_exact(SIZE).map(object));
+    }
+}
+
+/// The object of a record.
+#[inline]
+fn object(record: &[u8]) -> u64 {
+    u64_le(record, 4)
 }

@@ -1,6 +1,6 @@
 //! Traces of caches without a header: which format is detected, and where their objects go.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Nanos;
 use esker_trace::{Operation, ReadOptions, Record, TraceError, TraceReader};
@@ -39,6 +39,38 @@ fn objects_do_not_overlap_whatever_their_hash_and_size() {
         }
     }
     assert_eq!(records.iter().map(|record| record.offset).collect::<BTreeSet<_>>().len(), 6);
+}
+
+/// Against a plain map, over several blocks of the input: objects used again at once, within what is looked ahead, and
+/// long after.
+#[test]
+fn objects_are_numbered_in_the_order_of_their_first_appearance() {
+    let mut random = 1u64;
+    let accesses: Vec<_> = (0..40_000)
+        .map(|seconds| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let object = random >> 33;
+            let object = match object % 4 {
+                0 => object % 10,
+                1 => (object % 3_000) << 52,
+                2 => u64::MAX - object % 20_000,
+                _ => u64::from(seconds / 2),
+            };
+            (seconds, object, 512, -1)
+        })
+        .collect();
+    let (_, records) = read("x", &oracle(&accesses), Some("oracle-general")).unwrap();
+    let mut numbers = BTreeMap::new();
+    assert_eq!(records.len(), accesses.len());
+    for (record, &(seconds, object, ..)) in records.iter().zip(&accesses) {
+        let next = numbers.len() as u64;
+        assert_eq!(
+            (record.at.0, record.offset >> 32),
+            (u64::from(seconds) * 1_000_000_000, *numbers.entry(object).or_insert(next))
+        );
+        assert_eq!(record.offset as u32, 0);
+    }
+    assert!(numbers.len() > 10_000, "{}", numbers.len());
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &CacheArguments, common: &Common) -> Result<ExitCod
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::CACHE)?;
     let page_is_printed = html.as_ref().is_some_and(Output::is_standard_output);
-    let transfers = Transfers::read(&arguments.traces, &arguments.read, common)?;
+    let transfers = Transfers::read(&arguments.traces, &arguments.read, arguments.sample.is_some(), common)?;
     let warm = transfers.warm_up(arguments.warm_up);
     let duration = transfers.duration_after(warm)?;
     let runs = runs::Runs { arguments, common, objects, pairs: &pairs, warm, duration };

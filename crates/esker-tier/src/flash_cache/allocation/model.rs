@@ -174,8 +174,9 @@ impl ValidByOverProvisioning {
     }
 }
 
-/// Share of valid lines that greedy cleaning finds if all lines are written alike: the part that lines take of the
-/// flash is (1 - valid) / -ln valid (Menon, "A Performance Comparison of RAID-5 and Log-Structured Arrays", 1995).
+/// Share of valid lines that cleaning finds in the oldest block if all lines are written alike. Until the block's turn
+/// comes again, (1 - valid) times as many lines are written as the flash has room for, and each write hits one of the
+/// lines that are there: valid = exp(-(1 - valid) / taken), where lines take the part `taken` of the flash.
 fn valid_of_uniform(over_provisioning: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..40 {
