@@ -1,18 +1,22 @@
 //! The accesses of a trace, kept compactly for many runs over them.
 
 mod by_volume;
+mod error;
+mod sample;
 #[cfg(test)]
 mod tests;
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-use esker_core::{Hint, IdMap, Nanos, mix64};
-use thiserror::Error;
+use esker_core::{IdMap, Nanos};
 
 use crate::{Access, AccessKind, Admission, Counts, NEVER, ObjectId, Replacement};
 
 pub use by_volume::VolumeAccesses;
+pub use error::AccessLogError;
+pub use sample::Sample;
+use sample::Sampler;
 
 /// Turns requests into accesses to objects, which it numbers from zero in the order of their first use.
 ///
@@ -104,37 +108,6 @@ const CHUNK: usize = 1 << 12;
 /// Accesses whose objects get numbers at a time: their misses in the processor's cache overlap.
 const NUMBERED_TOGETHER: usize = 64;
 
-/// A sample of the objects by their hashes, so that either all accesses to an object are kept or none (Waldspurger et
-/// al., "Cache modeling and optimization using miniature simulations", ATC 2017).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// Share of the objects to keep, above 0 and at most 1.
-    pub rate: f64,
-    /// Samples with different seeds are independent.
-    pub seed: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Sampler {
-    salt: u64,
-    /// Objects with smaller hashes are kept.
-    threshold: u64,
-}
-
-/// Why accesses cannot be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum AccessLogError {
-    /// Numbers of accesses have 32 bits.
-    #[error("there are more than {NEVER} accesses to simulate")]
-    TooManyAccesses,
-}
-
-impl Hint for AccessLogError {
-    fn hint(&self) -> Option<String> {
-        Some("simulate a sample of the objects instead".to_string())
-    }
-}
-
 impl AccessLogBuilder {
     /// A log without accesses. A request accesses each object of `piece_bytes` that it touches; without a size it
     /// accesses one object, which its first byte names whatever its length.
@@ -156,13 +129,10 @@ impl AccessLogBuilder {
     /// # Panics
     /// If the rate is not in `0 < rate <= 1`.
     pub fn sampled(piece_bytes: Option<NonZeroU64>, sample: Sample) -> Self {
-        let Sample { rate, seed } = sample;
-        assert!(rate > 0.0 && rate <= 1.0, "a sampling rate lies above 0 and up to 1, not at {rate}");
-        // The conversion saturates: at a rate of 1 every hash but the largest is below the threshold.
-        let sampler = Sampler { salt: mix64(seed ^ 0x4d49_4e49), threshold: (rate * 2f64.powi(64)) as u64 };
+        let sampler = Sampler::new(sample);
         let mut builder = Self::new(piece_bytes);
-        builder.sample = (rate < 1.0).then_some(sampler);
-        builder.log.rate = builder.sample.map(|_| rate);
+        builder.sample = (sample.rate < 1.0).then_some(sampler);
+        builder.log.rate = builder.sample.map(|_| sample.rate);
         builder
     }
 
@@ -205,7 +175,7 @@ impl AccessLogBuilder {
         if let Some(volumes) = &mut self.log.volumes {
             volumes.count(self.volume, bytes);
         }
-        if self.sample.is_some_and(|sample| mix64(id.wrapping_add(sample.salt)) >= sample.threshold) {
+        if self.sample.is_some_and(|sample| !sample.keeps(id)) {
             return Ok(());
         }
         if self.log.len() + self.unnumbered.len() as u64 >= u64::from(NEVER) {

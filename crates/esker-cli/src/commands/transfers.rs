@@ -39,8 +39,8 @@ pub(super) struct Transfer {
 }
 
 impl Transfers {
-    /// Reads the traces. A sample is chosen by addresses at which touched areas lie side by side, so that one volume has
-    /// them, too, where requests are `sampled`.
+    /// Reads the traces. Requests are `sampled` by addresses at which touched areas lie side by side: then one volume
+    /// has such addresses, too.
     pub(super) fn read(
         traces: &[PathBuf],
         options: &ReadArguments,

@@ -3,7 +3,7 @@
 use esker_core::Nanos;
 
 use super::Completed;
-use super::homes::Homes;
+use super::homes::{FAR_SLOWER, Homes};
 use super::measured_windows::{Difference, Found, Windows};
 
 /// The first step goes this part of the way that equation 3.1 would go with an alpha of one over the mean.
@@ -13,9 +13,6 @@ const GAIN_MIN: f64 = 0.02;
 const GAIN_CHANGE_MAX: f64 = 2.0;
 /// In one step a share becomes at most this many times larger or smaller.
 const STEP_MAX: f64 = 3.0;
-/// A device that takes so many times as long as the fastest one gets no more than its part of what all devices serve
-/// while they are busy, at once: steps would take long to get there. In an equilibrium it would get less.
-pub(super) const FAR_SLOWER: f64 = 4.0;
 /// A measured share that differs by more than this from the one asked for differs for a reason: a device is full, or
 /// some extents are far hotter than others.
 const SHARE_NOISE: f64 = 0.25;
@@ -97,6 +94,7 @@ impl Balance {
             // A share that was asked for is known better than the measured one, unless it could not be had.
             let had = if (device.share / *share - 1.0).abs() < SHARE_NOISE { *share } else { device.share };
             *share = had * factor.clamp(1.0 / STEP_MAX, STEP_MAX);
+            // Steps would take long to get there. In an equilibrium it would get less.
             let serves = device.rate / all_serve;
             if device.mean > FAR_SLOWER * fastest && serves < *share {
                 *share = serves;

@@ -5,7 +5,6 @@ mod tests;
 
 use esker_core::Nanos;
 
-use super::balance::FAR_SLOWER;
 use super::usage::{Residents, Usage};
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
@@ -13,6 +12,9 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 /// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it:
 /// the longer its queue was, the more was moved.
 const MOVES_MAX: usize = 4;
+/// A device that answers more than this many times as slowly as another one is far slower: it gets at most its part of
+/// what all devices serve while they are busy, and extents leave it among the requests of the host.
+pub(super) const FAR_SLOWER: f64 = 4.0;
 /// Extents that are moved beside these away from devices that are far slower than the ones they go to. Such a device
 /// has as many of them under way as requests of the host, so that they take half of its time: it gets ever fewer
 /// requests.
