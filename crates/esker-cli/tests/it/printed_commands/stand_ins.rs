@@ -20,6 +20,7 @@ const TRACES: &[(&str, &str, u64)] = &[
     ("web.spc.zst", "spc", 1),
     ("oltp.spc.zst", "spc", 1),
     ("oltp.lis", "arc", 1),
+    ("p3.lis", "arc", 1),
     ("vm.vscsi", "vscsi", 1),
     // The output of `blktrace`.
     ("recorded.blktrace.0", "blktrace", 1),
