@@ -3,7 +3,7 @@
 use esker_core::Nanos;
 
 use super::Completed;
-use super::homes::{FAR_SLOWER, Homes};
+use super::homes::Homes;
 use super::measured_windows::{Difference, Found, Windows};
 
 /// The first step goes this part of the way that equation 3.1 would go with an alpha of one over the mean.
@@ -87,20 +87,11 @@ impl Balance {
         // What may be noise moves nothing.
         let gain = self.gain * certain;
         self.last = Some(Step { slower, gain });
-        let fastest = found.iter().map(|device| device.mean).fold(f64::INFINITY, f64::min);
-        let all_serve: f64 = found.iter().map(|device| device.rate).sum();
         for (share, device) in homes.shares.iter_mut().zip(&found) {
             let factor = 1.0 + gain * (mean - device.mean) / mean;
             // A share that was asked for is known better than the measured one, unless it could not be had.
             let had = if (device.share / *share - 1.0).abs() < SHARE_NOISE { *share } else { device.share };
             *share = had * factor.clamp(1.0 / STEP_MAX, STEP_MAX);
-            // Steps would take long to get there. In an equilibrium it would get less.
-            let serves = device.rate / all_serve;
-            if device.mean > FAR_SLOWER * fastest && serves < *share {
-                *share = serves;
-                // That was no step from which the next one could learn.
-                self.last = None;
-            }
         }
         homes.keep_probing(self.windows.rate_per_s());
         self.windows.restart();
