@@ -95,6 +95,29 @@ fn a_device_that_becomes_slow_is_left() {
     assert!(last.children["d2"].share < 0.005 && results.series[5].children["d2"].share > 0.1);
 }
 
+/// What a device holds that becomes ten times slower leaves it as fast as it can while it also serves the host. It ends
+/// 500 requests a second then: for each of the host, one read of a copy and one trim of what was copied. Only when all
+/// have left do twelve processes, which wait for it all the time, come forward again.
+#[test]
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
+fn a_slow_device_is_left_in_the_time_that_its_copies_take() {
+    let events = "series = \"1s\"\n[[run.events]]\nat = \"20s\"\ndevice = \"d2\"\nslow = 10\n";
+    let load = Load { service: "exponential", per_s: 0.0 };
+    let capacities: &[&str] = if esker_testkit::soak() > 1 { &["1GiB", "4GiB", "16GiB"] } else { &["4GiB"] };
+    for capacity in capacities {
+        let requests = if *capacity == "16GiB" { 4_000_000 } else { 1_500_000 };
+        let experiment = volume(load, &[100, 200, 200], capacity, (0, requests), events);
+        let results = run(&experiment, &RunOptions::default()).unwrap();
+        let last = &results.series[results.series.len() - 2];
+        let slow = results.series.iter().rposition(|point| point.mean_us > 1.25 * last.mean_us).unwrap();
+        let held = results.series[19].children["d2"].held_extents.unwrap();
+        let copies_s = held as f64 * 3.0 / 500.0;
+        let moved = results.devices["volume"].placement.unwrap().moved_extents;
+        println!("{capacity}: {held} extents, {copies_s:.0} s; recovered after {} s, {moved} moved", slow - 19);
+        assert!(((slow - 19) as f64) < 1.25 * copies_s + 5.0, "{capacity}: {} s, {copies_s} s of copies", slow - 19);
+    }
+}
+
 /// A third device joins two: it takes its share.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]

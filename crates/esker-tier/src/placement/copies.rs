@@ -8,7 +8,7 @@ use esker_core::Priority;
 use crate::extent::{ExtentPlace, LogicalExtent};
 
 /// Most copies under way at a time; each needs a buffer of one extent.
-pub(super) const COPIES_MAX: usize = 16;
+pub(super) const COPIES_MAX: usize = 24;
 
 /// How often a copy is started over because the host wrote to the extent.
 const TRIES_MAX: u8 = 4;

@@ -87,11 +87,20 @@ impl Balance {
         // What may be noise moves nothing.
         let gain = self.gain * certain;
         self.last = Some(Step { slower, gain });
-        for (share, device) in homes.shares.iter_mut().zip(&found) {
+        let far_slower = homes.far_slower();
+        let all_serve: f64 = found.iter().map(|device| device.rate).sum();
+        for ((share, device), far_slower) in homes.shares.iter_mut().zip(&found).zip(far_slower) {
             let factor = 1.0 + gain * (mean - device.mean) / mean;
             // A share that was asked for is known better than the measured one, unless it could not be had.
             let had = if (device.share / *share - 1.0).abs() < SHARE_NOISE { *share } else { device.share };
             *share = had * factor.clamp(1.0 / STEP_MAX, STEP_MAX);
+            // Steps would take long to get there. In an equilibrium it would get less.
+            let serves = device.rate / all_serve;
+            if far_slower && serves < *share {
+                *share = serves;
+                // That was no step from which the next one could learn.
+                self.last = None;
+            }
         }
         homes.keep_probing(self.windows.rate_per_s());
         self.windows.restart();

@@ -12,6 +12,16 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 /// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it:
 /// the longer its queue was, the more was moved.
 const MOVES_MAX: usize = 4;
+/// A device that takes more than this many times as long for a request as another one, queues aside, is far slower: it
+/// gets at most its part of what all devices serve while they are busy, and extents leave it among the requests of the
+/// host. Devices that are nearer to each other find their shares by steps.
+const FAR_SLOWER: f64 = 8.0;
+/// Extents that are moved beside these away from devices that are far slower than the ones they go to. Such a device
+/// has as many of them under way as requests of the host, so that they take half of its time: it gets ever fewer
+/// requests.
+const RELIEVING_MAX: usize = 16;
+/// Weight of a new sample in the average time of a device for a request.
+const NEWEST: f64 = 0.01;
 /// An extent that is not in use now moves at once when its devices have nothing else to do. Under a high load they
 /// seldom have: then it moves when the last move ended this part of its own length ago, so that slow devices are not
 /// filled with moves.
@@ -47,6 +57,10 @@ pub(super) struct Homes {
     next_move: Nanos,
     /// The end of the pause after the last move.
     rests_until: Nanos,
+    /// What each device takes for a request on average, queues aside, in nanoseconds; 0 before its first request.
+    times: Vec<f64>,
+    /// When each device ended the last request, of the host or of a copy.
+    last_ends: Vec<Nanos>,
     /// Of extents that are not in use, no device would notice whether they move.
     usage: Usage,
     residents: Residents,
@@ -60,6 +74,8 @@ pub(super) struct Homes {
 struct Moving {
     extent: LogicalExtent,
     since: Nanos,
+    /// The device that it relieves, if that is far slower than the one it goes to.
+    relieves: Option<DeviceIndex>,
 }
 
 /// Goes through the extents, in order, and moves those whose home has changed.
@@ -83,6 +99,8 @@ impl Homes {
             moving: Vec::new(),
             next_move: Nanos::ZERO,
             rests_until: Nanos::ZERO,
+            times: vec![0.0; weights.len()],
+            last_ends: vec![Nanos::ZERO; weights.len()],
             usage: Usage::default(),
             residents: Residents::default(),
             swept: Vec::new(),
@@ -113,6 +131,7 @@ impl Homes {
         devices: &[DeviceView],
         wishes: &mut Wishes,
     ) -> bool {
+        self.note_time(done);
         let mut astray = false;
         for extent in (done.first.0..done.first.0 + done.extents).map(LogicalExtent) {
             self.usage.note(extent);
@@ -125,20 +144,71 @@ impl Homes {
                 self.make_room(now, home, done.device, devices, wishes);
             } else if devices[usize::from(home.0)].has_room() {
                 astray = true;
-                if now >= self.next_move && self.moving.len() < MOVES_MAX && !self.is_moving(extent) {
-                    self.wish(now, WishedMove::among_requests(extent, home), wishes);
+                let between = (done.device, home);
+                let has_turn = match self.relieves(between) {
+                    true => {
+                        self.relieving(done.device) < self.relieving_max(between.0, done.device, devices).max(MOVES_MAX)
+                    }
+                    false => self.ordinary_moves() < MOVES_MAX,
+                };
+                if now >= self.next_move && has_turn && !self.is_moving(extent) {
+                    self.wish(now, WishedMove::among_requests(extent, home), done.device, wishes);
                 }
             }
         }
         astray | self.sweep(now, done.device, devices, wishes)
     }
 
+    /// Notes what a device took for a request of the host, without those before it in its queue.
+    fn note_time(&mut self, done: &Completed) {
+        let before = self.last_ends[usize::from(done.device.0)];
+        self.copy_ended(done);
+        let sample = done.at.saturating_sub(done.sent.max(before)).0 as f64;
+        let time = &mut self.times[usize::from(done.device.0)];
+        *time += if *time == 0.0 { sample } else { NEWEST * (sample - *time) };
+    }
+
+    /// Notes that a read or a write of a copy has ended: those of the host waited for it.
+    pub(super) fn copy_ended(&mut self, done: &Completed) {
+        self.last_ends[usize::from(done.device.0)] = done.at;
+    }
+
+    /// Of each device, whether it is far slower than the fastest one.
+    pub(super) fn far_slower(&self) -> Vec<bool> {
+        let known = self.times.iter().copied().filter(|time| *time > 0.0);
+        let fastest = known.fold(f64::INFINITY, f64::min);
+        self.times.iter().map(|time| *time > FAR_SLOWER * fastest).collect()
+    }
+
     fn is_moving(&self, extent: LogicalExtent) -> bool {
         self.moving.iter().any(|moving| moving.extent == extent)
     }
 
+    /// Moves under way that relieve no slow device.
+    fn ordinary_moves(&self) -> usize {
+        self.moving.iter().filter(|moving| moving.relieves.is_none()).count()
+    }
+
+    /// Whether an extent that goes from the one device to the other leaves one that is far slower.
+    fn relieves(&self, (from, to): (DeviceIndex, DeviceIndex)) -> bool {
+        let [from, to] = [from, to].map(|device| self.times[usize::from(device.0)]);
+        to > 0.0 && from > FAR_SLOWER * to
+    }
+
+    /// Moves under way that relieve `from`.
+    fn relieving(&self, from: DeviceIndex) -> usize {
+        self.moving.iter().filter(|moving| moving.relieves == Some(from)).count()
+    }
+
+    /// How many moves may relieve `from` at a time: as many as it has requests of the host. `ended` has just ended one.
+    fn relieving_max(&self, from: DeviceIndex, ended: DeviceIndex, devices: &[DeviceView]) -> usize {
+        let of_the_host = devices[usize::from(from.0)].under_way.saturating_sub(u32::from(from == ended)) as usize;
+        let of_others = self.moving.len() - self.ordinary_moves() - self.relieving(from);
+        of_the_host.min(RELIEVING_MAX.saturating_sub(of_others))
+    }
+
     /// Whether an extent that is not in use now may begin to move: its devices have nothing else to do, or the pause
-    /// after the last move is over. `ended` has just ended a request.
+    /// after the last move is over, or it relieves a slow device. `ended` has just ended a request.
     fn may_move(
         &self,
         now: Nanos,
@@ -146,13 +216,20 @@ impl Homes {
         ended: DeviceIndex,
         devices: &[DeviceView],
     ) -> bool {
-        let is_due = self.moving.is_empty() && now >= self.rests_until;
+        let ordinary = self.ordinary_moves();
+        let is_due = || ordinary == 0 && now >= self.rests_until;
         let is_idle = |device: DeviceIndex| devices[usize::from(device.0)].under_way <= u32::from(device == ended);
-        now >= self.next_move && self.moving.len() < MOVES_MAX && (is_due || is_idle(to) && is_idle(from))
+        let has_turn = match self.relieves((from, to)) {
+            true => self.relieving(from) < self.relieving_max(from, ended, devices).max(1),
+            false => ordinary < MOVES_MAX && (is_due() || is_idle(to) && is_idle(from)),
+        };
+        now >= self.next_move && has_turn
     }
 
-    fn wish(&mut self, now: Nanos, wished: WishedMove, wishes: &mut Wishes) {
-        self.moving.push(Moving { extent: wished.extent, since: now });
+    /// Asks for a move away from `from`.
+    fn wish(&mut self, now: Nanos, wished: WishedMove, from: DeviceIndex, wishes: &mut Wishes) {
+        let relieves = self.relieves((from, wished.to)).then_some(from);
+        self.moving.push(Moving { extent: wished.extent, since: now, relieves });
         self.next_move = now + self.interval;
         wishes.moves.push(wished);
     }
@@ -180,14 +257,14 @@ impl Homes {
             to.filter(|_| !moving.iter().any(|moving| moving.extent == extent))
         };
         if let Some((extent, to)) = self.residents.next_to_leave(full, SWEEP_STEP, leaves) {
-            self.wish(now, WishedMove::among_requests(extent, to), wishes);
+            self.wish(now, WishedMove::among_requests(extent, to), full, wishes);
         }
     }
 
     /// Moves the next extent whose home has changed, if it may move now. `ended` has just ended a request. Returns
     /// whether an extent moves.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
-        if self.sweep.is_none() || now < self.next_move || self.moving.len() >= MOVES_MAX {
+        if self.sweep.is_none() || now < self.next_move {
             return false;
         }
         let Some(Sweep { next, before }) = self.sweep.take() else { return false };
@@ -207,8 +284,13 @@ impl Homes {
             (None, _) => end,
         };
         self.sweep = (next < self.usage.end()).then_some(Sweep { next, before });
-        if let Some((extent, _, to)) = may_move {
-            self.wish(now, WishedMove::in_background(extent, to), wishes);
+        if let Some((extent, from, to)) = may_move {
+            // A slow device always has requests of the host: behind them, nothing would leave it.
+            let wished = match self.relieves((from, to)) {
+                true => WishedMove::among_requests(extent, to),
+                false => WishedMove::in_background(extent, to),
+            };
+            self.wish(now, wished, from, wishes);
         }
         may_move.is_some()
     }
@@ -216,8 +298,10 @@ impl Homes {
     /// Notes how a move has ended.
     pub(super) fn moved(&mut self, now: Nanos, extent: LogicalExtent, outcome: MoveOutcome) {
         if let Some(at) = self.moving.iter().position(|moving| moving.extent == extent) {
-            let took = now.saturating_sub(self.moving.swap_remove(at).since);
-            self.rests_until = now + Nanos(took.0 / PAUSE_PART);
+            let moved = self.moving.swap_remove(at);
+            if moved.relieves.is_none() {
+                self.rests_until = now + Nanos(now.saturating_sub(moved.since).0 / PAUSE_PART);
+            }
         }
         match outcome {
             // What is full now is not asked again at once.
@@ -259,6 +343,8 @@ impl Homes {
     pub(super) fn devices_joined(&mut self, devices: usize) {
         self.shares.resize(devices, 0.0);
         self.swept.resize(devices, 0.0);
+        self.times.resize(devices, 0.0);
+        self.last_ends.resize(devices, Nanos::ZERO);
         self.give_least(self.least.max(LEAST_FIRST));
     }
 }

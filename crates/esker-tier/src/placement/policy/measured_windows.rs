@@ -31,11 +31,12 @@ const RECENT: usize = 16;
 const CHANGED: f64 = 8.0;
 const CHANGED_BY: f64 = 0.5;
 
-/// Requests of one device, and the sum of their response times in nanoseconds.
+/// Requests of one device, the sum of their response times, and how long any of them was under way; in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     requests: u64,
     times: f64,
+    busy: f64,
 }
 
 impl Sum {
@@ -46,6 +47,7 @@ impl Sum {
     fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.times += other.times;
+        self.busy += other.busy;
     }
 }
 
@@ -61,6 +63,8 @@ pub(super) struct Found {
     pub(super) share: f64,
     /// Its mean response time, in nanoseconds.
     pub(super) mean: f64,
+    /// Requests that it ends in a nanosecond while it has any.
+    pub(super) rate: f64,
     /// Variance of that mean.
     variance: f64,
 }
@@ -95,6 +99,8 @@ pub(super) struct Windows {
     seen: u64,
     since: Nanos,
     now: Nanos,
+    /// When the last request of each device ended.
+    last_ends: Vec<Nanos>,
 }
 
 impl Windows {
@@ -110,19 +116,25 @@ impl Windows {
             seen: 0,
             since: Nanos::ZERO,
             now: Nanos::ZERO,
+            last_ends: vec![Nanos::ZERO; devices],
         }
     }
 
     /// Forgets everything.
     pub(super) fn restart(&mut self) {
-        *self = Self { since: self.now, now: self.now, ..Self::new(self.open.len()) };
+        let last_ends = std::mem::take(&mut self.last_ends);
+        *self = Self { since: self.now, now: self.now, last_ends, ..Self::new(self.open.len()) };
     }
 
     /// Takes the end of a request. Returns whether the window should be looked at.
     pub(super) fn record(&mut self, now: Nanos, device: DeviceIndex, response: Nanos, astray: bool) -> bool {
         self.now = now;
         self.seen += 1;
-        self.open[device.0 as usize].add(&Sum { requests: 1, times: response.0 as f64 });
+        let device = usize::from(device.0);
+        // Requests end in the order in which they were sent, or nearly so.
+        let since_last_end = now.saturating_sub(std::mem::replace(&mut self.last_ends[device], now));
+        let busy = response.min(since_last_end).0 as f64;
+        self.open[device].add(&Sum { requests: 1, times: response.0 as f64, busy });
         self.astray += u64::from(astray);
         let total: u64 = self.open.iter().map(|sum| sum.requests).sum();
         if total < BATCH_MIN || self.open.iter().any(|sum| sum.requests < BATCH_DEVICE_MIN) {
@@ -229,7 +241,8 @@ fn found<'a>(batches: impl IntoIterator<Item = &'a Vec<Sum>> + Copy, device: usi
         weight * (batch[device].mean() - mean).powi(2)
     };
     let variance = batches.into_iter().map(deviation).sum::<f64>() / (count * (count - 1.0));
-    Found { share: own.requests as f64 / all as f64, mean, variance }
+    let rate = own.requests as f64 / own.busy.max(1.0);
+    Found { share: own.requests as f64 / all as f64, mean, rate, variance }
 }
 
 #[cfg(test)]
@@ -285,6 +298,20 @@ mod tests {
             |request: u64, astray| windows.record(Nanos(request), DeviceIndex((request % 2) as u16), Nanos(1), astray);
         assert!((0..100_000).all(|request| !record(request, request % 50 == 0)));
         assert!((0..100_000).any(|request| record(request, request % 1000 == 0)));
+    }
+
+    /// A device that answers every second microsecond a request which took one is busy half of the time; one with a
+    /// queue is busy all the time.
+    #[test]
+    fn the_rate_is_that_of_a_busy_device() {
+        for (response, rate) in [(1_000, 1e-3), (2_000, 5e-4), (50_000, 5e-4)] {
+            let mut windows = Windows::new(1);
+            for request in 1..100_000u64 {
+                windows.record(Nanos(request * 2_000), DeviceIndex(0), Nanos(response), false);
+            }
+            let found = found(&windows.closed, 0).rate;
+            assert!((found / rate - 1.0).abs() < 1e-3, "{response} ns: {found}");
+        }
     }
 
     #[test]

@@ -177,6 +177,7 @@ impl Placement for Throughput {
                     self.ended(now, &done, astray);
                 }
             }
+            Event::Completed(done) => self.homes.copy_ended(&done),
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
             _ => {}
         }

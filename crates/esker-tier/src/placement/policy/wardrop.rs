@@ -79,6 +79,7 @@ impl Placement for Wardrop {
                 let astray = self.homes.move_home(now, &done, devices, wishes);
                 self.balance.record(now, &done, astray, &mut self.homes);
             }
+            Event::Completed(done) if !done.for_host => self.homes.copy_ended(&done),
             Event::Moved { extent, outcome } => self.homes.moved(now, extent, outcome),
             _ => {}
         }

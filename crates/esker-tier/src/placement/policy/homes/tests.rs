@@ -1,5 +1,7 @@
 //! Tests of homes.
 
+use esker_core::Priority;
+
 use super::*;
 
 fn homes(shares: &[f64]) -> Vec<u16> {
@@ -70,6 +72,30 @@ fn busy_devices_get_one_move_at_a_time() {
     assert!((75..=77).contains(&moves.len()), "{}", moves.len());
     assert!(moves.windows(2).all(|pair| pair[1].0 >= pair[0].0 + 13), "{moves:?}");
     assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
+}
+
+/// A device that is ten times as slow as the other is left by as many extents at a time as it has requests, one in
+/// each interval, and one that is three times as slow by one at a time.
+#[test]
+fn a_slow_device_gets_as_many_moves_as_requests() {
+    let moves_at_a_time = |times: f64, under_way: u32| {
+        let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
+        (0..10_000).for_each(|extent| homes.usage.note(LogicalExtent(extent)));
+        homes.times = vec![1e6, times * 1e6];
+        homes.shares = vec![0.9, 0.1];
+        homes.give_least(0.001);
+        let devices = [DeviceView { under_way: 1, ..idle() }, DeviceView { under_way, ..idle() }];
+        let mut wishes = Wishes::default();
+        for millis in 0..100 {
+            homes.sweep(Nanos::from_millis(millis), DeviceIndex(0), &devices, &mut wishes);
+            assert!(wishes.moves.len() as u64 <= millis + 1);
+        }
+        let expected = if times > FAR_SLOWER { Priority::USER } else { Priority::BACKGROUND };
+        assert!(wishes.moves.iter().all(|wished| wished.priority == expected && wished.to == DeviceIndex(0)));
+        wishes.moves.len()
+    };
+    assert_eq!([1, 3, 12, 100].map(|under_way| moves_at_a_time(10.0, under_way)), [1, 3, 12, RELIEVING_MAX]);
+    assert_eq!(moves_at_a_time(3.0, 12), 1);
 }
 
 /// Of a full device, what belongs elsewhere leaves first or, if nothing does, what is not in use.
