@@ -14,7 +14,7 @@ use crate::stress::{Ready, stressed};
 use crate::task::Task;
 
 /// A look ends once the 99th percentile is sure to be this many times the budget: the design has lost by far.
-pub(crate) const FAR: f64 = 8.0;
+pub(crate) const FAR: f64 = 2.0;
 
 /// By how much a design misses a budget, as the logarithm of how many times too much: in the busy times of a large
 /// trace, of a hybrid or of a cache, and over all of any other. A look ends early once the 99th percentile is sure to

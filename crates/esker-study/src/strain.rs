@@ -313,6 +313,10 @@ impl Strain {
     /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
     /// trace alone: room for more is what it is for.
     pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
+        if let Some((p99, _)) = self.ended {
+            let (p99, limit) = (words::time(p99), words::time(limits.p99_us));
+            return Some(format!("1 % of requests take more than {p99}, the budget of 99 % is {limit}"));
+        }
         let Some(p99) = self.p99_us() else { return Some("it cannot keep up".into()) };
         if p99 > limits.p99_us {
             let (p99, limit) = (words::time(p99), words::time(limits.p99_us));

@@ -6,6 +6,7 @@ use esker_results::study::Headroom;
 use esker_sim::Experiment;
 
 use crate::arrivals::Load;
+use crate::look::FAR;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::setup::{Setup, set_up};
@@ -33,6 +34,9 @@ pub(crate) fn stressed(
     let Some(mut ready) = Ready::of(task, design)? else { return Ok(Some(too_much)) };
     let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?;
     let first = ready.strain(&stretches, 1.0, task.hooks)?;
+    let judged = stretches.judged_alone();
+    // By how much the largest loads are too large does not matter.
+    let judged = if search == Search::Further { judged.until(FAR * limits.p99_us) } else { judged };
     let mut kept_up = true;
     let headroom = headroom(&first, limits, &loads(search, limits), |load| {
         if !kept_up {
@@ -40,7 +44,7 @@ pub(crate) fn stressed(
             let Some(again) = Ready::of(task, design)? else { return Ok(Strain::TOO_MUCH) };
             ready = again;
         }
-        let strain = ready.strain(&stretches, load, task.hooks)?;
+        let strain = ready.strain(&judged, load, task.hooks)?;
         kept_up = strain.busy.is_some();
         Ok(strain)
     })?;

@@ -17,8 +17,9 @@ const WORK_OF_WHOLE: u64 = 4_800_000;
 const WHOLE_MIN: u64 = 2;
 /// ... and at most this many: in the market that was asked for, and in each other one.
 const WHOLE_MAX: [u64; 2] = [6, 2];
-/// The work of all designs together that are simulated for comparison alone. At least one is.
-const WORK_OF_OTHERS: u64 = 800_000;
+/// The work of all designs together that are simulated for comparison alone: beside an answer, and of a trace without
+/// times, which has no answer.
+const WORK_OF_OTHERS: [u64; 2] = [300_000, 800_000];
 
 /// What a simulation is to find out.
 pub(crate) struct Task<'a> {
@@ -46,11 +47,15 @@ impl Task<'_> {
         (WORK_OF_WHOLE / self.work().max(1)).clamp(WHOLE_MIN, most) as usize
     }
 
-    /// How many designs of other classes are simulated for comparison, of `most`.
-    pub(crate) fn others(&self, most: usize) -> usize {
-        let thorough = self.settings.thorough;
-        let few = (WORK_OF_OTHERS / self.work().max(1)).max(1) as usize;
-        if thorough { most } else { few.min(most) }
+    /// How many designs of other classes are simulated for comparison, `most` at most: at least one where nothing keeps
+    /// the budgets so far.
+    pub(crate) fn others(&self, most: usize, any_keeps: bool) -> usize {
+        if self.settings.thorough {
+            return most;
+        }
+        let most_work = WORK_OF_OTHERS[usize::from(!self.workload.has_times())];
+        let few = (most_work / self.work().max(1)) as usize;
+        few.max(usize::from(!any_keeps)).min(most)
     }
 
     fn work(&self) -> u64 {

@@ -203,7 +203,7 @@ pub struct Headroom {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub breaks_at: Option<f64>,
     /// 99th percentile under that load, in the busy stretch by requests or by bytes, whichever is larger; absent if it
-    /// cannot keep up.
+    /// cannot keep up, or misses the budget by far.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_us: Option<f64>,
 }

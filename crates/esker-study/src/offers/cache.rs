@@ -12,7 +12,7 @@ use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
 use esker_tier::{CacheRole, WriteHandling};
 
 use super::pairs::{self, Disks, FLASH_MAX, Held, Pricing, flash_bytes};
-use super::{Design, Offer, owned};
+use super::{Design, Least, Offer, owned};
 use crate::StudyError;
 use crate::admissions::{AdmissionChoice, Admissions};
 use crate::miniature::CacheShape;
@@ -135,13 +135,13 @@ pub(super) fn design(
     (disks, cache): (&Disks<'_>, &Cache<'_>),
     active: Bytes,
     utilisation: Ratio,
-    raw_min: Bytes,
+    least: Least,
 ) -> Result<Design, StudyError> {
     let data = pairs::touched(active);
     let shape = shape(offer, utilisation).unwrap_or(CacheShape { line_bytes: LINE_MAX, slots: 2 });
     let slots = shape.slots.min(data / shape.line_bytes + RESERVE_MAX);
     let on_flash = Bytes(slots * shape.line_bytes);
-    let (drive, flash) = owned::drive(offer, on_flash, utilisation, raw_min)?;
+    let (drive, flash) = owned::drive(offer, on_flash, utilisation, least)?;
     let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
     let mut devices = Vec::new();
     let [flash_name, backing] = pairs::devices(offer, disks, drive, data, &mut devices)?;

@@ -10,7 +10,7 @@ use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind, S
 use esker_tier::PolicySettings;
 
 use super::pairs::{self, Disks, Held, Pricing, flash_bytes};
-use super::{Design, Offer, owned};
+use super::{Design, Least, Offer, owned};
 use crate::StudyError;
 
 /// The policy. A budget is for 99 of 100 requests, so that every hot extent has to be on flash: `wardrop` keeps some on
@@ -59,14 +59,14 @@ pub(super) fn design(
     disks: &Disks<'_>,
     active: Bytes,
     utilisation: Ratio,
-    raw_min: Bytes,
+    least: Least,
 ) -> Result<Design, StudyError> {
     let extent = extent(offer).unwrap_or(Bytes(EXTENT_MAX));
     let data = pairs::touched(active);
     let share = share_at_first(offer, disks);
     let free = (1.0 - FILLED_AT_FIRST) * flash_bytes(offer) as f64 * utilisation.as_f64();
     let on_flash = Bytes(data.min((data as f64 * share + free) as u64));
-    let (drive, flash) = owned::drive(offer, on_flash, utilisation, raw_min)?;
+    let (drive, flash) = owned::drive(offer, on_flash, utilisation, least)?;
     let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
     let mut devices = Vec::new();
     let children = pairs::devices(offer, disks, drive, data, &mut devices)?.to_vec();

@@ -30,7 +30,7 @@ use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
 pub use in_use::InUse;
-pub(crate) use owned::{RAW_MIN, RAW_MIN_OF_SEVERAL, min_note, smallest_part};
+pub(crate) use owned::{Least, RAW_MIN, min_note, smallest_part};
 use pairs::Disks;
 pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
 use rented::Rented;
@@ -298,11 +298,9 @@ impl Offer<'_> {
     }
 
     /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
-    /// drives. Of several drives, each is simulated with less: [`RAW_MIN`] together, or [`RAW_MIN_OF_SEVERAL`] of each
-    /// if that is more.
+    /// drives. Of several drives, less of each is simulated.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        let of_each = Bytes(RAW_MIN.0 / u64::from(self.count.max(1)));
-        self.design_of(active, utilisation, of_each.max(RAW_MIN_OF_SEVERAL))
+        self.design_of(active, utilisation, Least::of_each(self.count))
     }
 
     /// The design of rented volumes that save up what is not used for so long; `None` for devices, and for volumes that
@@ -316,16 +314,16 @@ impl Offer<'_> {
     /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
     /// and tells designs apart of which one is far better than the other.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        self.design_of(active, utilisation, Bytes(RAW_MIN.0 / u64::from(self.count.max(1))))
+        self.design_of(active, utilisation, Least::for_looks(self.count))
     }
 
-    /// The design, of whose drives at least `raw_min` is simulated.
-    fn design_of(&self, active: Bytes, utilisation: Ratio, raw_min: Bytes) -> Result<Design, StudyError> {
+    /// The design, of whose drives no less than `least` is simulated.
+    fn design_of(&self, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
         match (&self.rented, &self.disks, &self.cache) {
             (Some(rented), ..) => rented::design(self, &rented.volume, None),
-            (None, Some(disks), Some(cache)) => cache::design(self, (disks, cache), active, utilisation, raw_min),
-            (None, Some(disks), None) => hybrid::design(self, disks, active, utilisation, raw_min),
-            (None, None, _) => owned::design(self, active, utilisation, raw_min),
+            (None, Some(disks), Some(cache)) => cache::design(self, (disks, cache), active, utilisation, least),
+            (None, Some(disks), None) => hybrid::design(self, disks, active, utilisation, least),
+            (None, None, _) => owned::design(self, active, utilisation, least),
         }
     }
 

@@ -12,14 +12,36 @@ use crate::endurance::FlashOnSale;
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
 /// Likewise of each of several drives, which share the requests.
-pub(crate) const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
-/// Least number of blocks per plane, for the same reason.
-const BLOCKS_PER_PLANE_MIN: u64 = 24;
+const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
 /// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
-/// are halved until a plane has this many or blocks are as small as the next constant. The pieces of a block share its
+/// are halved until a plane has this many or blocks are as small as [`Least`] says. The pieces of a block share its
 /// erase, so that reads wait for erases as long and as often as in the drive.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
-const PAGES_PER_BLOCK_MIN: u32 = 128;
+
+/// How small the simulated part of a drive and its blocks may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Least {
+    raw: Bytes,
+    blocks_per_plane: u64,
+    pages_per_block: u32,
+}
+
+impl Least {
+    /// Of one drive.
+    pub(crate) const ALONE: Self = Self { raw: RAW_MIN, blocks_per_plane: 24, pages_per_block: 128 };
+
+    /// Of each of `count` drives that share the requests.
+    pub(super) fn of_each(count: u32) -> Self {
+        Self { raw: Self::for_looks(count).raw.max(RAW_MIN_OF_SEVERAL), ..Self::ALONE }
+    }
+
+    /// Likewise, for a rough look: all together no more than one drive otherwise, if that is enough blocks to begin in
+    /// the steady state by theory, which takes a tenth of the time of overwriting. Blocks may be small for that.
+    pub(super) fn for_looks(count: u32) -> Self {
+        Self { raw: Bytes(RAW_MIN.0 / u64::from(count.max(1))), blocks_per_plane: 104, pages_per_block: 32 }
+    }
+}
+
 /// Returns a note for the report on how a drive's shape was changed to size it.
 pub(crate) fn min_note() -> String {
     format!(
@@ -31,16 +53,11 @@ pub(crate) fn min_note() -> String {
 }
 
 /// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of what is simulated of
-/// drives: at least `raw_min` of each.
-pub(super) fn design(
-    offer: &Offer<'_>,
-    active: Bytes,
-    utilisation: Ratio,
-    raw_min: Bytes,
-) -> Result<Design, StudyError> {
+/// drives: of each no less than `least`.
+pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
     let (system, flash) = match offer.product.kind.as_str() {
         "ssd" => {
-            let (drive, flash) = drive(offer, active, utilisation, raw_min)?;
+            let (drive, flash) = drive(offer, active, utilisation, least)?;
             let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
             (striped("ssd", drive, offer.count)?, Some(flash))
         }
@@ -65,7 +82,7 @@ pub(super) fn drive(
     offer: &Offer<'_>,
     active: Bytes,
     utilisation: Ratio,
-    raw_min: Bytes,
+    least: Least,
 ) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
     let whole = offer.product.whole_drive(offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
     // Each drive has its share of the data, and a stripe unit more at most.
@@ -77,27 +94,27 @@ pub(super) fn drive(
         warranty: offer.warranty(),
         cycles_are_stated: offer.product.own_settings.iter().any(|key| key == "endurance_cycles"),
     };
-    Ok((DeviceDescription::new(part(&whole, share, (utilisation, raw_min))), flash))
+    Ok((DeviceDescription::new(part(&whole, share, (utilisation, least))), flash))
 }
 
 /// The part of a drive of `capacity` that is simulated for little data; `None` for what is no drive.
 pub(crate) fn smallest_part(product: &Product, capacity: Bytes) -> Option<SsdSettings> {
     let whole = product.whole_drive(capacity)?;
-    Some(part(&whole, Bytes::ZERO, (Ratio::ONE, RAW_MIN)))
+    Some(part(&whole, Bytes::ZERO, (Ratio::ONE, Least::ALONE)))
 }
 
 /// Returns the simulated part of a drive, whose spare share is that of the whole drive.
-fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes)) -> SsdSettings {
+fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, Least)) -> SsdSettings {
     let mut settings = whole.settings().clone();
     let (geometry, planes) = (settings.geometry, whole.planes());
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;
     let spare = whole.over_provisioning().as_f64();
     // The host's share of the raw pages has to hold the active data at the given utilisation.
     let host = active.0 as f64 / utilisation.as_f64();
-    let raw = ((host / (1.0 - spare).max(1e-9)) as u64).max(raw_min.0);
+    let raw = ((host / (1.0 - spare).max(1e-9)) as u64).max(least.raw.0);
     let mut pages_per_block = geometry.pages_per_block;
     while raw / (planes * block(pages_per_block)) < BLOCKS_PER_PLANE_WANTED
-        && pages_per_block > PAGES_PER_BLOCK_MIN
+        && pages_per_block > least.pages_per_block
         && pages_per_block.is_multiple_of(2 * geometry.units_per_page)
     {
         pages_per_block /= 2;
@@ -105,8 +122,8 @@ fn part(whole: &WholeDrive, active: Bytes, (utilisation, raw_min): (Ratio, Bytes
     }
     // So small a spare share that it is hardly a block takes more blocks, not more spare.
     let for_spare = (SPARE_BLOCKS_MIN / spare.max(1e-9)).ceil() as u64;
-    let least = BLOCKS_PER_PLANE_MIN.max(for_spare.min(BLOCKS_FOR_SPARE_MAX));
-    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(least) + 1;
+    let blocks_min = least.blocks_per_plane.max(for_spare.min(BLOCKS_FOR_SPARE_MAX));
+    let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(blocks_min) + 1;
     settings.geometry.blocks_per_plane = u32::try_from(blocks_per_plane).unwrap_or(u32::MAX);
     settings.geometry.pages_per_block = pages_per_block;
     settings.array.details = true;

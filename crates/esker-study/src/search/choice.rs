@@ -4,12 +4,32 @@ use std::collections::VecDeque;
 
 use super::{OTHERS_MAX, Search, Tried, cost};
 use crate::StudyError;
-use crate::choose::{Choice, choose};
-use crate::judge::judge;
+use crate::choose::{Choice, Contender, Life, choose};
+use crate::judge::{contender, judge};
 use crate::offers::{Design, Offer};
 use crate::strain::{self, Stressed};
 
 impl Search<'_> {
+    pub(super) fn any_keeps(&self, tried: &[Tried]) -> bool {
+        choose(&self.contenders(tried)).recommended.is_some()
+    }
+
+    /// The price of the best so far, if nothing dearer could be better.
+    pub(super) fn settled(&self, tried: &[Tried]) -> Option<f64> {
+        let contenders = self.contenders(tried);
+        let best = &contenders[choose(&contenders).recommended?];
+        (best.life != Life::Unjudged).then_some(best.cost)
+    }
+
+    pub(super) fn contenders(&self, tried: &[Tried]) -> Vec<Contender> {
+        let contender = |tried: &Tried| {
+            let contender = contender(&tried.candidate, self.task.budgets);
+            let unknown = tried.candidate.endurance.is_none();
+            Contender { missed: contender.missed + if unknown { tried.missed_warranty } else { 0.0 }, ..contender }
+        };
+        tried.iter().map(contender).collect()
+    }
+
     /// Chooses, and looks at those that matter with other random numbers until the choice stays.
     pub(super) fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
         loop {
@@ -27,11 +47,13 @@ impl Search<'_> {
             // How much more it carries is a question about the design to buy.
             let (best, others): (Vec<usize>, Vec<usize>) =
                 open.into_iter().partition(|&n| Some(n) == choice.recommended);
-            let mut found = Vec::new();
-            for (some, search) in [(&best, strain::Search::Further), (&others, strain::Search::Asked)] {
-                let designs: Vec<Design> = some.iter().map(|&n| tried[n].design.clone()).collect();
-                found.extend(self.stress_all(&designs, seed, search)?);
-            }
+            let searches = [(&best, strain::Search::Further), (&others, strain::Search::Asked)];
+            let asked: Vec<(Design, strain::Search)> = searches
+                .into_iter()
+                .flat_map(|(some, search)| some.iter().map(move |&n| (n, search)))
+                .map(|(n, search)| (tried[n].design.clone(), search))
+                .collect();
+            let found = self.stress_all(&asked, seed)?;
             for (&n, stressed) in best.iter().chain(&others).zip(found) {
                 let Some(Stressed { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
@@ -78,4 +100,9 @@ pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64
             .then_with(|| one.product.name.cmp(&other.product.name))
     });
     offers.into()
+}
+
+/// Whether an offer takes long to simulate: disks alone take so much less time than flash.
+pub(super) fn takes_long(offer: &Offer<'_>) -> bool {
+    offer.product.kind != "hdd" || offer.disks.is_some()
 }

@@ -10,8 +10,9 @@ use esker_core::jobs;
 use esker_plan::Market;
 use esker_results::study::RuledOut;
 
+use super::choice::takes_long;
 use super::screen::margin;
-use super::{BATCH, NOT_REACHED, Round, Search};
+use super::{BATCH, BATCH_MAX, NOT_REACHED, Round, Search};
 use crate::StudyError;
 use crate::look::{FAR, look};
 use crate::offers::Offer;
@@ -21,9 +22,9 @@ type Group<'o> = Vec<(f64, Offer<'o>)>;
 
 /// No more rough looks at designs are taken than about this many.
 const LOOKS_MAX: usize = 64;
-/// Designs that cost more than this many times the cheapest one that got through are not looked at. A look lets designs
-/// through that are a quarter too slow, and a quarter more money mostly buys no more than a quarter more dies.
-const MUCH_CHEAPER: f64 = 1.25;
+/// Designs that cost more than this many times the cheapest one that got through are not looked at, unless that one
+/// misses a budget when it is replayed whole.
+const MUCH_CHEAPER: f64 = 1.1;
 
 /// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, the disks of
 /// hybrids and caches, by product and capacity, and how caches write.
@@ -54,23 +55,30 @@ impl Search<'_> {
         round: &mut Round<'o>,
     ) -> Result<(), StudyError> {
         let mut kept: Group<'o> = Vec::new();
-        let (mut looks, mut cheapest) = (0, f64::INFINITY);
+        // The cheapest that got through, and the cheapest of those whose life cannot be told: if that one does, none of
+        // these that is dearer is better.
+        let (mut looks, mut cheapest, mut untold) = (0, f64::INFINITY, f64::INFINITY);
         // Drives of a product that have less capacity than this are most likely too slow, however many.
         let mut too_small: BTreeMap<&str, f64> = BTreeMap::new();
-        for groups in groups(left).chunks(BATCH) {
+        let mut groups = groups(left).into_iter().peekable();
+        while groups.peek().is_some() {
             let mut batch: Vec<Group<'o>> = Vec::new();
-            for group in groups {
-                let near = |(least, _): &&(f64, Offer<'o>)| *least <= cheapest * MUCH_CHEAPER;
-                let (near, dearer): (Group<'o>, Group<'o>) = group.iter().partition(near);
+            while batch.iter().filter(|group| takes_long(&group[0].1)).count() < BATCH && batch.len() < BATCH_MAX {
+                let Some(group) = groups.next() else { break };
+                let near = |(least, offer): &(f64, Offer<'o>)| {
+                    *least <= cheapest * MUCH_CHEAPER && (*least <= untold || self.exceeds_warranty(offer).is_none())
+                };
+                let (near, dearer): (Group<'o>, Group<'o>) = group.into_iter().partition(near);
                 kept.extend(dearer);
                 let Some((least, offer)) = near.first() else { continue };
                 let kind = kind(offer);
                 if round.looked_at_kinds.contains(&kind) {
                     cheapest = cheapest.min(*least);
                     kept.extend(near);
-                    continue;
-                }
-                if too_small.get(&*offer.product.name).is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least) {
+                } else if too_small
+                    .get(&*offer.product.name)
+                    .is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least)
+                {
                     // Where requests queue, more dies may do more than that: it is likely, and not known.
                     ruled.extend(
                         near.iter().map(|(least, one)| one.ruled_out(NOT_REACHED, TOO_SMALL.into(), Some(*least))),
@@ -89,9 +97,14 @@ impl Search<'_> {
                 let few = found.first.unwrap_or(group.len());
                 let reason = if found.first.is_some() { TOO_FEW } else { TOO_SLOW };
                 ruled.extend(group[..few].iter().map(|one| too_slow(one, reason)));
+                round.got_through.extend(group[few..].iter().map(|(_, offer)| offer.name()));
                 kept.extend(&group[few..]);
                 if let Some(first) = found.first {
-                    cheapest = cheapest.min(group[first].0);
+                    let (least, offer) = &group[first];
+                    cheapest = cheapest.min(*least);
+                    if self.exceeds_warranty(offer).is_some() {
+                        untold = untold.min(*least);
+                    }
                     continue;
                 }
                 note_too_slow(&found, &mut too_small, round);
@@ -110,15 +123,17 @@ impl Search<'_> {
             return Ok(through);
         }
         let (mut few, mut enough) = (0, group.len() - 1);
+        // Often even the fewest are enough; if not, that is soon known.
+        let mut tried = 0;
         while few < enough {
-            let middle = few.midpoint(enough);
             through.looks += 1;
             // By how much these miss it does not matter.
-            if self.missed(&group[middle].1, margin().exp())? > margin() {
-                few = middle + 1;
+            if self.missed(&group[tried].1, margin().exp())? > margin() {
+                few = tried + 1;
             } else {
-                enough = middle;
+                enough = tried;
             }
+            tried = few.midpoint(enough);
         }
         through.first = Some(enough);
         Ok(through)

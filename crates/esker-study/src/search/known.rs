@@ -18,18 +18,14 @@ impl Search<'_> {
     pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
         let designs = self.designs(offers)?;
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
-        let new = unknown(&self.simulated, &keys);
         let task = self.task;
-        let found = jobs::collect(task.settings.threads, new.len(), |index| {
-            let design = &designs[new[index]];
+        each_once(&mut self.simulated, task.settings.threads, &keys, |index| {
+            let design = &designs[index];
             task.tell(&format!("simulating {}", design.name));
             let simulated = simulate(task, design);
             task.done.fetch_add(1, Ordering::Relaxed);
             simulated
-        });
-        for (index, simulated) in new.into_iter().zip(found) {
-            self.simulated.insert(keys[index].clone(), simulated?);
-        }
+        })?;
         let tried = offers.iter().zip(designs).zip(&keys).map(|((offer, design), key)| {
             let simulated = &self.simulated[key];
             let missed_warranty = offer.missed_warranty(self.demand.bytes_per_day().map(|[fewest, _]| fewest));
@@ -47,43 +43,44 @@ impl Search<'_> {
     /// Plays the busiest stretches on designs, or takes what is known of the same simulated design.
     pub(super) fn stress_all(
         &mut self,
-        designs: &[Design],
+        designs: &[(Design, strain::Search)],
         seed: u64,
-        search: strain::Search,
     ) -> Result<Vec<Option<Stressed>>, StudyError> {
-        let keys: Vec<_> = designs.iter().map(|design| (design.key(), seed, search)).collect();
-        let new = unknown(&self.stressed, &keys);
+        let keys: Vec<_> = designs.iter().map(|(design, search)| (design.key(), seed, *search)).collect();
         let task = self.task;
-        let found = jobs::collect(task.settings.threads, new.len(), |index| {
-            let design = &designs[new[index]];
+        each_once(&mut self.stressed, task.settings.threads, &keys, |index| {
+            let (design, search) = &designs[index];
             task.tell(&format!("looking at {} in the busiest times", design.name));
-            stressed(task, design, seed, search)
-        });
-        for (index, stressed) in new.into_iter().zip(found) {
-            self.stressed.insert(keys[index].clone(), stressed?);
-        }
+            stressed(task, design, seed, *search)
+        })?;
         Ok(keys.iter().map(|key| self.stressed[key].clone()).collect())
     }
 
     /// Looks at designs, or takes what is known of the same simulated design.
     pub(super) fn look_at_all(&mut self, designs: &[Design]) -> Result<Vec<f64>, StudyError> {
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
-        let new = unknown(&self.looked_at, &keys);
         let task = self.task;
-        let found = jobs::collect(task.settings.threads, new.len(), |index| {
-            let design = &designs[new[index]];
+        each_once(&mut self.looked_at, task.settings.threads, &keys, |index| {
+            let design = &designs[index];
             task.tell(&format!("looking at {} in the busiest times", design.name));
             look(task, design, FAR)
-        });
-        for (index, missed) in new.into_iter().zip(found) {
-            self.looked_at.insert(keys[index].clone(), missed?);
-        }
+        })?;
         Ok(keys.iter().map(|key| self.looked_at[key]).collect())
     }
 }
 
-/// The indices of the keys that are not known, of equal ones the first.
-fn unknown<K: Ord, V>(known: &BTreeMap<K, V>, keys: &[K]) -> Vec<usize> {
+/// Finds out what is not known of `keys`, once of equal ones; `find` gets the index of a key.
+fn each_once<K: Ord + Clone, V: Send>(
+    known: &mut BTreeMap<K, V>,
+    threads: usize,
+    keys: &[K],
+    find: impl Fn(usize) -> Result<V, StudyError> + Sync,
+) -> Result<(), StudyError> {
     let mut seen = BTreeSet::new();
-    (0..keys.len()).filter(|&n| !known.contains_key(&keys[n]) && seen.insert(&keys[n])).collect()
+    let new: Vec<usize> = (0..keys.len()).filter(|&n| !known.contains_key(&keys[n]) && seen.insert(&keys[n])).collect();
+    let found = jobs::collect(threads, new.len(), |index| find(new[index]));
+    for (index, value) in new.into_iter().zip(found) {
+        known.insert(keys[index].clone(), value?);
+    }
+    Ok(())
 }

@@ -16,18 +16,20 @@ use esker_sim::Slowest;
 
 use crate::StudyError;
 use crate::arrivals::Load;
-use crate::choose::{Choice, Contender, Life, choose};
+use crate::choose::Choice;
 use crate::endurance::{self, Demand};
-use crate::judge::{contender, judge};
+use crate::judge::judge;
 use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
 use crate::setup::experiment;
 use crate::simulate::Simulated;
 use crate::strain::{self, Stressed};
 use crate::task::Task;
-use choice::{cheapest_first, sorted};
+use choice::{cheapest_first, sorted, takes_long};
 
 /// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
 const BATCH: usize = 2;
+/// Likewise, with disks and equal designs beside them.
+const BATCH_MAX: usize = 8;
 /// No more devices than this are simulated one by one from the cheapest on, unless the search is a thorough one: then
 /// it is asked how many of each product it takes.
 const SIMULATED_MAX: usize = 10;
@@ -82,6 +84,7 @@ pub(crate) struct Found {
 }
 
 /// How far a search has come.
+#[derive(Default)]
 struct Round<'o> {
     /// Designs of a large trace that are replayed whole.
     whole: usize,
@@ -89,6 +92,8 @@ struct Round<'o> {
     nearest: Option<(f64, Offer<'o>)>,
     /// Products and capacities of which it is known how many it takes.
     looked_at_kinds: BTreeSet<fewest::Kind<'o>>,
+    /// Names of those that got through a rough look: they need no closer one before they are replayed whole.
+    got_through: BTreeSet<String>,
     looked_at: usize,
     limit: usize,
 }
@@ -115,9 +120,8 @@ impl<'a> Search<'a> {
         }
         let mut left = cheapest_first(left);
         let mut tried: Vec<Tried> = Vec::new();
-        let screens = self.screens();
         let limit = self.most_simulated(market, judge);
-        let mut state = Round { whole, nearest: None, looked_at_kinds: BTreeSet::new(), looked_at: 0, limit };
+        let mut state = Round { whole, limit, ..Round::default() };
         self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         if market == Market::OnPremises && judge && !self.task.settings.thorough {
             self.look_further(&mut left, &mut tried, &mut ruled, &mut state)?;
@@ -128,7 +132,7 @@ impl<'a> Search<'a> {
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
-        let room = if screens { whole.saturating_sub(tried.len()).max(1) } else { self.task.others(OTHERS_MAX) };
+        let room = self.task.others(OTHERS_MAX, self.any_keeps(&tried));
         let others = self.others(&tried, &mut left, room);
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
@@ -196,17 +200,27 @@ impl<'a> Search<'a> {
                 break;
             }
             let within = |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
-            let batch: Vec<Offer<'_>> =
-                (0..BATCH).filter_map(|_| left.pop_front_if(within).map(|(_, offer)| offer)).collect();
+            let (mut batch, mut designs) = (Vec::new(), BTreeSet::new());
+            while designs.len() < BATCH && batch.len() < BATCH_MAX {
+                let Some((_, offer)) = left.pop_front_if(within) else { break };
+                if takes_long(&offer) {
+                    designs.extend(self.designs(&[offer])?.iter().map(Design::key));
+                }
+                batch.push(offer);
+            }
             if batch.is_empty() {
                 break;
             }
             round.looked_at += batch.len();
             // A hybrid or a cache has to see the whole trace before its busiest stretches say anything.
-            let (mut through, screened): (Vec<_>, Vec<_>) =
-                batch.into_iter().partition(|offer| !screens || offer.disks.is_some());
+            let (mut through, screened): (Vec<_>, Vec<_>) = batch
+                .into_iter()
+                .partition(|offer| !screens || offer.disks.is_some() || round.got_through.contains(&offer.name()));
             through.extend(self.screen(&screened, ruled, &mut round.nearest)?);
             tried.extend(self.try_all(&through)?);
+            if screens && self.any_keeps(tried) && self.settled(tried).is_none() {
+                self.without_lives_that_cannot_be_told(left, ruled);
+            }
         }
         Ok(())
     }
@@ -230,10 +244,6 @@ impl<'a> Search<'a> {
             }
         }
         Ok(())
-    }
-
-    fn any_keeps(&self, tried: &[Tried]) -> bool {
-        choose(&self.contenders(tried)).recommended.is_some()
     }
 
     fn most_simulated(&self, market: Market, judge: bool) -> usize {
@@ -261,22 +271,6 @@ impl<'a> Search<'a> {
             }
         }
         (ruled, left)
-    }
-
-    /// The price of the best so far, if nothing dearer could be better.
-    fn settled(&self, tried: &[Tried]) -> Option<f64> {
-        let contenders = self.contenders(tried);
-        let best = &contenders[choose(&contenders).recommended?];
-        (best.life != Life::Unjudged).then_some(best.cost)
-    }
-
-    fn contenders(&self, tried: &[Tried]) -> Vec<Contender> {
-        let contender = |tried: &Tried| {
-            let contender = contender(&tried.candidate, self.task.budgets);
-            let unknown = tried.candidate.endurance.is_none();
-            Contender { missed: contender.missed + if unknown { tried.missed_warranty } else { 0.0 }, ..contender }
-        };
-        tried.iter().map(contender).collect()
     }
 
     /// Takes out of `left` the cheapest offer of each class of which none was tried.

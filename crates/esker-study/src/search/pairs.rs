@@ -48,9 +48,8 @@ impl Search<'_> {
             (false, true) => WHOLE_MAX,
             (false, false) => SIMULATED_MAX,
         };
-        let looked_at_kinds = BTreeSet::new();
         let whole = tried.len().saturating_add(limit);
-        let mut round = Round { whole, nearest: None, looked_at_kinds, looked_at: 0, limit };
+        let mut round = Round { whole, limit, ..Round::default() };
         self.cheapest_on(&mut left, tried, ruled, &mut round)?;
         for _ in 0..if thorough || large { 0 } else { LOOKS } {
             let best = self.settled(tried).unwrap_or(f64::INFINITY);

@@ -75,20 +75,24 @@ impl Search<'_> {
         left: &mut VecDeque<(f64, Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
     ) {
-        let most = self.demand.bytes_per_day().map(|[_, most]| most);
         left.retain(|(least, offer)| {
-            let Some((most, warranty)) = most.zip(offer.warranty()) else { return true };
-            let told = most <= warranty.bytes_per_day || offer.disks.is_some();
-            if !told {
-                let reason = format!(
-                    "is warranted for {} a day, and up to {} may be written: it is not known to last either",
-                    words::bytes(warranty.bytes_per_day),
-                    words::bytes(most)
-                );
-                ruled.push(offer.ruled_out("endurance", reason, Some(*least)));
-            }
-            told
+            let Some((most, warranted)) = self.exceeds_warranty(offer) else { return true };
+            let reason = format!(
+                "is warranted for {} a day, and up to {} may be written: it is not known to last either",
+                words::bytes(warranted),
+                words::bytes(most)
+            );
+            ruled.push(offer.ruled_out("endurance", reason, Some(*least)));
+            false
         });
+    }
+
+    /// What may be written to drives in a day and what is warranted, if that is less: how long they last cannot be told
+    /// then. Of hybrids and caches it is not known what the flash takes.
+    pub(super) fn exceeds_warranty(&self, offer: &Offer<'_>) -> Option<(f64, f64)> {
+        let [_, most] = self.demand.bytes_per_day()?;
+        let warranted = offer.warranty().filter(|_| offer.disks.is_none())?.bytes_per_day;
+        (most > warranted).then_some((most, warranted))
     }
 
     /// Whether the trace is so large that designs have to get through its busiest stretches first.

@@ -26,7 +26,7 @@ fn drives(each: impl FnMut((&Product, Capacity))) {
 
 fn flash_of(product: &Product, on_sale: Capacity, count: u32) -> FlashOnSale {
     let offer = Offer::bought(product, on_sale, count, 1);
-    drive(&offer, Bytes::gib(1), FULL, RAW_MIN).unwrap().1
+    drive(&offer, Bytes::gib(1), FULL, Least::ALONE).unwrap().1
 }
 
 #[test]
@@ -34,8 +34,14 @@ fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
     let mut built = 0;
     drives(|(product, on_sale)| {
         let whole = product.whole_drive(on_sale.bytes).unwrap();
-        for (active, raw_min) in [(Bytes::gib(1), RAW_MIN), (Bytes::mib(1), Bytes::gib(1)), (Bytes::gib(20), RAW_MIN)] {
-            let settings = part(&whole, active, (FULL, raw_min));
+        let one = Least::ALONE;
+        for (active, least) in [
+            (Bytes::gib(1), one),
+            (Bytes::mib(1), Least::for_looks(8)),
+            (Bytes::gib(2), Least::of_each(4)),
+            (Bytes::gib(20), one),
+        ] {
+            let settings = part(&whole, active, (FULL, least));
             let name = format!("{} {} for {active}", product.name, on_sale.bytes);
             assert_eq!(settings.over_provisioning, whole.settings().over_provisioning, "{name}");
             assert_eq!(settings.factory_over_provisioning, whole.settings().factory_over_provisioning, "{name}");
