@@ -99,6 +99,37 @@ fn the_headline_has_the_worst_percentile_and_says_when_it_is_that() {
     assert!(same.judgement.reasons[0].contains("in the busiest time by bytes"), "{:?}", same.judgement.reasons);
 }
 
+/// Twenty small reads a second for ten minutes, forty in the third minute; in the sixth, sixty more at one instant.
+fn a_burst_outside_the_busiest_minute() -> String {
+    let mut text = String::new();
+    let mut read = |n: u64, ms: u64| {
+        let sector = n * 7_919 % 4_000 * 2_048;
+        writeln!(text, "0,{sector},4096,R,{}.{:03}", ms / 1000, ms % 1000).unwrap();
+    };
+    for n in 0..24_000u64 {
+        let ms = n * 25;
+        if n % 2 == 0 || (120_000..180_000).contains(&ms) {
+            read(n, ms);
+        }
+        if ms == 330_000 {
+            (0..60).for_each(|more| read(n + more, ms));
+        }
+    }
+    text
+}
+
+/// The burst is less than a hundredth of the trace, and of its minute more.
+#[test]
+fn what_a_design_carries_is_judged_in_the_times_in_which_budgets_hold_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = written(folder.path(), &a_burst_outside_the_busiest_minute());
+    let found = studied(&settings(&trace, &["seagate-exos-10e2400"], 30_000.0));
+    let name = found.verdict.recommended.as_ref().unwrap_or_else(|| panic!("{}", found.verdict.headline));
+    let best = found.candidates.iter().find(|candidate| candidate.name == *name).unwrap();
+    let headroom = best.headroom.as_ref().unwrap();
+    assert!(headroom.factor >= 1.3, "{headroom:?}");
+}
+
 /// Two volumes of 4 GiB on a disk of 600 GB: as they are, and spread over 500 GB.
 #[test]
 fn on_a_disk_that_is_full_of_data_arms_go_further() {
