@@ -13,12 +13,9 @@ use crate::strain::{Limits, Search, Stretches, lost};
 use crate::stress::{Ready, stressed};
 use crate::task::Task;
 
-/// A look ends once the 99th percentile is sure to be this many times the budget: the design has lost by far.
-pub(crate) const FAR: f64 = 2.0;
-
 /// By how much a design misses a budget, as the logarithm of how many times too much: in the busy times of a large
 /// trace, of a hybrid or of a cache, and over all of any other. A look ends early once the 99th percentile is sure to
-/// be `until` times the budget ([`FAR`] mostly), and says a little more than that.
+/// be `until` times the budget ([`crate::strain::FAR`] mostly), and says a little more than that.
 pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, StudyError> {
     let Some(limits) = &task.limits else { return Ok(0.0) };
     match task.busy {

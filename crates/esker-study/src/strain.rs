@@ -14,6 +14,8 @@ use crate::{Hooks, StudyError};
 
 /// Loads that are tried, as multiples of the trace's, besides the one that has to be carried.
 const LOADS: [f64; 9] = [1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0];
+/// Plays end once the 99th percentile is sure to be this many times the budget: the design has lost by far.
+pub(crate) const FAR: f64 = 2.0;
 /// Time between two stretches: they are further apart in the trace.
 const GAP: Nanos = Nanos::from_secs(1);
 

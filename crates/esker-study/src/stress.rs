@@ -6,12 +6,11 @@ use esker_results::study::Headroom;
 use esker_sim::Experiment;
 
 use crate::arrivals::Load;
-use crate::look::FAR;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::setup::{Setup, set_up};
 use crate::simulate::measured_run;
-use crate::strain::{Search, Strain, Stressed, Stretches, headroom, loads, strain};
+use crate::strain::{FAR, Search, Strain, Stressed, Stretches, headroom, loads, strain};
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, warming};
 

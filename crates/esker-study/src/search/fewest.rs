@@ -14,8 +14,9 @@ use super::choice::takes_long;
 use super::screen::margin;
 use super::{BATCH, BATCH_MAX, NOT_REACHED, Round, Search};
 use crate::StudyError;
-use crate::look::{FAR, look};
+use crate::look::look;
 use crate::offers::Offer;
+use crate::strain::FAR;
 
 /// Offers of one product and capacity with what they cost at least, from the fewest devices on.
 type Group<'o> = Vec<(f64, Offer<'o>)>;
@@ -45,6 +46,27 @@ struct Through<'o> {
     looks: usize,
 }
 
+/// Prices of the cheapest designs that got through.
+struct Cheapest {
+    any: f64,
+    /// Of those whose life cannot be told: if one of these does, none that is dearer is better.
+    untold: f64,
+}
+
+impl Cheapest {
+    /// Whether a design at this price may be the one to buy.
+    fn may_win(&self, price: f64, is_untold: bool) -> bool {
+        price <= self.any * MUCH_CHEAPER && (!is_untold || price <= self.untold)
+    }
+
+    fn note(&mut self, price: f64, is_untold: bool) {
+        self.any = self.any.min(price);
+        if is_untold {
+            self.untold = self.untold.min(price);
+        }
+    }
+}
+
 impl Search<'_> {
     /// Rules out of `left` what has too few devices to keep the budgets in the busiest stretches. What is much dearer
     /// than the cheapest that get through is not looked at.
@@ -55,9 +77,8 @@ impl Search<'_> {
         round: &mut Round<'o>,
     ) -> Result<(), StudyError> {
         let mut kept: Group<'o> = Vec::new();
-        // The cheapest that got through, and the cheapest of those whose life cannot be told: if that one does, none of
-        // these that is dearer is better.
-        let (mut looks, mut cheapest, mut untold) = (0, f64::INFINITY, f64::INFINITY);
+        let (mut looks, mut cheapest) = (0, Cheapest { any: f64::INFINITY, untold: f64::INFINITY });
+        let is_untold = |offer: &Offer<'o>| self.exceeds_warranty(offer).is_some();
         // Drives of a product that have less capacity than this are most likely too slow, however many.
         let mut too_small: BTreeMap<&str, f64> = BTreeMap::new();
         let mut groups = groups(left).into_iter().peekable();
@@ -65,15 +86,13 @@ impl Search<'_> {
             let mut batch: Vec<Group<'o>> = Vec::new();
             while batch.iter().filter(|group| takes_long(&group[0].1)).count() < BATCH && batch.len() < BATCH_MAX {
                 let Some(group) = groups.next() else { break };
-                let near = |(least, offer): &(f64, Offer<'o>)| {
-                    *least <= cheapest * MUCH_CHEAPER && (*least <= untold || self.exceeds_warranty(offer).is_none())
-                };
+                let near = |(least, offer): &(f64, Offer<'o>)| cheapest.may_win(*least, is_untold(offer));
                 let (near, dearer): (Group<'o>, Group<'o>) = group.into_iter().partition(near);
                 kept.extend(dearer);
                 let Some((least, offer)) = near.first() else { continue };
                 let kind = kind(offer);
                 if round.looked_at_kinds.contains(&kind) {
-                    cheapest = cheapest.min(*least);
+                    cheapest.any = cheapest.any.min(*least);
                     kept.extend(near);
                 } else if too_small
                     .get(&*offer.product.name)
@@ -100,11 +119,7 @@ impl Search<'_> {
                 round.got_through.extend(group[few..].iter().map(|(_, offer)| offer.name()));
                 kept.extend(&group[few..]);
                 if let Some(first) = found.first {
-                    let (least, offer) = &group[first];
-                    cheapest = cheapest.min(*least);
-                    if self.exceeds_warranty(offer).is_some() {
-                        untold = untold.min(*least);
-                    }
+                    cheapest.note(group[first].0, is_untold(&group[first].1));
                     continue;
                 }
                 note_too_slow(&found, &mut too_small, round);

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use esker_core::jobs;
 
 use super::{Search, Tried, saving};
-use crate::look::{FAR, look};
+use crate::look::look;
 use crate::offers::{Design, Offer};
 use crate::simulate::simulate;
-use crate::strain::Stressed;
+use crate::strain::{FAR, Stressed};
 use crate::stress::stressed;
 use crate::{StudyError, strain};
 
