@@ -1,6 +1,7 @@
 //! The `esker` command: results go to standard output, messages to standard error. The exit status tells the kind of
 //! failure.
 
+mod allocator;
 mod args;
 mod cancel;
 mod commands;

@@ -30,7 +30,7 @@ pub use error::FileError;
 pub use identity::{Identity, identities};
 pub use inputs::{open, open_with, protect, read, read_to_string, stdin};
 pub use target::{FileTarget, TargetKind};
-pub use unfinished::abandon;
+pub use unfinished::{abandon, abandon_if_idle};
 
 /// Writes `bytes` to `path`, as a whole or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {

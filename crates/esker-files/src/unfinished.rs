@@ -17,11 +17,24 @@ pub(crate) fn while_named<T>(work: impl FnOnce(&mut Vec<PathBuf>) -> io::Result<
 /// end of the program.
 pub fn abandon() {
     let mut names = lock();
+    remove(&mut names);
+    std::mem::forget(names);
+}
+
+/// Does the same for a thread that may hold the lock itself, or that must not wait: if names are being given at this
+/// moment, they stay.
+pub fn abandon_if_idle() {
+    if let Ok(mut names) = NAMES.try_lock() {
+        remove(&mut names);
+        std::mem::forget(names);
+    }
+}
+
+fn remove(names: &mut Vec<PathBuf>) {
     for name in names.drain(..) {
         // It may be gone already, and there is nobody left to tell.
         let _ = std::fs::remove_file(name);
     }
-    std::mem::forget(names);
 }
 
 fn lock() -> MutexGuard<'static, Vec<PathBuf>> {

@@ -73,3 +73,20 @@ fn queues_that_would_fill_the_memory_are_refused() {
         assert!(refused.stderr.contains(key) && refused.stderr.contains("10000000"), "{}", refused.stderr);
     }
 }
+
+/// A hybrid's map is known to be large only when it is taken.
+#[test]
+fn what_cannot_be_had_ends_with_an_error() {
+    let hybrid = "[workload]\nsynthetic = { requests = 100, footprint = \"1MiB\" }\n\
+         [device.fast]\nkind = \"constant\"\nservice_time = \"100us\"\ncapacity = \"100GiB\"\n\
+         [device.slow]\nkind = \"constant\"\nservice_time = \"5ms\"\ncapacity = \"150GiB\"\n\
+         [device.volume]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"4KiB\"\n\
+         policy = { kind = \"wardrop\" }\n\
+         [run]\ntarget = \"volume\"\n";
+    let refused = sim_within(200_000, hybrid);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    for word in ["error: out of memory: ", " more bytes", "hint: free memory", "ulimit -v"] {
+        assert!(refused.stderr.contains(word), "{word}: {}", refused.stderr);
+    }
+    assert_eq!(refused.stderr.lines().count(), 2, "{}", refused.stderr);
+}
