@@ -35,6 +35,10 @@ pub struct FirmwareSettings {
     pub extra_disconnect: Option<ExtraDisconnect>,
     /// Least time from the overhead of a write to its first sector.
     pub write_seek_min: Nanos,
+    /// Sectors of a write that have to be in the buffer before the head begins: `[length, sectors]` for writes of that
+    /// length or more, in rising order. Shorter ones than `sectors` have to be there whole. Default: the first sector.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write_start: Vec<(u32, u32)>,
     /// Whether the drive keeps the bus from the command to its end.
     pub never_disconnects: bool,
     /// Share of a read's sectors that have to be in the buffer before the drive takes the bus and sends them, one after

@@ -59,6 +59,10 @@ impl Controller {
                 return Err(DiskError::OutOfRange { key, expected: "at most 10s", found: time.to_string() });
             }
         }
+        if !settings.write_start.is_sorted_by(|before, after| before.0 < after.0) {
+            let (key, found) = ("firmware.write_start", format!("{:?}", settings.write_start));
+            return Err(DiskError::OutOfRange { key, expected: "lengths in rising order", found });
+        }
         Ok(Self { settings: settings.clone(), wrote: false, write_end: 0, early_end: 0 })
     }
 
@@ -75,6 +79,13 @@ impl Controller {
     /// Notes that a write up to sector `end` has ended in the buffer.
     pub(super) fn admitted(&mut self, end: u64) {
         self.early_end = end;
+    }
+
+    /// How many of a write's `sectors` have to be in the buffer before the head begins: at least the first.
+    fn held_at_start(&self, sectors: u64) -> u64 {
+        let applies = |&&(length, _): &&(u32, u32)| u64::from(length) <= sectors;
+        let held = self.settings.write_start.iter().rev().find(applies).map_or(1, |(_, held)| u64::from(*held));
+        held.clamp(1, sectors)
     }
 
     /// The times of a write from sector `start` that the controller takes at `from`.
@@ -176,10 +187,11 @@ impl Disk {
         let controller = self.firmware.as_ref().expect("only with firmware");
         let times = controller.write_times(begin, start);
         let received = self.link.data_in(times.data, bytes);
-        // The head follows the data: it needs the first sector when it begins, and must not get ahead of the last.
+        // The head follows the data: it needs the first sectors when it begins, and must not get ahead of the last.
+        let behind = sectors - controller.held_at_start(sectors);
         let turn = self.mechanics.geometry().locate(start).sector_angle;
         let medium = Nanos(self.mechanics.rotation().time(turn).0 * (sectors - 1));
-        let first = times.data.max(received.saturating_sub(Nanos(self.link.sector_in().0 * (sectors - 1))));
+        let first = times.data.max(received.saturating_sub(Nanos(self.link.sector_in().0 * behind)));
         let data = first.max(received.saturating_sub(medium)).max(times.arm + controller.settings.write_seek_min);
         let settings = &controller.settings;
         let bus = match early {

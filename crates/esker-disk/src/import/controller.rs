@@ -7,6 +7,10 @@ use super::error::ImportError;
 use super::remarks::Remarks;
 use crate::{CacheSettings, CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
 
+/// Sectors that a write needs in the buffer before the head begins, of drives with `Extra write disconnect`. No key says
+/// it: DiskSim 4 ties these figures to that one (`disksim_diskcache.c`).
+const WRITE_START: [(u32, u32); 2] = [(1, 10), (45, 15)];
+
 /// The controller of `disk`, and its buffer if it caches.
 pub(super) fn read(
     disk: &Block,
@@ -50,6 +54,7 @@ pub(super) fn read(
         write_disconnect: overheads.plain("Write disconnect overhead")?,
         extra_disconnect: if extra { Some(overheads.extra_disconnect()?) } else { None },
         write_seek_min: disk.time("Minimum seek delay")?,
+        write_start: if extra { WRITE_START.to_vec() } else { Vec::new() },
         never_disconnects: disk.flag("Never disconnect")?,
         read_watermark: watermark(disk)?,
         ..buffer_behaviour(disk)?

@@ -108,6 +108,24 @@ fn a_write_through_gives_the_bus_away_and_takes_it_back() {
 }
 
 #[test]
+fn a_write_begins_once_enough_of_it_is_in_the_buffer() {
+    let firmware =
+        |write_start| FirmwareSettings { write: overhead(100, 100), write_start, ..FirmwareSettings::default() };
+    let response = |start, sectors| responses(&with(firmware(vec![(1, 5), (8, 6)])), &[write(0, start, sectors)])[0];
+    // Data from 0.1 ms on, 0.2 ms each. Of four sectors all have to be there, at 0.9 ms.
+    assert_eq!((response(9, 4), response(8, 4)), (900 + 400, 10_800 + 400));
+    // Of five to seven the fifth, at 1.1 ms.
+    assert_eq!((response(11, 5), response(10, 5)), (1_100 + 500, 11_000 + 500));
+    assert_eq!((response(11, 7), response(10, 7)), (1_100 + 700, 11_000 + 700));
+    // Of eight the sixth, at 1.3 ms.
+    assert_eq!((response(13, 8), response(12, 8)), (1_300 + 800, 11_200 + 800));
+    // Of twenty the head must not get ahead of the last, which is there at 4.1 ms.
+    assert_eq!((response(22, 20), response(21, 20)), (2_200 + 2_000, 12_100 + 2_000));
+    let wrong = Disk::new("disk", &with(firmware(vec![(8, 6), (8, 5)])));
+    assert!(wrong.is_err_and(|error| error.to_string().contains("firmware.write_start")));
+}
+
+#[test]
 fn an_extra_disconnect_comes_with_a_write_elsewhere_after_a_write() {
     let extra = ExtraDisconnect {
         command: micros(400),

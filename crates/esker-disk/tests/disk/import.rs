@@ -85,6 +85,7 @@ fn every_key_reaches_the_settings() {
     assert_eq!((firmware.first_reselect, firmware.other_reselect), (micros(8), micros(10)));
     assert_eq!((firmware.read_disconnect, firmware.write_disconnect), (pair(12, 14), micros(16)));
     assert_eq!(firmware.extra_disconnect.unwrap().seek_delay, micros(30));
+    assert_eq!(firmware.write_start, [(1, 10), (45, 15)]);
     assert_eq!((firmware.write_seek_min, firmware.read_watermark), (micros(500), Ratio::percent(50)));
     assert_eq!(firmware.read_ahead_to, ReadAheadEnd::NextTrack);
     assert!(firmware.forgets_read_sectors && firmware.forgets_written_sectors && firmware.separate_write_segment);

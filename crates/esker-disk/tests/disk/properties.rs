@@ -69,6 +69,7 @@ prop_compose! {
         times in prop::collection::vec(time(0..2_000_000), 12),
         extra in any::<bool>(),
         share in 0..=100u64,
+        write_start in prop::collection::btree_map(0..64u32, 0..64u32, 0..3),
         read_ahead_to in prop::sample::select(vec![
             ReadAheadEnd::Amount, ReadAheadEnd::Track, ReadAheadEnd::Cylinder, ReadAheadEnd::NextTrack,
         ]),
@@ -93,6 +94,7 @@ prop_compose! {
                 seek_delay: times[10],
             }),
             write_seek_min: times[11],
+            write_start: write_start.into_iter().collect(),
             never_disconnects: flags[0],
             read_watermark: Ratio::percent(share),
             read_ahead_to,

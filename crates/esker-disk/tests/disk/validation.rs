@@ -125,11 +125,9 @@ const CLASS_LIMIT_SHARE: f64 = 0.03;
 
 /// Classes that are further off, ms, with the cause as far as it is known. None may get worse.
 const OUT: [(&str, &str, f64); 1] = [
-    // The drive's writes that go on where the last one ended begin 0.7 to 1.2 ms later than the parameters say,
-    // whatever
-    // their size; with pauses of any length before them, all their response times are longer by that. Intervals from
-    // end to end are whole turns in both. No parameter of the extraction tells why.
-    ("hp_c2247a", "writes Sequential", 1.0),
+    // 52 of 1,458 writes that go on where the last one ended miss a turn in the drive alone. DiskSim 4.0, with the same
+    // files, has 0.419 ms here. No parameter tells why.
+    ("hp_c2247a", "writes Sequential", 0.4),
 ];
 
 fn class_limit(drive: &str, part: &str, mean_ms: f64) -> f64 {
@@ -141,7 +139,7 @@ fn class_limit(drive: &str, part: &str, mean_ms: f64) -> f64 {
 /// 0.268 ms (Atlas 10K), 0.107 ms (Cheetah 9LP) and 0.090 ms (C2247A) over all requests; of classes it has no figures.
 #[test]
 fn measured_drives_are_met_with_imported_parameters() {
-    for (name, limit) in [("atlas10k", 0.268), ("cheetah9LP", 0.15), ("hp_c2247a", 0.20)] {
+    for (name, limit) in [("atlas10k", 0.268), ("cheetah9LP", 0.15), ("hp_c2247a", 0.15)] {
         let Some(folder) = reference_data("disks") else { return };
         let Some(trace) = reference_data(&format!("traces/hdd-measured-{name}.disksim-validate.zst")) else { return };
         let drive = import(&folder.join(format!("{name}.parv")), None, &|path| std::fs::read(path)).unwrap();
