@@ -83,7 +83,8 @@ impl Host {
                 | Effect::Cache(_)
                 | Effect::Retain { .. }
                 | Effect::WakeAt(_)
-                | Effect::Drained(_) => {}
+                | Effect::Drained(_)
+                | Effect::DrainStuck { .. } => {}
             }
         }
         self.effects = effects;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag};
-use esker_tier::{DeviceIndex, Effect, Engine, Input, Reshape, ReshapeError};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, ReshapeError};
 
 use crate::buffers::Buffers;
 use crate::clock::Clock;
@@ -21,6 +21,20 @@ pub struct Reply {
     /// The data of a read; for other requests, the buffer that came with them.
     pub data: Vec<u8>,
 }
+
+/// A store that was to be drained and holds only extents that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StuckDrain {
+    /// Index of the store.
+    pub store: usize,
+    /// Number of these extents of the host.
+    pub extents: u32,
+    /// The first of them.
+    pub first: LogicalExtent,
+}
+
+/// How often the engine is told of stores that refuse writes and may take some again.
+const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
@@ -49,6 +63,7 @@ pub struct RealDriver<E, C> {
     wake_at: Nanos,
     telemetry_at: Nanos,
     drained: Vec<usize>,
+    stuck: Vec<StuckDrain>,
     now: Nanos,
     ends: Vec<StoreEnd>,
     hardened: Vec<io::Result<esker_tier::RecordNumber>>,
@@ -77,6 +92,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             wake_at: Nanos::NEVER,
             telemetry_at,
             drained: Vec::new(),
+            stuck: Vec::new(),
             now,
             ends: Vec::new(),
             hardened: Vec::new(),
@@ -180,8 +196,18 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         self.now = self.now.max(self.clock.now());
         self.engine.reshape(self.now, reshape, &mut self.effects)?;
         self.stores.extend(store);
-        if let Reshape::Keep { device } = reshape {
-            self.drained.retain(|&drained| drained != usize::from(device.0));
+        match reshape {
+            Reshape::Keep { device } | Reshape::Grow { device, .. } => {
+                let store = usize::from(device.0);
+                self.stores[store].try_again();
+                if matches!(reshape, Reshape::Keep { .. }) {
+                    self.drained.retain(|&drained| drained != store);
+                    self.stuck.retain(|stuck| stuck.store != store);
+                }
+            }
+            // Its files are closed.
+            Reshape::Remove { device } => self.stores[usize::from(device.0)] = Store::missing(),
+            _ => {}
         }
         self.perform_effects();
         self.settle();
@@ -191,6 +217,11 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
     /// Stores that were to be drained and hold no data any more, in the order in which they became empty.
     pub fn drained(&self) -> &[usize] {
         &self.drained
+    }
+
+    /// Stores that were to be drained and hold only extents that cannot be read.
+    pub fn stuck(&self) -> &[StuckDrain] {
+        &self.stuck
     }
 
     /// Takes the next request that has ended.
@@ -208,6 +239,9 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         for StoreEnd { io, at, result, failure } in self.ends.drain(..) {
             if let Some(failure) = failure {
                 self.failure.get_or_insert(failure);
+            }
+            if result == Err(DeviceError::NoSpace) {
+                self.telemetry_at = self.telemetry_at.min(self.now + HEALTH_PERIOD);
             }
             self.inputs.push_back(Input::Done { io, at, result });
         }
@@ -243,9 +277,11 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
     }
 
     fn tell_telemetry(&mut self) {
-        self.telemetry_at = self.engine.telemetry_period().map_or(Nanos::NEVER, |period| self.now + period);
-        for (index, store) in self.stores.iter().enumerate() {
-            let (device, telemetry) = (DeviceIndex(index as u16), store.telemetry());
+        let recovers = self.stores.iter().any(|store| store.may_recover());
+        let period = self.engine.telemetry_period().or(recovers.then_some(HEALTH_PERIOD));
+        self.telemetry_at = period.map_or(Nanos::NEVER, |period| self.now + period);
+        for (index, store) in self.stores.iter_mut().enumerate() {
+            let (device, telemetry) = (DeviceIndex(index as u16), store.telemetry(self.now));
             self.inputs.push_back(Input::Device { device, telemetry });
         }
     }
@@ -276,7 +312,15 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
             }
             Effect::Reply { tag, result } => self.replies.push_back(Reply { tag, result, data: self.buffers.end(tag) }),
             Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
-            Effect::Drained(DeviceIndex(device)) => self.drained.push(device.into()),
+            Effect::Drained(DeviceIndex(device)) => {
+                self.stuck.retain(|stuck| stuck.store != usize::from(device));
+                self.drained.push(device.into());
+            }
+            Effect::DrainStuck { device, extents, first } => {
+                let store = usize::from(device.0);
+                self.stuck.retain(|stuck| stuck.store != store);
+                self.stuck.push(StuckDrain { store, extents, first });
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod store;
 
 pub use backend::{Backend, BlockingBackend, Direct, Ended, FileBackend, MemoryBackend, Operation, Threaded};
 pub use clock::{Clock, SystemClock};
-pub use driver::{EffectLog, RealDriver, Reply};
+pub use driver::{EffectLog, RealDriver, Reply, StuckDrain};
 pub use journal::{BlockingJournal, DirectJournal, Journal, MemoryJournal, ThreadedJournal};
 pub use signal::Signal;
 pub use store::Store;

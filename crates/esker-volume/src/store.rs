@@ -2,14 +2,26 @@
 
 use std::io;
 
-use esker_core::{Children, Completion, Device, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry};
+use esker_core::{
+    Bytes, Children, Completion, Device, DeviceError, DeviceState, Nanos, Request, RequestKind, Tag, TagSlab, Telemetry,
+};
 use esker_tier::{DataRef, IoId};
 
-use crate::backend::{Backend, Ended};
+use crate::backend::{Backend, Direct, Ended, MemoryBackend};
 use crate::buffers::Buffers;
+
+/// Time after which a store that has not answered has failed, unless it is told otherwise: that of Linux for SCSI disks
+/// and NVMe drives.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
+
+/// Time after which a store that has refused a write for want of space may take some again.
+const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);
 
 /// A device of a volume: a back end with the bytes and, if it should be as slow as another device, a model of that
 /// device.
+///
+/// A store that does not answer an operation in time has failed: all its operations end with that error, and what its
+/// back end answers later counts for nothing.
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Children<Box<dyn Device>, StoreIo>>,
@@ -17,6 +29,27 @@ pub struct Store {
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,
     from_backend: Vec<Ended>,
+    answer_limit: Nanos,
+    /// When to look for operations without an answer; never if none is under way.
+    look_at: Nanos,
+    health: StoreHealth,
+    /// Requests that came after it had failed to answer.
+    too_late: Vec<StoreEnd>,
+}
+
+/// What a store has learnt from its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoreHealth {
+    Well,
+    /// It has refused a write at this time.
+    Refuses {
+        since: Nanos,
+        for_ever: bool,
+    },
+    /// A flush or durable write has failed.
+    Failed,
+    /// It has not answered in time.
+    Silent,
 }
 
 /// A request of the engine to a store.
@@ -27,6 +60,8 @@ pub(crate) struct StoreIo {
     pub(crate) data: DataRef,
     /// When the model ended it, if there is a model.
     at: Option<Nanos>,
+    /// When the back end was asked.
+    since: Nanos,
 }
 
 /// A request that a store has ended.
@@ -41,8 +76,17 @@ pub(crate) struct StoreEnd {
 impl Store {
     /// A store as fast as its back end.
     pub fn new(backend: Box<dyn Backend>) -> Self {
-        let (from_model, from_backend) = (Vec::new(), Vec::new());
-        Self { backend, pace: None, under_way: TagSlab::default(), from_model, from_backend }
+        Self {
+            backend,
+            pace: None,
+            under_way: TagSlab::default(),
+            from_model: Vec::new(),
+            from_backend: Vec::new(),
+            answer_limit: ANSWER_LIMIT,
+            look_at: Nanos::NEVER,
+            health: StoreHealth::Well,
+            too_late: Vec::new(),
+        }
     }
 
     /// A store as fast as `model`, or slower if the back end is.
@@ -50,17 +94,52 @@ impl Store {
         Self { pace: Some(Children::new(vec![model])), ..Self::new(backend) }
     }
 
-    /// The next event of the model.
-    pub(crate) fn next_event(&self) -> Nanos {
-        self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event)
+    /// A store that is not there. An engine that knows sends nothing to it
+    /// ([`PlacementEngine::without`](esker_tier::PlacementEngine::without)); it answers nothing but that it has failed.
+    pub fn missing() -> Self {
+        Self { health: StoreHealth::Silent, ..Self::new(Box::new(Direct::new(MemoryBackend::new(Bytes::ZERO)))) }
     }
 
-    /// What a policy may know of it.
-    pub(crate) fn telemetry(&self) -> Telemetry {
+    /// The back end has failed if an operation takes longer than `limit`: 30 s if this is not called. It may take for
+    /// ever if that is [`Nanos::NEVER`].
+    pub fn with_answer_limit(self, limit: Nanos) -> Self {
+        Self { answer_limit: limit, ..self }
+    }
+
+    /// The next event of the model, or the time to look for operations without an answer.
+    pub(crate) fn next_event(&self) -> Nanos {
+        self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event).min(self.look_at)
+    }
+
+    /// What a policy may know of it at `now`.
+    pub(crate) fn telemetry(&mut self, now: Nanos) -> Telemetry {
+        if let StoreHealth::Refuses { since, for_ever: false } = self.health
+            && now >= since + REFUSAL_LASTS
+        {
+            self.health = StoreHealth::Well;
+        }
         let queued = self.under_way.len();
-        match &self.pace {
+        let telemetry = match &self.pace {
             Some(model) => Telemetry { queued, ..model.device(0).telemetry() },
             None => Telemetry { queued, ..Telemetry::default() },
+        };
+        let own = match self.health {
+            StoreHealth::Well => DeviceState::Online,
+            StoreHealth::Refuses { .. } => DeviceState::ReadOnly,
+            StoreHealth::Failed | StoreHealth::Silent => DeviceState::Failed,
+        };
+        Telemetry { state: own.max(telemetry.state), ..telemetry }
+    }
+
+    /// Whether it refuses writes that it may take later.
+    pub(crate) fn may_recover(&self) -> bool {
+        matches!(self.health, StoreHealth::Refuses { for_ever: false, .. })
+    }
+
+    /// Its owner says that it may take writes again.
+    pub(crate) fn try_again(&mut self) {
+        if let StoreHealth::Refuses { .. } = self.health {
+            self.health = StoreHealth::Well;
         }
     }
 
@@ -71,51 +150,106 @@ impl Store {
 
     /// Takes a request.
     pub(crate) fn submit(&mut self, now: Nanos, io: IoId, request: Request, data: DataRef, buffers: &mut Buffers) {
-        let io = StoreIo { io, request, data, at: None };
+        if self.health == StoreHealth::Silent {
+            self.too_late.push(StoreEnd { io, at: now, result: Err(DeviceError::Failed), failure: None });
+            return;
+        }
+        let io = StoreIo { io, request, data, at: None, since: now };
         match &mut self.pace {
             Some(model) => model.submit(now, 0, io, request),
-            None => self.begin(io, buffers),
+            None => self.begin(now, io, buffers),
         }
     }
 
-    /// One step of the model, at `now == next_event()`. A request that the model fails never gets to the back end.
+    /// One step, at `now == next_event()`. A request that the model fails never gets to the back end.
     pub(crate) fn advance(&mut self, now: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
-        let model = self.pace.as_mut().expect("only models have events");
+        if self.look_at == now {
+            return self.look_for_answers(now, ends);
+        }
+        let model = self.pace.as_mut().expect("only models have other events");
         let mut completed = std::mem::take(&mut self.from_model);
         model.advance(now, &mut completed);
         for (io, Completion { at, result, .. }) in completed.drain(..) {
             match result {
-                Ok(()) => self.begin(StoreIo { at: Some(at), ..io }, buffers),
+                Ok(()) if self.health == StoreHealth::Silent => {
+                    ends.push(StoreEnd { io: io.io, at, result: Err(DeviceError::Failed), failure: None });
+                }
+                Ok(()) => self.begin(now, StoreIo { at: Some(at), ..io }, buffers),
                 Err(_) => ends.push(StoreEnd { io: io.io, at, result, failure: None }),
             }
         }
         self.from_model = completed;
     }
 
-    fn begin(&mut self, io: StoreIo, buffers: &mut Buffers) {
+    fn begin(&mut self, now: Nanos, io: StoreIo, buffers: &mut Buffers) {
+        let io = StoreIo { since: now, ..io };
+        if self.answer_limit < Nanos::NEVER {
+            self.look_at = self.look_at.min(now + self.answer_limit);
+        }
         let Request { kind, start, length, .. } = io.request;
         let operation = buffers.operation(kind, start.byte_offset(), length, io.data);
         let tag = self.under_way.insert(io);
         self.backend.submit(tag.to_bits(), operation);
     }
 
+    /// Fails if an operation has waited too long for its answer.
+    fn look_for_answers(&mut self, now: Nanos, ends: &mut Vec<StoreEnd>) {
+        let oldest = self.under_way.iter().map(|io| io.since).min();
+        self.look_at = oldest.map_or(Nanos::NEVER, |since| since + self.answer_limit);
+        if self.look_at > now {
+            return;
+        }
+        self.look_at = Nanos::NEVER;
+        self.health = StoreHealth::Silent;
+        self.backend.abandon();
+        let limit = self.answer_limit;
+        for io in std::mem::take(&mut self.under_way).iter() {
+            let failure = io::Error::new(io::ErrorKind::TimedOut, format!("a store has not answered within {limit}"));
+            ends.push(StoreEnd { io: io.io, at: now, result: Err(DeviceError::Failed), failure: Some(failure) });
+        }
+    }
+
     /// Appends the requests that the back end has ended. `now` gives the time of the end, unless a model has given it.
     pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
+        ends.append(&mut self.too_late);
         self.backend.take_ended(&mut self.from_backend);
-        for Ended { id, result, data } in self.from_backend.drain(..) {
-            let StoreIo { io, request, data: place, at } = self.under_way.remove(Tag::from_bits(id));
+        if self.health == StoreHealth::Silent {
+            self.from_backend.clear();
+            return;
+        }
+        let mut ended = std::mem::take(&mut self.from_backend);
+        for Ended { id, result, data } in ended.drain(..) {
+            let StoreIo { io, request, data: place, at, .. } = self.under_way.remove(Tag::from_bits(id));
             if request.kind == RequestKind::Read && result.is_ok() {
                 buffers.read(data, place);
             }
+            let at = at.unwrap_or_else(&now);
             let device_error = result.as_ref().err().map(device_error);
-            let loses = request.kind == RequestKind::Flush || request.kind.is_fua();
+            let is_lost = self.learn(at, request.kind, device_error);
             ends.push(StoreEnd {
                 io,
-                at: at.unwrap_or_else(&now),
+                at,
                 result: device_error.map_or(Ok(()), Err),
-                failure: result.err().filter(|_| loses),
+                failure: result.err().filter(|_| is_lost),
             });
         }
+        self.from_backend = ended;
+        if self.under_way.is_empty() {
+            self.look_at = Nanos::NEVER;
+        }
+    }
+
+    /// Takes note of the end of an operation. Returns whether data may be lost.
+    fn learn(&mut self, at: Nanos, kind: RequestKind, error: Option<DeviceError>) -> bool {
+        let Some(error) = error else { return false };
+        let is_refusal = matches!(error, DeviceError::NoSpace | DeviceError::ReadOnly) && kind.is_write();
+        let is_lost = !is_refusal && (kind == RequestKind::Flush || kind.is_fua());
+        if is_lost {
+            self.health = StoreHealth::Failed;
+        } else if is_refusal && self.health != StoreHealth::Failed {
+            self.health = StoreHealth::Refuses { since: at, for_ever: error == DeviceError::ReadOnly };
+        }
+        is_lost
     }
 }
 

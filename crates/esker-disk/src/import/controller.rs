@@ -7,8 +7,8 @@ use super::error::ImportError;
 use super::remarks::Remarks;
 use crate::{CacheSettings, CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
 
-/// Sectors that a write needs in the buffer before the head begins, of drives with `Extra write disconnect`. No key says
-/// it: DiskSim 4 ties these figures to that one (`disksim_diskcache.c`).
+/// Sectors that a write needs in the buffer before the head begins, of drives with `Extra write disconnect`. No key
+/// says it: DiskSim 4 ties these figures to that one (`disksim_diskcache.c`).
 const WRITE_START: [(u32, u32); 2] = [(1, 10), (45, 15)];
 
 /// The controller of `disk`, and its buffer if it caches.

@@ -268,6 +268,17 @@ pub enum Effect {
     WakeAt(Nanos),
     /// No data are left on this device, which was to be drained: it can be taken away.
     Drained(DeviceIndex),
+    /// This device, which was to be drained, still holds extents that could not be read in several attempts, and
+    /// nothing else. Each that the host writes as a whole or trims leaves it; each that it writes in part is tried
+    /// again.
+    DrainStuck {
+        /// The device.
+        device: DeviceIndex,
+        /// Number of these extents.
+        extents: u32,
+        /// The first of them.
+        first: LogicalExtent,
+    },
 }
 
 /// What happens to a buffer of a cache in memory.

@@ -4,10 +4,26 @@ use esker_core::{DeviceError, DeviceState, RequestKind};
 
 use crate::extent::DeviceIndex;
 
+/// Writes of one device that fail in a row, after which it gets no new data any more.
+const FAILED_WRITES_MAX: u8 = 8;
+
+/// Whether a device can be asked anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    Present,
+    /// It was not there when the engine was restored. What lies there cannot be read.
+    Missing,
+    /// It was drained and taken away. Nothing lies there.
+    Removed,
+}
+
 /// The states of the devices and of the journal.
 #[derive(Debug)]
 pub(crate) struct Health {
     devices: Vec<DeviceState>,
+    presence: Vec<Presence>,
+    /// Writes of each device that have failed since the last one that succeeded, up to [`FAILED_WRITES_MAX`].
+    failed_writes: Vec<u8>,
     journal_failed: bool,
     /// A fault for tests: failures are forgotten.
     #[cfg(test)]
@@ -19,6 +35,8 @@ impl Health {
     pub(crate) fn new(devices: usize) -> Self {
         Self {
             devices: vec![DeviceState::Online; devices],
+            presence: vec![Presence::Present; devices],
+            failed_writes: vec![0; devices],
             journal_failed: false,
             #[cfg(test)]
             forgives: false,
@@ -28,6 +46,38 @@ impl Health {
     /// Adds a device, which is online.
     pub(crate) fn add_device(&mut self) {
         self.devices.push(DeviceState::Online);
+        self.presence.push(Presence::Present);
+        self.failed_writes.push(0);
+    }
+
+    /// `device` is not there: it has failed, but nothing that it acknowledged in this life of the engine is lost.
+    pub(crate) fn miss(&mut self, device: DeviceIndex) {
+        self.leave(device, Presence::Missing);
+    }
+
+    /// `device`, on which nothing lies, is taken away.
+    pub(crate) fn remove(&mut self, device: DeviceIndex) {
+        self.leave(device, Presence::Removed);
+    }
+
+    fn leave(&mut self, device: DeviceIndex, presence: Presence) {
+        self.devices[usize::from(device.0)] = DeviceState::Failed;
+        self.presence[usize::from(device.0)] = presence;
+    }
+
+    /// Whether `device` is missing or was removed: it is sent nothing, and flushes go without it.
+    pub(crate) fn is_absent(&self, device: DeviceIndex) -> bool {
+        self.presence[usize::from(device.0)] != Presence::Present
+    }
+
+    pub(crate) fn is_removed(&self, device: DeviceIndex) -> bool {
+        self.presence[usize::from(device.0)] == Presence::Removed
+    }
+
+    /// A device that took no writes may take some again: it has grown, or its owner says so.
+    pub(crate) fn try_again(&mut self, device: DeviceIndex) {
+        self.failed_writes[usize::from(device.0)] = 0;
+        self.learn(device, DeviceState::Online);
     }
 
     pub(crate) fn devices(&self) -> &[DeviceState] {
@@ -41,29 +91,47 @@ impl Health {
     /// The worst state of any device; failed if the journal has failed.
     pub(crate) fn worst(&self) -> DeviceState {
         let journal = if self.journal_failed { DeviceState::Failed } else { DeviceState::Online };
-        self.devices.iter().copied().fold(journal, DeviceState::max)
+        let present = self.devices.iter().zip(&self.presence).filter(|(_, presence)| **presence != Presence::Removed);
+        present.map(|(state, _)| *state).fold(journal, DeviceState::max)
     }
 
-    /// Judges the end of a request to `device`. If the result means that data may be lost, the device has failed.
-    /// Writes and flushes of a failed device never count as done, whatever it reports.
+    /// Judges the end of a request to `device`. If the result means that data may be lost, the device has failed; if
+    /// it refuses writes, it takes no more. Writes and flushes of a failed device never count as done, whatever it
+    /// reports.
     pub(crate) fn judge(
         &mut self,
         device: DeviceIndex,
         kind: RequestKind,
         result: Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        let failed = match result {
+        let is_write = matches!(kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. });
+        let state = match result {
             Ok(()) if kind != RequestKind::Read && self.has_failed(device) => return Err(DeviceError::Failed),
-            // The request was not even begun.
-            Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::Unsupported) => false,
-            // Data that had not been flushed were lost with the power.
-            Err(DeviceError::Interrupted) => true,
-            Err(_) => kind == RequestKind::Flush || kind.is_fua(),
+            Ok(()) if is_write => {
+                self.failed_writes[usize::from(device.0)] = 0;
+                return result;
+            }
+            // Those that failed were not even begun.
+            Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::Unsupported) => return result,
+            // Data that had not been flushed were lost with the power, or nobody knows what became of them.
+            Err(DeviceError::Interrupted | DeviceError::Failed) => DeviceState::Failed,
+            Err(_) if kind == RequestKind::Flush => DeviceState::Failed,
+            // It was refused, and touches no other data, even if it was to be durable.
+            Err(DeviceError::NoSpace | DeviceError::ReadOnly) if is_write => DeviceState::ReadOnly,
+            Err(_) if kind.is_fua() => DeviceState::Failed,
+            Err(_) if is_write && self.fails_again(device) => DeviceState::ReadOnly,
+            Err(_) => return result,
         };
-        if failed {
-            self.devices[device.0 as usize] = DeviceState::Failed;
-        }
+        let known = &mut self.devices[usize::from(device.0)];
+        *known = state.max(*known);
         result
+    }
+
+    /// Counts a write that failed. Returns whether that was the last one that the device is trusted with.
+    fn fails_again(&mut self, device: DeviceIndex) -> bool {
+        let failed = &mut self.failed_writes[usize::from(device.0)];
+        *failed = (*failed + 1).min(FAILED_WRITES_MAX);
+        *failed == FAILED_WRITES_MAX
     }
 
     /// Whether nothing can be promised for `device` any more, because it or the journal has failed.
@@ -75,11 +143,13 @@ impl Health {
         self.journal_failed || self.devices[device.0 as usize] == DeviceState::Failed
     }
 
-    /// Takes the state that a device reports. A failed device stays failed.
+    /// Takes the state that a device reports. A failed device stays failed, and one whose writes keep failing is not
+    /// believed that it takes some.
     pub(crate) fn learn(&mut self, device: DeviceIndex, state: DeviceState) {
-        let known = &mut self.devices[device.0 as usize];
+        let keeps_failing = self.failed_writes[usize::from(device.0)] == FAILED_WRITES_MAX;
+        let known = &mut self.devices[usize::from(device.0)];
         if *known != DeviceState::Failed {
-            *known = state;
+            *known = if keeps_failing { state.max(DeviceState::ReadOnly) } else { state };
         }
     }
 
@@ -90,5 +160,68 @@ impl Health {
     /// From now on no record is kept.
     pub(crate) fn fail_journal(&mut self) {
         self.journal_failed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: DeviceIndex = DeviceIndex(0);
+    const WRITE: RequestKind = RequestKind::Write { fua: false };
+    const DURABLE: RequestKind = RequestKind::Write { fua: true };
+
+    fn after(kind: RequestKind, error: DeviceError) -> DeviceState {
+        let mut health = Health::new(1);
+        assert_eq!(health.judge(DEVICE, kind, Err(error)), Err(error));
+        health.device(DEVICE)
+    }
+
+    #[test]
+    fn errors_tell_what_can_still_be_relied_on() {
+        use DeviceError::{Failed, Interrupted, Medium, NoSpace, ReadOnly, Unsupported};
+        let read = RequestKind::Read;
+        for (kind, error, state) in [
+            (WRITE, NoSpace, DeviceState::ReadOnly),
+            (DURABLE, ReadOnly, DeviceState::ReadOnly),
+            (RequestKind::Flush, NoSpace, DeviceState::Failed),
+            (DURABLE, Medium, DeviceState::Failed),
+            (WRITE, Medium, DeviceState::Online),
+            (read, Medium, DeviceState::Online),
+            (read, Failed, DeviceState::Failed),
+            (WRITE, Interrupted, DeviceState::Failed),
+            (RequestKind::Trim, NoSpace, DeviceState::Online),
+            (DURABLE, Unsupported, DeviceState::Online),
+        ] {
+            assert_eq!(after(kind, error), state, "{kind:?} {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_whose_writes_keep_failing_gets_no_more_whatever_it_says() {
+        let mut health = Health::new(1);
+        let fail = |health: &mut Health, times| {
+            for _ in 0..times {
+                let _ = health.judge(DEVICE, WRITE, Err(DeviceError::Medium));
+            }
+        };
+        fail(&mut health, FAILED_WRITES_MAX - 1);
+        let _ = health.judge(DEVICE, WRITE, Ok(()));
+        fail(&mut health, FAILED_WRITES_MAX - 1);
+        assert_eq!(health.device(DEVICE), DeviceState::Online);
+        fail(&mut health, 1);
+        health.learn(DEVICE, DeviceState::Online);
+        assert_eq!(health.device(DEVICE), DeviceState::ReadOnly);
+        health.try_again(DEVICE);
+        assert_eq!(health.device(DEVICE), DeviceState::Online);
+    }
+
+    #[test]
+    fn a_removed_device_is_no_failure_and_a_missing_one_is() {
+        let mut health = Health::new(2);
+        health.remove(DEVICE);
+        assert_eq!((health.worst(), health.is_absent(DEVICE)), (DeviceState::Online, true));
+        health.miss(DeviceIndex(1));
+        assert_eq!((health.worst(), health.is_absent(DeviceIndex(1))), (DeviceState::Failed, true));
     }
 }

@@ -34,14 +34,18 @@ use crate::extent::DeviceIndex;
 ///
 /// Rules that every engine keeps:
 /// - A request is answered once: with success, or with the error at its lowest address. A failed request to a device is
-///   not repeated.
+///   not repeated there.
+/// - A device that refuses a write for want of space or rights ([`DeviceError::NoSpace`], [`DeviceError::ReadOnly`])
+///   has touched nothing else, even if the write was to be durable. It is [`DeviceState::ReadOnly`] from then on, until
+///   its telemetry, [`Reshape::Grow`] or [`Reshape::Keep`] says otherwise; so is one whose writes fail several times in
+///   a row. Placement sends new data elsewhere, those that were refused included.
 /// - A flush first flushes the devices with completed unflushed writes, then makes the map's records durable, then
 ///   replies. A write with FUA does both for itself.
-/// - A device whose flush or durable write (FUA) failed, or that lost its power, stays [`DeviceState::Failed`] for the
-///   rest of the engine's life. Its data may be lost, and a second flush that reports success would not bring them back
-///   (Linux marks the pages of a failed fsync as clean). From then on writes and trims on it fail, and so does every
-///   flush of the host. Reads go on, and so does everything else on other devices, to which some engines send writes
-///   that replace data of the failed one.
+/// - A device whose flush or durable write (FUA) failed, that lost its power, or that says that it has failed, stays
+///   [`DeviceState::Failed`] for the rest of the engine's life. Its data may be lost, and a second flush that reports
+///   success would not bring them back (Linux marks the pages of a failed fsync as clean). From then on writes and
+///   trims on it fail, and so does every flush of the host. Reads go on, and so does everything else on other devices,
+///   to which some engines send writes that replace data of the failed one.
 /// - A failed journal means the same for all devices.
 /// - After that, only an engine that is restored from what is durable promises anything again.
 pub trait Engine: Debug + Send {

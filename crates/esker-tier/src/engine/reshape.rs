@@ -34,13 +34,22 @@ pub enum Reshape {
         capacity: Bytes,
     },
     /// All data of a device move to the others, in the background. When it is empty, the engine says so with
-    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still hold data that have no room elsewhere.
+    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still hold data that have no room elsewhere, or
+    /// that cannot be read ([`Effect::DrainStuck`](super::Effect::DrainStuck)). A device that has failed is drained as
+    /// far as it still reads.
     Drain {
         /// The device.
         device: DeviceIndex,
     },
-    /// A device that was drained, or was to be, is used again.
+    /// A device that was drained, or was to be, or took no more writes, is used again.
     Keep {
+        /// The device.
+        device: DeviceIndex,
+    },
+    /// A device that was drained and is empty is taken away: nothing that becomes of it matters from now on. The other
+    /// devices keep their numbers, and an engine that is restored is told of it
+    /// ([`PlacementEngine::with_removed`](crate::PlacementEngine::with_removed)).
+    Remove {
         /// The device.
         device: DeviceIndex,
     },
@@ -73,6 +82,17 @@ pub enum ReshapeError {
         /// Bytes that the devices hold.
         holds: Bytes,
     },
+    /// The device was removed.
+    #[error("device {0} was removed")]
+    Removed(u16),
+    /// A device that is to be removed still holds data, or is not being drained.
+    #[error("device {device} still holds {extents} extents, or was not drained")]
+    NotDrained {
+        /// The device.
+        device: u16,
+        /// Extents of the host that lie there.
+        extents: u32,
+    },
     /// There would be too many extents or devices, or a device without any extent.
     #[error("{0}")]
     Limit(String),
@@ -82,6 +102,8 @@ impl Hint for ReshapeError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoRoom { .. } => Some("add a device first, or trim data that are not needed".to_string()),
+            Self::NotDrained { .. } => Some("drain it first, and remove it once it is told to be empty".to_string()),
+            Self::Removed(_) => Some("add a device instead".to_string()),
             _ => None,
         }
     }

@@ -161,7 +161,9 @@ impl FlashCacheEngine {
                 self.flush_ended(device, io, result);
             }
             Io::Parts { device, kind, first, others } => {
-                let result = self.health.judge(device, kind, result);
+                // Worn flash that the cache owns may refuse a write, and is well.
+                let refuses = device == FLASH && self.is_refusal(result.err());
+                let result = if refuses { result } else { self.health.judge(device, kind, result) };
                 let was_refused = self.was_refused(device, kind, result);
                 if device == FLASH && kind != RequestKind::Read && result.is_err() && !was_refused {
                     self.health.learn(FLASH, DeviceState::Failed);

@@ -80,7 +80,9 @@ impl PlacementEngine {
                 self.change_ended(now, part, result, effects);
             }
         }
-        self.child_ended(part.host, part.offset, result, effects);
+        if !self.keep_refused(part, result) {
+            self.child_ended(part.host, part.offset, result, effects);
+        }
     }
 
     /// Handles the end of a part that changes data.
@@ -96,6 +98,9 @@ impl PlacementEngine {
         }
         if result.is_ok() {
             self.note_durability(part, effects);
+            for (extent, place) in part.places() {
+                self.drains.host_wrote(place.device, extent);
+            }
         }
         if !self.copies.is_empty() {
             for (extent, place) in part.places() {

@@ -5,6 +5,7 @@ mod blocks;
 mod cache;
 mod capacity;
 mod copies;
+mod drains;
 mod ending;
 mod free_space;
 mod freeing;
@@ -14,6 +15,7 @@ mod moves;
 mod policy;
 mod recording;
 mod redirect;
+mod refused;
 mod reshape;
 mod serving;
 mod settings;
@@ -33,9 +35,10 @@ use crate::engine::{
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 use blocks::BLOCK;
 use copies::Copies;
+use drains::Drains;
 use leaving::LeavingPlaces;
 use map::{ExtentMap, Recorded};
-use reshape::Drain;
+use refused::Refused;
 use snapshot::Snapshot;
 
 pub use cache::MemoryCache;
@@ -77,7 +80,7 @@ pub struct PlacementEngine {
     redirects: u32,
     /// Where the write of an extent that is the next input is redirected to.
     promised: Option<(LogicalExtent, DeviceIndex)>,
-    drains: Vec<Drain>,
+    drains: Drains,
     /// Share of each device's extents that new extents leave free, so that extents can move.
     kept_free: Ratio,
     /// Parts of host requests under way to each device.
@@ -87,6 +90,8 @@ pub struct PlacementEngine {
     waiting_for_space: VecDeque<(Tag, Request)>,
     /// Requests of the host that wait for a first write to their blocks, or for a redirected write.
     waiting_for_writes: VecDeque<(Tag, Request)>,
+    /// Parts of writes that a device refused, to be sent to another one.
+    refused: Vec<Refused>,
     /// First writes of a part that has just ended: their records wait for a flush.
     unflushed: Vec<WrittenBlocks>,
     views: Vec<DeviceView>,
@@ -125,6 +130,10 @@ struct HostPart {
     redirect: bool,
     /// The request sent to the device.
     request: Request,
+    /// Zeroes that it has before and after the host's data, less than a block each.
+    padding: (u16, u16),
+    /// Devices that have refused these data before.
+    refusals: u8,
     sent: Nanos,
 }
 
@@ -172,12 +181,13 @@ impl PlacementEngine {
             first_writes: 0,
             redirects: 0,
             promised: None,
-            drains: Vec::new(),
+            drains: Drains::default(),
             kept_free: Ratio::ZERO,
             under_way: vec![0; count],
             snapshot: None,
             waiting_for_space: VecDeque::new(),
             waiting_for_writes: VecDeque::new(),
+            refused: Vec::new(),
             unflushed: Vec::new(),
             views: Vec::with_capacity(count),
             wishes: Wishes::default(),
@@ -187,6 +197,29 @@ impl PlacementEngine {
         };
         engine.tell_places();
         Ok(engine)
+    }
+
+    /// Tells the engine, before any input, that `device` was removed ([`Reshape::Remove`]). The settings have its
+    /// former capacity, since old records speak of it.
+    ///
+    /// # Errors
+    /// If the map says that data lie there.
+    pub fn with_removed(mut self, device: DeviceIndex) -> Result<Self, RestoreError> {
+        let extents = self.map.mapped(device.0.into());
+        if extents > 0 {
+            return Err(RestoreError::Removed { device: device.0, extents });
+        }
+        self.map.remove_device(device.0.into());
+        self.health.remove(device);
+        self.drains.add_removed(device);
+        Ok(self)
+    }
+
+    /// Tells the engine, before any input, that `device` is not there: what lies on it cannot be read or changed in
+    /// part, and everything else is served. Draining it says which extents are lost.
+    pub fn without(mut self, device: DeviceIndex) -> Self {
+        self.health.miss(device);
+        self
     }
 
     /// Tells the policy where all extents are.
@@ -208,6 +241,7 @@ impl PlacementEngine {
 
     /// Does what has become possible by an input.
     fn go_on(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        self.resend_refused(now, effects);
         self.grant_wishes(now, effects);
         self.reuse_places(effects);
         self.continue_drains(now, effects);

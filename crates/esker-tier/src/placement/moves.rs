@@ -52,7 +52,9 @@ impl PlacementEngine {
         if self.map.blocks.next_written(self.map.blocks_of(extent)).is_none() {
             return Err(MoveOutcome::NothingToDo);
         }
-        if self.health.has_failed(from.device) || self.health.journal_failed() {
+        // What a failed device still reads can be saved by draining it.
+        let reads = !self.health.is_absent(from.device) && (drains || !self.health.has_failed(from.device));
+        if !reads || self.health.journal_failed() {
             return Err(MoveOutcome::Failed);
         }
         if self.copies.is_full() || self.health.device(to) != DeviceState::Online || self.is_drained(to) {
@@ -73,11 +75,12 @@ impl PlacementEngine {
         #[cfg(test)]
         let writes = if self.copies.overlooks_writes { 0 } else { writes };
         let next = self.copies.step(slot, own, writes);
-        let (from, to) = (self.copies.get(slot).from, self.copies.get(slot).to);
+        let (from, to, drains) = (self.copies.get(slot).from, self.copies.get(slot).to, self.copies.get(slot).drains);
+        let from_failed = self.health.has_failed(from.device) && (!drains || self.health.journal_failed());
         match next {
             Next::Nothing => {}
             Next::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),
-            Next::Write | Next::Switch if self.health.has_failed(to.device) || self.health.has_failed(from.device) => {
+            Next::Write | Next::Switch if self.health.has_failed(to.device) || from_failed => {
                 self.end_copy(now, slot, MoveOutcome::Failed, effects);
             }
             // The write is durable at once, so that the record may follow.
@@ -136,7 +139,7 @@ impl PlacementEngine {
             self.leaving.add(copy.to, WaitsFor::Nothing, 0, true);
         }
         if copy.drains {
-            self.drain_copy_ended(copy.from.device);
+            self.drains.copy_ended(copy.from.device, extent, outcome);
         }
         self.notify_policy(now, Event::Moved { extent, outcome });
     }

@@ -57,6 +57,10 @@ impl PlacementEngine {
     pub(super) fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for index in 0..self.health.devices().len() {
             let device = DeviceIndex(index as u16);
+            // Nothing was written to it since the engine was restored.
+            if self.health.is_absent(device) && !self.health.journal_failed() {
+                continue;
+            }
             if self.health.has_failed(device) {
                 self.hosts.note(tag, index as u64, DeviceError::Failed);
                 continue;

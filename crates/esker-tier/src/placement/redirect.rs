@@ -28,7 +28,12 @@ impl PlacementEngine {
 
     /// The device to which that part goes. Extents leave devices that fail, take no more writes, or are drained; else
     /// the policy decides.
-    fn redirects_to(&mut self, extent: LogicalExtent, from: ExtentPlace, request: &Request) -> Option<DeviceIndex> {
+    pub(super) fn redirects_to(
+        &mut self,
+        extent: LogicalExtent,
+        from: ExtentPlace,
+        request: &Request,
+    ) -> Option<DeviceIndex> {
         let leaves = !self.takes_writes(from) || self.is_drained(from.device);
         if !leaves && !self.policy.redirects() {
             return None;

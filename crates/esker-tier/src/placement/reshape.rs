@@ -1,33 +1,12 @@
-//! Devices that join, grow or are drained while the engine serves.
+//! Devices that join, grow, are drained or removed while the engine serves.
 
-use esker_core::{Bytes, Nanos, Priority};
+use esker_core::Bytes;
 
-use super::map::Work;
-use super::{DEVICES_MAX, EXTENTS_MAX, MoveOutcome, PlacementEngine, WishedMove};
-use crate::engine::{Effect, Engine, Reshape, ReshapeError};
+use super::{DEVICES_MAX, EXTENTS_MAX, PlacementEngine};
+use crate::engine::{Engine, Reshape, ReshapeError};
 use crate::extent::DeviceIndex;
 
-/// Copies for one drain that are under way at a time.
-const COPIES_MAX: u32 = 4;
-
-/// A device that is drained.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Drain {
-    device: DeviceIndex,
-    /// Extents of the device before this one were looked at in this pass.
-    next: u32,
-    /// Copies under way.
-    copies: u32,
-    /// How many extents were free everywhere when there was no room for an extent of this device.
-    stalled_at: Option<u32>,
-    done: bool,
-}
-
 impl PlacementEngine {
-    pub(super) fn is_drained(&self, device: DeviceIndex) -> bool {
-        self.drains.iter().any(|drain| drain.device == device)
-    }
-
     pub(super) fn change_shape(&mut self, reshape: Reshape) -> Result<(), ReshapeError> {
         match reshape {
             Reshape::Join { capacity } => self.join(capacity),
@@ -37,15 +16,22 @@ impl PlacementEngine {
             Reshape::Drain { device } => self.drain(device),
             Reshape::Keep { device } => {
                 self.check_device(device)?;
-                self.drains.retain(|drain| drain.device != device);
+                self.drains.end(device);
+                self.health.try_again(device);
                 Ok(())
             }
+            Reshape::Remove { device } => self.remove(device),
         }
     }
 
     fn check_device(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
-        let exists = usize::from(device.0) < self.health.devices().len();
-        exists.then_some(()).ok_or(ReshapeError::Device(device.0))
+        if usize::from(device.0) >= self.health.devices().len() {
+            return Err(ReshapeError::Device(device.0));
+        }
+        if self.health.is_removed(device) {
+            return Err(ReshapeError::Removed(device.0));
+        }
+        Ok(())
     }
 
     /// Number of extents of a device of this capacity, if all devices have `others` beside.
@@ -87,6 +73,7 @@ impl PlacementEngine {
             return Err(ReshapeError::Smaller { what, now, wanted: capacity });
         }
         self.map.grow_device(index, extents);
+        self.health.try_again(device);
         Ok(())
     }
 
@@ -123,63 +110,18 @@ impl PlacementEngine {
         if wanted > holds {
             return Err(ReshapeError::NoRoom { wanted, holds });
         }
-        self.drains.push(Drain { device, next: 0, copies: 0, stalled_at: None, done: false });
+        self.drains.begin(device);
         Ok(())
     }
 
-    /// Begins copies for the devices that are drained, as many as may be under way.
-    #[inline]
-    pub(super) fn continue_drains(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
-        for index in 0..self.drains.len() {
-            self.continue_drain(now, index, effects);
+    fn remove(&mut self, device: DeviceIndex) -> Result<(), ReshapeError> {
+        self.check_device(device)?;
+        let index = usize::from(device.0);
+        if !self.drains.is_done(device) || !self.map.is_empty(index) {
+            return Err(ReshapeError::NotDrained { device: device.0, extents: self.map.mapped(index) });
         }
-    }
-
-    fn continue_drain(&mut self, now: Nanos, index: usize, effects: &mut Vec<Effect>) {
-        let device = self.drains[index].device;
-        let free: u32 = (0..self.health.devices().len()).map(|device| self.map.free_extents(device)).sum();
-        let waits = self.drains[index].done || self.drains[index].stalled_at == Some(free);
-        if waits || self.health.has_failed(device) {
-            return;
-        }
-        self.drains[index].stalled_at = None;
-        while self.drains[index].copies < COPIES_MAX {
-            let Some((extent, place)) = self.map.next_on(device.0.into(), self.drains[index].next) else { break };
-            self.drains[index].next = place + 1;
-            if self.map.work(extent) != Work::None {
-                continue;
-            }
-            let Some(to) = self.choose(extent, None).map(|device| DeviceIndex(device as u16)) else {
-                self.drains[index].next = place;
-                self.drains[index].stalled_at = Some(free);
-                return;
-            };
-            let wished = WishedMove { extent, to, priority: Priority::BACKGROUND };
-            match self.begin_move(now, wished, true, effects) {
-                Ok(()) => self.drains[index].copies += 1,
-                // Too many copies are under way: their ends come here again.
-                Err(MoveOutcome::NoRoom) => {
-                    self.drains[index].next = place;
-                    return;
-                }
-                Err(_) => {}
-            }
-        }
-        let (mapped, is_empty) = (self.map.mapped(device.0.into()), self.map.is_empty(device.0.into()));
-        let drain = &mut self.drains[index];
-        if is_empty {
-            drain.done = true;
-            effects.push(Effect::Drained(device));
-        } else if mapped > 0 && drain.copies < COPIES_MAX {
-            // Extents that could not be copied in this pass are tried again with the next event.
-            drain.next = 0;
-        }
-    }
-
-    /// Notes that a copy that emptied `device` has ended.
-    pub(super) fn drain_copy_ended(&mut self, device: DeviceIndex) {
-        if let Some(drain) = self.drains.iter_mut().find(|drain| drain.device == device) {
-            drain.copies = drain.copies.saturating_sub(1);
-        }
+        self.map.remove_device(index);
+        self.health.remove(device);
+        Ok(())
     }
 }

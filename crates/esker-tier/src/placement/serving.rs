@@ -20,11 +20,13 @@ enum Reason {
 }
 
 /// Bytes of a request of the host that are split at extents.
-struct HostRange<'a> {
-    now: Nanos,
-    tag: Tag,
-    request: &'a Request,
-    range: Range<u64>,
+pub(super) struct HostRange<'a> {
+    pub(super) now: Nanos,
+    pub(super) tag: Tag,
+    pub(super) request: &'a Request,
+    pub(super) range: Range<u64>,
+    /// Devices that have refused them.
+    pub(super) refusals: u8,
 }
 
 /// Extents that lie next to each other on one device.
@@ -186,22 +188,22 @@ impl PlacementEngine {
         let blocks = Self::request_blocks(request);
         let only_written = matches!(request.kind, RequestKind::Read | RequestKind::WriteZeroes { .. });
         if !only_written || self.map.blocks.all_written(blocks.clone()) {
-            return self.split_range(now, tag, request, start..end, effects);
+            return self.split_range(HostRange { now, tag, request, range: start..end, refusals: 0 }, effects);
         }
         // All other blocks are zeroes already.
         let mut at = blocks.start;
         while let Some(run) = self.map.blocks.next_written(at..blocks.end) {
             let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
-            self.split_range(now, tag, request, range, effects);
+            self.split_range(HostRange { now, tag, request, range, refusals: 0 }, effects);
             at = run.end;
         }
     }
 
     /// Sends one request to a device for each run of extents of `range` that lie next to each other there.
-    fn split_range(&mut self, now: Nanos, tag: Tag, request: &Request, range: Range<u64>, effects: &mut Vec<Effect>) {
+    pub(super) fn split_range(&mut self, host: HostRange<'_>, effects: &mut Vec<Effect>) {
+        let HostRange { tag, request, ref range, .. } = host;
         let (first, last) = (range.start / self.extent, (range.end - 1) / self.extent);
         let is_write = matches!(request.kind, RequestKind::Write { .. });
-        let host = HostRange { now, tag, request, range };
         let mut run: Option<Run> = None;
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
@@ -239,13 +241,17 @@ impl PlacementEngine {
     }
 
     fn send_part(&mut self, host: &HostRange<'_>, run: Run, effects: &mut Vec<Effect>) {
-        let HostRange { now, tag, request, ref range } = *host;
+        let HostRange { now, tag, request, ref range, refusals } = *host;
         let Run { first, place, count, redirect } = run;
         let begin = u64::from(first.0) * self.extent;
         let from = range.start.max(begin);
         let to = range.end.min(begin + u64::from(count) * self.extent);
         let offset = from - request.start.byte_offset();
-        if request.kind != RequestKind::Read && self.health.has_failed(place.device) {
+        let takes = match request.kind {
+            RequestKind::Read => !self.health.is_absent(place.device),
+            _ => !self.health.has_failed(place.device),
+        };
+        if !takes {
             return self.hosts.note(tag, offset, DeviceError::Failed);
         }
         let is_write = matches!(request.kind, RequestKind::Write { .. });
@@ -258,8 +264,19 @@ impl PlacementEngine {
             self.first_writes += 1;
             self.map.blocks.claim(blocks);
         }
-        let part =
-            HostPart { host: tag, offset, first, place, count, first_write, redirect, request: child, sent: now };
+        let part = HostPart {
+            host: tag,
+            offset,
+            first,
+            place,
+            count,
+            first_write,
+            redirect,
+            request: child,
+            padding: (head as u16, tail as u16),
+            refusals,
+            sent: now,
+        };
         if !redirect {
             self.note_sent(&part);
         }

@@ -136,6 +136,14 @@ pub enum RestoreError {
     /// The map is that of a flash cache.
     #[error("the map is that of a flash cache, not one of extents")]
     FlashCache,
+    /// The map names places of a device that was removed.
+    #[error("the map has {extents} extents on device {device}, which was removed")]
+    Removed {
+        /// Index of the device.
+        device: u16,
+        /// Extents of the host that lie there.
+        extents: u32,
+    },
     /// The map changes an extent that has no place.
     #[error("the map writes, moves or frees logical extent {0}, which has no place")]
     Absent(u32),

@@ -11,12 +11,14 @@ pub(crate) struct Store {
     pub(crate) dirty: Vec<bool>,
     /// A flush or durable write has failed.
     pub(crate) failed: bool,
+    /// It refuses all writes.
+    pub(crate) full: bool,
 }
 
 impl Store {
     /// A store that holds somebody else's data.
     pub(crate) fn new(sectors: u64) -> Self {
-        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
+        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false, full: false };
         store.grow(sectors);
         store
     }
@@ -26,6 +28,10 @@ impl Store {
             self.survivors.push(vec![u64::MAX - sector]);
             self.dirty.push(false);
         }
+    }
+    /// Takes the device away.
+    pub(crate) fn remove(&mut self) {
+        *self = Self::new(0);
     }
     pub(crate) fn write(&mut self, sector: usize, value: u64, durable: bool) {
         self.live[sector] = value;

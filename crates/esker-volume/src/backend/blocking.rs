@@ -18,7 +18,9 @@ pub trait BlockingBackend: Send {
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Writes `data` from byte `offset` on. Unless `durable`, the data may be lost with the power until the next
-    /// [`flush`](Self::flush).
+    /// [`flush`](Self::flush). Errors for want of space or rights ([`io::ErrorKind::StorageFull`], `QuotaExceeded`,
+    /// `ReadOnlyFilesystem`) say that this write was refused, and nothing of other writes; a durable write has another
+    /// kind of error if what it had written could not be made durable.
     fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()>;
 
     /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
@@ -97,6 +99,11 @@ impl FileBackend {
         let capacity = Bytes(file.metadata()?.len());
         Ok(Self { file, capacity })
     }
+
+    /// A file system may find out only now that it has no space for what it took before: that is no refusal.
+    fn make_durable(&self) -> io::Result<()> {
+        self.file.sync_data().map_err(|error| io::Error::other(format!("written data cannot be made durable: {error}")))
+    }
 }
 
 impl BlockingBackend for FileBackend {
@@ -108,7 +115,7 @@ impl BlockingBackend for FileBackend {
     }
     fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
         self.file.write_all_at(data, offset)?;
-        if durable { self.file.sync_data() } else { Ok(()) }
+        if durable { self.make_durable() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
         let mut done = 0;
@@ -117,7 +124,7 @@ impl BlockingBackend for FileBackend {
             self.file.write_all_at(&ZEROES[..piece as usize], offset + done)?;
             done += piece;
         }
-        if durable { self.file.sync_data() } else { Ok(()) }
+        if durable { self.make_durable() } else { Ok(()) }
     }
     /// Keeps the content: no holes are punched into files yet.
     fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {

@@ -25,6 +25,9 @@ pub trait Backend: Send {
 
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
+
+    /// It has not answered in time, and nobody waits for its answers any more: dropping it must not wait for them.
+    fn abandon(&mut self) {}
 }
 
 /// One operation on a store.

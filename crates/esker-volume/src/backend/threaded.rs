@@ -38,6 +38,9 @@ impl Backend for Threaded {
     fn capacity(&self) -> Bytes {
         self.capacity
     }
+    fn abandon(&mut self) {
+        self.worker = None;
+    }
     fn submit(&mut self, id: u64, operation: Operation) {
         let work = self.work.as_ref().expect("it is there until the store is dropped");
         work.send((id, operation)).expect("the thread lives as long as there can be work");
@@ -48,7 +51,8 @@ impl Backend for Threaded {
 }
 
 impl Drop for Threaded {
-    /// Waits for the operations under way: after this, nothing is written any more.
+    /// Waits for the operations under way: after this, nothing is written any more. One that was abandoned may hang,
+    /// and is left to itself.
     fn drop(&mut self) {
         drop(self.work.take());
         if let Some(worker) = self.worker.take() {

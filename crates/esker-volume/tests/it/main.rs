@@ -1,5 +1,6 @@
 //! All integration tests, in one program.
 
+mod errors;
 mod failed_flush;
 mod faulty;
 mod flash_cache;

@@ -40,7 +40,7 @@ fn the_first_error_by_address_counts_whichever_comes_first() {
         let mut engine = engine();
         let parts = ios(&on(&mut engine, host(0, Request::write(Lba(8), Bytes(512 * 40)))));
         assert_eq!(parts.len(), 3);
-        let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::ReadOnly)];
+        let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::Unsupported)];
         let mut effects = Vec::new();
         for part in order {
             effects = on(&mut engine, Input::Done { io: parts[part].0, at: Nanos::ZERO, result: results[part] });
@@ -173,7 +173,7 @@ fn what_fails_a_device_and_what_does_not() {
     let write = |fua| RequestKind::Write { fua };
     for (kind, error, state) in [
         (write(true), DeviceError::Medium, DeviceState::Failed),
-        (write(true), DeviceError::NoSpace, DeviceState::Failed),
+        (write(true), DeviceError::NoSpace, DeviceState::ReadOnly),
         (write(true), DeviceError::Unsupported, DeviceState::Online),
         (write(false), DeviceError::Medium, DeviceState::Online),
         (write(false), DeviceError::Interrupted, DeviceState::Failed),

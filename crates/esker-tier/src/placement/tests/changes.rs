@@ -12,11 +12,12 @@ impl World {
     pub(super) fn reshape(&mut self, kind: u64, device: u64) {
         let index = DeviceIndex((device % self.stores.len() as u64) as u16);
         let capacity = self.settings.devices[index.0 as usize];
-        let reshape = match kind % 5 {
+        let reshape = match kind % 6 {
             0 if self.stores.len() < 5 => Reshape::Join { capacity: Bytes(EXTENT * 512 * (1 + device % 4)) },
             1 if capacity.0 < 200 * 512 => Reshape::Grow { device: index, capacity: Bytes(capacity.0 + 20 * 512) },
             2 => Reshape::Offer { capacity: Bytes(self.engine.capacity().0 + EXTENT * 512) },
             3 => Reshape::Drain { device: index },
+            4 => Reshape::Remove { device: index },
             _ => Reshape::Keep { device: index },
         };
         let mut effects = Vec::new();
@@ -41,7 +42,15 @@ impl World {
                 self.busy.resize(sectors, false);
             }
             Reshape::Drain { .. } => self.was_drained = true,
-            Reshape::Keep { device } => drop(self.drained.remove(&device.0)),
+            Reshape::Keep { device } => {
+                self.drained.remove(&device.0);
+                self.stores[usize::from(device.0)].full = false;
+            }
+            Reshape::Remove { device } => {
+                assert!(self.drained.contains(&device.0), "only what was told to be empty is removed");
+                self.removed.insert(device);
+                self.stores[usize::from(device.0)].remove();
+            }
             Reshape::Shrink { .. } => unreachable!("placement does not shrink"),
         }
         self.take(effects);
@@ -81,6 +90,9 @@ impl World {
         let checkpoint = half.unwrap().checkpoint();
         let rest = &mut records[records.len() / 2..].iter().copied();
         let mut engine = PlacementEngine::restore(&self.settings, checkpoint, rest).unwrap();
+        for &device in &self.removed {
+            engine = engine.with_removed(device).unwrap();
+        }
         engine.check();
         let mut rng = self.rng.clone();
         self.stores.iter_mut().for_each(|store| store.lose_power(&mut rng));

@@ -3,6 +3,7 @@
 mod cached;
 mod cases;
 mod changes;
+mod errors;
 mod moves;
 mod properties;
 mod redirects;

@@ -123,6 +123,21 @@ proptest! {
         until_a_crash(World { failures, ..world }, operations).unwrap();
     }
 
+    /// Devices become full and refuse all writes from then on, until their owner says otherwise; flushes may fail, too.
+    #[test]
+    fn what_was_promised_survives_refused_writes_failures_and_a_crash(
+        operations in operations(),
+        seed: u64,
+        failures in prop_oneof![Just(0u64), 2u64..20],
+        refusals in 1u64..30,
+    ) {
+        let mut world = World { failures, refusals, ..redirecting(seed) };
+        let (before, after) = operations.split_at(operations.len() / 2);
+        before.iter().for_each(|&operation| submit(&mut world, operation));
+        read_everything(&mut world);
+        until_a_crash(world, after.to_vec()).unwrap();
+    }
+
     #[test]
     fn what_was_promised_survives_a_crash_under_every_policy(
         policy in 0..policies().len(),

@@ -27,6 +27,7 @@ pub(super) struct World {
     pub(super) checkpoint: Option<Checkpoint>,
     /// Devices that were drained, and told to be empty.
     pub(super) drained: BTreeSet<u16>,
+    pub(super) removed: BTreeSet<DeviceIndex>,
     /// For each sector: all values that the host has given it.
     pub(super) values: Vec<BTreeSet<u64>>,
     pub(super) hardened: RecordNumber,
@@ -42,6 +43,8 @@ pub(super) struct World {
     pub(super) cached: BTreeMap<u32, Vec<u64>>,
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
+    /// One in this many writes finds the device full, which from then on refuses all; none if 0.
+    pub(super) refusals: u64,
     pub(super) journal_failed: bool,
     /// A device was to be drained.
     pub(super) was_drained: bool,
@@ -64,6 +67,7 @@ impl World {
             issued: Vec::new(),
             checkpoint: None,
             drained: BTreeSet::new(),
+            removed: BTreeSet::new(),
             values: vec![BTreeSet::from([0]); sectors],
             hardened: RecordNumber(0),
             effects: Vec::new(),
@@ -74,6 +78,7 @@ impl World {
             scratch: BTreeMap::new(),
             cached: BTreeMap::new(),
             failures: 0,
+            refusals: 0,
             journal_failed: false,
             was_drained: false,
             was_full: false,
@@ -97,6 +102,7 @@ impl World {
             match *effect {
                 Effect::Io { device, request, .. } => {
                     let failed = self.journal_failed || self.stores[device.0 as usize].failed;
+                    assert!(!self.stores[device.0 as usize].live.is_empty(), "sent to a removed device: {effect:?}");
                     let is_write = !matches!(request.kind, RequestKind::Read | RequestKind::Trim);
                     assert!(!(is_write && failed) || forgives, "sent to a failed device: {effect:?}");
                 }
@@ -230,6 +236,13 @@ impl World {
         request: Request,
         data: DataRef,
     ) -> Result<(), DeviceError> {
+        if matches!(request.kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. }) {
+            let fills = self.refusals > 0 && self.rng.chance(1, self.refusals);
+            self.stores[device].full |= fills;
+            if self.stores[device].full {
+                return Err(DeviceError::NoSpace);
+            }
+        }
         let durable = request.kind == RequestKind::Flush || request.kind.is_fua();
         if !durable || !self.fails() {
             self.perform_io(device, request, data);
@@ -308,8 +321,8 @@ impl World {
         for reply in replies {
             let Effect::Reply { tag, result } = reply else { unreachable!() };
             let failed = self.journal_failed || self.stores.iter().any(|store| store.failed);
-            // There may be no room while devices are drained.
-            let no_room = result == Err(DeviceError::NoSpace) && self.was_drained;
+            // There may be no room while devices are drained, or once one is full.
+            let no_room = result == Err(DeviceError::NoSpace) && (self.was_drained || self.refusals > 0);
             assert!(result.is_ok() || failed || no_room, "{result:?}");
             self.was_full |= no_room;
             self.tags.remove(tag);

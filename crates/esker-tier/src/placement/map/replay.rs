@@ -1,0 +1,69 @@
+//! The map that records make.
+
+use super::super::RestoreError;
+use super::{ExtentMap, NOWHERE, Recorded};
+use crate::engine::MapRecord;
+use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+
+impl ExtentMap {
+    /// The map that results from `records`, applied in order.
+    pub(in crate::placement) fn restore(
+        sizes: &[u32],
+        extent: u64,
+        records: impl Iterator<Item = MapRecord>,
+    ) -> Result<Self, RestoreError> {
+        let mut map = Self::new(sizes, extent);
+        for record in records {
+            map.apply(record)?;
+        }
+        Ok(map)
+    }
+
+    fn apply(&mut self, record: MapRecord) -> Result<(), RestoreError> {
+        let extent = record.extent();
+        let is_mapped = self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?.device != NOWHERE;
+        match record {
+            MapRecord::Cached { .. } | MapRecord::Uncached { .. } => return Err(RestoreError::FlashCache),
+            MapRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
+            MapRecord::Mapped { place, blocks, .. } => {
+                self.claim_place(place)?;
+                self.put(extent, place);
+                self.entries[extent.0 as usize].recorded = Recorded::Here;
+                self.apply_blocks(extent, blocks)?;
+            }
+            _ if !is_mapped => return Err(RestoreError::Absent(extent.0)),
+            MapRecord::Written { blocks, .. } => self.apply_blocks(extent, blocks)?,
+            MapRecord::Moved { place, .. } => {
+                self.claim_place(place)?;
+                let (from, _) = self.relocate(extent, place);
+                self.release(from);
+            }
+            MapRecord::Freed { .. } => {
+                let (place, _) = self.unmap(extent);
+                self.release(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a place that a record names.
+    fn claim_place(&mut self, place: ExtentPlace) -> Result<(), RestoreError> {
+        let ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
+        let places = self.devices.get_mut(device as usize).filter(|places| extent < places.free.size());
+        let places = places.ok_or(RestoreError::Place { device, extent })?;
+        if !places.free.is_free(extent) {
+            return Err(RestoreError::twice(place));
+        }
+        places.free.take(extent);
+        Ok(())
+    }
+
+    fn apply_blocks(&mut self, extent: LogicalExtent, blocks: BlockRange) -> Result<(), RestoreError> {
+        if blocks.first.checked_add(blocks.count).is_none_or(|end| end as usize > self.blocks_per_extent) {
+            return Err(RestoreError::Blocks { extent: extent.0, first: blocks.first, count: blocks.count });
+        }
+        let range = self.range(extent, blocks);
+        self.blocks.record(range);
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! Stores that refuse writes, never answer, cannot be read, or are taken away.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
+use esker_tier::{DeviceIndex, PlacementEngine, PlacementSettings, Reshape};
+use esker_volume::{
+    Backend, BlockingBackend, Clock, Direct, DirectJournal, Ended, MemoryBackend, MemoryJournal, Operation, RealDriver,
+    Store,
+};
+
+const EXTENT: Bytes = Bytes::kib(8);
+const EXTENTS: u64 = 100;
+const DEVICE: Bytes = Bytes(EXTENT.0 * EXTENTS);
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+#[derive(Default)]
+struct HandClock(Cell<Nanos>);
+
+impl Clock for HandClock {
+    fn now(&self) -> Nanos {
+        self.0.get()
+    }
+}
+
+/// What a store does wrong, as long as its switch is on.
+#[derive(Clone, Copy)]
+enum Wrong {
+    /// It has no space for writes.
+    Full,
+    /// It cannot be read.
+    Unreadable,
+}
+
+struct Faulty {
+    memory: MemoryBackend,
+    wrong: Wrong,
+    on: Arc<AtomicBool>,
+}
+
+impl Faulty {
+    fn is(&self, wrong: fn(Wrong) -> bool) -> bool {
+        wrong(self.wrong) && self.on.load(Ordering::Relaxed)
+    }
+}
+
+impl BlockingBackend for Faulty {
+    fn capacity(&self) -> Bytes {
+        self.memory.capacity()
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match self.is(|wrong| matches!(wrong, Wrong::Unreadable)) {
+            true => Err(io::Error::other("unreadable sector")),
+            false => self.memory.read(offset, buffer),
+        }
+    }
+    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+        match self.is(|wrong| matches!(wrong, Wrong::Full)) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => self.memory.write(offset, data, durable),
+        }
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.memory.write_zeroes(offset, length, durable)
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.memory.trim(offset, length)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.memory.flush()
+    }
+}
+
+/// A back end that never answers.
+struct Silent;
+
+impl Backend for Silent {
+    fn capacity(&self) -> Bytes {
+        DEVICE
+    }
+    fn submit(&mut self, _: u64, _: Operation) {}
+    fn take_ended(&mut self, _: &mut Vec<Ended>) {}
+}
+
+type Driver<'a> = RealDriver<PlacementEngine, &'a HandClock>;
+
+/// A driver of two stores, of which `first` is the first.
+fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
+    let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
+    let settings = PlacementSettings { extent: EXTENT, devices: vec![DEVICE; 2], policy, free_on_trim: true };
+    let second = Store::new(Box::new(Direct::new(MemoryBackend::new(DEVICE))));
+    let engine = PlacementEngine::new(&settings).unwrap();
+    RealDriver::new(engine, vec![first, second], Box::new(DirectJournal::new(MemoryJournal::default())), clock)
+}
+
+fn faulty(wrong: Wrong) -> (Store, Arc<AtomicBool>) {
+    let on = Arc::new(AtomicBool::new(false));
+    let store = Faulty { memory: MemoryBackend::new(DEVICE), wrong, on: on.clone() };
+    (Store::new(Box::new(Direct::new(store))), on)
+}
+
+fn ask(driver: &mut Driver<'_>, request: Request, data: Vec<u8>) -> Result<Vec<u8>, DeviceError> {
+    driver.submit(Tag::new(0, 0), request, data);
+    driver.step();
+    let reply = driver.next_reply().expect("it ends at once");
+    reply.result.map(|()| reply.data)
+}
+
+fn write(driver: &mut Driver<'_>, extent: u64) -> Result<Vec<u8>, DeviceError> {
+    let request = Request::write(Lba::containing(extent * EXTENT.0), EXTENT);
+    ask(driver, request, vec![extent as u8 + 1; EXTENT.0 as usize])
+}
+
+fn read(driver: &mut Driver<'_>, extent: u64) -> Result<Vec<u8>, DeviceError> {
+    ask(driver, Request::read(Lba::containing(extent * EXTENT.0), EXTENT), Vec::new())
+}
+
+/// Of 80 writes none fails, though one of the two stores is full; later it is tried again.
+#[test]
+fn a_full_store_costs_the_host_no_write_and_is_tried_again() {
+    let clock = HandClock::default();
+    let (store, full) = faulty(Wrong::Full);
+    let mut driver = driver(store, &clock);
+    full.store(true, Ordering::Relaxed);
+    for extent in 0..80 {
+        write(&mut driver, extent).unwrap();
+    }
+    ask(&mut driver, FLUSH, Vec::new()).unwrap();
+    assert_eq!((driver.store_state(0), driver.state()), (DeviceState::ReadOnly, DeviceState::ReadOnly));
+    assert!(driver.failure().is_none(), "nothing is lost");
+    for extent in 0..80 {
+        assert_eq!(read(&mut driver, extent).unwrap(), vec![extent as u8 + 1; EXTENT.0 as usize]);
+    }
+    full.store(false, Ordering::Relaxed);
+    clock.0.set(Nanos::from_secs(20));
+    write(&mut driver, 80).unwrap();
+    assert_eq!(driver.state(), DeviceState::Online);
+    assert_eq!(driver.next_event(), Nanos::NEVER, "nothing is left to look at");
+}
+
+#[test]
+fn a_store_that_does_not_answer_has_failed_after_its_limit() {
+    let clock = HandClock::default();
+    let store = Store::new(Box::new(Silent)).with_answer_limit(Nanos::from_secs(2));
+    let mut driver = driver(store, &clock);
+    // Extent 0 is on the first store, extent 1 on the second.
+    let tags = [Tag::new(0, 0), Tag::new(1, 0)];
+    for (extent, tag) in tags.into_iter().enumerate() {
+        let request = Request::write(Lba::containing(extent as u64 * EXTENT.0), EXTENT);
+        driver.submit(tag, request, vec![9; EXTENT.0 as usize]);
+    }
+    driver.step();
+    assert_eq!(driver.next_reply().map(|reply| (reply.tag, reply.result)), Some((tags[1], Ok(()))));
+    assert!(driver.next_reply().is_none() && driver.is_busy());
+    assert_eq!(driver.next_event(), Nanos::from_secs(2));
+    clock.0.set(Nanos::from_secs(2));
+    driver.step();
+    assert_eq!(driver.next_reply().map(|reply| (reply.tag, reply.result)), Some((tags[0], Err(DeviceError::Failed))));
+    assert_eq!((driver.store_state(0), driver.store_state(1)), (DeviceState::Failed, DeviceState::Online));
+    let told = driver.failure().unwrap();
+    assert_eq!((told.kind(), told.to_string().contains("2s")), (io::ErrorKind::TimedOut, true), "{told}");
+    assert!(!driver.is_busy());
+    // The other store goes on, and new data go there.
+    for extent in 1..20 {
+        write(&mut driver, extent).unwrap();
+        assert_eq!(read(&mut driver, extent).unwrap()[0], extent as u8 + 1);
+    }
+    assert_eq!(ask(&mut driver, FLUSH, Vec::new()), Err(DeviceError::Failed), "what it had acknowledged may be lost");
+}
+
+/// The drain of a store that cannot be read ends once the host has replaced what lay there; then the store goes.
+#[test]
+fn a_store_is_drained_and_removed() {
+    let clock = HandClock::default();
+    let (store, unreadable) = faulty(Wrong::Unreadable);
+    let mut driver = driver(store, &clock);
+    for extent in 0..8 {
+        write(&mut driver, extent).unwrap();
+    }
+    unreadable.store(true, Ordering::Relaxed);
+    let device = DeviceIndex(0);
+    driver.reshape(Reshape::Drain { device }, None).unwrap();
+    for second in 1..10 {
+        clock.0.set(Nanos::from_secs(second));
+        driver.step();
+    }
+    let stuck = driver.stuck();
+    assert!(stuck.len() == 1 && stuck[0].extents == 4 && stuck[0].store == 0, "{stuck:?}");
+    assert!(driver.reshape(Reshape::Remove { device }, None).is_err());
+    for extent in 0..8 {
+        write(&mut driver, extent).unwrap();
+    }
+    ask(&mut driver, FLUSH, Vec::new()).unwrap();
+    assert_eq!((driver.drained(), driver.stuck()), (&[0][..], &[][..]));
+    driver.reshape(Reshape::Remove { device }, None).unwrap();
+    for extent in 0..20 {
+        write(&mut driver, extent).unwrap();
+        assert_eq!(read(&mut driver, extent).unwrap()[0], extent as u8 + 1);
+    }
+    ask(&mut driver, FLUSH, Vec::new()).unwrap();
+    assert_eq!(driver.state(), DeviceState::Online);
+}
