@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_best_share_is_that_with_most_throughput() {
-        let point = |mb_per_s: f64| Measured { mb_per_s, latency_ms: 1.0 / mb_per_s, flash_percent: 0.0, moved: 0.0 };
+        let point = |mb_per_s: f64| Measured { mb_per_s, latency_ms: 1.0 / mb_per_s, ..Measured::default() };
         let points: Vec<Measured> =
             SHARES.iter().map(|&share| point(100.0 - (f64::from(share) - 78.0).abs())).collect();
         let claims = claims(&ITEM, &[points.clone(), points.clone(), points]);

@@ -35,6 +35,9 @@ pub(super) enum Placed {
     Stripes,
     /// By our policy for equal response times.
     Wardrop,
+    /// A fixed share of the extents on flash, in thousandths: those that [`Placed::Wardrop`] has there at this share.
+    /// All are there before the run, and none moves.
+    Drawn(u32),
     /// By equation 3.1 with the constants of the paper and a period of one second.
     Published,
 }
@@ -66,6 +69,25 @@ impl Pair {
         Self { workload, processes: 10, flash: INTEL, disks: 1, placed }
     }
 
+    /// The policy of the hybrid.
+    fn policy(&self) -> String {
+        match self.placed {
+            Placed::Flash | Placed::Disks | Placed::Stripes => r#"{ kind = "static-split" }"#.to_string(),
+            Placed::Split(percent) => {
+                let parts = std::iter::once(percent * self.disks).chain((0..self.disks).map(|_| 100 - percent));
+                let divisor = parts.clone().fold(0, greatest_divisor);
+                let weights: Vec<u32> = parts.map(|part| part / divisor).collect();
+                format!("{{ kind = \"static-split\", weights = {weights:?} }}")
+            }
+            Placed::Wardrop => r#"{ kind = "wardrop" }"#.to_string(),
+            Placed::Drawn(share) => {
+                let weights = [share, 1000 - share];
+                format!("{{ kind = \"wardrop\", weights = {weights:?}, interval = \"1000000s\" }}")
+            }
+            Placed::Published => r#"{ kind = "wardrop-published" }"#.to_string(),
+        }
+    }
+
     /// The file of the experiment; `fresh` flash is as from the factory.
     pub(super) fn text(&self, requests: u64, warm_up: u64, fresh: bool) -> String {
         let (preset, precondition) = if fresh { (self.flash.0, "none") } else { self.flash };
@@ -73,19 +95,8 @@ impl Pair {
         let tables: String =
             disks.iter().map(|disk| format!("[device.{disk}]\npreset = \"fujitsu-mba3073np-73g\"\n")).collect();
         let all: Vec<String> = std::iter::once("flash".to_string()).chain(disks.clone()).collect();
-        let split = r#"{ kind = "static-split" }"#.to_string();
-        let (children, policy) = match self.placed {
-            Placed::Disks => (&disks, split),
-            Placed::Split(percent) => {
-                let parts = std::iter::once(percent * self.disks).chain(disks.iter().map(|_| 100 - percent));
-                let divisor = parts.clone().fold(0, greatest_divisor);
-                let weights: Vec<u32> = parts.map(|part| part / divisor).collect();
-                (&all, format!("{{ kind = \"static-split\", weights = {weights:?} }}"))
-            }
-            Placed::Flash | Placed::Stripes => (&all, split),
-            Placed::Wardrop => (&all, r#"{ kind = "wardrop" }"#.to_string()),
-            Placed::Published => (&all, r#"{ kind = "wardrop-published" }"#.to_string()),
-        };
+        let children = if self.placed == Placed::Disks { &disks } else { &all };
+        let policy = self.policy();
         let target = match self.placed {
             Placed::Flash | Placed::Split(100) => "flash",
             Placed::Disks | Placed::Split(0) if self.disks == 1 => "disk0",
@@ -103,6 +114,8 @@ impl Pair {
             ),
             _ => String::new(),
         };
+        // Shares that a policy asks for are in the series alone.
+        let series = if self.placed == Placed::Wardrop { "series = \"10s\"\n" } else { "" };
         format!(
             "[workload]\n\
              queue_depth = {}\n\
@@ -115,7 +128,8 @@ impl Pair {
              {tables}{volume}\
              [run]\n\
              target = \"{target}\"\n\
-             warm_up_requests = {warm_up}\n",
+             warm_up_requests = {warm_up}\n\
+             {series}",
             self.processes,
             self.workload,
             requests + warm_up,
@@ -128,7 +142,7 @@ fn greatest_divisor(one: u32, other: u32) -> u32 {
 }
 
 /// Measurements of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
     pub(super) mb_per_s: f64,
     /// Mean response time.
@@ -137,6 +151,12 @@ pub(super) struct Measured {
     pub(super) flash_percent: f64,
     /// Bytes of moved extents per byte of the host.
     pub(super) moved: f64,
+    /// Share of the extents that the policy wants on flash at the end, percent, if it says so.
+    pub(super) target_percent: Option<f64>,
+    /// Mean response time of the host's requests to the flash drive over that of those to the first disk; of a hybrid.
+    pub(super) flash_over_disk: Option<f64>,
+    /// Mean distance of the first disk's seeks; of a hybrid with one.
+    pub(super) seek_cylinders: Option<f64>,
 }
 
 impl Measured {
@@ -146,11 +166,18 @@ impl Measured {
         let alone = if matches!(placed, Placed::Flash | Placed::Split(100)) { 100.0 } else { 0.0 };
         let bytes = results.workload.read_bytes + results.workload.write_bytes;
         let moved = volume.and_then(|volume| volume.placement.as_ref()).map_or(0, |placement| placement.moved_bytes);
+        let target = results.series.last().and_then(|point| point.children.get("flash")?.target_share);
+        let disk = volume.and_then(|volume| volume.children.get("disk0"));
+        let ratio = child.zip(disk).map(|(flash, disk)| flash.response_time.mean_us / disk.response_time.mean_us);
+        let seeks = results.devices.get("disk0").and_then(|disk| disk.disk.as_ref());
         Self {
             mb_per_s: results.throughput.bytes_per_s / 1e6,
             latency_ms: results.requests.all.response_time.mean_us / 1e3,
             flash_percent: child.map_or(alone, |child| child.share * 100.0),
             moved: moved as f64 / bytes.max(1) as f64,
+            target_percent: target.map(|share| share * 100.0),
+            flash_over_disk: ratio.filter(|ratio| ratio.is_finite()),
+            seek_cylinders: seeks.map(|disk| disk.mean_seek_cylinders),
         }
     }
 }
@@ -295,6 +322,11 @@ pub(super) mod tests {
         assert!(text.contains(r#"children = ["flash", "disk0", "disk1", "disk2", "disk3"]"#), "{text}");
         let text = Pair { placed: Placed::Disks, ..pair }.text(20, 10, false);
         assert!(text.contains(r#"children = ["disk0", "disk1", "disk2", "disk3"]"#), "{text}");
+        let text = Pair { placed: Placed::Drawn(378), disks: 1, ..pair }.text(20, 10, false);
+        assert!(
+            text.contains(r#"kind = "wardrop", weights = [378, 622], interval"#) && !text.contains("series"),
+            "{text}"
+        );
         for (placed, target) in [(Placed::Split(0), "disk0"), (Placed::Split(100), "flash"), (Placed::Flash, "flash")] {
             let text = Pair { placed, disks: 1, ..pair }.text(20, 10, false);
             assert!(text.contains(&format!("target = \"{target}\"")) && !text.contains("[device.volume]"), "{text}");
