@@ -120,6 +120,37 @@ fn main() {
         println!("{name}: {allocations} allocations in {} requests, {moved} extents moved meanwhile", requests());
     }
     checkpoints();
+    first_writes();
+}
+
+/// Writes to places that nobody has written before, of a host that never flushes: the longest call.
+#[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn first_writes() {
+    let devices = vec![Bytes(volume())];
+    let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).expect("a policy");
+    let settings = PlacementSettings { extent: EXTENT, devices, policy, free_on_trim: true };
+    let mut engine = PlacementEngine::new(&settings).expect("sound settings");
+    let (mut rng, mut longest, mut effects) = (Rng::new(1), std::time::Duration::ZERO, Vec::new());
+    let mut on = |input, effects: &mut Vec<Effect>| {
+        let began = Instant::now();
+        engine.on(Nanos::ZERO, input, effects);
+        longest = longest.max(began.elapsed());
+    };
+    let (writes, mut records) = (requests() / 4, 0);
+    for _ in 0..writes {
+        let request = Request::write(Lba(rng.below(volume() / 8192) * 16), Bytes::kib(8));
+        on(Input::Host { tag: Tag::new(0, 0), request }, &mut effects);
+        while let Some(effect) = effects.pop() {
+            match effect {
+                Effect::Io { io, .. } => on(Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects),
+                Effect::Harden { through } => on(Input::Durable { through }, &mut effects),
+                Effect::Record { .. } => records += 1,
+                _ => {}
+            }
+        }
+    }
+    println!("{writes} first writes, {records} records, no flush of the host: longest call {longest:?}");
 }
 
 /// A checkpoint in one piece, and in steps of 4,096 extents while requests are served and extents move.

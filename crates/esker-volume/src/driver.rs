@@ -206,7 +206,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
                 }
             }
             // Its files are closed.
-            Reshape::Remove { device } => self.stores[usize::from(device.0)] = Store::missing(),
+            Reshape::Remove { device } => self.stores[usize::from(device.0)].remove(self.now),
             _ => {}
         }
         self.perform_effects();

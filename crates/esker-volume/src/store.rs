@@ -97,7 +97,7 @@ impl Store {
     /// A store that is not there. An engine that knows sends nothing to it
     /// ([`PlacementEngine::without`](esker_tier::PlacementEngine::without)); it answers nothing but that it has failed.
     pub fn missing() -> Self {
-        Self { health: StoreHealth::Silent, ..Self::new(Box::new(Direct::new(MemoryBackend::new(Bytes::ZERO)))) }
+        Self { health: StoreHealth::Silent, ..Self::new(nothing()) }
     }
 
     /// The back end has failed if an operation takes longer than `limit`: 30 s if this is not called. It may take for
@@ -129,6 +129,14 @@ impl Store {
             StoreHealth::Failed | StoreHealth::Silent => DeviceState::Failed,
         };
         Telemetry { state: own.max(telemetry.state), ..telemetry }
+    }
+
+    /// It is taken away at `now`: its back end is dropped, and what it was asked for ends.
+    pub(crate) fn remove(&mut self, now: Nanos) {
+        let ended = std::mem::take(&mut self.under_way);
+        let failed = |io: &StoreIo| StoreEnd { io: io.io, at: now, result: Err(DeviceError::Failed), failure: None };
+        self.too_late.extend(ended.iter().map(failed));
+        (self.backend, self.health, self.look_at) = (nothing(), StoreHealth::Silent, Nanos::NEVER);
     }
 
     /// Whether it refuses writes that it may take later.
@@ -251,6 +259,11 @@ impl Store {
         }
         is_lost
     }
+}
+
+/// A back end without any bytes.
+fn nothing() -> Box<dyn Backend> {
+    Box::new(Direct::new(MemoryBackend::new(Bytes::ZERO)))
 }
 
 fn device_error(error: &io::Error) -> DeviceError {

@@ -129,6 +129,11 @@ impl<R> Durability<R> {
         books.durable == books.written
     }
 
+    /// How many records wait for a flush of `device`.
+    pub(crate) fn records_waiting(&self, device: DeviceIndex) -> usize {
+        self.devices[usize::from(device.0)].records.len()
+    }
+
     /// Adds a device.
     pub(crate) fn add_device(&mut self) {
         self.devices.push(DeviceBooks::default());

@@ -104,7 +104,11 @@ impl Health {
         kind: RequestKind,
         result: Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        let is_write = matches!(kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. });
+        // A flush may have been under way when it was removed. What it was for is durable elsewhere.
+        if self.is_removed(device) {
+            return Ok(());
+        }
+        let is_write = kind.is_write();
         let state = match result {
             Ok(()) if kind != RequestKind::Read && self.has_failed(device) => return Err(DeviceError::Failed),
             Ok(()) if is_write => {
@@ -221,6 +225,10 @@ mod tests {
         let mut health = Health::new(2);
         health.remove(DEVICE);
         assert_eq!((health.worst(), health.is_absent(DEVICE)), (DeviceState::Online, true));
+        for result in [Ok(()), Err(DeviceError::Interrupted)] {
+            assert_eq!(health.judge(DEVICE, RequestKind::Flush, result), Ok(()), "it no longer matters");
+        }
+        assert_eq!(health.worst(), DeviceState::Online);
         health.miss(DeviceIndex(1));
         assert_eq!((health.worst(), health.is_absent(DeviceIndex(1))), (DeviceState::Failed, true));
     }

@@ -98,8 +98,8 @@ impl PlacementEngine {
         }
         if result.is_ok() {
             self.note_durability(part, effects);
-            for (extent, place) in part.places() {
-                self.drains.host_wrote(place.device, extent);
+            if self.is_drained(part.place.device) {
+                part.places().for_each(|(extent, place)| self.drains.host_wrote(place.device, extent));
             }
         }
         if !self.copies.is_empty() {
@@ -166,6 +166,7 @@ impl PlacementEngine {
         if part.request.kind.is_fua() && self.needs_flush(part) {
             self.flush_for(part.host, device, part.request, effects);
         }
+        self.flush_first_writes(device, effects);
     }
 
     /// Whether the data that `part` has written durably could not be found after a crash: the journal does not know

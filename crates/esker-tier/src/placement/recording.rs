@@ -10,6 +10,10 @@ use super::{Io, PlacementEngine};
 use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
+/// First writes of one device after which the engine flushes it by itself: their records are issued in one step, which
+/// takes a few milliseconds, and until then each takes 32 bytes.
+pub(super) const FIRST_WRITES_MAX: usize = 4_096;
+
 impl PlacementEngine {
     /// Issues `record`.
     fn issue(&mut self, record: MapRecord, effects: &mut Vec<Effect>) -> RecordNumber {
@@ -30,6 +34,11 @@ impl PlacementEngine {
 
     /// Issues the records of where `extent` is and of its blocks `runs`. All its data are durable.
     pub(super) fn record(&mut self, extent: LogicalExtent, runs: &[Range<usize>], effects: &mut Vec<Effect>) {
+        #[cfg(test)]
+        let runs = match self.has_fault(super::tests::Fault::ForgetsLastRun) && runs.len() > 1 {
+            true => &runs[..runs.len() - 1],
+            false => runs,
+        };
         let place = self.map.place(extent).expect("written extents have a place");
         if self.map.recorded(extent) == Recorded::Elsewhere {
             self.issue(MapRecord::Moved { extent, place }, effects);
@@ -107,6 +116,20 @@ impl PlacementEngine {
             }
         }
         self.durability.harden(effects);
+    }
+
+    /// Flushes `device` if many first writes wait for that.
+    #[inline]
+    pub(super) fn flush_first_writes(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
+        if self.durability.records_waiting(device) < FIRST_WRITES_MAX || self.health.has_failed(device) {
+            return;
+        }
+        let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+        if self.durability.lacks_flush(device)
+            && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, like)
+        {
+            self.send_flush(device, Vec::new(), like, effects);
+        }
     }
 
     pub(super) fn flush_ended(

@@ -108,6 +108,7 @@ impl PlacementEngine {
             self.durability.written(to.device);
             self.durability.record_after_flush(WrittenBlocks { extent, place: to, blocks });
             self.flush_redirected(flushing, to.device, effects);
+            self.flush_first_writes(to.device, effects);
             #[cfg(test)]
             if self.has_fault(super::tests::Fault::RecordsRedirectsEarly) {
                 let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));

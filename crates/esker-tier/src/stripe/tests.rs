@@ -1,5 +1,7 @@
 //! Striping against an array of bytes, with pieces that end in any order and devices that fail.
 
+mod crash;
+
 use esker_core::{DeviceState, Rng, Telemetry};
 use proptest::prelude::*;
 

@@ -171,6 +171,52 @@ fn a_store_that_does_not_answer_has_failed_after_its_limit() {
     assert_eq!(ask(&mut driver, FLUSH, Vec::new()), Err(DeviceError::Failed), "what it had acknowledged may be lost");
 }
 
+/// A back end that answers flushes only when it is told to.
+struct HoldsFlushes {
+    inner: Direct<MemoryBackend>,
+    held: Vec<(u64, Operation)>,
+    hold: Arc<AtomicBool>,
+}
+
+impl Backend for HoldsFlushes {
+    fn capacity(&self) -> Bytes {
+        DEVICE
+    }
+    fn submit(&mut self, id: u64, operation: Operation) {
+        match operation.kind {
+            RequestKind::Flush if self.hold.load(Ordering::Relaxed) => self.held.push((id, operation)),
+            _ => self.inner.submit(id, operation),
+        }
+    }
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        self.inner.take_ended(ended);
+    }
+}
+
+/// A flush that waits for the store ends when the store is taken away: nothing lies there any more.
+#[test]
+fn a_flush_under_way_ends_when_its_store_is_removed() {
+    let clock = HandClock::default();
+    let hold = Arc::new(AtomicBool::new(false));
+    let inner = Direct::new(MemoryBackend::new(DEVICE));
+    let store = Store::new(Box::new(HoldsFlushes { inner, held: Vec::new(), hold: hold.clone() }));
+    let mut driver = driver(store, &clock);
+    write(&mut driver, 0).unwrap();
+    hold.store(true, Ordering::Relaxed);
+    driver.submit(Tag::new(7, 0), FLUSH, Vec::new());
+    driver.step();
+    assert!(driver.next_reply().is_none(), "the first store has not flushed");
+    let device = DeviceIndex(0);
+    driver.reshape(Reshape::Drain { device }, None).unwrap();
+    driver.step();
+    assert_eq!(driver.drained(), [0]);
+    driver.reshape(Reshape::Remove { device }, None).unwrap();
+    driver.step();
+    assert_eq!(driver.next_reply().map(|reply| (reply.tag.slot(), reply.result)), Some((7, Ok(()))));
+    assert_eq!(driver.state(), DeviceState::Online);
+    assert_eq!(read(&mut driver, 0).unwrap()[0], 1);
+}
+
 /// The drain of a store that cannot be read ends once the host has replaced what lay there; then the store goes.
 #[test]
 fn a_store_is_drained_and_removed() {

@@ -277,3 +277,27 @@ fn impossible_settings_say_what_is_wrong() {
     assert_eq!(error(&settings(&[64], "[1, 1]")), "weights: `weights` has 2 entries for 1 devices");
     assert_eq!(error(&settings(&[64], "[0]")), "weights: `weights` are all zero");
 }
+
+/// A host that never flushes: what waits for its flush stays bounded, and so does what one step records.
+#[test]
+fn first_writes_that_nobody_flushes_are_flushed_by_the_engine() {
+    const LIMIT: usize = crate::placement::recording::FIRST_WRITES_MAX;
+    let extents = 3 * LIMIT as u64;
+    let mut engine = PlacementEngine::new(&settings(&[extents * EXTENT, EXTENT], "[1, 0]")).unwrap();
+    let (mut flushes, mut records) = (0, 0);
+    for extent in 0..extents {
+        let request = Request::write(Lba(extent * EXTENT), Bytes(512));
+        let [(io, ..)] = ios(&on(&mut engine, host(0, request)))[..] else { panic!("one write") };
+        let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        let Some(&(io, device, request)) = ios(&effects).first() else { continue };
+        assert_eq!((device, request.kind), (DeviceIndex(0), RequestKind::Flush));
+        flushes += 1;
+        let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        let issued = effects.iter().filter(|effect| matches!(effect, Effect::Record { .. })).count();
+        let Some(Effect::Harden { through }) = effects.last() else { panic!("{:?}", effects.last()) };
+        on(&mut engine, Input::Durable { through: *through });
+        assert!(issued <= LIMIT, "{issued} records in one step");
+        records += issued;
+    }
+    assert_eq!((flushes, records), (3, 3 * LIMIT));
+}

@@ -13,9 +13,9 @@ impl World {
         let index = DeviceIndex((device % self.stores.len() as u64) as u16);
         let capacity = self.settings.devices[index.0 as usize];
         let reshape = match kind % 6 {
-            0 if self.stores.len() < 5 => Reshape::Join { capacity: Bytes(EXTENT * 512 * (1 + device % 4)) },
+            0 if self.stores.len() < 5 => Reshape::Join { capacity: Bytes(self.extent() * 512 * (1 + device % 4)) },
             1 if capacity.0 < 200 * 512 => Reshape::Grow { device: index, capacity: Bytes(capacity.0 + 20 * 512) },
-            2 => Reshape::Offer { capacity: Bytes(self.engine.capacity().0 + EXTENT * 512) },
+            2 => Reshape::Offer { capacity: Bytes(self.engine.capacity().0 + self.extent() * 512) },
             3 => Reshape::Drain { device: index },
             4 => Reshape::Remove { device: index },
             _ => Reshape::Keep { device: index },
@@ -40,6 +40,7 @@ impl World {
                 self.history.resize(sectors, vec![Written { value: 0, acknowledged: Some(0) }]);
                 self.values.resize(sectors, BTreeSet::from([0]));
                 self.busy.resize(sectors, false);
+                self.seen.resize(sectors, None);
             }
             Reshape::Drain { .. } => self.was_drained = true,
             Reshape::Keep { device } => {

@@ -34,14 +34,23 @@ pub(super) enum Fault {
     ForgetsRedirected,
     /// The record of a redirected write is issued before its data are durable.
     RecordsRedirectsEarly,
+    /// A device counts as drained before the records of what has left it are durable.
+    DrainsEarly,
+    /// Of several runs of blocks that are durable, the last one is not recorded.
+    ForgetsLastRun,
 }
 
 /// Settings for devices of so many sectors.
 fn settings(devices: &[u64], weights: &str) -> PlacementSettings {
+    settings_of(EXTENT, devices, weights)
+}
+
+/// The same with extents of so many sectors.
+fn settings_of(extent: u64, devices: &[u64], weights: &str) -> PlacementSettings {
     let options = format!(r#"{{"kind":"static-split","weights":{weights}}}"#);
     let policy: PolicySettings = serde_json::from_str(&options).unwrap();
     PlacementSettings {
-        extent: Bytes(EXTENT * 512),
+        extent: Bytes(extent * 512),
         devices: devices.iter().map(|&d| Bytes(d * 512)).collect(),
         policy,
         free_on_trim: true,

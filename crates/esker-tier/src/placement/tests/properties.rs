@@ -13,7 +13,16 @@ use crate::placement::cache::{self, MemoryCache};
 
 /// A world on two devices, whose policy redirects writes.
 fn redirecting(seed: u64) -> World {
-    let mut world = World::new(settings(&[64, 96], "[1, 1]"), seed);
+    redirecting_on(settings(&[64, 96], "[1, 1]"), seed)
+}
+
+/// The same with extents of eight blocks, which have several runs of written blocks.
+fn redirecting_long(seed: u64) -> World {
+    redirecting_on(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]"), seed)
+}
+
+fn redirecting_on(settings: PlacementSettings, seed: u64) -> World {
+    let mut world = World::new(settings, seed);
     let policy = Redirecting::new(1, 2, seed);
     let engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
     world.engine = UnderTest::Plain(Box::new(engine));
@@ -91,8 +100,9 @@ proptest! {
         operations in operations(),
         seed: u64,
         failures in prop_oneof![Just(0u64), 2u64..20],
+        refusals in prop_oneof![Just(0u64), 1u64..30],
     ) {
-        let mut world = World { failures, ..cached(extents, seed) };
+        let mut world = World { failures, refusals, ..cached(extents, seed) };
         let (before, after) = operations.split_at(operations.len() / 2);
         before.iter().for_each(|&operation| submit(&mut world, operation));
         read_everything(&mut world);
@@ -111,8 +121,10 @@ proptest! {
         operations in operations(),
         seed: u64,
         failures in prop_oneof![Just(0u64), 2u64..20],
+        long: bool,
     ) {
-        until_a_crash(World { failures, ..redirecting(seed) }, operations).unwrap();
+        let world = if long { redirecting_long(seed) } else { redirecting(seed) };
+        until_a_crash(World { failures, ..world }, operations).unwrap();
     }
 
     /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop the data
@@ -207,7 +219,7 @@ fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
 /// place again before its record is durable, and those of [`Fault`]. The properties above would find each of them.
 #[test]
 fn wrong_engines_are_found_out() {
-    assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ())), (0, 0));
+    assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ()), losses_of(1000, redirecting_long)), (0, 0, 0));
     let found = [
         losses(300, 3, |engine| engine.health.forgives = true),
         losses(300, 0, |engine| engine.copies.overlooks_writes = true),
@@ -216,12 +228,18 @@ fn wrong_engines_are_found_out() {
         losses(3000, 0, |engine| engine.fault = Some(Fault::OverlooksFirstWrites)),
         losses(300, 0, |engine| engine.fault = Some(Fault::TrustsDurableWrites)),
         losses(300, 0, |engine| engine.fault = Some(Fault::RecordsRedirectsEarly)),
+        losses(3000, 0, |engine| engine.fault = Some(Fault::DrainsEarly)),
+        losses_of(3000, |seed| {
+            let mut world = redirecting_long(seed);
+            world.engine.fault = Some(Fault::ForgetsLastRun);
+            world
+        }),
     ];
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }
 
 /// Faulty caches show old data: one that keeps what was fetched during a write, one that forgets trims, and one whose
-/// writes do not change what is cached.
+/// writes do not change what is cached, or do though they have failed.
 #[test]
 fn wrong_caches_are_found_out() {
     let spoiled = |fault: Option<cache::Fault>| {
@@ -234,6 +252,12 @@ fn wrong_caches_are_found_out() {
     };
     assert_eq!(spoiled(None), 0);
     let faults = [cache::Fault::OverlooksWrites, cache::Fault::OverlooksTrims, cache::Fault::WritesAround];
-    let found = faults.map(|fault| spoiled(Some(fault)));
+    let mut found = faults.map(|fault| spoiled(Some(fault))).to_vec();
+    found.push(losses_of(2000, |seed| {
+        let mut world = World { failures: 4, ..cached(4, seed) };
+        let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
+        cache.fault = Some(cache::Fault::KeepsFailedWrites);
+        world
+    }));
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }

@@ -30,6 +30,8 @@ pub(super) struct World {
     pub(super) removed: BTreeSet<DeviceIndex>,
     /// For each sector: all values that the host has given it.
     pub(super) values: Vec<BTreeSet<u64>>,
+    /// For each sector: the value that was read since it was last written.
+    pub(super) seen: Vec<Option<u64>>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
     /// For each sector: the values from the oldest one that may survive to the latest.
@@ -69,6 +71,7 @@ impl World {
             drained: BTreeSet::new(),
             removed: BTreeSet::new(),
             values: vec![BTreeSet::from([0]); sectors],
+            seen: vec![None; sectors],
             hardened: RecordNumber(0),
             effects: Vec::new(),
             history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
@@ -86,6 +89,11 @@ impl World {
             next_value: 1,
             rng: Rng::new(seed),
         }
+    }
+
+    /// Sectors of an extent.
+    pub(super) fn extent(&self) -> u64 {
+        self.settings.extent.0 / 512
     }
 
     /// Hands an input to the engine. Checks that every record it issues is of blocks whose data are durable, and that
@@ -113,6 +121,9 @@ impl World {
                 }
                 Effect::Drained(device) => {
                     assert_eq!(self.engine.map.mapped(device.0.into()), 0);
+                    let mut hardened = self.issued[..self.hardened.0 as usize].iter().copied();
+                    let after_crash = PlacementEngine::restore(&self.settings, Checkpoint::default(), &mut hardened);
+                    assert_eq!(after_crash.unwrap().map.mapped(device.0.into()), 0, "a crash would bring data back");
                     assert!(self.drained.insert(device.0), "told twice");
                 }
                 Effect::Cache(step) => self.step_cache(step),
@@ -144,7 +155,8 @@ impl World {
         let Some(place) = self.engine.map.place(extent) else { return true };
         let blocks = self.engine.map.blocks.recorded(self.engine.map.blocks_of(extent));
         let store = &self.stores[place.device.0 as usize];
-        let (from, to) = (extent.0 as usize * EXTENT as usize, place.extent.0 as usize * EXTENT as usize);
+        let sectors = self.extent() as usize;
+        let (from, to) = (extent.0 as usize * sectors, place.extent.0 as usize * sectors);
         blocks.into_iter().flatten().flat_map(|block| block * SECTORS..(block + 1) * SECTORS).all(|sector| {
             let known = &self.values[sector];
             store.survivors[to + sector - from].iter().all(|value| known.contains(value))
@@ -174,6 +186,7 @@ impl World {
             };
             *slot = value;
             self.values[sector].insert(value);
+            self.seen[sector] = None;
             self.history[sector].push(Written { value, acknowledged: None });
         }
         let tag = self.tags.insert(());
@@ -341,6 +354,9 @@ impl World {
                     RequestKind::Read => {
                         let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
                         assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
+                        // Also what a failed write has left stays as it is.
+                        let seen = self.seen[sector].replace(value);
+                        assert!(seen.is_none_or(|seen| seen == value), "sector {sector} read as {seen:?} before");
                         let certain = self.failures == 0 && !self.was_full;
                         assert!(!certain || history.last().unwrap().value == value, "sector {sector}");
                     }
