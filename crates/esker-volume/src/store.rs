@@ -48,7 +48,7 @@ enum StoreHealth {
     },
     /// A flush or durable write has failed.
     Failed,
-    /// It has not answered in time.
+    /// It has not answered in time, or is not there.
     Silent,
 }
 

@@ -7,7 +7,7 @@ use crate::extent::DeviceIndex;
 /// Writes of one device that fail in a row, after which it gets no new data any more.
 const FAILED_WRITES_MAX: u8 = 8;
 
-/// Whether a device can be asked anything.
+/// Whether a device is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Present,
@@ -21,6 +21,7 @@ enum Presence {
 #[derive(Debug)]
 pub(crate) struct Health {
     devices: Vec<DeviceState>,
+    /// Whether each of them can be asked anything.
     presence: Vec<Presence>,
     /// Writes of each device that have failed since the last one that succeeded, up to [`FAILED_WRITES_MAX`].
     failed_writes: Vec<u8>,

@@ -3,7 +3,7 @@
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind};
 
 use super::blocks::BLOCK;
-use super::copies::Next;
+use super::copies::{Copy, Next};
 use super::leaving::WaitsFor;
 use super::map::Work;
 use super::{Event, Io, MoveOutcome, PlacementEngine, WishedMove};
@@ -75,8 +75,8 @@ impl PlacementEngine {
         #[cfg(test)]
         let writes = if self.copies.overlooks_writes { 0 } else { writes };
         let next = self.copies.step(slot, own, writes);
-        let (from, to, drains) = (self.copies.get(slot).from, self.copies.get(slot).to, self.copies.get(slot).drains);
-        let from_failed = self.health.has_failed(from.device) && (!drains || self.health.journal_failed());
+        let Copy { from, to, drains, .. } = *self.copies.get(slot);
+        let from_failed = !drains && self.health.has_failed(from.device);
         match next {
             Next::Nothing => {}
             Next::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),

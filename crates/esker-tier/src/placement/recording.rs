@@ -14,6 +14,9 @@ use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 /// takes a few milliseconds, and until then each takes 32 bytes.
 pub(super) const FIRST_WRITES_MAX: usize = 4_096;
 
+/// A flush that no host has asked for.
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
 impl PlacementEngine {
     /// Issues `record`.
     fn issue(&mut self, record: MapRecord, effects: &mut Vec<Effect>) -> RecordNumber {
@@ -67,7 +70,7 @@ impl PlacementEngine {
         for index in 0..self.health.devices().len() {
             let device = DeviceIndex(index as u16);
             // Nothing was written to it since the engine was restored.
-            if self.health.is_absent(device) && !self.health.journal_failed() {
+            if self.health.is_absent(device) {
                 continue;
             }
             if self.health.has_failed(device) {
@@ -106,29 +109,25 @@ impl PlacementEngine {
     pub(super) fn flush_for_space(&mut self, effects: &mut Vec<Effect>) {
         let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
         let devices: BTreeSet<DeviceIndex> = places.map(|place| place.device).collect();
-        for device in devices {
-            let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
-            if !self.health.has_failed(device)
-                && self.durability.lacks_flush(device)
-                && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, like)
-            {
-                self.send_flush(device, Vec::new(), like, effects);
-            }
-        }
+        devices.into_iter().for_each(|device| self.flush_unasked(device, effects));
         self.durability.harden(effects);
+    }
+
+    /// Flushes `device` for the engine itself, if no flush covers all that was written there.
+    fn flush_unasked(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
+        if !self.health.has_failed(device)
+            && self.durability.lacks_flush(device)
+            && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, FLUSH)
+        {
+            self.send_flush(device, Vec::new(), FLUSH, effects);
+        }
     }
 
     /// Flushes `device` if many first writes wait for that.
     #[inline]
     pub(super) fn flush_first_writes(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
-        if self.durability.records_waiting(device) < FIRST_WRITES_MAX || self.health.has_failed(device) {
-            return;
-        }
-        let like = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
-        if self.durability.lacks_flush(device)
-            && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, like)
-        {
-            self.send_flush(device, Vec::new(), like, effects);
+        if self.durability.records_waiting(device) >= FIRST_WRITES_MAX {
+            self.flush_unasked(device, effects);
         }
     }
 
@@ -176,7 +175,7 @@ impl PlacementEngine {
             return;
         }
         for host in hosts {
-            self.flush_for(host, device, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), effects);
+            self.flush_for(host, device, FLUSH, effects);
         }
     }
 }

@@ -4,7 +4,7 @@ use esker_core::Rng;
 
 /// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
 /// forgets to write some of the sectors that it could not write; they still read as before.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) live: Vec<u64>,
     pub(crate) survivors: Vec<Vec<u64>>,

@@ -4,7 +4,7 @@ use esker_core::Rng;
 
 use super::world::World;
 use super::*;
-use crate::testing::Written;
+use crate::testing::History;
 
 impl World {
     /// Loses power, and restores the cache from what survived.
@@ -46,7 +46,7 @@ impl World {
         self.forget_history();
         for (sector, value) in self.read_everything().into_iter().enumerate() {
             let value = value.expect("reads go on");
-            if history[sector].iter().all(|written| written.value != value) {
+            if !history[sector].may_survive(value) {
                 return Err(format!("sector {sector}: {value}, not in {:?}", history[sector]));
             }
             self.is_now(sector, value);
@@ -75,12 +75,12 @@ impl World {
     /// Any value is right, for now.
     pub(super) fn forget_history(&mut self) {
         for (history, values) in self.history.iter_mut().zip(&self.values) {
-            *history = values.iter().map(|&value| Written { value, acknowledged: None }).collect();
+            *history = History::any_of(values.iter().copied());
         }
     }
 
     /// `sector` holds `value`, durably.
     pub(super) fn is_now(&mut self, sector: usize, value: u64) {
-        self.history[sector] = vec![Written { value, acknowledged: Some(0) }];
+        self.history[sector] = History::durable(value);
     }
 }

@@ -7,7 +7,7 @@ use esker_core::Rng;
 use super::owned::OwnedStore;
 use super::*;
 use crate::engine::{CacheStep, DataRef};
-use crate::testing::{Store, Written};
+use crate::testing::{History, Store};
 
 struct Pending {
     request: Request,
@@ -44,7 +44,7 @@ pub(super) struct World {
     /// For each sector: all values that the host has given it.
     pub(super) values: Vec<BTreeSet<u64>>,
     /// For each sector: the values from the oldest one that may survive to the latest.
-    pub(super) history: Vec<Vec<Written>>,
+    pub(super) history: Vec<History>,
     /// The first sector of the last read that succeeded.
     last_read: Option<u64>,
     pending: BTreeMap<Tag, Pending>,
@@ -81,7 +81,7 @@ impl World {
             effects: Vec::new(),
             values: vec![BTreeSet::from([0]); sectors],
             last_read: None,
-            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            history: vec![History::durable(0); sectors],
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
@@ -175,7 +175,7 @@ impl World {
             };
             *slot = value;
             self.values[sector].insert(value);
-            self.history[sector].push(Written { value, acknowledged: None });
+            self.history[sector].write(value);
         }
         let tag = self.tags.insert(());
         self.pending.insert(tag, Pending { request, issued: self.step, buffer });
@@ -331,8 +331,11 @@ impl World {
                     self.last_read = buffer.first().copied();
                     self.check_read(range, &buffer);
                 }
-                RequestKind::Flush => self.flushed(issued),
-                kind => self.wrote(range, kind.is_fua()),
+                RequestKind::Flush => self.history.iter_mut().for_each(|history| history.flush(issued)),
+                kind => {
+                    let written = self.history[range].iter_mut();
+                    written.for_each(|history| history.acknowledge(self.step, kind.is_fua()));
+                }
             }
         }
     }
@@ -340,25 +343,7 @@ impl World {
     fn check_read(&self, range: std::ops::Range<usize>, buffer: &[u64]) {
         for (sector, &value) in range.zip(buffer) {
             let history = &self.history[sector];
-            let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap_or(0);
-            let allowed = &history[known..];
-            assert!(allowed.iter().any(|written| written.value == value), "sector {sector}: {value} in {allowed:?}");
-        }
-    }
-
-    fn wrote(&mut self, range: std::ops::Range<usize>, fua: bool) {
-        for history in &mut self.history[range] {
-            history.last_mut().unwrap().acknowledged = Some(self.step);
-            if fua {
-                history.drain(..history.len() - 1);
-            }
-        }
-    }
-
-    fn flushed(&mut self, issued: u64) {
-        for history in &mut self.history {
-            let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
-            history.drain(..history.iter().rposition(covered).unwrap_or(0));
+            assert!(history.may_read(value), "sector {sector}: {value} in {history:?}");
         }
     }
 

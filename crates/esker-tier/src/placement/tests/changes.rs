@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::world::World;
 use super::*;
 use crate::engine::RecordNumber;
-use crate::testing::{Store, Written};
+use crate::testing::{History, Store};
 
 impl World {
     /// Changes the devices or the capacity as an administrator would. What cannot be done changes nothing.
@@ -37,7 +37,7 @@ impl World {
             }
             Reshape::Offer { capacity } => {
                 let sectors = capacity.0 as usize / 512;
-                self.history.resize(sectors, vec![Written { value: 0, acknowledged: Some(0) }]);
+                self.history.resize(sectors, History::durable(0));
                 self.values.resize(sectors, BTreeSet::from([0]));
                 self.busy.resize(sectors, false);
                 self.seen.resize(sectors, None);
@@ -109,9 +109,9 @@ impl World {
                     engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }, &mut effects);
                 }
             }
-            let allowed = &self.history[sector];
-            if allowed.iter().all(|written| written.value != value) {
-                return Err(format!("sector {sector}: {value}, not in {allowed:?}"));
+            let history = &self.history[sector];
+            if !history.may_survive(value) {
+                return Err(format!("sector {sector}: {value}, not in {history:?}"));
             }
         }
         Ok(())

@@ -40,12 +40,12 @@ pub(super) enum Fault {
     ForgetsLastRun,
 }
 
-/// Settings for devices of so many sectors.
+/// Settings for devices of these sizes in sectors.
 fn settings(devices: &[u64], weights: &str) -> PlacementSettings {
     settings_of(EXTENT, devices, weights)
 }
 
-/// The same with extents of so many sectors.
+/// The same with extents of `extent` sectors.
 fn settings_of(extent: u64, devices: &[u64], weights: &str) -> PlacementSettings {
     let options = format!(r#"{{"kind":"static-split","weights":{weights}}}"#);
     let policy: PolicySettings = serde_json::from_str(&options).unwrap();

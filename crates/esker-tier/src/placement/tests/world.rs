@@ -7,7 +7,7 @@ use esker_core::Rng;
 use super::under_test::UnderTest;
 use super::*;
 use crate::engine::{CacheStep, RecordNumber};
-use crate::testing::{Store, Written};
+use crate::testing::{History, Store};
 
 pub(super) struct Pending {
     pub(super) request: Request,
@@ -34,8 +34,8 @@ pub(super) struct World {
     pub(super) seen: Vec<Option<u64>>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
-    /// For each sector: the values from the oldest one that may survive to the latest.
-    pub(super) history: Vec<Vec<Written>>,
+    /// Of each sector.
+    pub(super) history: Vec<History>,
     pub(super) pending: BTreeMap<Tag, Pending>,
     pub(super) tags: TagSlab<()>,
     pub(super) busy: Vec<bool>,
@@ -74,7 +74,7 @@ impl World {
             seen: vec![None; sectors],
             hardened: RecordNumber(0),
             effects: Vec::new(),
-            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            history: vec![History::durable(0); sectors],
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
@@ -187,7 +187,7 @@ impl World {
             *slot = value;
             self.values[sector].insert(value);
             self.seen[sector] = None;
-            self.history[sector].push(Written { value, acknowledged: None });
+            self.history[sector].write(value);
         }
         let tag = self.tags.insert(());
         self.pending.insert(tag, Pending { request, issued: self.step, buffer });
@@ -346,32 +346,23 @@ impl World {
                 assert!(request.kind != RequestKind::Read, "reads go on");
                 continue;
             }
-            let fua = request.kind.is_fua();
             for (sector, value) in range.zip(buffer) {
                 let history = &mut self.history[sector];
                 match request.kind {
                     // A failed write may have changed the sector or not.
                     RequestKind::Read => {
-                        let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
-                        assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
+                        assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}");
                         // Also what a failed write has left stays as it is.
                         let seen = self.seen[sector].replace(value);
                         assert!(seen.is_none_or(|seen| seen == value), "sector {sector} read as {seen:?} before");
                         let certain = self.failures == 0 && !self.was_full;
-                        assert!(!certain || history.last().unwrap().value == value, "sector {sector}");
+                        assert!(!certain || history.latest() == value, "sector {sector}");
                     }
-                    _ => history.last_mut().unwrap().acknowledged = Some(self.step),
-                }
-                if fua {
-                    history.drain(..history.len() - 1);
+                    kind => history.acknowledge(self.step, kind.is_fua()),
                 }
             }
             if request.kind == RequestKind::Flush {
-                for history in &mut self.history {
-                    let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
-                    // Finds none if a FUA write that came after the flush has ended before it.
-                    history.drain(..history.iter().rposition(covered).unwrap_or(0));
-                }
+                self.history.iter_mut().for_each(|history| history.flush(issued));
             }
         }
     }

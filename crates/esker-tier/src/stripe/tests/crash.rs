@@ -6,11 +6,12 @@ use esker_core::{Rng, TagSlab};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{Store, Written};
+use crate::testing::{History, Store};
 
 /// Sectors of a device: eight units.
 const SECTORS: u64 = 8 * UNIT / 512;
 
+#[derive(Debug)]
 struct Pending {
     request: Request,
     issued: u64,
@@ -18,6 +19,7 @@ struct Pending {
 }
 
 /// A host, its stripe, and stores that lose what was not flushed.
+#[derive(Debug)]
 struct World {
     engine: StripeEngine,
     stores: Vec<Store>,
@@ -25,8 +27,8 @@ struct World {
     pending: BTreeMap<Tag, Pending>,
     tags: TagSlab<()>,
     busy: Vec<bool>,
-    /// For each sector: the values from the oldest one that may survive to the latest.
-    history: Vec<Vec<Written>>,
+    /// Of each sector.
+    history: Vec<History>,
     /// One in this many flushes and durable writes fails; none if 0.
     failures: u64,
     step: u64,
@@ -47,7 +49,7 @@ impl World {
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
-            history: vec![vec![Written { value: 0, acknowledged: Some(0) }]; sectors],
+            history: vec![History::durable(0); sectors],
             failures,
             step: 0,
             next_value: 1,
@@ -71,7 +73,7 @@ impl World {
             for (sector, slot) in range.zip(&mut buffer) {
                 self.next_value += 1;
                 *slot = self.next_value;
-                self.history[sector].push(Written { value: *slot, acknowledged: None });
+                self.history[sector].write(*slot);
             }
         }
         let tag = self.tags.insert(());
@@ -102,21 +104,12 @@ impl World {
         for (sector, value) in range.zip(buffer) {
             let history = &mut self.history[sector];
             match request.kind {
-                RequestKind::Read => {
-                    let known = history.iter().rposition(|written| written.acknowledged.is_some()).unwrap();
-                    assert!(history[known..].iter().any(|written| written.value == value), "sector {sector}");
-                }
-                _ => history.last_mut().unwrap().acknowledged = Some(self.step),
-            }
-            if request.kind.is_fua() {
-                history.drain(..history.len() - 1);
+                RequestKind::Read => assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}"),
+                kind => history.acknowledge(self.step, kind.is_fua()),
             }
         }
         if request.kind == RequestKind::Flush {
-            for history in &mut self.history {
-                let covered = |written: &Written| written.acknowledged.is_some_and(|step| step <= issued);
-                history.drain(..history.iter().rposition(covered).unwrap_or(0));
-            }
+            self.history.iter_mut().for_each(|history| history.flush(issued));
         }
     }
 
@@ -159,13 +152,13 @@ impl World {
         let rng = &mut self.rng;
         self.stores.iter_mut().for_each(|store| store.lose_power(rng));
         let mut engine = engine(&vec![SECTORS * 512; self.stores.len()]);
-        for (sector, allowed) in self.history.iter().enumerate() {
+        for (sector, history) in self.history.iter().enumerate() {
             let effects = on(&mut engine, host(0, Request::read(Lba(sector as u64), Bytes(512))));
             let [Effect::Io { io, device, request, .. }] = effects[..] else { panic!("one read: {effects:?}") };
             let value = self.stores[usize::from(device.0)].live[request.start.0 as usize];
             on(&mut engine, done(io, Ok(())));
-            if allowed.iter().all(|written| written.value != value) {
-                return Err(format!("sector {sector}: {value}, not in {allowed:?}"));
+            if !history.may_survive(value) {
+                return Err(format!("sector {sector}: {value}, not in {history:?}"));
             }
         }
         Ok(())
@@ -191,29 +184,26 @@ fn run(world: &mut World, operations: &[Operation]) {
     }
 }
 
+/// A world of one to four devices, whose flushes and durable writes may fail, and what is done to it.
+fn worlds() -> impl Strategy<Value = (World, Vec<Operation>)> {
+    let operations = prop::collection::vec((0u8..8, 0u64..64, 1u64..30, any::<bool>(), 0u8..8), 1..60);
+    let failures = prop_oneof![Just(0u64), 2u64..20];
+    let world =
+        (1usize..5, failures, any::<u64>()).prop_map(|(devices, failures, seed)| World::new(devices, failures, seed));
+    (world, operations)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn what_was_promised_survives_failures_and_a_crash(
-        devices in 1usize..5,
-        operations in prop::collection::vec((0u8..8, 0u64..64, 1u64..30, any::<bool>(), 0u8..8), 1..60),
-        failures in prop_oneof![Just(0u64), 2u64..20],
-        seed: u64,
-    ) {
-        let mut world = World::new(devices, failures, seed);
+    fn what_was_promised_survives_failures_and_a_crash((mut world, operations) in worlds()) {
         run(&mut world, &operations);
         prop_assert_eq!(world.crash_and_check(), Ok(()));
     }
 
     #[test]
-    fn every_request_is_answered(
-        devices in 1usize..5,
-        operations in prop::collection::vec((0u8..8, 0u64..64, 1u64..30, any::<bool>(), 0u8..8), 1..60),
-        failures in prop_oneof![Just(0u64), 2u64..20],
-        seed: u64,
-    ) {
-        let mut world = World::new(devices, failures, seed);
+    fn every_request_is_answered((mut world, operations) in worlds()) {
         run(&mut world, &operations);
         while world.perform_one() {}
         prop_assert!(world.pending.is_empty(), "requests without an answer");
