@@ -99,6 +99,17 @@ impl Drains {
         }
     }
 
+    /// A timer has come, perhaps that of the policy alone: asks once more for those that pauses wait for.
+    pub(super) fn ask_again(&self, now: Nanos, effects: &mut Vec<Effect>) {
+        for drain in &self.0 {
+            if let State::Pausing(until) = drain.state
+                && until > now
+            {
+                effects.push(Effect::WakeAt(until));
+            }
+        }
+    }
+
     /// The host has written part of `extent`, which lies on `device`: what could not be read may be readable now.
     pub(super) fn host_wrote(&mut self, device: DeviceIndex, extent: LogicalExtent) {
         let Some(drain) = self.of(device) else { return };
@@ -205,17 +216,15 @@ impl PlacementEngine {
             drain.next = 0;
             return;
         };
-        drain.tries += 1;
-        if drain.tries < TRIES_MAX {
-            let until = now + Nanos(PAUSE.0 * u64::from(drain.tries));
-            drain.state = State::Pausing(until);
-            effects.push(Effect::WakeAt(until));
-        } else if drain.bad.len() as u32 == self.map.mapped(device.0.into()) {
+        drain.tries = (drain.tries + 1).min(TRIES_MAX);
+        if drain.tries == TRIES_MAX && drain.bad.len() as u32 == self.map.mapped(device.0.into()) {
             drain.state = State::Stuck;
             effects.push(Effect::DrainStuck { device, extents: drain.bad.len() as u32, first });
         } else {
-            // What has come here since, or was being written, has not been tried as often.
-            drain.start_over();
+            // After the last try, others are left that the host is writing.
+            let until = now + Nanos(PAUSE.0 * u64::from(drain.tries));
+            drain.state = State::Pausing(until);
+            effects.push(Effect::WakeAt(until));
         }
     }
 }

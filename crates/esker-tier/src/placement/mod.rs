@@ -290,7 +290,10 @@ impl Engine for PlacementEngine {
                 self.notify_policy(now, Event::Device { device, telemetry: &telemetry });
             }
             Input::Dropped { .. } | Input::Room { .. } => unreachable!("no device may drop what is placed on it"),
-            Input::Timer => self.notify_policy(now, Event::Timer),
+            Input::Timer => {
+                self.notify_policy(now, Event::Timer);
+                self.drains.ask_again(now, effects);
+            }
         }
         self.go_on(now, effects);
     }

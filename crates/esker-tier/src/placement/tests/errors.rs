@@ -149,6 +149,24 @@ fn a_drain_that_cannot_read_pauses_says_so_and_ends_when_the_host_replaces_the_d
     assert!(told.contains(&Effect::Drained(FIRST)), "{told:?}");
 }
 
+/// Drivers keep one timer: one that comes for the policy must not end a drain's wait.
+#[test]
+fn a_drain_asks_again_for_its_timer() {
+    let mut engine = with_data(&[64, 64]);
+    let mut effects = reshape(&mut engine, Reshape::Drain { device: FIRST }).unwrap();
+    let [(io, ..)] = ios(&effects)[..] else { panic!("one read: {effects:?}") };
+    effects.clear();
+    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) }, &mut effects);
+    let waits = Effect::WakeAt(Nanos::from_millis(500));
+    assert!(effects.contains(&waits), "{effects:?}");
+    effects.clear();
+    engine.on(Nanos::from_millis(100), Input::Timer, &mut effects);
+    assert_eq!(effects, [waits]);
+    effects.clear();
+    engine.on(Nanos::from_millis(500), Input::Timer, &mut effects);
+    assert_eq!(ios(&effects).len(), 1, "it reads again");
+}
+
 #[test]
 fn a_drain_tries_again_what_the_host_has_written_in_part() {
     let mut engine = with_data(&[64, 64]);
