@@ -15,7 +15,7 @@ demo: setup build ## Build, study the bundled sample, say where the report is
 	@echo "The report is $(CURDIR)/report.html: open it in a browser."
 
 test: setup setup-test ## Everything the tests need, then all tests
-	cargo test --workspace --locked --quiet
+	cargo test --workspace --locked --quiet --no-fail-fast
 
 check: ## Formatting, the rules of crates/xtask, lints as errors, documentation as errors
 	cargo fmt --all --check
