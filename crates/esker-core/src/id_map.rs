@@ -83,19 +83,29 @@ impl IdMap {
         &mut self.entries[at]
     }
 
-    /// Removes `id` and returns its number.
-    pub fn remove(&mut self, id: u64) -> Option<u64> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        let mask = self.entries.len() - 1;
+    /// Returns the number of `id`, if it is known.
+    #[inline]
+    pub fn get(&self, id: u64) -> Option<u64> {
+        self.find(id).map(|at| self.entries[at].number)
+    }
+
+    /// Where the entry of `id` is, if it is known.
+    #[inline]
+    fn find(&self, id: u64) -> Option<usize> {
+        let mask = self.entries.len().checked_sub(1)?;
         let mut at = mix64(id) as usize & mask;
-        while self.entries[at].id != id || self.entries[at].number == FREE {
-            if self.entries[at].number == FREE {
-                return None;
+        while self.entries[at].number != FREE {
+            if self.entries[at].id == id {
+                return Some(at);
             }
             at = (at + 1) & mask;
         }
+        None
+    }
+
+    /// Removes `id` and returns its number.
+    pub fn remove(&mut self, id: u64) -> Option<u64> {
+        let (mut at, mask) = (self.find(id)?, self.entries.len() - 1);
         let number = self.entries[at].number;
         // Entries that were displaced past this one move back, so that no search ends too early.
         let mut next = at;

@@ -80,7 +80,7 @@ impl Host {
                 Effect::Reply { tag, .. } => self.free.push(tag.slot()),
                 Effect::Harden { through } => hardened = Some(through),
                 Effect::Record { .. }
-                | Effect::Cache(_)
+                | Effect::Buffer(_)
                 | Effect::Retain { .. }
                 | Effect::WakeAt(_)
                 | Effect::Drained(_)

@@ -11,9 +11,9 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    CacheCounts, CacheParts, CacheRoom, CacheStep, CacheWindows, CachedLine, Checkpoint, DataRef, Effect, Engine,
-    ExpectedCost, FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, PartUse, PartitionDecision,
-    RecordNumber, Reshape, ReshapeError, SplitCost, WindowDecision,
+    BufferId, BufferPlace, BufferStep, CacheCounts, CacheParts, CacheRoom, CacheWindows, CachedLine, Checkpoint,
+    DataRef, Effect, Engine, ExpectedCost, FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, PartUse,
+    PartitionDecision, RecordNumber, Reshape, ReshapeError, Segment, SplitCost, Spread, WindowDecision,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{

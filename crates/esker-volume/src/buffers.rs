@@ -1,113 +1,138 @@
-//! Buffers of requests under way, of the host and of copies; and of a cache.
+//! Buffers of requests under way, of copies, and of a cache.
 
-use esker_core::{Bytes, RequestKind, Tag, TagMap};
-use esker_tier::{CacheStep, DataRef};
+use esker_core::{Bytes, Request, RequestKind, Tag, TagMap};
+use esker_tier::{BufferId, BufferPlace, BufferStep, DataRef};
 
-use crate::backend::Operation;
+use crate::backend::{Gather, Operation, OperationData};
+use crate::memory::{Buffer, BufferPool, add};
 
-/// All buffers of a volume.
+/// All buffers of a volume. A buffer that a read fills as a whole is not here while the read is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// Buffers of the host's requests, by their tags.
-    hosts: TagMap<Vec<u8>>,
-    /// Buffers of copies, by slot.
-    scratch: Vec<Vec<u8>>,
-    /// Buffers of a cache, by slot.
-    cached: Vec<Vec<u8>>,
+    pub(crate) pool: BufferPool,
+    /// Buffers of the host's requests by their tags, and whether the request reads.
+    hosts: TagMap<(Buffer, bool)>,
+    /// Buffers of copies, by number.
+    copies: Vec<Buffer>,
+    /// Buffers of a cache, by number.
+    cache: Vec<Buffer>,
 }
 
-/// The bytes from `start` on, so many.
-fn range(start: Bytes, length: Bytes) -> std::ops::Range<usize> {
-    start.0 as usize..(start.0 + length.0) as usize
+/// The bytes of `length` from `place` on.
+fn range(place: BufferPlace, length: Bytes) -> std::ops::Range<usize> {
+    place.offset.0 as usize..(place.offset.0 + length.0) as usize
 }
 
 impl Buffers {
     /// Keeps the buffer of a new request.
-    pub(crate) fn begin(&mut self, tag: Tag, buffer: Vec<u8>) {
-        self.hosts.insert(tag, buffer);
+    pub(crate) fn begin(&mut self, tag: Tag, buffer: Buffer, is_read: bool) {
+        self.hosts.insert(tag, (buffer, is_read));
     }
 
-    /// Returns the buffer of a request that is answered now.
-    pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
+    /// Returns the buffer of a request that is answered now, and whether the request reads.
+    pub(crate) fn end(&mut self, tag: Tag) -> (Buffer, bool) {
         self.hosts.remove(tag)
     }
 
-    /// Performs one step of a cache.
-    pub(crate) fn step_cache(&mut self, step: CacheStep) {
+    /// Returns the buffer `id`, which is empty if nothing was put into it yet.
+    fn entry(&mut self, id: BufferId) -> &mut Buffer {
+        let (own, number) = match id {
+            BufferId::Host(tag) => return &mut self.hosts.get_mut(tag).0,
+            BufferId::Copy(number) => (&mut self.copies, number as usize),
+            BufferId::Cache(number) => (&mut self.cache, number as usize),
+        };
+        if own.len() <= number {
+            own.resize_with(number + 1, Buffer::default);
+        }
+        &mut own[number]
+    }
+
+    /// Lets `change` change `length` bytes from `into` on. Buffers of the engine's own grow so far.
+    fn change(&mut self, into: BufferPlace, length: Bytes, change: impl FnOnce(&Self, &mut [u8])) {
+        let (mut buffer, range) = (std::mem::take(self.entry(into.buffer)), range(into, length));
+        let mut pool = std::mem::take(&mut self.pool);
+        if !matches!(into.buffer, BufferId::Host(_)) {
+            buffer.grow(range.end, &mut pool);
+        }
+        change(self, &mut buffer.make_mut(&mut pool)[range]);
+        self.pool = pool;
+        *self.entry(into.buffer) = buffer;
+    }
+
+    /// Performs one step of the engine.
+    pub(crate) fn step(&mut self, step: BufferStep) {
         match step {
-            CacheStep::Clear { slot, length } => {
-                let slot = slot as usize;
-                if self.cached.len() <= slot {
-                    self.cached.resize_with(slot + 1, Vec::new);
-                }
-                self.cached[slot].clear();
-                self.cached[slot].resize(length.0 as usize, 0);
+            BufferStep::Zero { into, length } => self.change(into, length, |_, bytes| bytes.fill(0)),
+            BufferStep::Copy { from, into, length } => {
+                self.combine(from, into, length, |from, into| into.copy_from_slice(from));
             }
-            CacheStep::Keep { slot, at, tag, offset, length } => {
-                let data = &self.hosts.get(tag)[range(offset, length)];
-                self.cached[slot as usize][range(at, length)].copy_from_slice(data);
-            }
-            CacheStep::Serve { slot, at, tag, offset, length } => {
-                let data = &self.cached[slot as usize][range(at, length)];
-                self.hosts.get_mut(tag)[range(offset, length)].copy_from_slice(data);
+            BufferStep::Add { factor, from, into, length } => {
+                self.combine(from, into, length, |from, into| add(factor, from, into));
             }
         }
     }
 
-    /// Builds the operation for `length` bytes from `offset` on, with the data that it writes.
-    pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
-        let bytes = match (kind, data) {
-            (RequestKind::Read, _) => vec![0; length.0 as usize],
-            // A copy may write what it has read more than once.
-            (RequestKind::Write { .. }, DataRef::Scratch { slot }) => self.scratch[slot as usize].clone(),
-            (RequestKind::Write { .. }, DataRef::Cached { slot, at }) => {
-                self.cached[slot as usize][range(at, length)].to_vec()
-            }
-            (RequestKind::Write { .. }, DataRef::Host { tag, .. } | DataRef::Striped { tag, .. }) => {
-                let host = self.hosts.get(tag);
-                data.pieces(length)
-                    .flat_map(|(begin, size)| &host[begin as usize..(begin + size) as usize])
-                    .copied()
-                    .collect()
-            }
-            (RequestKind::Write { .. }, DataRef::Padded { tag, head, tail, .. }) => {
-                let host = self.hosts.get(tag);
-                let mut bytes = vec![0; head.0 as usize];
-                data.pieces(length)
-                    .for_each(|(begin, size)| bytes.extend(&host[begin as usize..(begin + size) as usize]));
-                bytes.resize(bytes.len() + tail.0 as usize, 0);
-                bytes
-            }
-            (RequestKind::Write { .. }, DataRef::None) => unreachable!("a write has data"),
-            (RequestKind::WriteZeroes { .. } | RequestKind::Trim | RequestKind::Flush, _) => Vec::new(),
-        };
-        assert!(!kind.has_data() || bytes.len() as u64 == length.0, "the engine moves data without a buffer");
-        Operation { kind, offset, length: length.0, data: bytes }
+    /// Lets `combine` change the bytes from `into` on by those from `from` on.
+    fn combine(&mut self, from: BufferPlace, into: BufferPlace, length: Bytes, combine: impl FnOnce(&[u8], &mut [u8])) {
+        if from.buffer == into.buffer {
+            let own = self.entry(from.buffer)[range(from, length)].to_vec();
+            return self.change(into, length, |_, bytes| combine(&own, bytes));
+        }
+        // Shares its memory.
+        let source = self.entry(from.buffer).clone();
+        self.change(into, length, |_, bytes| combine(&source[range(from, length)], bytes));
     }
 
-    /// Copies what was read into the buffer that `data` names.
-    pub(crate) fn read(&mut self, bytes: Vec<u8>, data: DataRef) {
-        match data {
-            DataRef::Scratch { slot } => {
-                let slot = slot as usize;
-                if self.scratch.len() <= slot {
-                    self.scratch.resize_with(slot + 1, Vec::new);
-                }
-                self.scratch[slot] = bytes;
+    /// Builds the operation of `request`, whose memory `data` describes.
+    pub(crate) fn operation(&mut self, request: &Request, data: Option<DataRef>) -> Operation {
+        let Request { kind, start, length, priority, stream } = *request;
+        let data = match (kind, data) {
+            (RequestKind::Read, Some(data)) => OperationData::Fill(self.memory_to_fill(data, length)),
+            (RequestKind::Write { .. }, Some(data)) => {
+                OperationData::Take(Gather::new(self.entry(data.place.buffer).clone(), data, length))
             }
-            DataRef::Cached { slot, at } => {
-                self.cached[slot as usize][range(at, Bytes(bytes.len() as u64))].copy_from_slice(&bytes);
+            (kind, data) => {
+                assert!(!kind.has_data(), "the engine moves {data:?} without a buffer");
+                OperationData::None
             }
-            DataRef::Host { tag, .. } | DataRef::Striped { tag, .. } => {
-                let host = self.hosts.get_mut(tag);
-                let mut rest = &bytes[..];
-                for (begin, size) in data.pieces(Bytes(bytes.len() as u64)) {
-                    let (piece, more) = rest.split_at(size as usize);
-                    host[begin as usize..(begin + size) as usize].copy_from_slice(piece);
-                    rest = more;
-                }
-            }
-            DataRef::None | DataRef::Padded { .. } => unreachable!("a read has a buffer"),
+        };
+        Operation { kind, offset: start.byte_offset(), length: length.0, priority, stream, data }
+    }
+
+    /// Takes the buffer that a read fills as a whole; gives other memory if it fills only parts.
+    fn memory_to_fill(&mut self, data: DataRef, length: Bytes) -> Buffer {
+        let buffer = self.entry(data.place.buffer);
+        let fills_it = data.place.offset == Bytes::ZERO && buffer.len() as u64 == length.0;
+        if fills_it && buffer.get_mut().is_some() {
+            return std::mem::take(buffer);
+        }
+        self.pool.take(length.0 as usize)
+    }
+
+    /// Puts what a read has filled to where `data` says.
+    pub(crate) fn filled(&mut self, filled: Buffer, data: DataRef) {
+        let place = data.place;
+        // It was taken, or there is none yet.
+        let is_absent = self.entry(place.buffer).is_empty();
+        if place.offset == Bytes::ZERO && (is_absent || matches!(place.buffer, BufferId::Copy(_))) {
+            let before = std::mem::replace(self.entry(place.buffer), filled);
+            return self.pool.give(before);
+        }
+        let mut done = 0;
+        for segment in data.segments(Bytes(filled.len() as u64)) {
+            let Some(place) = segment.place else { continue };
+            let bytes = &filled[done..done + segment.length.0 as usize];
+            self.change(place, segment.length, |_, into| into.copy_from_slice(bytes));
+            done += segment.length.0 as usize;
+        }
+        self.pool.give(filled);
+    }
+
+    /// Takes back the memory of a read that has failed.
+    pub(crate) fn not_filled(&mut self, memory: Buffer, data: DataRef) {
+        match self.entry(data.place.buffer) {
+            taken if taken.is_empty() => *taken = memory,
+            _ => self.pool.give(memory),
         }
     }
 }
@@ -115,15 +140,66 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::{BlockingBackend, MemoryBackend};
+
+    fn place(buffer: BufferId, offset: u64) -> BufferPlace {
+        BufferPlace::new(buffer, Bytes(offset))
+    }
+
+    /// Reads `length` bytes of a store that holds 0, 1, 2...
+    fn read(buffers: &mut Buffers, data: DataRef, length: u64) {
+        let request = Request::read(esker_core::Lba(0), Bytes(length));
+        let mut store = MemoryBackend::new(Bytes::kib(4));
+        let bytes: Vec<u8> = (0..=255).cycle().take(4096).collect();
+        store.write(0, &mut [std::io::IoSlice::new(&bytes)], false).unwrap();
+        let ended = buffers.operation(&request, Some(data)).perform(0, &mut store);
+        let OperationData::Fill(buffer) = ended.data else { panic!("a read fills a buffer") };
+        buffers.filled(buffer, data);
+    }
 
     #[test]
-    fn a_scratch_buffer_is_written_as_often_as_asked() {
+    fn a_copy_is_written_as_often_as_asked() {
         let mut buffers = Buffers::default();
-        let data = DataRef::Scratch { slot: 1 };
-        buffers.read(vec![7; 512], data);
+        let data = DataRef::new(BufferId::Copy(1), Bytes::ZERO);
+        read(&mut buffers, data, 512);
+        let request = Request::write(esker_core::Lba(0), Bytes(512));
         for _ in 0..2 {
-            let write = buffers.operation(RequestKind::Write { fua: true }, 0, Bytes(512), data);
-            assert_eq!(write.data, [7; 512]);
+            let OperationData::Take(gather) = buffers.operation(&request, Some(data)).data else { panic!("a write") };
+            assert_eq!(gather.slices().flatten().count(), 512);
         }
+    }
+
+    #[test]
+    fn a_read_fills_the_buffer_of_the_host_itself_or_parts_of_it() {
+        let mut buffers = Buffers::default();
+        let tag = Tag::new(0, 0);
+        let data = DataRef::new(BufferId::Host(tag), Bytes::ZERO);
+        let buffer = Buffer::zeroed(1024);
+        let address = buffer.as_ptr();
+        buffers.begin(tag, buffer, true);
+        read(&mut buffers, data, 1024);
+        read(&mut buffers, DataRef::new(BufferId::Host(tag), Bytes(1000)), 8);
+        let (buffer, _) = buffers.end(tag);
+        assert_eq!(
+            (buffer.as_ptr(), buffer[999], &buffer[1000..1010]),
+            (address, 231, &[0, 1, 2, 3, 4, 5, 6, 7, 240, 241][..])
+        );
+    }
+
+    #[test]
+    fn steps_change_parts_of_buffers() {
+        let mut buffers = Buffers::default();
+        let (tag, cache, copy) = (Tag::new(0, 0), BufferId::Cache(3), BufferId::Copy(0));
+        buffers.begin(tag, Buffer::from(vec![1, 2, 3, 4]), false);
+        buffers.step(BufferStep::Zero { into: place(cache, 0), length: Bytes(6) });
+        let from = place(BufferId::Host(tag), 1);
+        buffers.step(BufferStep::Copy { from, into: place(cache, 2), length: Bytes(3) });
+        assert_eq!(buffers.entry(cache)[..], [0, 0, 2, 3, 4, 0]);
+        buffers.step(BufferStep::Copy { from: place(cache, 2), into: place(cache, 0), length: Bytes(2) });
+        read(&mut buffers, DataRef::new(copy, Bytes::ZERO), 4);
+        // A write under way still has the old bytes.
+        let shared = buffers.entry(cache).clone();
+        buffers.step(BufferStep::Add { factor: 2, from: place(copy, 1), into: place(cache, 1), length: Bytes(3) });
+        assert_eq!((&shared[..], &buffers.entry(cache)[..]), (&[2, 3, 2, 3, 4, 0][..], &[2, 1, 6, 5, 4, 0][..]));
     }
 }

@@ -9,6 +9,7 @@ use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, Res
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::journal::Journal;
+use crate::memory::Buffer;
 use crate::store::{Store, StoreEnd};
 
 /// A request that ended.
@@ -18,8 +19,8 @@ pub struct Reply {
     pub tag: Tag,
     /// Success, or the error.
     pub result: Result<(), DeviceError>,
-    /// The data of a read; for other requests, the buffer that came with them.
-    pub data: Vec<u8>,
+    /// The data of a read that succeeded; for a write, the buffer that came with it.
+    pub data: Buffer,
 }
 
 /// A store that was to be drained and holds only extents that cannot be read.
@@ -129,19 +130,31 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         self.failure.as_ref()
     }
 
+    /// Gives a buffer of `length` bytes for the data of a write. The bytes in it are any bytes.
+    pub fn buffer(&mut self, length: usize) -> Buffer {
+        self.buffers.pool.take(length)
+    }
+
+    /// Takes the buffer of a reply back, so that later requests need no new memory.
+    pub fn recycle(&mut self, buffer: Buffer) {
+        self.buffers.pool.give(buffer);
+    }
+
     /// Takes a request that arrives now. `data` is the data of a write, as long as the request (asserted), and empty
     /// for all others. The tag stays in use until the reply.
-    pub fn submit(&mut self, tag: Tag, request: Request, data: Vec<u8>) {
+    pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
+        let data = data.into();
         let buffer = match request.kind {
-            // Parts that no device fills were never written: they read as zeroes.
-            RequestKind::Read if request.end_byte() <= self.capacity().0 => vec![0; request.length.0 as usize],
+            RequestKind::Read if request.end_byte() <= self.capacity().0 => {
+                self.buffers.pool.take(request.length.0 as usize)
+            }
             RequestKind::Write { .. } => {
                 assert_eq!(data.len() as u64, request.length.0, "a write brings its data");
                 data
             }
-            _ => Vec::new(),
+            _ => Buffer::default(),
         };
-        self.buffers.begin(tag, buffer);
+        self.buffers.begin(tag, buffer, request.kind == RequestKind::Read);
         self.arrivals.push_back((self.clock.now(), tag, request));
     }
 
@@ -297,12 +310,25 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         self.effects = effects;
     }
 
+    fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>) {
+        let (buffer, is_read) = self.buffers.end(tag);
+        // The memory of a read that failed may hold data of other requests.
+        let data = match (is_read, result) {
+            (true, Err(_)) => {
+                self.buffers.pool.give(buffer);
+                Buffer::default()
+            }
+            _ => buffer,
+        };
+        self.replies.push_back(Reply { tag, result, data });
+    }
+
     fn perform_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Io { io, host: _, device: DeviceIndex(device), request, data } => {
                 self.stores[device as usize].submit(self.now, io, request, data, &mut self.buffers);
             }
-            Effect::Cache(step) => self.buffers.step_cache(step),
+            Effect::Buffer(step) => self.buffers.step(step),
             // Stores keep all that they hold.
             Effect::Retain { .. } => {}
             Effect::Record { number, record } => self.journal.append(number, record),
@@ -310,7 +336,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
                 self.hardening += 1;
                 self.journal.harden(through);
             }
-            Effect::Reply { tag, result } => self.replies.push_back(Reply { tag, result, data: self.buffers.end(tag) }),
+            Effect::Reply { tag, result } => self.reply(tag, result),
             Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),
             Effect::Drained(DeviceIndex(device)) => {
                 self.stuck.retain(|stuck| stuck.store != usize::from(device));

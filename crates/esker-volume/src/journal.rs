@@ -1,11 +1,11 @@
 //! Journals: they keep the records of a map.
 
 use std::io;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use esker_tier::{MapRecord, RecordNumber};
 
+use crate::queue::Queue;
 use crate::signal::Signal;
 
 /// Keeps the records of a map. Its methods never block.
@@ -102,8 +102,8 @@ impl<J: BlockingJournal> Journal for DirectJournal<J> {
 /// A journal whose work is done by a thread.
 #[derive(Debug)]
 pub struct ThreadedJournal {
-    work: Option<Sender<Work>>,
-    ended: Receiver<io::Result<RecordNumber>>,
+    work: Queue<Work>,
+    ended: Queue<io::Result<RecordNumber>>,
     worker: Option<JoinHandle<()>>,
 }
 
@@ -116,45 +116,40 @@ enum Work {
 impl ThreadedJournal {
     /// A journal over `journal`. `signal` is given whenever an operation has ended.
     pub fn new<J: BlockingJournal + 'static>(journal: J, signal: Signal) -> Self {
-        let (work, to_do) = mpsc::channel();
-        let (done, ended) = mpsc::channel();
+        let (work, ended) = (Queue::default(), Queue::default());
+        let (to_do, done) = (Queue::clone(&work), Queue::clone(&ended));
         let worker = thread::spawn(move || {
             let mut journal = DirectJournal::new(journal);
-            for work in to_do {
+            while let Some(work) = to_do.next() {
                 match work {
                     Work::Append(number, record) => journal.append(number, record),
                     Work::Harden(through) => journal.harden(through),
                 }
                 for ended in journal.ended.drain(..) {
-                    let _ = done.send(ended);
+                    done.push(ended);
                     signal.give();
                 }
             }
         });
-        Self { work: Some(work), ended, worker: Some(worker) }
-    }
-
-    fn send(&mut self, work: Work) {
-        let sender = self.work.as_ref().expect("it is there until the journal is dropped");
-        sender.send(work).expect("the thread lives as long as there can be work");
+        Self { work, ended, worker: Some(worker) }
     }
 }
 
 impl Journal for ThreadedJournal {
     fn append(&mut self, number: RecordNumber, record: MapRecord) {
-        self.send(Work::Append(number, record));
+        self.work.push(Work::Append(number, record));
     }
     fn harden(&mut self, through: RecordNumber) {
-        self.send(Work::Harden(through));
+        self.work.push(Work::Harden(through));
     }
     fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
-        ended.extend(self.ended.try_iter());
+        self.ended.take_all(ended);
     }
 }
 
 impl Drop for ThreadedJournal {
     fn drop(&mut self) {
-        drop(self.work.take());
+        self.work.close();
         if let Some(worker) = self.worker.take() {
             let _ = worker.join();
         }

@@ -5,12 +5,17 @@ mod buffers;
 mod clock;
 mod driver;
 mod journal;
+mod memory;
+mod queue;
 mod signal;
 mod store;
 
-pub use backend::{Backend, BlockingBackend, Direct, Ended, FileBackend, MemoryBackend, Operation, Threaded};
+pub use backend::{
+    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, Operation, OperationData, Threaded,
+};
 pub use clock::{Clock, SystemClock};
 pub use driver::{EffectLog, RealDriver, Reply, StuckDrain};
 pub use journal::{BlockingJournal, DirectJournal, Journal, MemoryJournal, ThreadedJournal};
+pub use memory::{Buffer, BufferPool};
 pub use signal::Signal;
 pub use store::Store;

@@ -7,7 +7,7 @@ use esker_core::{
 };
 use esker_tier::{DataRef, IoId};
 
-use crate::backend::{Backend, Direct, Ended, MemoryBackend};
+use crate::backend::{Backend, Direct, Ended, MemoryBackend, OperationData};
 use crate::buffers::Buffers;
 
 /// Time after which a store that has not answered has failed, unless it is told otherwise: that of Linux for SCSI disks
@@ -57,7 +57,7 @@ enum StoreHealth {
 pub(crate) struct StoreIo {
     pub(crate) io: IoId,
     pub(crate) request: Request,
-    pub(crate) data: DataRef,
+    pub(crate) data: Option<DataRef>,
     /// When the model ended it, if there is a model.
     at: Option<Nanos>,
     /// When the back end was asked.
@@ -157,7 +157,14 @@ impl Store {
     }
 
     /// Takes a request.
-    pub(crate) fn submit(&mut self, now: Nanos, io: IoId, request: Request, data: DataRef, buffers: &mut Buffers) {
+    pub(crate) fn submit(
+        &mut self,
+        now: Nanos,
+        io: IoId,
+        request: Request,
+        data: Option<DataRef>,
+        buffers: &mut Buffers,
+    ) {
         if self.health == StoreHealth::Silent {
             self.too_late.push(StoreEnd { io, at: now, result: Err(DeviceError::Failed), failure: None });
             return;
@@ -194,8 +201,7 @@ impl Store {
         if self.answer_limit < Nanos::NEVER {
             self.look_at = self.look_at.min(now + self.answer_limit);
         }
-        let Request { kind, start, length, .. } = io.request;
-        let operation = buffers.operation(kind, start.byte_offset(), length, io.data);
+        let operation = buffers.operation(&io.request, io.data);
         let tag = self.under_way.insert(io);
         self.backend.submit(tag.to_bits(), operation);
     }
@@ -228,8 +234,11 @@ impl Store {
         let mut ended = std::mem::take(&mut self.from_backend);
         for Ended { id, result, data } in ended.drain(..) {
             let StoreIo { io, request, data: place, at, .. } = self.under_way.remove(Tag::from_bits(id));
-            if request.kind == RequestKind::Read && result.is_ok() {
-                buffers.read(data, place);
+            if let (OperationData::Fill(buffer), Some(place)) = (data, place) {
+                match result.is_ok() {
+                    true => buffers.filled(buffer, place),
+                    false => buffers.not_filled(buffer, place),
+                }
             }
             let at = at.unwrap_or_else(&now);
             let device_error = result.as_ref().err().map(device_error);

@@ -180,7 +180,7 @@ impl<E: Engine> EngineDevice<E> {
                 Effect::Retain { device, start, length, retention } => {
                     self.children.retain(device.0 as usize, start, length, retention);
                 }
-                Effect::Record { .. } | Effect::Cache(_) => {}
+                Effect::Record { .. } | Effect::Buffer(_) => {}
                 Effect::Harden { through } => self.hardened.push_back(through),
                 Effect::Reply { tag, result } => self.immediate.push((tag, result)),
                 Effect::WakeAt(at) => self.wake_at = self.wake_at.min(at),

@@ -2,6 +2,7 @@
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry};
 
+use super::data::{BufferStep, DataRef};
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
 /// Names a request to a device while it is under way.
@@ -73,83 +74,6 @@ impl MapRecord {
     }
 }
 
-/// Which bytes a request to a device moves. The engine never sees the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataRef {
-    /// No bytes: for a flush, a trim, or zeroes.
-    None,
-    /// Part of the buffer of a host's request, from `offset` on.
-    Host {
-        /// The host's request.
-        tag: Tag,
-        /// Offset in its buffer.
-        offset: Bytes,
-    },
-    /// Zeroes, then part of the buffer of a host's write, then zeroes: the first write to blocks that it does not fill.
-    Padded {
-        /// The host's request.
-        tag: Tag,
-        /// Offset in its buffer.
-        offset: Bytes,
-        /// Zeroes before the data.
-        head: Bytes,
-        /// Zeroes after the data.
-        tail: Bytes,
-    },
-    /// Pieces of the buffer of a host's request. The first one has `head` bytes and begins at `offset`, each later one
-    /// has `unit` bytes. From the end of one piece to the end of the next are `round` bytes.
-    Striped {
-        /// The host's request.
-        tag: Tag,
-        /// Offset in its buffer.
-        offset: Bytes,
-        /// Length of the first piece, if the request is that long.
-        head: Bytes,
-        /// Length of each later piece; the last one may be shorter.
-        unit: Bytes,
-        /// Distance from the end of one piece to the end of the next.
-        round: Bytes,
-    },
-    /// A buffer of a cache, from `at` on. Nothing changes it while the request is under way.
-    Cached {
-        /// Number of the buffer.
-        slot: u32,
-        /// Offset in it.
-        at: Bytes,
-    },
-    /// A buffer of the driver, as long as the request. Data are read into it and written from it later. The engine uses
-    /// a slot again only after the last request with that slot has ended.
-    Scratch {
-        /// Number of the buffer.
-        slot: u32,
-    },
-}
-
-impl DataRef {
-    /// The pieces of a host's buffer that a request of `length` bytes to a device moves, in the order on the device:
-    /// offset in the buffer, and length. Without the zeroes around them.
-    pub fn pieces(self, length: Bytes) -> impl Iterator<Item = (u64, u64)> {
-        let (offset, head, unit, round) = match self {
-            Self::Striped { offset, head, unit, round, .. } => (offset.0, head.0, unit.0, round.0),
-            Self::Host { offset, .. } => (offset.0, length.0, 1, 1),
-            Self::Padded { offset, head, tail, .. } => (offset.0, length.0 - head.0 - tail.0, 1, 1),
-            Self::None | Self::Cached { .. } | Self::Scratch { .. } => (0, 0, 1, 1),
-        };
-        let mut left = match self {
-            Self::Host { .. } | Self::Striped { .. } => length.0,
-            Self::Padded { .. } => head,
-            Self::None | Self::Cached { .. } | Self::Scratch { .. } => 0,
-        };
-        let mut next = (offset, head);
-        std::iter::from_fn(move || {
-            let (begin, size) = (next.0, next.1.min(left));
-            next = (begin + next.1 + round - unit, unit);
-            left -= size;
-            (size > 0).then_some((begin, size))
-        })
-    }
-}
-
 /// An event that an engine is told.
 #[derive(Clone, Debug)]
 pub enum Input {
@@ -208,14 +132,13 @@ pub enum Input {
 }
 
 /// What an engine asks its driver to do. Effects may be performed in any order: an effect that depends on another one
-/// is issued only after the engine was told that the other one has ended. Steps of a cache alone are performed at once,
+/// is issued only after the engine was told that the other one has ended. Steps on buffers alone are performed at once,
 /// before any effect behind them. The ends of one device's flushes and durable
 /// writes have to be told in the order in which they were performed: if one fails, those after it have nothing left to
 /// report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send a request to a device, and answer with [`Input::Done`]. A read of a host fills its part of the host's
-    /// buffer; parts that no read fills are zeroes.
+    /// Send a request to a device, and answer with [`Input::Done`].
     Io {
         /// Names the request until it is done.
         io: IoId,
@@ -225,11 +148,12 @@ pub enum Effect {
         device: DeviceIndex,
         /// The request.
         request: Request,
-        /// The bytes that it moves.
-        data: DataRef,
+        /// The bytes that it moves; `None` for a flush, a trim, or zeroes. While it is under way, nothing changes what
+        /// a write takes, and nobody looks at what a read fills.
+        data: Option<DataRef>,
     },
-    /// Change or read a buffer of a cache.
-    Cache(CacheStep),
+    /// Change a buffer.
+    Buffer(BufferStep),
     /// Tell a device that may drop data how long those of a range have to stay. Performed at once, before any effect
     /// behind it. What it has dropped it never gives out again: reads of it fail. After a restart it has what the
     /// records name, and no more, and that has to stay until it is told otherwise; what it has dropped of that it says
@@ -257,7 +181,8 @@ pub enum Effect {
         /// The last of these records.
         through: RecordNumber,
     },
-    /// Answer a request of the host.
+    /// Answer a request of the host. All bytes of a read that succeeded have been read, copied or zeroed; the buffer of
+    /// one that failed may hold anything.
     Reply {
         /// The tag of the request.
         tag: Tag,
@@ -279,62 +204,4 @@ pub enum Effect {
         /// The first of them.
         first: LogicalExtent,
     },
-}
-
-/// What happens to a buffer of a cache in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheStep {
-    /// It holds zeroes now.
-    Clear {
-        /// Number of the buffer.
-        slot: u32,
-        /// Its length.
-        length: Bytes,
-    },
-    /// It takes part of what a request of the host writes.
-    Keep {
-        /// Number of the buffer.
-        slot: u32,
-        /// Offset in it.
-        at: Bytes,
-        /// The host's request.
-        tag: Tag,
-        /// Offset in the request's buffer.
-        offset: Bytes,
-        /// How much.
-        length: Bytes,
-    },
-    /// It gives part of what a request of the host reads.
-    Serve {
-        /// Number of the buffer.
-        slot: u32,
-        /// Offset in it.
-        at: Bytes,
-        /// The host's request.
-        tag: Tag,
-        /// Offset in the request's buffer.
-        offset: Bytes,
-        /// How much.
-        length: Bytes,
-    },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_striped_buffer_is_taken_piece_by_piece() {
-        let tag = Tag::new(0, 0);
-        let data = DataRef::Striped { tag, offset: Bytes(2), head: Bytes(3), unit: Bytes(10), round: Bytes(40) };
-        let pieces = |length| data.pieces(Bytes(length)).collect::<Vec<_>>();
-        assert_eq!(pieces(2), [(2, 2)]);
-        assert_eq!(pieces(3), [(2, 3)]);
-        assert_eq!(pieces(25), [(2, 3), (35, 10), (75, 10), (115, 2)]);
-        let whole = DataRef::Host { tag, offset: Bytes(7) };
-        assert_eq!(whole.pieces(Bytes(9)).collect::<Vec<_>>(), [(7, 9)]);
-        let padded = DataRef::Padded { tag, offset: Bytes(7), head: Bytes(2), tail: Bytes(3) };
-        assert_eq!(padded.pieces(Bytes(9)).collect::<Vec<_>>(), [(7, 4)]);
-        assert_eq!(DataRef::None.pieces(Bytes(9)).count(), 0);
-    }
 }

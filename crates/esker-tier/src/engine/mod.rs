@@ -2,6 +2,7 @@
 //! volume over files: the engines are the same.
 
 mod checkpoint;
+mod data;
 mod durability;
 mod effect;
 mod flushes;
@@ -17,8 +18,9 @@ use std::fmt::Debug;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, TokenCounts};
 
 pub use checkpoint::{CachedLine, Checkpoint};
+pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
 pub(crate) use durability::{Durability, FlushEnded, Waiting, WrittenBlocks};
-pub use effect::{CacheStep, DataRef, Effect, Input, IoId, MapRecord, RecordNumber};
+pub use effect::{Effect, Input, IoId, MapRecord, RecordNumber};
 pub(crate) use flushes::{Flushes, NextFlush};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;

@@ -5,7 +5,7 @@ use esker_core::{Bytes, DeviceError, Lba, Priority, Request, RequestKind, Tag};
 use super::io::Io;
 use super::slots::{Recorded, State};
 use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting};
+use crate::engine::{Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting};
 use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent};
 
 /// A flush of this priority.
@@ -55,7 +55,7 @@ impl FlashCacheEngine {
     fn send_flush(&mut self, device: DeviceIndex, hosts: Vec<Tag>, request: Request) {
         let io = IoId(self.ios.insert(Io::Flush { device }));
         self.durability.flush_begun(device, io, hosts);
-        self.effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
+        self.effects.push(Effect::Io { io, host: None, device, request, data: None });
     }
 
     pub(super) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, result: Result<(), DeviceError>) {

@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag
 use super::part::Part;
 use super::requests::Group;
 use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{CacheStep, DataRef, Effect, IoId};
+use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, IoId};
 use crate::extent::DeviceIndex;
 
 /// A request to a device under way.
@@ -25,23 +25,14 @@ pub(super) struct Outgoing {
     host: Option<Tag>,
     device: DeviceIndex,
     request: Request,
-    data: DataRef,
+    data: Option<DataRef>,
 }
 
 impl Outgoing {
     /// Appends `next` if it goes on where this one ends.
     fn join(&mut self, next: &Self) -> bool {
         let length = self.request.length;
-        let goes_on = match (self.data, next.data) {
-            (DataRef::None, DataRef::None) => true,
-            (DataRef::Host { tag, offset }, DataRef::Host { tag: other, offset: at }) => {
-                tag == other && offset + length == at
-            }
-            (DataRef::Cached { slot, at }, DataRef::Cached { slot: other, at: there }) => {
-                slot == other && at + length == there
-            }
-            _ => false,
-        };
+        let goes_on = self.data.map(|data| data.moved(data.place.buffer, length)) == next.data;
         let start = next.request.start;
         let like = Request { start, length: next.request.length, ..self.request };
         let joins = goes_on
@@ -56,7 +47,14 @@ impl Outgoing {
 
 impl FlashCacheEngine {
     /// Sends a request for the bytes `from` to `from + length` of the part's line on the backing device, or of `slot`.
-    pub(super) fn send(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind, range: (u64, u64), data: DataRef) {
+    pub(super) fn send(
+        &mut self,
+        tag: Tag,
+        slot: Option<u32>,
+        kind: RequestKind,
+        range: (u64, u64),
+        data: Option<DataRef>,
+    ) {
         let part = *self.part(tag);
         self.part(tag).open += 1;
         let device = if slot.is_some() { FLASH } else { BACKING };
@@ -77,17 +75,15 @@ impl FlashCacheEngine {
     pub(super) fn send_host(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
         let part = *self.part(tag);
         let host = part.host.expect("it is the host's");
-        let data = match kind.has_data() {
-            true => DataRef::Host { tag: host, offset: Bytes(part.offset) },
-            false => DataRef::None,
-        };
+        let data = kind.has_data().then(|| DataRef::new(BufferId::Host(host), Bytes(part.offset)));
         self.send(tag, slot, kind, (part.from, part.length), data);
     }
 
     /// Sends a request for the whole line, from or to its buffer.
     pub(super) fn send_line(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
         let (buffer, at) = self.part(tag).buffer.expect("it has a buffer");
-        self.send(tag, slot, kind, (0, self.line), DataRef::Cached { slot: buffer, at: Bytes(at) });
+        let data = DataRef::new(BufferId::Cache(buffer), Bytes(at));
+        self.send(tag, slot, kind, (0, self.line), Some(data));
     }
 
     /// Gives the part a buffer for its line.
@@ -98,7 +94,10 @@ impl FlashCacheEngine {
             let lines = group.first..group.first + group.lines;
             part.host == Some(group.host) && lines.contains(&part.line)
         });
-        let clear = |slot, lines: u32| Effect::Cache(CacheStep::Clear { slot, length: Bytes(u64::from(lines) * line) });
+        let clear = |buffer, lines: u32| {
+            let into = BufferPlace::new(BufferId::Cache(buffer), Bytes::ZERO);
+            Effect::Buffer(BufferStep::Zero { into, length: Bytes(u64::from(lines) * line) })
+        };
         let buffer = match group {
             Some(Group { first, lines, buffer, .. }) => {
                 let number = *buffer.get_or_insert_with(|| {
@@ -127,12 +126,11 @@ impl FlashCacheEngine {
 
     /// Moves the host's data between its buffer and that of the line.
     pub(super) fn copy_host(&mut self, part: &Part, serves: bool) {
-        let (Some((slot, at)), Some(tag)) = (part.buffer, part.host) else { return };
-        let (at, offset, length) = (Bytes(at + part.from), Bytes(part.offset), Bytes(part.length));
-        self.effects.push(Effect::Cache(match serves {
-            true => CacheStep::Serve { slot, at, tag, offset, length },
-            false => CacheStep::Keep { slot, at, tag, offset, length },
-        }));
+        let (Some((buffer, at)), Some(tag)) = (part.buffer, part.host) else { return };
+        let line = BufferPlace::new(BufferId::Cache(buffer), Bytes(at + part.from));
+        let host = BufferPlace::new(BufferId::Host(tag), Bytes(part.offset));
+        let (from, into) = if serves { (line, host) } else { (host, line) };
+        self.effects.push(Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(part.length) }));
     }
 
     pub(super) fn send_outgoing(&mut self) {

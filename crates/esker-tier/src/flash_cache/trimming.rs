@@ -6,7 +6,7 @@ use esker_core::{Bytes, Lba, Priority, Request, RequestKind};
 
 use super::io::Io;
 use super::{FLASH, FlashCacheEngine};
-use crate::engine::{DataRef, Effect, IoId};
+use crate::engine::{Effect, IoId};
 
 impl FlashCacheEngine {
     /// Tells the flash of the slots that have become free. A slot is used again once its trim has ended: a trim that
@@ -25,7 +25,7 @@ impl FlashCacheEngine {
             let slots = self.hurry(slots);
             let io = IoId(self.ios.insert(Io::Trim { slots }));
             let request = Request { priority: Priority::BACKGROUND, ..Request::new(RequestKind::Trim, start, length) };
-            self.effects.push(Effect::Io { io, host: None, device: FLASH, request, data: DataRef::None });
+            self.effects.push(Effect::Io { io, host: None, device: FLASH, request, data: None });
         }
     }
 

@@ -112,7 +112,8 @@ impl Blocks {
     }
 
     /// Runs of written blocks in `range`.
-    pub(super) fn written(&self, range: Range<usize>) -> Vec<Range<usize>> {
+    #[cfg(test)]
+    fn written(&self, range: Range<usize>) -> Vec<Range<usize>> {
         self.runs(range, |written, _| written)
     }
 
@@ -128,8 +129,12 @@ impl Blocks {
 
     /// From the first written block of `range` to the last one; `None` if there is none.
     pub(super) fn span(&self, range: Range<usize>) -> Option<Range<usize>> {
-        let runs = self.written(range);
-        Some(runs.first()?.start..runs.last()?.end)
+        let first = self.next_written(range.clone())?;
+        let mut end = first.end;
+        while let Some(run) = self.next_written(end..range.end) {
+            end = run.end;
+        }
+        Some(first.start..end)
     }
 
     /// The first run of written blocks in `range`.

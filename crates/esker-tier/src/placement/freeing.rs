@@ -5,7 +5,7 @@ use esker_core::{Bytes, DeviceState, Lba, Request, RequestKind, Tag};
 use super::leaving::{Ready, WaitsFor};
 use super::map::{Recorded, Work};
 use super::{HostPart, Io, PlacementEngine};
-use crate::engine::{DataRef, Effect, IoId};
+use crate::engine::{Effect, IoId};
 use crate::extent::{ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
@@ -85,7 +85,7 @@ impl PlacementEngine {
                     let io = IoId(self.ios.insert(Io::Trim { place }));
                     let start = Lba::containing(u64::from(place.extent.0) * self.extent);
                     let request = Request::new(RequestKind::Trim, start, Bytes(self.extent));
-                    effects.push(Effect::Io { io, host: None, device: place.device, request, data: DataRef::None });
+                    effects.push(Effect::Io { io, host: None, device: place.device, request, data: None });
                 }
             }
         }

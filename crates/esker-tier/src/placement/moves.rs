@@ -7,7 +7,7 @@ use super::copies::{Copy, Next};
 use super::leaving::WaitsFor;
 use super::map::Work;
 use super::{Event, Io, MoveOutcome, PlacementEngine, WishedMove};
-use crate::engine::{DataRef, Effect, IoId};
+use crate::engine::{BufferId, DataRef, Effect, IoId};
 use crate::extent::ExtentPlace;
 
 impl PlacementEngine {
@@ -104,7 +104,8 @@ impl PlacementEngine {
         }
         let device = place.device;
         let io = IoId(self.ios.insert(Io::Copy { slot, device, kind, sent: now, length }));
-        effects.push(Effect::Io { io, host: None, device, request, data: DataRef::Scratch { slot } });
+        let data = Some(DataRef::new(BufferId::Copy(slot), Bytes::ZERO));
+        effects.push(Effect::Io { io, host: None, device, request, data });
     }
 
     /// Handles the end of a read or a write of a copy.

@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 
 use super::map::Recorded;
 use super::{Io, PlacementEngine};
-use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
+use crate::engine::{Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
 /// First writes of one device after which the engine flushes it by itself: their records are issued in one step, which
@@ -96,7 +96,7 @@ impl PlacementEngine {
         let io = IoId(self.ios.insert(Io::Flush { device }));
         self.durability.flush_begun(device, io, hosts);
         let request = Request { kind: RequestKind::Flush, start: Lba(0), length: Bytes::ZERO, ..like };
-        effects.push(Effect::Io { io, host: None, device, request, data: DataRef::None });
+        effects.push(Effect::Io { io, host: None, device, request, data: None });
     }
 
     /// Whether places become free by flushes of the engine.

@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKi
 use super::blocks::BLOCK;
 use super::map::Work;
 use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
-use crate::engine::{DataRef, Effect, Engine, IoId};
+use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, Engine, IoId};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
 /// Why a request of the host waits.
@@ -190,12 +190,29 @@ impl PlacementEngine {
         if !only_written || self.map.blocks.all_written(blocks.clone()) {
             return self.split_range(HostRange { now, tag, request, range: start..end, refusals: 0 }, effects);
         }
-        // All other blocks are zeroes already.
+        // All other blocks are zeroes already, and are on no device.
+        let mut done = start;
         let mut at = blocks.start;
         while let Some(run) = self.map.blocks.next_written(at..blocks.end) {
             let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
+            self.read_zeroes(tag, request, done..range.start, effects);
+            done = range.end;
             self.split_range(HostRange { now, tag, request, range, refusals: 0 }, effects);
             at = run.end;
+        }
+        self.read_zeroes(tag, request, done..end, effects);
+    }
+
+    /// Serves the bytes `range` of the volume, which were never written, to `request` if it is a read.
+    fn read_zeroes(&self, tag: Tag, request: &Request, range: Range<u64>, effects: &mut Vec<Effect>) {
+        #[cfg(test)]
+        if self.has_fault(super::tests::Fault::LeavesUnwritten) {
+            return;
+        }
+        if request.kind == RequestKind::Read && !range.is_empty() {
+            let offset = Bytes(range.start - request.start.byte_offset());
+            let into = BufferPlace::new(BufferId::Host(tag), offset);
+            effects.push(Effect::Buffer(BufferStep::Zero { into, length: Bytes(range.end - range.start) }));
         }
     }
 
@@ -280,11 +297,10 @@ impl PlacementEngine {
         if !redirect {
             self.note_sent(&part);
         }
-        let data = match (request.kind.has_data(), head + tail) {
-            (false, _) => DataRef::None,
-            (true, 0) => DataRef::Host { tag, offset: Bytes(offset) },
-            (true, _) => DataRef::Padded { tag, offset: Bytes(offset), head: Bytes(head), tail: Bytes(tail) },
-        };
+        let data = request.kind.has_data().then(|| {
+            let host = DataRef::new(BufferId::Host(tag), Bytes(offset));
+            DataRef { head: Bytes(head), tail: Bytes(tail), ..host }
+        });
         let io = IoId(self.ios.insert(Io::Part(part)));
         self.hosts.wait(tag);
         self.under_way[usize::from(place.device.0)] += 1;

@@ -119,10 +119,8 @@ impl StripeEngine {
             for Piece { child, start, length, offset } in
                 self.stripes.split(request.start.byte_offset(), request.length.0)
             {
-                let data = match request.kind.has_data() {
-                    true => self.stripes.buffer_of(tag, request.start.byte_offset(), offset),
-                    false => DataRef::None,
-                };
+                let start_byte = request.start.byte_offset();
+                let data = request.kind.has_data().then(|| self.stripes.data_of(tag, start_byte, offset));
                 let piece = Request { start, length, ..request };
                 self.send(tag, DeviceIndex(child as u16), offset, piece, data, effects);
             }
@@ -158,7 +156,7 @@ impl StripeEngine {
         let host = hosts[0];
         let io = IoId(self.ios.insert(StripeIo { host, device, kind: request.kind, order: u64::from(device.0) }));
         self.flushes[usize::from(device.0)].begin(io, COVERS, hosts);
-        effects.push(Effect::Io { io, host: Some(host), device, request, data: DataRef::None });
+        effects.push(Effect::Io { io, host: Some(host), device, request, data: None });
     }
 
     fn flush_ended(
@@ -192,7 +190,7 @@ impl StripeEngine {
         device: DeviceIndex,
         order: u64,
         request: Request,
-        data: DataRef,
+        data: Option<DataRef>,
         effects: &mut Vec<Effect>,
     ) {
         if request.kind != RequestKind::Read && self.health.has_failed(device) {

@@ -3,7 +3,7 @@
 use esker_core::{Bytes, Lba, Tag};
 
 use super::StripeError;
-use crate::engine::DataRef;
+use crate::engine::{BufferId, DataRef, Spread};
 
 /// Stripe units over the children in turns: unit u lies on child u mod n, as its unit u div n.
 #[derive(Clone, Copy, Debug)]
@@ -41,16 +41,15 @@ impl Stripes {
         self.capacity
     }
 
-    /// The part of the host's buffer for the piece that begins `offset` bytes into a request from byte `start`.
+    /// The data of the piece that begins `offset` bytes into a request from byte `start`.
     #[inline]
-    pub(super) fn buffer_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
-        DataRef::Striped {
-            tag,
-            offset: Bytes(offset),
-            head: Bytes(self.unit - (start + offset) % self.unit),
+    pub(super) fn data_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
+        let spread = Spread::Striped {
+            first: Bytes(self.unit - (start + offset) % self.unit),
             unit: Bytes(self.unit),
             round: Bytes(self.unit * self.children),
-        }
+        };
+        DataRef { spread, ..DataRef::new(BufferId::Host(tag), Bytes(offset)) }
     }
 
     /// The piece of `length` bytes (at least one) from byte `start`, if they lie in one unit, as most requests do.

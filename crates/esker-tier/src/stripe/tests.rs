@@ -45,8 +45,10 @@ fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, 
         match effects.swap_remove(rng.below(effects.len() as u64) as usize) {
             Effect::Io { io, device, request, data, .. } => {
                 let mut at = request.start.byte_offset() as usize;
-                for (begin, length) in data.pieces(request.length) {
-                    let (part, length) = (&mut buffer[begin as usize..(begin + length) as usize], length as usize);
+                for segment in data.expect("it moves data").segments(request.length) {
+                    let length = segment.length.0 as usize;
+                    let begin = segment.place.expect("stripes write no zeroes").offset.0 as usize;
+                    let part = &mut buffer[begin..begin + length];
                     let stored = &mut stores[device.0 as usize][at..at + length];
                     match request.kind {
                         RequestKind::Read => part.copy_from_slice(stored),

@@ -1,7 +1,9 @@
 //! What the tests of several engines need.
 
+mod buffers;
 mod history;
 mod store;
 
+pub(crate) use buffers::Buffers;
 pub(crate) use history::History;
 pub(crate) use store::Store;

@@ -1,7 +1,7 @@
 //! Stores whose calls return after the work: memory and files.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -17,11 +17,12 @@ pub trait BlockingBackend: Send {
     /// Fills `buffer` with the bytes from `offset` on.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes `data` from byte `offset` on. Unless `durable`, the data may be lost with the power until the next
+    /// Writes the bytes of `data`, one slice behind the other, from byte `offset` on. The slices themselves may be
+    /// changed. Unless `durable`, the data may be lost with the power until the next
     /// [`flush`](Self::flush). Errors for want of space or rights ([`io::ErrorKind::StorageFull`], `QuotaExceeded`,
     /// `ReadOnlyFilesystem`) say that this write was refused, and nothing of other writes; a durable write has another
     /// kind of error if what it had written could not be made durable.
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()>;
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()>;
 
     /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()>;
@@ -59,8 +60,12 @@ impl BlockingBackend for MemoryBackend {
         buffer.copy_from_slice(self.range(offset, buffer.len()));
         Ok(())
     }
-    fn write(&mut self, offset: u64, data: &[u8], _: bool) -> io::Result<()> {
-        self.range(offset, data.len()).copy_from_slice(data);
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], _: bool) -> io::Result<()> {
+        let mut at = offset;
+        for slice in data {
+            self.range(at, slice.len()).copy_from_slice(slice);
+            at += slice.len() as u64;
+        }
         Ok(())
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, _: bool) -> io::Result<()> {
@@ -106,6 +111,22 @@ impl FileBackend {
     }
 }
 
+/// Writes all bytes of `data`, also where the system takes only some at a time.
+fn write_all_at(file: &File, mut data: &mut [IoSlice<'_>], mut offset: u64) -> io::Result<()> {
+    while !data.is_empty() {
+        match rustix::io::pwritev(file, data, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                IoSlice::advance_slices(&mut data, written);
+                offset += written as u64;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 impl BlockingBackend for FileBackend {
     fn capacity(&self) -> Bytes {
         self.capacity
@@ -113,8 +134,8 @@ impl BlockingBackend for FileBackend {
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)
     }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
-        self.file.write_all_at(data, offset)?;
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
+        write_all_at(&self.file, data, offset)?;
         if durable { self.make_durable() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
@@ -147,10 +168,10 @@ mod tests {
         };
         assert_eq!(backend.capacity(), Bytes::mib(1));
         assert_eq!(read(backend, 0, 3), [0; 3]);
-        backend.write(1000, &[1, 2, 3, 4], false).unwrap();
+        backend.write(1000, &mut [IoSlice::new(&[1, 2]), IoSlice::new(&[3, 4])], false).unwrap();
         backend.write_zeroes(1001, 2, true).unwrap();
         assert_eq!(read(backend, 999, 6), [0, 1, 0, 0, 4, 0]);
-        backend.write(0, &vec![9; 200_000], true).unwrap();
+        backend.write(0, &mut [IoSlice::new(&vec![9; 200_000])], true).unwrap();
         backend.write_zeroes(10, 150_000, false).unwrap();
         backend.trim(0, 5).unwrap();
         backend.flush().unwrap();

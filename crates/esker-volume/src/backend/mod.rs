@@ -2,14 +2,16 @@
 
 mod blocking;
 mod direct;
+mod operation;
 mod threaded;
 
 use std::io;
 
-use esker_core::{Bytes, RequestKind};
+use esker_core::Bytes;
 
 pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
 pub use direct::Direct;
+pub use operation::{Gather, Operation, OperationData};
 pub use threaded::Threaded;
 
 /// A store of bytes that takes operations and completes them later. Its methods never block.
@@ -30,19 +32,6 @@ pub trait Backend: Send {
     fn abandon(&mut self) {}
 }
 
-/// One operation on a store.
-#[derive(Clone, Debug)]
-pub struct Operation {
-    /// What it does.
-    pub kind: RequestKind,
-    /// First byte.
-    pub offset: u64,
-    /// Length in bytes.
-    pub length: u64,
-    /// The data of a write; for a read, a buffer of the same length; otherwise empty.
-    pub data: Vec<u8>,
-}
-
 /// An operation that has ended.
 #[derive(Debug)]
 pub struct Ended {
@@ -50,21 +39,6 @@ pub struct Ended {
     pub id: u64,
     /// Success, or the error.
     pub result: io::Result<()>,
-    /// The buffer of the operation: for a read, the data.
-    pub data: Vec<u8>,
-}
-
-impl Operation {
-    /// Performs the operation on `store`, under the name `id`.
-    pub fn perform(self, id: u64, store: &mut dyn BlockingBackend) -> Ended {
-        let Self { kind, offset, length, mut data } = self;
-        let result = match kind {
-            RequestKind::Read => store.read(offset, &mut data),
-            RequestKind::Write { fua } => store.write(offset, &data, fua),
-            RequestKind::WriteZeroes { fua } => store.write_zeroes(offset, length, fua),
-            RequestKind::Trim => store.trim(offset, length),
-            RequestKind::Flush => store.flush(),
-        };
-        Ended { id, result, data }
-    }
+    /// The memory of the operation: for a read, with the bytes that were read.
+    pub data: OperationData,
 }

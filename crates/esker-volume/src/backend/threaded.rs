@@ -1,19 +1,19 @@
 //! Runs operations in a thread of their own: for files.
 
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use esker_core::Bytes;
 
 use super::{Backend, BlockingBackend, Ended, Operation};
+use crate::queue::Queue;
 use crate::signal::Signal;
 
 /// A back end whose operations are performed by one thread, one after the other.
 #[derive(Debug)]
 pub struct Threaded {
     capacity: Bytes,
-    work: Option<Sender<(u64, Operation)>>,
-    ended: Receiver<Ended>,
+    work: Queue<(u64, Operation)>,
+    ended: Queue<Ended>,
     worker: Option<JoinHandle<()>>,
 }
 
@@ -21,16 +21,15 @@ impl Threaded {
     /// A back end over `store`. `signal` is given whenever an operation has ended.
     pub fn new<B: BlockingBackend + 'static>(mut store: B, signal: Signal) -> Self {
         let capacity = store.capacity();
-        let (work, to_do) = mpsc::channel::<(u64, Operation)>();
-        let (done, ended) = mpsc::channel();
+        let (work, ended) = (Queue::<(u64, Operation)>::default(), Queue::default());
+        let (to_do, done) = (work.clone(), ended.clone());
         let worker = thread::spawn(move || {
-            for (id, operation) in to_do {
-                // The receiver is gone if the volume was dropped with operations under way.
-                let _ = done.send(operation.perform(id, &mut store));
+            while let Some((id, operation)) = to_do.next() {
+                done.push(operation.perform(id, &mut store));
                 signal.give();
             }
         });
-        Self { capacity, work: Some(work), ended, worker: Some(worker) }
+        Self { capacity, work, ended, worker: Some(worker) }
     }
 }
 
@@ -42,11 +41,10 @@ impl Backend for Threaded {
         self.worker = None;
     }
     fn submit(&mut self, id: u64, operation: Operation) {
-        let work = self.work.as_ref().expect("it is there until the store is dropped");
-        work.send((id, operation)).expect("the thread lives as long as there can be work");
+        self.work.push((id, operation));
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
-        ended.extend(self.ended.try_iter());
+        self.ended.take_all(ended);
     }
 }
 
@@ -54,7 +52,7 @@ impl Drop for Threaded {
     /// Waits for the operations under way: after this, nothing is written any more. One that was abandoned may hang,
     /// and is left to itself.
     fn drop(&mut self) {
-        drop(self.work.take());
+        self.work.close();
         if let Some(worker) = self.worker.take() {
             // A panic of the thread was reported when it happened.
             let _ = worker.join();
@@ -69,23 +67,26 @@ mod tests {
     use esker_core::RequestKind;
 
     use super::*;
-    use crate::backend::MemoryBackend;
+    use crate::backend::{Gather, MemoryBackend, OperationData};
+    use crate::memory::Buffer;
 
     #[test]
     fn operations_end_in_their_order_and_give_the_signal() {
         let signal = Signal::default();
         let mut store = Threaded::new(MemoryBackend::new(Bytes::kib(4)), signal.clone());
-        let operation = |kind, data: Vec<u8>| Operation { kind, offset: 100, length: 5, data };
-        store.submit(1, operation(RequestKind::Write { fua: true }, vec![7; 5]));
-        store.submit(2, operation(RequestKind::Flush, Vec::new()));
-        store.submit(3, operation(RequestKind::Read, vec![0; 5]));
+        let operation = |kind, data| Operation::new(kind, 100, 5, data);
+        let write = OperationData::Take(Gather::whole(Buffer::from(vec![7; 5])));
+        store.submit(1, operation(RequestKind::Write { fua: true }, write));
+        store.submit(2, operation(RequestKind::Flush, OperationData::None));
+        store.submit(3, operation(RequestKind::Read, OperationData::Fill(Buffer::zeroed(5))));
         let mut ended = Vec::new();
         while ended.len() < 3 {
             signal.wait(Some(Duration::from_secs(60)));
             store.take_ended(&mut ended);
         }
         let ids: Vec<u64> = ended.iter().map(|ended| ended.id).collect();
-        assert_eq!((ids, &ended[2].data), (vec![1, 2, 3], &vec![7; 5]));
+        assert_eq!(ids, [1, 2, 3]);
+        assert!(matches!(&ended[2].data, OperationData::Fill(buffer) if buffer[..] == [7; 5]));
         assert!(ended.iter().all(|ended| ended.result.is_ok()));
     }
 }

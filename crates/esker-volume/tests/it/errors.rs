@@ -1,7 +1,7 @@
 //! Stores that refuse writes, never answer, cannot be read, or are taken away.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -57,7 +57,7 @@ impl BlockingBackend for Faulty {
             false => self.memory.read(offset, buffer),
         }
     }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
         match self.is(|wrong| matches!(wrong, Wrong::Full)) {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => self.memory.write(offset, data, durable),
@@ -106,7 +106,7 @@ fn ask(driver: &mut Driver<'_>, request: Request, data: Vec<u8>) -> Result<Vec<u
     driver.submit(Tag::new(0, 0), request, data);
     driver.step();
     let reply = driver.next_reply().expect("it ends at once");
-    reply.result.map(|()| reply.data)
+    reply.result.map(|()| reply.data.to_vec())
 }
 
 fn write(driver: &mut Driver<'_>, extent: u64) -> Result<Vec<u8>, DeviceError> {

@@ -121,7 +121,7 @@ fn serve(driver: &mut Driver, request: Request, data: Vec<u8>) -> Result<Vec<u8>
         driver.next_reply()
     });
     let reply = reply.expect("every request is answered");
-    reply.result.map(|()| reply.data)
+    reply.result.map(|()| reply.data.to_vec())
 }
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
@@ -224,7 +224,7 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
     let stores = paths(folder.path()).into_iter().zip(DEVICES).zip(odds).map(|((path, capacity), failures)| {
         let mut file = FileBackend::create(&path, capacity).unwrap();
         // Somebody else's data: they must never be seen.
-        file.write(0, &vec![0xEE; capacity.0 as usize], false).unwrap();
+        file.write(0, &mut [std::io::IoSlice::new(&vec![0xEE; capacity.0 as usize])], false).unwrap();
         let rng = Rng::new(seed + failures);
         let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
         let backend: Box<dyn Backend> = match kind {

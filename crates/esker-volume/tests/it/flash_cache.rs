@@ -94,7 +94,7 @@ impl Volume {
         loop {
             self.driver.step();
             if let Some(reply) = self.driver.next_reply() {
-                return reply.result.map(|()| reply.data);
+                return reply.result.map(|()| reply.data.to_vec());
             }
             // Late stores give no signal.
             self.signal.wait(Some(Duration::from_micros(50)));
@@ -193,7 +193,7 @@ fn lives(seed: u64, stores: Stores) -> Result<(bool, usize), String> {
     for (index, (capacity, old)) in [(FLASH, 0xEE), (BACKING, 0)].into_iter().enumerate() {
         let mut file = FileBackend::create(&folder.path().join(index.to_string()), capacity).unwrap();
         // Somebody else's data: they must never be seen.
-        file.write(0, &vec![old; capacity.0 as usize], false).unwrap();
+        file.write(0, &mut [std::io::IoSlice::new(&vec![old; capacity.0 as usize])], false).unwrap();
     }
     let mut rng = Rng::new(seed);
     let settings = settings(seed);

@@ -1,8 +1,10 @@
 //! All integration tests, in one program.
 
+mod allocations;
 mod errors;
 mod failed_flush;
 mod faulty;
 mod flash_cache;
+mod null_store;
 mod same_mechanism;
 mod stripes;

@@ -4,7 +4,7 @@ use esker_cache::{Access, AccessKind, NEVER};
 use esker_core::Hint;
 
 use super::*;
-use crate::engine::{DataRef, IoId};
+use crate::engine::{BufferId, DataRef, IoId};
 
 /// Hands `input` to `engine` and ends every request to a device, and makes every record durable, at once. Returns all
 /// effects.
@@ -158,8 +158,9 @@ fn a_write_to_part_of_a_line_fills_it_up() {
     let part = |kind| host(Request::new(kind, Lba(2 * LINE + 1), Bytes(512)));
     let effects = serve(&mut engine, part(WRITE));
     assert_eq!(ios(&effects), [(1, READ, 2 * LINE, LINE), (0, WRITE, 0, LINE)]);
+    let is_buffer = |data: &DataRef| matches!(data.place.buffer, BufferId::Cache(_));
     let from_buffer =
-        |effect: &Effect| matches!(effect, Effect::Io { device: FLASH, data: DataRef::Cached { .. }, .. });
+        |effect: &Effect| matches!(effect, Effect::Io { device: FLASH, data: Some(data), .. } if is_buffer(data));
     assert!(effects.iter().any(from_buffer));
     assert_eq!(ios(&serve(&mut engine, part(RequestKind::Trim))), [(0, RequestKind::WriteZeroes { fua: false }, 1, 1)]);
     let other = host(Request::new(RequestKind::Trim, Lba(9 * LINE), Bytes(512)));

@@ -6,13 +6,12 @@ use esker_core::Rng;
 
 use super::owned::OwnedStore;
 use super::*;
-use crate::engine::{CacheStep, DataRef};
-use crate::testing::{History, Store};
+use crate::engine::DataRef;
+use crate::testing::{Buffers, History, Store};
 
 struct Pending {
     request: Request,
     issued: u64,
-    buffer: Vec<u64>,
 }
 
 /// Which faults of devices and journal there are: one in so many operations fails, none if 0.
@@ -50,7 +49,7 @@ pub(super) struct World {
     pending: BTreeMap<Tag, Pending>,
     tags: TagSlab<()>,
     busy: Vec<bool>,
-    buffers: BTreeMap<u32, Vec<u64>>,
+    buffers: Buffers,
     pub(super) failures: Failures,
     /// The flash answers nothing but errors.
     pub(super) flash_gone: bool,
@@ -85,7 +84,7 @@ impl World {
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
-            buffers: BTreeMap::new(),
+            buffers: Buffers::default(),
             failures: Failures::default(),
             flash_gone: false,
             write_failed: false,
@@ -116,12 +115,12 @@ impl World {
                     assert_eq!(number.0 as usize, self.base.through.0 as usize + self.issued.len());
                     self.check_record(record);
                 }
-                Effect::Cache(step) => self.step_cache(step),
+                Effect::Buffer(step) => self.buffers.step(step),
                 Effect::Retain { start, retention, .. } => self.owned.as_mut().unwrap().retain(start, retention),
                 _ => {}
             }
         }
-        let at_once = |effect: &Effect| matches!(effect, Effect::Cache(_) | Effect::Retain { .. });
+        let at_once = |effect: &Effect| matches!(effect, Effect::Buffer(_) | Effect::Retain { .. });
         self.effects.extend(effects.into_iter().filter(|effect| !at_once(effect)));
     }
 
@@ -137,21 +136,6 @@ impl World {
         }
     }
 
-    fn step_cache(&mut self, step: CacheStep) {
-        let sectors = |bytes: Bytes| (bytes.0 / 512) as usize;
-        match step {
-            CacheStep::Clear { slot, length } => drop(self.buffers.insert(slot, vec![0; sectors(length)])),
-            CacheStep::Keep { slot, at, tag, offset, length } => {
-                let data = &self.pending[&tag].buffer[sectors(offset)..][..sectors(length)];
-                self.buffers.get_mut(&slot).unwrap()[sectors(at)..][..sectors(length)].copy_from_slice(data);
-            }
-            CacheStep::Serve { slot, at, tag, offset, length } => {
-                let data = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..][..sectors(length)];
-                data.copy_from_slice(&self.buffers[&slot][sectors(at)..][..sectors(length)]);
-            }
-        }
-    }
-
     fn range(request: &Request) -> std::ops::Range<usize> {
         request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
     }
@@ -163,8 +147,8 @@ impl World {
             return;
         }
         self.busy[range.clone()].fill(true);
-        let mut buffer = vec![0; range.len()];
-        for (sector, slot) in range.zip(&mut buffer) {
+        let mut data = Vec::new();
+        for sector in range {
             let value = match request.kind {
                 RequestKind::Write { .. } => {
                     self.next_value += 1;
@@ -173,12 +157,13 @@ impl World {
                 RequestKind::WriteZeroes { .. } | RequestKind::Trim => 0,
                 RequestKind::Read | RequestKind::Flush => continue,
             };
-            *slot = value;
+            data.push(value);
             self.values[sector].insert(value);
             self.history[sector].write(value);
         }
         let tag = self.tags.insert(());
-        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.pending.insert(tag, Pending { request, issued: self.step });
+        self.buffers.begin(tag, &request, data);
         self.tell(Input::Host { tag, request });
         self.take_replies();
     }
@@ -232,7 +217,12 @@ impl World {
     }
 
     /// A failed write may or may not have reached the device's cache.
-    fn perform_io_or_fail(&mut self, device: usize, request: Request, data: DataRef) -> Result<(), DeviceError> {
+    fn perform_io_or_fail(
+        &mut self,
+        device: usize,
+        request: Request,
+        data: Option<DataRef>,
+    ) -> Result<(), DeviceError> {
         if device == 0 && self.has_no_room(&request) {
             let written = Request { length: Bytes(512 * self.rng.below(request.length.0 / 512 + 1)), ..request };
             self.perform_io(device, written, data);
@@ -269,35 +259,8 @@ impl World {
         Err(DeviceError::Medium)
     }
 
-    fn perform_io(&mut self, device: usize, request: Request, data: DataRef) {
-        let store = &mut self.stores[device];
-        let range = Self::range(&request);
-        let sectors = |offset: Bytes| offset.0 as usize / 512;
-        match (request.kind, data) {
-            (RequestKind::Flush, DataRef::None) => store.flush(),
-            (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
-            (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
-            (kind, DataRef::Host { tag, offset }) => {
-                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..];
-                Self::transfer(store, kind, range, buffer);
-            }
-            (kind, DataRef::Cached { slot, at }) => {
-                let buffer = &mut self.buffers.get_mut(&slot).unwrap()[sectors(at)..];
-                Self::transfer(store, kind, range, buffer);
-            }
-            other => panic!("unexpected: {other:?}"),
-        }
-    }
-
-    fn transfer(store: &mut Store, kind: RequestKind, range: std::ops::Range<usize>, buffer: &mut [u64]) {
-        assert!(buffer.len() >= range.len(), "the buffer is too short");
-        for (sector, slot) in range.zip(buffer) {
-            match kind {
-                RequestKind::Read => *slot = store.live[sector],
-                RequestKind::Write { fua } => store.write(sector, *slot, fua),
-                kind => panic!("{kind:?} has no data"),
-            }
-        }
+    fn perform_io(&mut self, device: usize, request: Request, data: Option<DataRef>) {
+        self.buffers.perform(&mut self.stores[device], &request, data);
     }
 
     fn is_allowed_to_fail(&self, request: &Request) -> bool {
@@ -318,7 +281,8 @@ impl World {
         for reply in replies {
             let Effect::Reply { tag, result } = reply else { unreachable!() };
             self.tags.remove(tag);
-            let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+            let Pending { request, issued } = self.pending.remove(&tag).unwrap();
+            let buffer = self.buffers.end(tag);
             let range = Self::range(&request);
             self.busy[range.clone()].fill(false);
             if result.is_err() {

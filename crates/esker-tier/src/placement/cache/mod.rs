@@ -1,6 +1,7 @@
 //! A cache in memory before a placement engine: it holds the extents that were read last, as a whole, and every write
 //! goes through it (Wu 2011, section III.B, figures 11 and 12).
 
+mod below;
 #[cfg(test)]
 mod fault;
 mod slots;
@@ -12,9 +13,11 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, Re
 
 use super::PlacementEngine;
 use crate::engine::{
-    CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Hosts, Input, Layout, Movements, Reshape, ReshapeError,
+    BufferId, BufferPlace, BufferStep, CacheCounts, Checkpoint, Effect, Engine, Hosts, Input, Layout, Movements,
+    Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
+use below::Below;
 #[cfg(test)]
 pub(super) use fault::Fault;
 use slots::{Found, Slots, Waiter};
@@ -37,23 +40,12 @@ pub struct MemoryCache {
     /// Extents with writes under way.
     writes: WritesUnderWay,
     effects: Vec<Effect>,
+    /// Memory for the parts of reads that waited for an extent.
+    waiting: Vec<Waiter>,
     counts: CacheCounts,
     /// A fault for tests.
     #[cfg(test)]
     pub(super) fault: Option<Fault>,
-}
-
-/// A request to the engine below.
-#[derive(Clone, Copy, Debug)]
-enum Below {
-    /// A request of the host, as it came.
-    Whole { host: Tag, request: Request },
-    /// Part of a host's read, past the cache.
-    Part { host: Tag, offset: u64 },
-    /// A read of a whole extent into a buffer.
-    Fetch { slot: u32, request: Request },
-    /// A host's write, as a write of all that its extent holds. Its data begin at `at` of the buffer.
-    Widened { host: Tag, slot: u32, at: u64, request: Request },
 }
 
 impl MemoryCache {
@@ -67,6 +59,7 @@ impl MemoryCache {
             requests: TagSlab::default(),
             writes: WritesUnderWay::default(),
             effects: Vec::new(),
+            waiting: Vec::new(),
             counts: CacheCounts::default(),
             #[cfg(test)]
             fault: None,
@@ -137,8 +130,6 @@ impl MemoryCache {
         let is_written = is_written && self.fault != Some(Fault::OverlooksWrites);
         match if is_written { None } else { self.slots.fetch(extent, part) } {
             Some(slot) => {
-                let length = Bytes(self.extent);
-                effects.push(Effect::Cache(CacheStep::Clear { slot, length }));
                 let request = read(start, self.extent);
                 self.send(now, Below::Fetch { slot, request }, request, effects);
             }
@@ -154,12 +145,15 @@ impl MemoryCache {
     }
 
     const fn serve(slot: u32, part: &Waiter) -> Effect {
-        let (at, tag, offset) = (Bytes(part.at), part.host, Bytes(part.offset));
-        Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length: Bytes(part.length) })
+        let from = BufferPlace::new(BufferId::Cache(slot), Bytes(part.at));
+        let into = BufferPlace::new(BufferId::Host(part.host), Bytes(part.offset));
+        Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(part.length) })
     }
 
     const fn keep(slot: u32, at: u64, tag: Tag, offset: u64, length: u64) -> Effect {
-        Effect::Cache(CacheStep::Keep { slot, at: Bytes(at), tag, offset: Bytes(offset), length: Bytes(length) })
+        let from = BufferPlace::new(BufferId::Host(tag), Bytes(offset));
+        let into = BufferPlace::new(BufferId::Cache(slot), Bytes(at));
+        Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(length) })
     }
 
     fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
@@ -228,89 +222,6 @@ impl MemoryCache {
                 self.slots.drop_extent(extent);
             }
         }
-    }
-
-    /// Sends `request` to the engine below.
-    fn send(&mut self, now: Nanos, below: Below, request: Request, effects: &mut Vec<Effect>) {
-        match below {
-            Below::Whole { host, .. } | Below::Widened { host, .. } => self.hosts.wait(host),
-            Below::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
-            Below::Part { .. } => {}
-        }
-        let tag = self.requests.insert(below);
-        self.tell(now, Input::Host { tag, request }, effects);
-    }
-
-    /// Hands `input` to the engine below, and passes on its effects.
-    fn tell(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
-        let mut own = std::mem::take(&mut self.effects);
-        self.engine.on(now, input, &mut own);
-        self.pass_on(now, &mut own, effects);
-        self.effects = own;
-    }
-
-    fn pass_on(&mut self, now: Nanos, own: &mut Vec<Effect>, effects: &mut Vec<Effect>) {
-        for effect in own.drain(..) {
-            match effect {
-                Effect::Io { io, host: Some(tag), device, request, data } => {
-                    let (host, data) = self.above(tag, data);
-                    effects.push(Effect::Io { io, host: Some(host), device, request, data });
-                }
-                Effect::Reply { tag, result } => {
-                    let below = self.requests.remove(tag);
-                    let ok = result.is_ok();
-                    match below {
-                        Below::Whole { host, request } => {
-                            self.end_writes(&request, ok);
-                            self.part_ended(host, 0, result, effects);
-                        }
-                        Below::Part { host, offset } => self.part_ended(host, offset, result, effects),
-                        Below::Widened { host, slot, request, .. } => {
-                            self.slots.give_back(slot);
-                            self.end_writes(&request, ok);
-                            self.part_ended(host, 0, result, effects);
-                        }
-                        Below::Fetch { slot, request } => {
-                            for part in self.slots.fetched(slot, ok) {
-                                if ok {
-                                    effects.push(Self::serve(slot, &part));
-                                    self.part_ended(part.host, part.offset, result, effects);
-                                } else {
-                                    // What cannot be read may lie elsewhere in the extent.
-                                    self.read_part(now, &part, &request, effects);
-                                }
-                            }
-                        }
-                    }
-                }
-                effect => effects.push(effect),
-            }
-        }
-    }
-
-    /// The host's request that `tag` of the engine below is for, and where `data` are.
-    fn above(&mut self, tag: Tag, data: DataRef) -> (Tag, DataRef) {
-        let below = *self.requests.get_mut(tag);
-        let host = match below {
-            Below::Whole { host, .. } | Below::Part { host, .. } | Below::Widened { host, .. } => host,
-            Below::Fetch { slot, .. } => self.slots.fetches_for(slot),
-        };
-        let data = match (data, below) {
-            (DataRef::None, _) => DataRef::None,
-            (DataRef::Host { offset, .. }, Below::Whole { .. }) => DataRef::Host { tag: host, offset },
-            (DataRef::Padded { offset, head, tail, .. }, Below::Whole { .. }) => {
-                DataRef::Padded { tag: host, offset, head, tail }
-            }
-            (DataRef::Host { offset, .. }, Below::Part { offset: own, .. }) => {
-                DataRef::Host { tag: host, offset: Bytes(offset.0 + own) }
-            }
-            (DataRef::Host { offset, .. }, Below::Fetch { slot, .. }) => DataRef::Cached { slot, at: offset },
-            (DataRef::Host { offset, .. }, Below::Widened { slot, at, .. }) => {
-                DataRef::Cached { slot, at: Bytes(offset.0 + at) }
-            }
-            (data, below) => unreachable!("{below:?} has no {data:?}"),
-        };
-        (host, data)
     }
 
     fn part_ended(&mut self, host: Tag, order: u64, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {

@@ -1,8 +1,6 @@
 //! Buffers of one extent each, and which extents they hold.
 
-use std::collections::BTreeMap;
-
-use esker_core::{Linked, Links, List, Tag};
+use esker_core::{IdMap, Linked, Links, List, Tag};
 
 use crate::extent::LogicalExtent;
 
@@ -59,17 +57,22 @@ pub(super) struct Slots {
     free: Vec<u32>,
     /// Buffers with an extent that no request works on, first those that were not used for longest.
     idle: List,
-    by_extent: BTreeMap<LogicalExtent, u32>,
+    /// The buffer of each extent in memory.
+    by_extent: IdMap,
 }
 
 impl Slots {
     pub(super) fn new(count: u32) -> Self {
         let slots = (0..count).map(|_| Slot::default()).collect();
-        Self { slots, free: (0..count).rev().collect(), idle: List::EMPTY, by_extent: BTreeMap::new() }
+        Self { slots, free: (0..count).rev().collect(), idle: List::EMPTY, by_extent: IdMap::default() }
+    }
+
+    fn slot_of(&self, extent: LogicalExtent) -> Option<u32> {
+        self.by_extent.get(extent.0.into()).map(|slot| slot as u32)
     }
 
     pub(super) fn find(&self, extent: LogicalExtent) -> Found {
-        let Some(&slot) = self.by_extent.get(&extent) else { return Found::Nothing };
+        let Some(slot) = self.slot_of(extent) else { return Found::Nothing };
         match &self.slots[slot as usize] {
             Slot { fetches: true, .. } => Found::Fetched(slot),
             Slot { lent: 0, .. } => Found::Here(slot),
@@ -95,11 +98,11 @@ impl Slots {
         })?;
         let buffer = &mut self.slots[slot as usize];
         if let Some(before) = buffer.extent.replace(extent) {
-            self.by_extent.remove(&before);
+            self.by_extent.remove(before.0.into());
         }
         buffer.fetches = true;
         buffer.waiting.push(waiter);
-        let earlier = self.by_extent.insert(extent, slot);
+        let earlier = self.by_extent.replace(extent.0.into(), slot.into());
         assert!(earlier.is_none(), "an extent has one buffer");
         Some(slot)
     }
@@ -114,16 +117,16 @@ impl Slots {
         self.slots[slot as usize].waiting[0].host
     }
 
-    /// The data that `slot` fetches have come, or will not if not `ok`: returns the parts of reads that wait for them.
-    pub(super) fn fetched(&mut self, slot: u32, ok: bool) -> Vec<Waiter> {
+    /// The data that `slot` fetches have come, or will not if not `ok`. Moves the parts of reads that wait for them to
+    /// `waiting`.
+    pub(super) fn fetched(&mut self, slot: u32, ok: bool, waiting: &mut Vec<Waiter>) {
         let buffer = &mut self.slots[slot as usize];
         buffer.fetches = false;
-        let waiting = std::mem::take(&mut buffer.waiting);
+        waiting.append(&mut buffer.waiting);
         if !ok {
             self.forget(slot);
         }
         self.release(slot);
-        waiting
     }
 
     /// A write takes its data from `slot`.
@@ -143,7 +146,7 @@ impl Slots {
     /// What is in memory of `extent` is not what the volume holds any more. Who waits for it still gets it: these reads
     /// are as old as the write that makes it so.
     pub(super) fn drop_extent(&mut self, extent: LogicalExtent) {
-        let Some(&slot) = self.by_extent.get(&extent) else { return };
+        let Some(slot) = self.slot_of(extent) else { return };
         self.forget(slot);
         if !self.is_used(slot) {
             self.idle.remove(&mut self.slots, slot);
@@ -159,7 +162,7 @@ impl Slots {
 
     fn forget(&mut self, slot: u32) {
         if let Some(extent) = self.slots[slot as usize].extent.take() {
-            self.by_extent.remove(&extent);
+            self.by_extent.remove(extent.0.into());
         }
     }
 
@@ -178,8 +181,8 @@ impl Slots {
         self.idle.check(&self.slots);
         let held = self.slots.iter().filter(|slot| slot.extent.is_some()).count();
         assert_eq!(held, self.by_extent.len());
-        for (extent, &slot) in &self.by_extent {
-            assert_eq!(self.slots[slot as usize].extent, Some(*extent));
+        for (slot, extent) in self.slots.iter().enumerate().filter_map(|(slot, held)| Some((slot, held.extent?))) {
+            assert_eq!(self.slot_of(extent), Some(slot as u32));
         }
         let unused = (0..self.slots.len() as u32).filter(|&slot| !self.is_used(slot)).count();
         assert_eq!(unused, self.idle.len() as usize + self.free.len());

@@ -1,13 +1,20 @@
 //! Writes under way, by extent.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+
+use esker_core::IdMap;
 
 use crate::extent::LogicalExtent;
 
 /// Extents with writes under way.
 #[derive(Debug, Default)]
-pub(super) struct WritesUnderWay(BTreeMap<LogicalExtent, Writes>);
+pub(super) struct WritesUnderWay {
+    /// The index in `writes` of each extent.
+    by_extent: IdMap,
+    writes: Vec<Writes>,
+    /// Indices in `writes` that are not in use.
+    free: Vec<u32>,
+}
 
 #[derive(Debug)]
 struct Writes {
@@ -17,28 +24,49 @@ struct Writes {
 }
 
 impl WritesUnderWay {
+    fn find(&self, extent: LogicalExtent) -> Option<usize> {
+        self.by_extent.get(extent.0.into()).map(|index| index as usize)
+    }
+
     pub(super) fn any(&self, extent: LogicalExtent) -> bool {
-        self.0.contains_key(&extent)
+        self.find(extent).is_some()
     }
 
     /// Whether a write to `extent` may have touched any of `bytes`.
     pub(super) fn overlap(&self, extent: LogicalExtent, bytes: &Range<u64>) -> bool {
-        let Some(writes) = self.0.get(&extent) else { return false };
+        let Some(index) = self.find(extent) else { return false };
+        let writes = &self.writes[index];
         writes.bytes.start < bytes.end && bytes.start < writes.bytes.end
     }
 
     pub(super) fn begin(&mut self, extent: LogicalExtent, bytes: Range<u64>) {
-        let writes = self.0.entry(extent).or_insert(Writes { count: 0, bytes: bytes.clone() });
-        writes.count += 1;
-        writes.bytes = writes.bytes.start.min(bytes.start)..writes.bytes.end.max(bytes.end);
+        if let Some(index) = self.find(extent) {
+            let writes = &mut self.writes[index];
+            writes.count += 1;
+            writes.bytes = writes.bytes.start.min(bytes.start)..writes.bytes.end.max(bytes.end);
+            return;
+        }
+        let writes = Writes { count: 1, bytes };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.writes[index as usize] = writes;
+                index
+            }
+            None => {
+                self.writes.push(writes);
+                self.writes.len() as u32 - 1
+            }
+        };
+        self.by_extent.replace(extent.0.into(), index.into());
     }
 
     /// Notes the end of a write that was noted before (asserted).
     pub(super) fn end(&mut self, extent: LogicalExtent) {
-        let writes = self.0.get_mut(&extent).expect("it was noted");
-        writes.count -= 1;
-        if writes.count == 0 {
-            self.0.remove(&extent);
+        let index = self.find(extent).expect("it was noted");
+        self.writes[index].count -= 1;
+        if self.writes[index].count == 0 {
+            self.by_extent.remove(extent.0.into());
+            self.free.push(index as u32);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A cache before the engine, as single cases.
 
 use super::*;
-use crate::engine::CacheStep;
+use crate::engine::{BufferPlace, BufferStep};
 use crate::placement::cache::MemoryCache;
 
 /// Places extents on the first device, and wants those that are written anew on the second: at every other question.
@@ -55,8 +55,9 @@ fn a_read_fetches_the_whole_extent_and_the_next_one_needs_no_device() {
     assert_eq!(first.iter().map(|(.., request)| request.length.0).collect::<Vec<_>>(), [EXTENT * 512]);
     let again = serve(&mut cache, read(9));
     let tag = Tag::new(0, 0);
-    let (slot, at, offset, length) = (0, Bytes(9 * 512), Bytes(0), Bytes(512));
-    let serves = Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length });
+    let from = BufferPlace::new(BufferId::Cache(0), Bytes(9 * 512));
+    let into = BufferPlace::new(BufferId::Host(tag), Bytes::ZERO);
+    let serves = Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(512) });
     assert_eq!(again, [serves, Effect::Reply { tag, result: Ok(()) }]);
     let counts = cache.cache_counts().unwrap();
     assert_eq!((counts.hits, counts.misses, counts.fetched_bytes), (1, 1, EXTENT * 512));
@@ -80,8 +81,8 @@ fn a_write_to_a_cached_extent_moves_it() {
     let effects = serve(&mut cache, host(0, write));
     let [(_, DeviceIndex(1), request)] = ios(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!(request.length, Bytes(EXTENT * 512));
-    let from_cache =
-        |effect: &Effect| matches!(effect, Effect::Io { data: DataRef::Cached { slot: 0, at: Bytes(0) }, .. });
+    let whole = DataRef::new(BufferId::Cache(0), Bytes::ZERO);
+    let from_cache = |effect: &Effect| matches!(effect, Effect::Io { data, .. } if *data == Some(whole));
     assert!(effects.iter().any(from_cache), "{effects:?}");
     assert_eq!(cache.movements().unwrap().redirected, 1);
     assert_eq!(cache.cache_counts().unwrap().widened, 1);

@@ -13,7 +13,7 @@ mod world;
 use esker_core::{Bytes, Lba, Nanos};
 
 use super::*;
-use crate::engine::{DataRef, IoId};
+use crate::engine::{BufferId, DataRef, IoId};
 
 /// Sectors of an extent: two blocks.
 const EXTENT: u64 = 16;
@@ -38,6 +38,8 @@ pub(super) enum Fault {
     DrainsEarly,
     /// Of several runs of blocks that are durable, the last one is not recorded.
     ForgetsLastRun,
+    /// Blocks that were never written are read as whatever the host's memory holds.
+    LeavesUnwritten,
 }
 
 /// Settings for devices of these sizes in sectors.

@@ -229,6 +229,7 @@ fn wrong_engines_are_found_out() {
         losses(300, 0, |engine| engine.fault = Some(Fault::TrustsDurableWrites)),
         losses(300, 0, |engine| engine.fault = Some(Fault::RecordsRedirectsEarly)),
         losses(3000, 0, |engine| engine.fault = Some(Fault::DrainsEarly)),
+        losses(300, 0, |engine| engine.fault = Some(Fault::LeavesUnwritten)),
         losses_of(3000, |seed| {
             let mut world = redirecting_long(seed);
             world.engine.fault = Some(Fault::ForgetsLastRun);

@@ -6,13 +6,12 @@ use esker_core::Rng;
 
 use super::under_test::UnderTest;
 use super::*;
-use crate::engine::{CacheStep, RecordNumber};
-use crate::testing::{History, Store};
+use crate::engine::RecordNumber;
+use crate::testing::{Buffers, History, Store};
 
 pub(super) struct Pending {
     pub(super) request: Request,
     pub(super) issued: u64,
-    pub(super) buffer: Vec<u64>,
 }
 
 /// A host, its volume, and what the host may rely on.
@@ -39,10 +38,7 @@ pub(super) struct World {
     pub(super) pending: BTreeMap<Tag, Pending>,
     pub(super) tags: TagSlab<()>,
     pub(super) busy: Vec<bool>,
-    /// Buffers of copies.
-    pub(super) scratch: BTreeMap<u32, Vec<u64>>,
-    /// Buffers of the cache.
-    pub(super) cached: BTreeMap<u32, Vec<u64>>,
+    pub(super) buffers: Buffers,
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
     /// One in this many writes finds the device full, which from then on refuses all; none if 0.
@@ -78,8 +74,7 @@ impl World {
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
-            scratch: BTreeMap::new(),
-            cached: BTreeMap::new(),
+            buffers: Buffers::default(),
             failures: 0,
             refusals: 0,
             journal_failed: false,
@@ -126,27 +121,12 @@ impl World {
                     assert_eq!(after_crash.unwrap().map.mapped(device.0.into()), 0, "a crash would bring data back");
                     assert!(self.drained.insert(device.0), "told twice");
                 }
-                Effect::Cache(step) => self.step_cache(step),
+                Effect::Buffer(step) => self.buffers.step(step),
                 _ => {}
             }
         }
-        effects.retain(|effect| !matches!(effect, Effect::Drained(_) | Effect::Cache(_)));
+        effects.retain(|effect| !matches!(effect, Effect::Drained(_) | Effect::Buffer(_)));
         self.effects.append(&mut effects);
-    }
-
-    fn step_cache(&mut self, step: CacheStep) {
-        let sectors = |bytes: Bytes| (bytes.0 / 512) as usize;
-        match step {
-            CacheStep::Clear { slot, length } => drop(self.cached.insert(slot, vec![0; sectors(length)])),
-            CacheStep::Keep { slot, at, tag, offset, length } => {
-                let buffer = &self.pending[&tag].buffer[sectors(offset)..][..sectors(length)];
-                self.cached.get_mut(&slot).unwrap()[sectors(at)..][..sectors(length)].copy_from_slice(buffer);
-            }
-            CacheStep::Serve { slot, at, tag, offset, length } => {
-                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[sectors(offset)..][..sectors(length)];
-                buffer.copy_from_slice(&self.cached[&slot][sectors(at)..][..sectors(length)]);
-            }
-        }
     }
 
     /// Whether after a crash only values that the host has written could be read where `record` says.
@@ -174,8 +154,8 @@ impl World {
             return;
         }
         self.busy[range.clone()].fill(true);
-        let mut buffer = vec![0; range.len()];
-        for (sector, slot) in range.zip(&mut buffer) {
+        let mut data = Vec::new();
+        for sector in range {
             let value = match request.kind {
                 RequestKind::Write { .. } => {
                     self.next_value += 1;
@@ -184,13 +164,14 @@ impl World {
                 RequestKind::WriteZeroes { .. } | RequestKind::Trim => 0,
                 RequestKind::Read | RequestKind::Flush => continue,
             };
-            *slot = value;
+            data.push(value);
             self.values[sector].insert(value);
             self.seen[sector] = None;
             self.history[sector].write(value);
         }
         let tag = self.tags.insert(());
-        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.pending.insert(tag, Pending { request, issued: self.step });
+        self.buffers.begin(tag, &request, data);
         self.tell(Input::Host { tag, request });
         self.take_replies();
     }
@@ -247,7 +228,7 @@ impl World {
         &mut self,
         device: usize,
         request: Request,
-        data: DataRef,
+        data: Option<DataRef>,
     ) -> Result<(), DeviceError> {
         if matches!(request.kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. }) {
             let fills = self.refusals > 0 && self.rng.chance(1, self.refusals);
@@ -273,48 +254,8 @@ impl World {
         Err(DeviceError::Medium)
     }
 
-    pub(super) fn perform_io(&mut self, device: usize, request: Request, data: DataRef) {
-        let store = &mut self.stores[device];
-        let range = Self::range(&request);
-        match (request.kind, data) {
-            (RequestKind::Flush, DataRef::None) => store.flush(),
-            (RequestKind::Trim, DataRef::None) => range.for_each(|sector| store.write(sector, 0, false)),
-            (RequestKind::WriteZeroes { fua }, DataRef::None) => range.for_each(|sector| store.write(sector, 0, fua)),
-            (RequestKind::Write { fua }, DataRef::Padded { tag, offset, head, tail }) => {
-                let (head, tail) = (head.0 as usize / 512, tail.0 as usize / 512);
-                let data = &self.pending[&tag].buffer[offset.0 as usize / 512..][..range.len() - head - tail];
-                let padded = [vec![0; head], data.to_vec(), vec![0; tail]].concat();
-                range.zip(padded).for_each(|(sector, value)| store.write(sector, value, fua));
-            }
-            (kind, DataRef::Host { tag, offset }) => {
-                let buffer = &mut self.pending.get_mut(&tag).unwrap().buffer[offset.0 as usize / 512..];
-                for (sector, slot) in range.zip(buffer) {
-                    match kind {
-                        RequestKind::Read => *slot = store.live[sector],
-                        RequestKind::Write { fua } => store.write(sector, *slot, fua),
-                        kind => panic!("{kind:?} has no data"),
-                    }
-                }
-            }
-            (RequestKind::Read, DataRef::Cached { slot, at }) => {
-                let buffer = &mut self.cached.get_mut(&slot).unwrap()[at.0 as usize / 512..];
-                buffer[..range.len()].copy_from_slice(&store.live[range]);
-            }
-            (RequestKind::Write { fua }, DataRef::Cached { slot, at }) => {
-                for (sector, value) in range.zip(&self.cached[&slot][at.0 as usize / 512..]) {
-                    store.write(sector, *value, fua);
-                }
-            }
-            (RequestKind::Read, DataRef::Scratch { slot }) => {
-                self.scratch.insert(slot, store.live[range].to_vec());
-            }
-            (RequestKind::Write { fua }, DataRef::Scratch { slot }) => {
-                for (sector, value) in range.zip(self.scratch.remove(&slot).expect("it was read before")) {
-                    store.write(sector, value, fua);
-                }
-            }
-            other => panic!("unexpected: {other:?}"),
-        }
+    pub(super) fn perform_io(&mut self, device: usize, request: Request, data: Option<DataRef>) {
+        self.buffers.perform(&mut self.stores[device], &request, data);
     }
 
     /// Asks for an extent to be moved to a device, as a policy would.
@@ -339,7 +280,8 @@ impl World {
             assert!(result.is_ok() || failed || no_room, "{result:?}");
             self.was_full |= no_room;
             self.tags.remove(tag);
-            let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+            let Pending { request, issued } = self.pending.remove(&tag).unwrap();
+            let buffer = self.buffers.end(tag);
             let range = Self::range(&request);
             self.busy[range.clone()].fill(false);
             if result.is_err() {

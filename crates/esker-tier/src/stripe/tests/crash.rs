@@ -6,7 +6,7 @@ use esker_core::{Rng, TagSlab};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{History, Store};
+use crate::testing::{Buffers, History, Store};
 
 /// Sectors of a device: eight units.
 const SECTORS: u64 = 8 * UNIT / 512;
@@ -15,7 +15,6 @@ const SECTORS: u64 = 8 * UNIT / 512;
 struct Pending {
     request: Request,
     issued: u64,
-    buffer: Vec<u64>,
 }
 
 /// A host, its stripe, and stores that lose what was not flushed.
@@ -25,6 +24,7 @@ struct World {
     stores: Vec<Store>,
     effects: Vec<Effect>,
     pending: BTreeMap<Tag, Pending>,
+    buffers: Buffers,
     tags: TagSlab<()>,
     busy: Vec<bool>,
     /// Of each sector.
@@ -47,6 +47,7 @@ impl World {
             stores,
             effects: Vec::new(),
             pending: BTreeMap::new(),
+            buffers: Buffers::default(),
             tags: TagSlab::default(),
             busy: vec![false; sectors],
             history: vec![History::durable(0); sectors],
@@ -68,16 +69,17 @@ impl World {
             return;
         }
         self.busy[range.clone()].fill(true);
-        let mut buffer = vec![0; range.len()];
+        let mut data = Vec::new();
         if request.kind.is_write() {
-            for (sector, slot) in range.zip(&mut buffer) {
+            for sector in range {
                 self.next_value += 1;
-                *slot = self.next_value;
-                self.history[sector].write(*slot);
+                data.push(self.next_value);
+                self.history[sector].write(self.next_value);
             }
         }
         let tag = self.tags.insert(());
-        self.pending.insert(tag, Pending { request, issued: self.step, buffer });
+        self.pending.insert(tag, Pending { request, issued: self.step });
+        self.buffers.begin(tag, &request, data);
         self.tell(Input::Host { tag, request });
     }
 
@@ -94,7 +96,8 @@ impl World {
 
     fn replied(&mut self, tag: Tag, result: Result<(), DeviceError>) {
         self.tags.remove(tag);
-        let Pending { request, issued, buffer } = self.pending.remove(&tag).unwrap();
+        let Pending { request, issued } = self.pending.remove(&tag).unwrap();
+        let buffer = self.buffers.end(tag);
         let range = Self::range(&request);
         self.busy[range.clone()].fill(false);
         if result.is_err() {
@@ -120,7 +123,7 @@ impl World {
             return false;
         }
         let index = self.rng.below(self.effects.len() as u64) as usize;
-        let Effect::Io { io, host, device, request, data } = self.effects.swap_remove(index) else {
+        let Effect::Io { io, device, request, data, .. } = self.effects.swap_remove(index) else {
             panic!("stripes only send requests")
         };
         let store = &mut self.stores[usize::from(device.0)];
@@ -130,19 +133,7 @@ impl World {
             self.tell(done(io, Err(DeviceError::Medium)));
             return true;
         }
-        if request.kind == RequestKind::Flush {
-            store.flush();
-        } else {
-            let buffer = &mut self.pending.get_mut(&host.unwrap()).unwrap().buffer;
-            let pieces = data.pieces(request.length);
-            let places = pieces.flat_map(|(begin, length)| begin as usize / 512..(begin + length) as usize / 512);
-            for (sector, place) in Self::range(&request).zip(places) {
-                match request.kind {
-                    RequestKind::Read => buffer[place] = store.live[sector],
-                    kind => store.write(sector, buffer[place], kind.is_fua()),
-                }
-            }
-        }
+        self.buffers.perform(store, &request, data);
         self.tell(done(io, Ok(())));
         true
     }

@@ -1,7 +1,7 @@
 //! Stores that fail flushes, forget what they had to write, or answer late.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, IoSlice};
 
 use esker_core::{Bytes, Rng};
 use esker_volume::{Backend, BlockingBackend, Ended, FileBackend, Operation};
@@ -22,7 +22,7 @@ pub(super) struct CachedFile {
 
 impl CachedFile {
     fn write_back(&mut self, sector: u64) -> io::Result<()> {
-        self.file.write(sector * SECTOR as u64, &self.cache[&sector], false)
+        self.file.write(sector * SECTOR as u64, &mut [IoSlice::new(&self.cache[&sector])], false)
     }
 }
 
@@ -39,7 +39,8 @@ impl BlockingBackend for CachedFile {
         }
         Ok(())
     }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
+        let data: Vec<u8> = data.iter().flat_map(|slice| slice.iter().copied()).collect();
         for (sector, part) in (offset / SECTOR as u64..).zip(data.chunks(SECTOR)) {
             self.cache.insert(sector, part.to_vec());
             self.dirty.insert(sector);
@@ -51,7 +52,7 @@ impl BlockingBackend for CachedFile {
         if durable { self.flush() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.write(offset, &vec![0; length as usize], durable)
+        self.write(offset, &mut [IoSlice::new(&vec![0; length as usize])], durable)
     }
     fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
         Ok(())
@@ -77,12 +78,12 @@ impl BlockingBackend for Retrying {
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.0.read(offset, buffer)
     }
-    fn write(&mut self, offset: u64, data: &[u8], durable: bool) -> io::Result<()> {
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
         self.0.write(offset, data, false)?;
         if durable { self.flush() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.write(offset, &vec![0; length as usize], durable)
+        self.write(offset, &mut [IoSlice::new(&vec![0; length as usize])], durable)
     }
     fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
         self.0.trim(offset, length)

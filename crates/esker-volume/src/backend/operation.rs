@@ -1,0 +1,159 @@
+//! Operations on stores, and the memory that they move.
+
+use std::io::{self, IoSlice};
+
+use esker_core::{Bytes, Priority, RequestKind, StreamId};
+use esker_tier::DataRef;
+
+use super::{BlockingBackend, Ended};
+use crate::memory::Buffer;
+
+/// One operation on a store.
+#[derive(Debug)]
+pub struct Operation {
+    /// What it does.
+    pub kind: RequestKind,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub length: u64,
+    /// The order of service while operations wait.
+    pub priority: Priority,
+    /// The stream that its data belong to.
+    pub stream: StreamId,
+    /// The memory that it moves.
+    pub data: OperationData,
+}
+
+/// The memory of an operation.
+#[derive(Debug, Default)]
+pub enum OperationData {
+    /// That of a flush, a trim, or a write of zeroes.
+    #[default]
+    None,
+    /// A read fills this buffer, which is as long as the operation and has no other owner.
+    Fill(Buffer),
+    /// A write takes its bytes from here.
+    Take(Gather),
+}
+
+/// The bytes that a write takes: parts of a buffer, and zeroes, in their order on the store.
+#[derive(Clone, Debug)]
+pub struct Gather {
+    buffer: Buffer,
+    data: DataRef,
+    length: Bytes,
+}
+
+/// At most this many slices are handed to a store at once.
+const SLICES: usize = 64;
+
+/// What zeroes are taken from.
+static ZEROES: [u8; 4096] = [0; 4096];
+
+impl Gather {
+    /// The bytes of a request of `length` bytes whose memory is described by `data`, from `buffer`, which is the one
+    /// that `data` names.
+    pub(crate) fn new(buffer: Buffer, data: DataRef, length: Bytes) -> Self {
+        Self { buffer, data, length }
+    }
+
+    /// All bytes of `buffer`.
+    pub fn whole(buffer: Buffer) -> Self {
+        let length = Bytes(buffer.len() as u64);
+        let data = DataRef::new(esker_tier::BufferId::Copy(0), Bytes::ZERO);
+        Self { buffer, data, length }
+    }
+
+    /// The bytes, in their order on the store.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.data.segments(self.length).flat_map(|segment| {
+            let length = segment.length.0 as usize;
+            let (from, zeroes) = match segment.place {
+                Some(place) => (&self.buffer[place.offset.0 as usize..][..length], 0),
+                None => (&[][..], length),
+            };
+            let pieces =
+                (0..zeroes).step_by(ZEROES.len()).map(move |done| &ZEROES[..(zeroes - done).min(ZEROES.len())]);
+            std::iter::once(from).filter(|from| !from.is_empty()).chain(pieces)
+        })
+    }
+}
+
+impl Operation {
+    /// An operation of default priority and stream.
+    pub fn new(kind: RequestKind, offset: u64, length: u64, data: OperationData) -> Self {
+        Self { kind, offset, length, priority: Priority::USER, stream: StreamId(0), data }
+    }
+
+    /// Performs the operation on `store`, under the name `id`.
+    pub fn perform(self, id: u64, store: &mut dyn BlockingBackend) -> Ended {
+        let Self { kind, offset, length, mut data, .. } = self;
+        let result = match (kind, &mut data) {
+            (RequestKind::Read, OperationData::Fill(buffer)) => {
+                store.read(offset, buffer.get_mut().expect("a read has its memory to itself"))
+            }
+            (RequestKind::Write { fua }, OperationData::Take(gather)) => write(store, offset, gather, fua),
+            (RequestKind::WriteZeroes { fua }, _) => store.write_zeroes(offset, length, fua),
+            (RequestKind::Trim, _) => store.trim(offset, length),
+            (RequestKind::Flush, _) => store.flush(),
+            (RequestKind::Read | RequestKind::Write { .. }, data) => unreachable!("{kind:?} has {data:?}"),
+        };
+        Ended { id, result, data }
+    }
+}
+
+/// Writes the bytes of `gather`, up to [`SLICES`] at once; the last of them durably if `fua`.
+fn write(store: &mut dyn BlockingBackend, mut offset: u64, gather: &Gather, fua: bool) -> io::Result<()> {
+    let mut slices = gather.slices().peekable();
+    while slices.peek().is_some() {
+        let (mut group, mut count, mut length) = ([IoSlice::new(&[]); SLICES], 0, 0);
+        for (slot, slice) in group.iter_mut().zip(&mut slices) {
+            *slot = IoSlice::new(slice);
+            (count, length) = (count + 1, length + slice.len() as u64);
+        }
+        // A durable write covers what was written before it.
+        let is_last = slices.peek().is_none();
+        store.write(offset, &mut group[..count], fua && is_last)?;
+        offset += length;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Tag;
+    use esker_tier::{BufferId, Spread};
+
+    use super::*;
+    use crate::backend::MemoryBackend;
+
+    #[test]
+    fn bytes_are_gathered_in_their_order() {
+        let buffer = Buffer::from((0..=255).collect::<Vec<u8>>());
+        let host = DataRef::new(BufferId::Host(Tag::new(0, 0)), Bytes(10));
+        let spread = Spread::Striped { first: Bytes(1), unit: Bytes(2), round: Bytes(4) };
+        let gathered =
+            |data, length| Gather::new(buffer.clone(), data, Bytes(length)).slices().flatten().copied().collect();
+        let striped: Vec<u8> = gathered(DataRef { spread, ..host }, 5);
+        assert_eq!(striped, [10, 13, 14, 17, 18]);
+        let padded: Vec<u8> = gathered(DataRef { head: Bytes(5000), tail: Bytes(1), ..host }, 5003);
+        assert_eq!((padded.len(), &padded[4999..]), (5003, &[0, 10, 11, 0][..]));
+        assert!(padded[..5000].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn many_parts_are_written_in_several_calls() {
+        let bytes: Vec<u8> = (0..1000u32).map(|byte| byte as u8).collect();
+        let spread = Spread::Striped { first: Bytes(1), unit: Bytes(1), round: Bytes(2) };
+        let data = DataRef { spread, ..DataRef::new(BufferId::Copy(0), Bytes::ZERO) };
+        let gather = Gather::new(Buffer::from(&bytes[..]), data, Bytes(500));
+        let mut store = MemoryBackend::new(Bytes::kib(4));
+        let kind = RequestKind::Write { fua: true };
+        Operation::new(kind, 7, 500, OperationData::Take(gather)).perform(1, &mut store).result.unwrap();
+        let mut read = vec![1; 502];
+        store.read(6, &mut read).unwrap();
+        let expected: Vec<u8> = bytes.iter().step_by(2).copied().collect();
+        assert_eq!((read[0], &read[1..501], read[501]), (0, &expected[..], 0));
+    }
+}
