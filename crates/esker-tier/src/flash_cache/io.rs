@@ -1,11 +1,11 @@
-//! Requests to devices. Neighbours that are sent together are joined.
+//! Requests to devices. Adjacent requests that are sent together are joined.
 
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag};
 
-use super::part::Part;
-use super::requests::Group;
+use super::job::Job;
+use super::requests::LineGroup;
 use super::{BACKING, FLASH, FlashCacheEngine};
 use crate::engine::{CacheStep, DataRef, Effect, IoId};
 use crate::extent::DeviceIndex;
@@ -13,23 +13,23 @@ use crate::extent::DeviceIndex;
 /// A request to a device under way.
 #[derive(Debug)]
 pub(super) enum Io {
-    Parts { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
+    Jobs { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
     Flush { device: DeviceIndex },
     Trim { slots: Range<u32> },
 }
 
-/// A request to a device that is about to be sent.
+/// A request to a device that has not been sent yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outgoing {
-    part: Tag,
+pub(super) struct OutgoingIo {
+    job: Tag,
     host: Option<Tag>,
     device: DeviceIndex,
     request: Request,
     data: DataRef,
 }
 
-impl Outgoing {
-    /// Appends `next` if it goes on where this one ends.
+impl OutgoingIo {
+    /// Joins `next` to this request if it continues it. Returns true if it was joined.
     fn join(&mut self, next: &Self) -> bool {
         let length = self.request.length;
         let goes_on = match (self.data, next.data) {
@@ -55,59 +55,60 @@ impl Outgoing {
 }
 
 impl FlashCacheEngine {
-    /// Sends a request for the bytes `from` to `from + length` of the part's line on the backing device, or of `slot`.
+    /// Sends a request for a range (offset, length) of the job's line: on the flash in `slot`, or on the backing device
+    /// if `slot` is `None`.
     pub(super) fn send(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind, range: (u64, u64), data: DataRef) {
-        let part = *self.part(tag);
-        self.part(tag).open += 1;
+        let job = *self.job(tag);
+        self.job(tag).open += 1;
         let device = if slot.is_some() { FLASH } else { BACKING };
         if kind != RequestKind::Read && self.health.has_failed(device) {
             return self.refused.push_back((tag, device));
         }
         let (from, length) = range;
-        let start = Lba::containing(u64::from(slot.unwrap_or(part.line)) * self.line + from);
-        let stream = self.stream_of(&part, device, kind);
-        let request = Request { kind, start, length: Bytes(length), priority: part.priority, stream };
+        let start = Lba::containing(u64::from(slot.unwrap_or(job.line)) * self.line + from);
+        let stream = self.stream_of(&job, device, kind);
+        let request = Request { kind, start, length: Bytes(length), priority: job.priority, stream };
         if device == FLASH && kind.is_write() {
             self.counts.flash_written_bytes += length;
         }
-        self.outgoing.push(Outgoing { part: tag, host: part.host, device, request, data });
+        self.outgoing.push(OutgoingIo { job: tag, host: job.host, device, request, data });
     }
 
-    /// Sends the host's own request to the backing device, or to `slot`.
+    /// Sends the job's part of the host's request to `slot` on the flash, or to the backing device if `slot` is `None`.
     pub(super) fn send_host(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
-        let part = *self.part(tag);
-        let host = part.host.expect("it is the host's");
+        let job = *self.job(tag);
+        let host = job.host.expect("it is the host's");
         let data = match kind.has_data() {
-            true => DataRef::Host { tag: host, offset: Bytes(part.offset) },
+            true => DataRef::Host { tag: host, offset: Bytes(job.offset) },
             false => DataRef::None,
         };
-        self.send(tag, slot, kind, (part.from, part.length), data);
+        self.send(tag, slot, kind, (job.from, job.length), data);
     }
 
-    /// Sends a request for the whole line, from or to its buffer.
+    /// Sends a request that moves the whole line from or to the job's buffer.
     pub(super) fn send_line(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
-        let (buffer, at) = self.part(tag).buffer.expect("it has a buffer");
+        let (buffer, at) = self.job(tag).buffer.expect("it has a buffer");
         self.send(tag, slot, kind, (0, self.line), DataRef::Cached { slot: buffer, at: Bytes(at) });
     }
 
-    /// Gives the part a buffer for its line.
+    /// Gives the job a buffer for its line.
     pub(super) fn take_buffer(&mut self, tag: Tag) {
-        let part = *self.part(tag);
+        let job = *self.job(tag);
         let line = self.line;
         let group = self.group.as_mut().filter(|group| {
             let lines = group.first..group.first + group.lines;
-            part.host == Some(group.host) && lines.contains(&part.line)
+            job.host == Some(group.host) && lines.contains(&job.line)
         });
         let clear = |slot, lines: u32| Effect::Cache(CacheStep::Clear { slot, length: Bytes(u64::from(lines) * line) });
         let buffer = match group {
-            Some(Group { first, lines, buffer, .. }) => {
+            Some(LineGroup { first, lines, buffer, .. }) => {
                 let number = *buffer.get_or_insert_with(|| {
                     let number = self.buffers.take();
                     self.effects.push(clear(number, *lines));
                     number
                 });
                 self.buffers.share(number);
-                (number, u64::from(part.line - *first) * line)
+                (number, u64::from(job.line - *first) * line)
             }
             None => {
                 let number = self.buffers.take();
@@ -115,20 +116,20 @@ impl FlashCacheEngine {
                 (number, 0)
             }
         };
-        self.part(tag).buffer = Some(buffer);
+        self.job(tag).buffer = Some(buffer);
     }
 
-    /// No more parts join the buffer of the request that was begun last.
+    /// Ends the group: no more jobs share the buffer of the request that was started last.
     pub(super) fn end_group(&mut self) {
-        if let Some(Group { buffer: Some(buffer), .. }) = self.group.take() {
+        if let Some(LineGroup { buffer: Some(buffer), .. }) = self.group.take() {
             self.buffers.release(buffer);
         }
     }
 
-    /// Moves the host's data between its buffer and that of the line.
-    pub(super) fn copy_host(&mut self, part: &Part, serves: bool) {
-        let (Some((slot, at)), Some(tag)) = (part.buffer, part.host) else { return };
-        let (at, offset, length) = (Bytes(at + part.from), Bytes(part.offset), Bytes(part.length));
+    /// Copies the host's data from the line's buffer to the host's buffer if `serves`, or the other way.
+    pub(super) fn copy_host(&mut self, job: &Job, serves: bool) {
+        let (Some((slot, at)), Some(tag)) = (job.buffer, job.host) else { return };
+        let (at, offset, length) = (Bytes(at + job.from), Bytes(job.offset), Bytes(job.length));
         self.effects.push(Effect::Cache(match serves {
             true => CacheStep::Serve { slot, at, tag, offset, length },
             false => CacheStep::Keep { slot, at, tag, offset, length },
@@ -142,10 +143,10 @@ impl FlashCacheEngine {
         while let Some(mut next) = rest.next() {
             let mut others = Vec::new();
             while let Some(joined) = rest.next_if(|other| next.join(other)) {
-                others.push(joined.part);
+                others.push(joined.job);
             }
-            let Outgoing { part: first, host, device, request, data } = next;
-            let io = IoId(self.ios.insert(Io::Parts { device, kind: request.kind, first, others }));
+            let OutgoingIo { job: first, host, device, request, data } = next;
+            let io = IoId(self.ios.insert(Io::Jobs { device, kind: request.kind, first, others }));
             self.effects.push(Effect::Io { io, host, device, request, data });
         }
         drop(rest);
@@ -160,8 +161,8 @@ impl FlashCacheEngine {
                 self.leave_failed_flash();
                 self.flush_ended(device, io, result);
             }
-            Io::Parts { device, kind, first, others } => {
-                // Worn flash that the cache owns may refuse a write, and is well.
+            Io::Jobs { device, kind, first, others } => {
+                // A worn flash that the cache owns may refuse a write and still be healthy.
                 let refuses = device == FLASH && self.is_refusal(result.err());
                 let result = if refuses { result } else { self.health.judge(device, kind, result) };
                 let was_refused = self.was_refused(device, kind, result);
@@ -169,22 +170,22 @@ impl FlashCacheEngine {
                     self.health.learn(FLASH, DeviceState::Failed);
                 }
                 self.leave_failed_flash();
-                for part in std::iter::once(first).chain(others) {
-                    // One that failed may have got there, too, and is not durable then.
+                for job in std::iter::once(first).chain(others) {
+                    // A failed write may have reached the device all the same, where it is not durable.
                     if kind != RequestKind::Read && !kind.is_fua() {
                         self.durability.written(device);
                     }
-                    self.part_io_ended(part, device, result);
+                    self.job_io_ended(job, device, result);
                 }
             }
         }
     }
 
-    pub(super) fn part_io_ended(&mut self, tag: Tag, device: DeviceIndex, result: Result<(), DeviceError>) {
-        let part = self.part(tag);
-        part.errors[usize::from(device.0)] = result.err();
-        part.open -= 1;
-        if part.open == 0 {
+    pub(super) fn job_io_ended(&mut self, tag: Tag, device: DeviceIndex, result: Result<(), DeviceError>) {
+        let job = self.job(tag);
+        job.errors[usize::from(device.0)] = result.err();
+        job.open -= 1;
+        if job.open == 0 {
             self.step_ended(tag);
         }
     }

@@ -7,7 +7,9 @@ use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 
 use super::map::Recorded;
 use super::{Io, PlacementEngine};
-use crate::engine::{DataRef, Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
+use crate::engine::{
+    DataRef, Effect, FlushOutcome, FlushWait, IoId, MapRecord, NextFlush, RecordNumber, WrittenBlocks,
+};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
 /// First writes of one device after which the engine flushes it by itself: their records are issued in one step, which
@@ -85,9 +87,9 @@ impl PlacementEngine {
     /// this takes is like `request`.
     pub(super) fn flush_for(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
         match self.durability.wait_for_flush(device, Some(tag), request) {
-            Waiting::Nothing => return,
-            Waiting::UnderWay => {}
-            Waiting::NewFlush => self.send_flush(device, vec![tag], request, effects),
+            FlushWait::Nothing => return,
+            FlushWait::UnderWay => {}
+            FlushWait::NewFlush => self.send_flush(device, vec![tag], request, effects),
         }
         self.hosts.wait(tag);
     }
@@ -117,7 +119,7 @@ impl PlacementEngine {
     fn flush_unasked(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
         if !self.health.has_failed(device)
             && self.durability.lacks_flush(device)
-            && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, FLUSH)
+            && let FlushWait::NewFlush = self.durability.wait_for_flush(device, None, FLUSH)
         {
             self.send_flush(device, Vec::new(), FLUSH, effects);
         }
@@ -138,7 +140,7 @@ impl PlacementEngine {
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
-        let FlushEnded { hosts, mut durable, next } = self.durability.flush_ended(device, io, result.is_ok());
+        let FlushOutcome { hosts, mut durable, next } = self.durability.flush_ended(device, io, result.is_ok());
         if let Some(NextFlush { hosts, like }) = next {
             self.send_flush(device, hosts, like, effects);
         }

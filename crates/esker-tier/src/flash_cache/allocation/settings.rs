@@ -70,14 +70,14 @@ pub enum AllocationTraining {
     OnFlash,
 }
 
-/// Lines of a full flash in the sample of its curve. Assumed.
+/// Number of lines of a full flash in the sample of its curve. Assumed.
 const SAMPLED: f64 = 32_768.0;
 
 impl AllocationCurve {
-    /// Of a cache on a flash of so many lines.
+    /// The method for a cache on a flash of `slots` lines.
     pub(in super::super) fn method(self, slots: u32) -> CurveMethod {
         match self {
-            // A sample of a fixed size would have to look at all distances again whenever its rate falls.
+            // A sample of fixed size would have to rescale all distances whenever its rate falls.
             Self::Sampled => CurveMethod::Shards { rate: Ratio::from_f64((SAMPLED / f64::from(slots)).min(1.0)) },
             Self::Aet => CurveMethod::Aet,
             Self::Exact => CurveMethod::Exact,
@@ -118,9 +118,9 @@ impl Default for AllocationSettings {
 /// A setting of [`AllocationSettings`] that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocationFault {
-    /// Where it is, as configurations call it.
+    /// The keys of the setting, as configurations name them.
     pub keys: &'static [&'static str],
-    /// What is wrong.
+    /// What is wrong with it.
     pub message: String,
 }
 
