@@ -1,9 +1,9 @@
-//! A cache in memory before a placement engine: it holds the extents that were read last, as a whole, and every write
-//! goes through it (Wu 2011, section III.B, figures 11 and 12).
+//! A cache in memory in front of a placement engine: it holds the most recently read extents as a whole, and every
+//! write goes through it (Wu 2011, section III.B, figures 11 and 12).
 
+mod buffers;
 #[cfg(test)]
 mod fault;
-mod slots;
 mod writes;
 
 use std::ops::Range;
@@ -15,54 +15,54 @@ use crate::engine::{
     CacheCounts, CacheStep, Checkpoint, DataRef, Effect, Engine, Hosts, Input, Layout, Movements, Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
+use buffers::{BufferState, CacheBuffers, ReadPart};
 #[cfg(test)]
-pub(super) use fault::Fault;
-use slots::{Found, Slots, Waiter};
+pub(super) use fault::CacheFault;
 use writes::WritesUnderWay;
 
-/// Serves reads of cached extents from memory, and fetches the whole extent for any other. A write to a cached extent
-/// that the policy wants elsewhere becomes a write of all that the extent holds, which the engine below redirects: the
-/// extent has moved, and nothing was read for that.
+/// Serves reads of cached extents from memory, and fetches the whole extent for any other read. If the policy wants a
+/// cached extent on another device, the cache widens a write to that extent to all of its data, which the engine below
+/// redirects: so the extent moves without having to be read.
 ///
-/// What is in memory is what the volume holds, or what a write under way is about to make of it. An extent is dropped
-/// when that cannot be told: after a failed write, or while writes to the same bytes are under way together.
+/// The cached data are what the volume holds, or what a write under way will make of it. An extent is dropped if
+/// neither is certain: after a failed write, or while several writes to the same bytes are under way.
 #[derive(Debug)]
 pub struct MemoryCache {
     pub(super) engine: PlacementEngine,
     extent: u64,
-    slots: Slots,
+    slots: CacheBuffers,
     hosts: Hosts,
     /// Requests to the engine below.
-    requests: TagSlab<Below>,
+    requests: TagSlab<SubRequest>,
     /// Extents with writes under way.
     writes: WritesUnderWay,
     effects: Vec<Effect>,
     counts: CacheCounts,
     /// A fault for tests.
     #[cfg(test)]
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<CacheFault>,
 }
 
 /// A request to the engine below.
 #[derive(Clone, Copy, Debug)]
-enum Below {
-    /// A request of the host, as it came.
+enum SubRequest {
+    /// A request of the host, unchanged.
     Whole { host: Tag, request: Request },
-    /// Part of a host's read, past the cache.
+    /// A part of a host's read, past the cache.
     Part { host: Tag, offset: u64 },
     /// A read of a whole extent into a buffer.
     Fetch { slot: u32, request: Request },
-    /// A host's write, as a write of all that its extent holds. Its data begin at `at` of the buffer.
+    /// A host's write, widened to all data of its extent. The data begin at offset `at` of the buffer.
     Widened { host: Tag, slot: u32, at: u64, request: Request },
 }
 
 impl MemoryCache {
-    /// A cache of `extents` extents before `engine`, which has not taken any input yet.
+    /// Creates a cache of `extents` extents in front of `engine`, which has not taken any input yet.
     pub fn new(engine: PlacementEngine, extents: u32) -> Self {
         Self {
             extent: engine.extent,
             engine,
-            slots: Slots::new(extents),
+            slots: CacheBuffers::new(extents),
             hosts: Hosts::default(),
             requests: TagSlab::default(),
             writes: WritesUnderWay::default(),
@@ -83,13 +83,13 @@ impl MemoryCache {
             RequestKind::Trim | RequestKind::WriteZeroes { .. } if lies_within => {
                 self.note_writes(&request);
                 self.drop_trimmed(&request);
-                self.send(now, Below::Whole { host: tag, request }, request, effects);
+                self.send(now, SubRequest::Whole { host: tag, request }, request, effects);
             }
-            _ => self.send(now, Below::Whole { host: tag, request }, request, effects),
+            _ => self.send(now, SubRequest::Whole { host: tag, request }, request, effects),
         }
     }
 
-    /// The extents that `request` touches, each with these bytes of the volume.
+    /// Returns the extents that `request` touches, each with the bytes of the volume that it touches there.
     fn extents(&self, request: &Request) -> impl Iterator<Item = (LogicalExtent, Range<u64>)> + use<> {
         let (start, end, extent) = (request.start.byte_offset(), request.end_byte(), self.extent);
         (start / extent..=(end - 1) / extent).map(move |number| {
@@ -98,27 +98,27 @@ impl MemoryCache {
     }
 
     fn read(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) {
-        // The host is answered when all its parts have ended, and its own is the last one to begin.
+        // This extra wait ends last, so that parts served from memory cannot answer the host too early.
         self.hosts.wait(tag);
         for (extent, bytes) in self.extents(request) {
-            let part = Waiter {
+            let part = ReadPart {
                 host: tag,
                 offset: bytes.start - request.start.byte_offset(),
                 at: bytes.start % self.extent,
                 length: bytes.end - bytes.start,
             };
             match self.slots.find(extent) {
-                Found::Here(slot) | Found::Lent(slot) => {
+                BufferState::Here(slot) | BufferState::Lent(slot) => {
                     self.counts.hits += 1;
                     self.slots.touch(slot);
                     effects.push(Self::serve(slot, &part));
                 }
-                Found::Fetched(slot) => {
+                BufferState::Fetched(slot) => {
                     self.counts.hits += 1;
                     self.slots.wait(slot, part);
                     self.hosts.wait(tag);
                 }
-                Found::Nothing => {
+                BufferState::Nothing => {
                     self.counts.misses += 1;
                     self.hosts.wait(tag);
                     self.fetch(now, request, extent, part, effects);
@@ -128,32 +128,39 @@ impl MemoryCache {
         self.part_ended(tag, 0, Ok(()), effects);
     }
 
-    /// Reads the extent of `part` into a buffer, or if that may not be, `part` alone.
-    fn fetch(&mut self, now: Nanos, request: &Request, extent: LogicalExtent, part: Waiter, effects: &mut Vec<Effect>) {
+    /// Fetches the extent of `part` into a buffer, or if that is not possible, reads only `part`.
+    fn fetch(
+        &mut self,
+        now: Nanos,
+        request: &Request,
+        extent: LogicalExtent,
+        part: ReadPart,
+        effects: &mut Vec<Effect>,
+    ) {
         let start = u64::from(extent.0) * self.extent;
         let read = |at: u64, length: u64| Request { start: Lba::containing(at), length: Bytes(length), ..*request };
         let is_written = self.writes.any(extent);
         #[cfg(test)]
-        let is_written = is_written && self.fault != Some(Fault::OverlooksWrites);
+        let is_written = is_written && self.fault != Some(CacheFault::OverlooksWrites);
         match if is_written { None } else { self.slots.fetch(extent, part) } {
             Some(slot) => {
                 let length = Bytes(self.extent);
                 effects.push(Effect::Cache(CacheStep::Clear { slot, length }));
                 let request = read(start, self.extent);
-                self.send(now, Below::Fetch { slot, request }, request, effects);
+                self.send(now, SubRequest::Fetch { slot, request }, request, effects);
             }
             None => self.read_part(now, &part, &read(start, self.extent), effects),
         }
     }
 
-    /// Reads the bytes of `part` alone, past the cache. `extent` is a read of all that its extent holds.
-    fn read_part(&mut self, now: Nanos, part: &Waiter, extent: &Request, effects: &mut Vec<Effect>) {
-        let &Waiter { host, offset, at, length } = part;
+    /// Reads only the bytes of `part`, past the cache. `extent` is a read of the whole extent.
+    fn read_part(&mut self, now: Nanos, part: &ReadPart, extent: &Request, effects: &mut Vec<Effect>) {
+        let &ReadPart { host, offset, at, length } = part;
         let start = Lba::containing(extent.start.byte_offset() + at);
-        self.send(now, Below::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
+        self.send(now, SubRequest::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
     }
 
-    const fn serve(slot: u32, part: &Waiter) -> Effect {
+    const fn serve(slot: u32, part: &ReadPart) -> Effect {
         let (at, tag, offset) = (Bytes(part.at), part.host, Bytes(part.offset));
         Effect::Cache(CacheStep::Serve { slot, at, tag, offset, length: Bytes(part.length) })
     }
@@ -166,25 +173,25 @@ impl MemoryCache {
         for (extent, bytes) in self.extents(&request) {
             match self.slots.find(extent) {
                 #[cfg(test)]
-                Found::Here(_) if self.fault == Some(Fault::WritesAround) => {}
-                Found::Here(slot) if !self.writes.overlap(extent, &bytes) => {
+                BufferState::Here(_) if self.fault == Some(CacheFault::WritesAround) => {}
+                BufferState::Here(slot) if !self.writes.overlap(extent, &bytes) => {
                     let offset = bytes.start - request.start.byte_offset();
                     effects.push(Self::keep(slot, bytes.start % self.extent, tag, offset, bytes.end - bytes.start));
                 }
                 #[cfg(test)]
-                Found::Fetched(_) if self.fault == Some(Fault::OverlooksWrites) => {}
+                BufferState::Fetched(_) if self.fault == Some(CacheFault::OverlooksWrites) => {}
                 _ => self.slots.drop_extent(extent),
             }
         }
         self.note_writes(&request);
-        self.send(now, Below::Whole { host: tag, request }, request, effects);
+        self.send(now, SubRequest::Whole { host: tag, request }, request, effects);
     }
 
-    /// Makes `request` a write of all that its extent holds, if that is cached and the policy wants it elsewhere.
-    /// Returns whether it was.
+    /// Widens `request` to a write of all data of its extent, if the extent is cached and the policy wants it on
+    /// another device. Returns true if it did.
     fn widen(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) -> bool {
         let extent = LogicalExtent((request.start.byte_offset() / self.extent) as u32);
-        let Found::Here(slot) = self.slots.find(extent) else { return false };
+        let BufferState::Here(slot) = self.slots.find(extent) else { return false };
         if self.writes.any(extent) {
             return false;
         }
@@ -195,14 +202,14 @@ impl MemoryCache {
         self.slots.lend(slot);
         self.counts.widened += 1;
         self.note_writes(&widened);
-        let below = Below::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
+        let below = SubRequest::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
         self.send(now, below, widened, effects);
         true
     }
 
     fn drop_trimmed(&mut self, request: &Request) {
         #[cfg(test)]
-        if self.fault == Some(Fault::OverlooksTrims) {
+        if self.fault == Some(CacheFault::OverlooksTrims) {
             return;
         }
         self.extents(request).for_each(|(extent, _)| self.slots.drop_extent(extent));
@@ -214,7 +221,7 @@ impl MemoryCache {
         }
     }
 
-    /// Notes the end of a write. If it has failed, nobody knows what the volume holds.
+    /// Notes the end of a write. If the write has failed, the content of the volume is unknown.
     fn end_writes(&mut self, request: &Request, ok: bool) {
         let changes = !matches!(request.kind, RequestKind::Read | RequestKind::Flush);
         if !changes || request.length == Bytes::ZERO || request.end_byte() > self.engine.capacity().0 {
@@ -223,7 +230,7 @@ impl MemoryCache {
         for (extent, _) in self.extents(request) {
             self.writes.end(extent);
             #[cfg(test)]
-            let ok = ok || self.fault == Some(Fault::KeepsFailedWrites);
+            let ok = ok || self.fault == Some(CacheFault::KeepsFailedWrites);
             if !ok {
                 self.slots.drop_extent(extent);
             }
@@ -231,11 +238,11 @@ impl MemoryCache {
     }
 
     /// Sends `request` to the engine below.
-    fn send(&mut self, now: Nanos, below: Below, request: Request, effects: &mut Vec<Effect>) {
+    fn send(&mut self, now: Nanos, below: SubRequest, request: Request, effects: &mut Vec<Effect>) {
         match below {
-            Below::Whole { host, .. } | Below::Widened { host, .. } => self.hosts.wait(host),
-            Below::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
-            Below::Part { .. } => {}
+            SubRequest::Whole { host, .. } | SubRequest::Widened { host, .. } => self.hosts.wait(host),
+            SubRequest::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
+            SubRequest::Part { .. } => {}
         }
         let tag = self.requests.insert(below);
         self.tell(now, Input::Host { tag, request }, effects);
@@ -260,23 +267,23 @@ impl MemoryCache {
                     let below = self.requests.remove(tag);
                     let ok = result.is_ok();
                     match below {
-                        Below::Whole { host, request } => {
+                        SubRequest::Whole { host, request } => {
                             self.end_writes(&request, ok);
                             self.part_ended(host, 0, result, effects);
                         }
-                        Below::Part { host, offset } => self.part_ended(host, offset, result, effects),
-                        Below::Widened { host, slot, request, .. } => {
+                        SubRequest::Part { host, offset } => self.part_ended(host, offset, result, effects),
+                        SubRequest::Widened { host, slot, request, .. } => {
                             self.slots.give_back(slot);
                             self.end_writes(&request, ok);
                             self.part_ended(host, 0, result, effects);
                         }
-                        Below::Fetch { slot, request } => {
+                        SubRequest::Fetch { slot, request } => {
                             for part in self.slots.fetched(slot, ok) {
                                 if ok {
                                     effects.push(Self::serve(slot, &part));
                                     self.part_ended(part.host, part.offset, result, effects);
                                 } else {
-                                    // What cannot be read may lie elsewhere in the extent.
+                                    // The unreadable data may lie elsewhere in the extent.
                                     self.read_part(now, &part, &request, effects);
                                 }
                             }
@@ -288,24 +295,24 @@ impl MemoryCache {
         }
     }
 
-    /// The host's request that `tag` of the engine below is for, and where `data` are.
+    /// Returns the host's request behind `tag` of the engine below, and where the driver finds the `data`.
     fn above(&mut self, tag: Tag, data: DataRef) -> (Tag, DataRef) {
         let below = *self.requests.get_mut(tag);
         let host = match below {
-            Below::Whole { host, .. } | Below::Part { host, .. } | Below::Widened { host, .. } => host,
-            Below::Fetch { slot, .. } => self.slots.fetches_for(slot),
+            SubRequest::Whole { host, .. } | SubRequest::Part { host, .. } | SubRequest::Widened { host, .. } => host,
+            SubRequest::Fetch { slot, .. } => self.slots.fetches_for(slot),
         };
         let data = match (data, below) {
             (DataRef::None, _) => DataRef::None,
-            (DataRef::Host { offset, .. }, Below::Whole { .. }) => DataRef::Host { tag: host, offset },
-            (DataRef::Padded { offset, head, tail, .. }, Below::Whole { .. }) => {
+            (DataRef::Host { offset, .. }, SubRequest::Whole { .. }) => DataRef::Host { tag: host, offset },
+            (DataRef::Padded { offset, head, tail, .. }, SubRequest::Whole { .. }) => {
                 DataRef::Padded { tag: host, offset, head, tail }
             }
-            (DataRef::Host { offset, .. }, Below::Part { offset: own, .. }) => {
+            (DataRef::Host { offset, .. }, SubRequest::Part { offset: own, .. }) => {
                 DataRef::Host { tag: host, offset: Bytes(offset.0 + own) }
             }
-            (DataRef::Host { offset, .. }, Below::Fetch { slot, .. }) => DataRef::Cached { slot, at: offset },
-            (DataRef::Host { offset, .. }, Below::Widened { slot, at, .. }) => {
+            (DataRef::Host { offset, .. }, SubRequest::Fetch { slot, .. }) => DataRef::Cached { slot, at: offset },
+            (DataRef::Host { offset, .. }, SubRequest::Widened { slot, at, .. }) => {
                 DataRef::Cached { slot, at: Bytes(offset.0 + at) }
             }
             (data, below) => unreachable!("{below:?} has no {data:?}"),
