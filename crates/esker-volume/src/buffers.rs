@@ -1,4 +1,4 @@
-//! Buffers of requests under way, of the host and of copies; and of a cache.
+//! Buffers of requests under way: of the host, of copies, and of a cache.
 
 use esker_core::{Bytes, RequestKind, Tag, TagMap};
 use esker_tier::{CacheStep, DataRef};
@@ -16,7 +16,7 @@ pub(crate) struct Buffers {
     cached: Vec<Vec<u8>>,
 }
 
-/// The bytes from `start` on, so many.
+/// Returns the range of `length` bytes from `start`.
 fn range(start: Bytes, length: Bytes) -> std::ops::Range<usize> {
     start.0 as usize..(start.0 + length.0) as usize
 }
@@ -27,7 +27,7 @@ impl Buffers {
         self.hosts.insert(tag, buffer);
     }
 
-    /// Returns the buffer of a request that is answered now.
+    /// Returns the buffer of a request that is being answered.
     pub(crate) fn end(&mut self, tag: Tag) -> Vec<u8> {
         self.hosts.remove(tag)
     }
@@ -54,11 +54,11 @@ impl Buffers {
         }
     }
 
-    /// Builds the operation for `length` bytes from `offset` on, with the data that it writes.
+    /// Builds an operation on `length` bytes from `offset`, with the data that it writes.
     pub(crate) fn operation(&mut self, kind: RequestKind, offset: u64, length: Bytes, data: DataRef) -> Operation {
         let bytes = match (kind, data) {
             (RequestKind::Read, _) => vec![0; length.0 as usize],
-            // A copy may write what it has read more than once.
+            // A copy may write the data that it has read more than once.
             (RequestKind::Write { .. }, DataRef::Scratch { slot }) => self.scratch[slot as usize].clone(),
             (RequestKind::Write { .. }, DataRef::Cached { slot, at }) => {
                 self.cached[slot as usize][range(at, length)].to_vec()
@@ -85,7 +85,7 @@ impl Buffers {
         Operation { kind, offset, length: length.0, data: bytes }
     }
 
-    /// Copies what was read into the buffer that `data` names.
+    /// Copies the data that were read into the buffer that `data` names.
     pub(crate) fn read(&mut self, bytes: Vec<u8>, data: DataRef) {
         match data {
             DataRef::Scratch { slot } => {
