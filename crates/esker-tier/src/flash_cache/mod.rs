@@ -94,8 +94,7 @@ pub struct FlashCacheEngine {
     line: u64,
     role: CacheRole,
     write: WriteHandling,
-    /// Limits of dirty lines. Above `dirty_high` the cleaner works until only `dirty_low` are left, whatever the host
-    /// does. Between the two it works only while the host is idle.
+    /// Limits of dirty lines, at which the cleaner stops and starts (see [`FlashCacheSettings`]).
     dirty_low: u32,
     dirty_high: u32,
     /// The same two limits as shares of the lines that the cache may hold: low, high.
@@ -156,6 +155,9 @@ pub struct FlashCacheEngine {
 
 impl FlashCacheEngine {
     /// Creates an empty cache.
+    ///
+    /// # Errors
+    /// If the settings contradict each other.
     pub fn new(settings: &FlashCacheSettings) -> Result<Self, FlashCacheError> {
         Self::empty(settings, RecordNumber(0))
     }

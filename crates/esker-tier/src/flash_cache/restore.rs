@@ -10,6 +10,9 @@ use crate::extent::{LogicalExtent, PhysicalExtent};
 impl FlashCacheEngine {
     /// Restores the cache as its records describe it. It holds the same lines, but the order in which they were last
     /// used is lost, because it is not recorded.
+    ///
+    /// # Errors
+    /// If the settings contradict each other, or the records contradict the settings or each other.
     pub fn restore(
         settings: &FlashCacheSettings,
         checkpoint: &Checkpoint,

@@ -23,6 +23,9 @@ pub struct UnmetShare {
 impl PlacementEngine {
     /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. No data
     /// may lie beyond (asserted).
+    ///
+    /// # Errors
+    /// If that is less than an extent, or more than the devices hold.
     pub fn offer(&mut self, capacity: Bytes) -> Result<(), SettingsError> {
         let holds = self.capacity();
         let extents = capacity.0 / self.extent;

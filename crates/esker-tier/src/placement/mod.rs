@@ -203,6 +203,9 @@ impl PlacementEngine {
 
     /// Tells the engine, before any input, that `device` was removed ([`Reshape::Remove`]). The settings still have the
     /// device's former capacity, because old records mention its places.
+    ///
+    /// # Errors
+    /// If the map says that data lie there.
     pub fn with_removed(mut self, device: DeviceIndex) -> Result<Self, RestoreError> {
         let extents = self.map.mapped(device.0.into());
         if extents > 0 {
