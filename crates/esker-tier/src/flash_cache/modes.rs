@@ -4,7 +4,7 @@ use esker_core::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which requests bring a line into the cache. Lines that are there serve reads in every role.
+/// Which requests bring a line into the cache. Cached lines serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheRole {
@@ -21,7 +21,7 @@ pub enum CacheRole {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteHandling {
-    /// It goes to the flash and to the backing device, and has ended when both have ended.
+    /// It goes to the flash and to the backing device, and ends when both have ended.
     #[default]
     WriteThrough,
     /// It goes to the flash. The line is dirty until it is copied back.
@@ -34,13 +34,13 @@ pub enum WriteHandling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlotOrder {
-    /// Any: the slot that became free last is used next.
+    /// Any order: the slot that became free last is used first.
     #[default]
     Any,
-    /// One after the other, round after round, so that the flash device is overwritten in the order of its addresses.
-    /// The lines that come next leave; only for policies that evict in the order of insertion.
+    /// In the order of their addresses, round after round, so that the flash device is overwritten sequentially. The
+    /// lines that the log reaches have to leave; only for policies that evict in the order of insertion.
     Log,
-    /// A log in which nothing is changed where it is: a line that the host changes goes to the next slot.
+    /// A log in which nothing is changed in place: a line that the host changes goes to the next slot.
     AppendOnly,
 }
 

@@ -8,16 +8,16 @@ use super::FlashCacheEngine;
 use super::job::{Job, JobStep, JobTask};
 use crate::extent::DeviceIndex;
 
-/// The streams of what a cache writes to its flash device. Drives with `streams` of their own keep them in different
+/// The streams of a cache's writes to its flash device. Drives with `streams` of their own keep them in different
 /// blocks; other devices ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheStreams {
-    /// None of its own: each write has the stream of the host's request that it is for.
+    /// No streams of its own: each write has the stream of the host's request that caused it.
     #[default]
     None,
-    /// One for each purpose: 0 for lines that reads bring in, 1 for lines that writes bring in, 2 for changes of lines
-    /// that are there.
+    /// One for each purpose: 0 for lines that reads bring in, 1 for lines that writes bring in, 2 for changes of cached
+    /// lines.
     ByPurpose,
 }
 

@@ -57,7 +57,8 @@ impl PlacementEngine {
         }
     }
 
-    /// Issues the record that `extent` has no data any more, and frees its place.
+    /// Issues and hardens the record that `extent` has no data any more, and returns its number; `None` if the journal
+    /// knows nothing about the extent.
     pub(super) fn record_freed(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) -> Option<RecordNumber> {
         (self.map.recorded(extent) != RecordedPlace::No).then(|| {
             let number = self.issue(MapRecord::Freed { extent }, effects);

@@ -193,7 +193,7 @@ fn lives(seed: u64, stores: StoreKind) -> Result<(bool, usize), String> {
     let folder = tempfile::tempdir().unwrap();
     for (index, (capacity, old)) in [(FLASH, 0xEE), (BACKING, 0)].into_iter().enumerate() {
         let mut file = FileBackend::create(&folder.path().join(index.to_string()), capacity).unwrap();
-        // Somebody else's data: they must never be seen.
+        // Somebody else's data, which must never be read.
         file.write(0, &vec![old; capacity.0 as usize], false).unwrap();
     }
     let mut rng = Rng::new(seed);

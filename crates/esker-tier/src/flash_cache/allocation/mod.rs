@@ -37,7 +37,7 @@ const FAR_OFF: f64 = 1.25;
 /// If the over-provisioning changes by less than this, a measurement on the flash counts for the present size.
 const STEADY: f64 = 0.05;
 
-/// Chooses how much of the flash lines take.
+/// Chooses how much of the flash the lines take.
 #[derive(Debug)]
 pub(super) struct Allocator {
     costs: Costs,

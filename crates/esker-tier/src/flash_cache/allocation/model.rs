@@ -189,15 +189,15 @@ fn valid_of_uniform(over_provisioning: f64) -> f64 {
     low
 }
 
-/// When a line that leaves is copied back.
+/// When an evicted dirty line is copied back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyingBack {
-    /// While the host goes on, as the cache does: a write waits for the flash, a read that misses for the backing
-    /// device, and both are no faster than the busier of the two devices serves what it has to.
+    /// While the host goes on, as the cache does: a write waits for the flash, and a read that misses for the backing
+    /// device. Neither is faster than the busier of the two devices can do its work.
     #[default]
     InBackground,
-    /// Before the line that comes in is written: equation 4.5.
+    /// Before the new line is written: equation 4.5.
     InTurn,
 }
 
@@ -242,7 +242,7 @@ mod tests {
         assert!((ValidByOverProvisioning::even().at(0.4) - 0.6).abs() < 1e-9);
     }
 
-    /// More space never lets cleaning find more, whatever single measurements say.
+    /// With more space cleaning never finds more, whatever single measurements say.
     #[test]
     fn a_measurement_bounds_those_on_both_sides() {
         let mut table = ValidByOverProvisioning::even();

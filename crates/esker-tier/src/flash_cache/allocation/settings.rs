@@ -48,12 +48,13 @@ pub struct AllocationSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationCurve {
-    /// SHARDS, at the rate at which a full flash has 32,768 lines in the sample, or with all lines of a smaller one.
+    /// SHARDS, at the rate with which a full flash has 32,768 lines in the sample, or with all lines if the flash has
+    /// fewer.
     #[default]
     Sampled,
-    /// AET, from the times between uses of a line. Takes some 30 bytes for each line that is used.
+    /// AET, from the times between uses of a line. Takes about 30 bytes for each line that is used.
     Aet,
-    /// Exact. Takes some 30 bytes for each line that is used.
+    /// Exact. Takes about 30 bytes for each line that is used.
     Exact,
 }
 
@@ -61,11 +62,11 @@ pub enum AllocationCurve {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationTraining {
-    /// A sample of the lines goes through eight small caches, each over a small flash of its own. The host's requests
-    /// are served with one size meanwhile.
+    /// A sample of the lines goes through eight small caches, each on a small flash of its own. Meanwhile the cache
+    /// itself serves the host with one size.
     #[default]
     InMiniature,
-    /// The cache is run with eight sizes in turn, after the first window and when the curve has changed (Xia 2017,
+    /// The cache runs with eight sizes in turn, after the first window and whenever the curve has changed (Xia 2017,
     /// section 4.4).
     OnFlash,
 }

@@ -222,7 +222,7 @@ impl Partition {
     }
 }
 
-/// Returns the share of dirty lines with the least cost, or the `present` share if that costs hardly more.
+/// Returns the share of dirty lines with the least cost, or the `present` share if its cost is about as low.
 fn split(expected: &[SplitEstimate], present: f64, least: f64, costs: [f64; 2]) -> Option<f64> {
     let cost = |expected: &SplitEstimate| expected.reads * costs[0] + expected.writes * costs[1];
     // Shares are whole percents, and rounding errors could exclude one that lies exactly on a limit.

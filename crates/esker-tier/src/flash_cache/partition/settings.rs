@@ -1,4 +1,4 @@
-//! Settings of a cache in parts.
+//! Settings of a cache that is divided into parts.
 
 use esker_cache::PARTS_MAX;
 use esker_core::{Bytes, Nanos, Ratio};
@@ -17,8 +17,8 @@ pub enum PartitionBy {
     Volume,
 }
 
-/// A cache in parts, each of which replaces its least recently used lines. Their shares are fixed, or chosen anew in
-/// each window of the requests.
+/// How a cache is divided into parts, each of which evicts its least recently used lines. The shares are fixed, or
+/// chosen anew in each window of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionSettings {

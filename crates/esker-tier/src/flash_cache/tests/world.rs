@@ -54,7 +54,7 @@ pub(super) struct World {
     pub(super) failures: Failures,
     /// The flash answers all requests with errors.
     pub(super) flash_gone: bool,
-    /// A write has failed, or may have failed.
+    /// Whether a write has failed, or may have failed.
     pub(super) write_failed: bool,
     pub(super) journal_failed: bool,
     pub(super) failed_requests: u64,
@@ -209,7 +209,7 @@ impl World {
                     self.tell(Input::JournalFailed);
                 }
             }
-            // The journal waits for records that are still on their way.
+            // A hardening waits for records that have not reached the journal yet.
             Effect::Harden { through } if self.has_all(through) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
@@ -242,7 +242,7 @@ impl World {
         let durable = kind == RequestKind::Flush || kind.is_fua();
         let fails = match kind {
             _ if self.flash_gone && device == 0 => true,
-            // The room that owned flash promises rests on its trims.
+            // Owned flash can keep its promise of room only if its trims succeed.
             RequestKind::Trim if device == 0 && self.owned.is_some() => false,
             RequestKind::Read if device == 0 && self.has_dropped(&request) => true,
             RequestKind::Read => device == 0 && self.fails(failures.flash_reads),

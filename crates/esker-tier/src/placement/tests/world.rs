@@ -21,7 +21,7 @@ pub(super) struct World {
     pub(super) engine: UnderTest,
     pub(super) stores: Vec<Store>,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
-    /// All records, whether they have come to the journal or not.
+    /// All records, whether they have reached the journal or not.
     pub(super) issued: Vec<MapRecord>,
     /// The checkpoint under way.
     pub(super) checkpoint: Option<Checkpoint>,
@@ -219,7 +219,7 @@ impl World {
                     self.tell(Input::JournalFailed);
                 }
             }
-            // The journal waits for records that are still on their way.
+            // A hardening waits for records that have not reached the journal yet.
             Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
@@ -350,7 +350,7 @@ impl World {
             for (sector, value) in range.zip(buffer) {
                 let history = &mut self.history[sector];
                 match request.kind {
-                    // A failed write may have changed the sector or not.
+                    // A failed write may or may not have changed the sector.
                     RequestKind::Read => {
                         assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}");
                         // The content that a failed write has left stays as it is, too.
