@@ -19,7 +19,7 @@ fn requests() -> u64 {
     if Bench::is_smoke() { 10_000 } else { 4_000_000 }
 }
 
-/// An engine over two devices with data everywhere; a tenth of each device is free.
+/// Creates an engine over two devices with data everywhere; a tenth of each device is free.
 fn engine(policy: &str) -> PlacementEngine {
     let devices = vec![Bytes(volume() * 6 / 10), Bytes(volume() * 6 / 10)];
     let policy = serde_json::from_str(policy).expect("a policy");
@@ -30,13 +30,13 @@ fn engine(policy: &str) -> PlacementEngine {
     engine
 }
 
-/// Reads and writes of 8 KiB, half and half, anywhere; eight under way. The first device answers in 100 us, the second
-/// in 150 us.
+/// Reads and writes of 8 KiB, half and half, at random addresses, with eight under way. The first device answers in 100
+/// us, the second in 150 us.
 struct Host {
     rng: Rng,
     now: Nanos,
     effects: Vec<Effect>,
-    /// Requests to devices that are under way, with their ends.
+    /// Requests to devices that are under way, with the times of their ends.
     under_way: Vec<(Nanos, esker_tier::IoId)>,
     free: Vec<u32>,
 }
@@ -123,7 +123,7 @@ fn main() {
     first_writes();
 }
 
-/// Writes to places that nobody has written before, of a host that never flushes: the longest call.
+/// Writes to blocks that were never written, by a host that never flushes: measures the longest call.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn first_writes() {
@@ -153,7 +153,7 @@ fn first_writes() {
     println!("{writes} first writes, {records} records, no flush of the host: longest call {longest:?}");
 }
 
-/// A checkpoint in one piece, and in steps of 4,096 extents while requests are served and extents move.
+/// Checkpoints: a complete one, and one in steps of 4,096 extents while requests are served and extents move.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn checkpoints() {
@@ -170,7 +170,7 @@ fn checkpoints() {
         let complete = engine.continue_checkpoint(4096, &mut checkpoint);
         longest = longest.max(began.elapsed());
         steps += 1;
-        // They are written to the journal's device here.
+        // A driver would write them to the journal's device here.
         extents += checkpoint.extents.len();
         checkpoint.extents.clear();
         if complete {

@@ -1,27 +1,27 @@
-//! Extents and their places: the vocabulary of engine and placement policies.
+//! Extents and their places: the terms that engines and placement policies share.
 
-/// A device of an engine: its index in the engine's settings.
+/// A device of an engine, by its index in the engine's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceIndex(pub u16);
 
-/// A piece of the host's address space; the unit of placement.
+/// An extent of the host's address space, by its number. Extents are the unit of placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalExtent(pub u32);
 
-/// A piece of a device, as large as a logical extent.
+/// An extent of a device, by its number. It is as large as a logical extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PhysicalExtent(pub u32);
 
-/// Where the data of an extent lie.
+/// The place of an extent's data: an extent of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExtentPlace {
     /// The device.
     pub device: DeviceIndex,
-    /// The extent of that device.
+    /// The extent on that device.
     pub extent: PhysicalExtent,
 }
 
-/// Consecutive blocks of an extent, each of 4 KiB.
+/// Consecutive blocks of an extent. A block has 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockRange {
     /// The first block, counted from the start of the extent.
@@ -38,7 +38,7 @@ impl BlockRange {
 }
 
 impl ExtentPlace {
-    /// The place `count` extents further on, on the same device.
+    /// The place `count` extents after this one, on the same device.
     pub(crate) fn after(self, count: u32) -> Self {
         Self { extent: PhysicalExtent(self.extent.0 + count), ..self }
     }

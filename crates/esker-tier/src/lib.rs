@@ -1,5 +1,6 @@
-//! Engines, which turn requests to a volume into requests to its devices (placement and striping), and miss-ratio
-//! curves, which tell how much a cache of each size would help. The simulator and real volumes run the same engines.
+//! Engines turn requests to a volume into requests to its devices: placement, striping, and caches on flash or in
+//! memory. Miss-ratio curves tell how much a cache of each size would help. The simulator and real volumes run the same
+//! engines.
 
 mod engine;
 mod extent;

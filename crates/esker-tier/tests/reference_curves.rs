@@ -1,4 +1,4 @@
-//! Curves of a real trace against curves computed by others, and the error of sampled curves.
+//! Compares curves of a real trace with curves computed by others, and measures the error of sampled curves.
 
 use esker_core::Ratio;
 use esker_testkit::reference_data;
@@ -22,7 +22,7 @@ fn read(name: &str) -> Option<Vec<Record>> {
 fn curve(records: &[Record], settings: CurveSettings) -> MissRatioCurve {
     let mut builder = CurveBuilder::new(&settings);
     for record in records {
-        // Volumes lie far apart.
+        // Volumes are far apart in the address space.
         builder.request(record.offset + (u64::from(record.volume.0) << 44), u64::from(record.length));
     }
     builder.finish()
@@ -73,7 +73,7 @@ fn the_exact_curve_of_the_virtual_disk_is_the_published_one() {
     }
 }
 
-/// Over ten seeds, because single seeds mislead.
+/// Over ten seeds, because a single seed may mislead.
 #[test]
 fn samples_of_the_virtual_disk_err_little() {
     let Some(records) = records() else { return };
@@ -94,7 +94,7 @@ fn samples_of_the_virtual_disk_err_little() {
     }
 }
 
-/// Generated traces can be used for sizing caches like the original ones.
+/// Generated traces serve for sizing caches as well as the original ones.
 #[test]
 fn generated_traces_have_the_curve_of_their_original() {
     for name in ["cloudphysics-2h.vscsi", "msr-prxy_0-first20k.csv", "Financial1-first10k.spc", "diskmon-sys1.diskmon"]

@@ -6,7 +6,7 @@ use esker_core::Nanos;
 
 /// A clock that never goes back.
 pub trait Clock {
-    /// Time since the clock's start.
+    /// Returns the time since the clock's start.
     fn now(&self) -> Nanos;
 }
 
@@ -23,7 +23,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     #[expect(clippy::disallowed_methods, reason = "the real driver's one source of time")]
     pub fn start() -> Self {
         Self { start: Instant::now() }

@@ -1,4 +1,4 @@
-//! The real driver.
+//! The real driver: it runs an engine over stores.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,10 +12,10 @@ use crate::journal::Journal;
 use crate::memory::Buffer;
 use crate::store::{Store, StoreEnd};
 
-/// A request that ended.
+/// A request of the host that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The tag that it was submitted with.
+    /// The tag with which it was submitted.
     pub tag: Tag,
     /// Success, or the error.
     pub result: Result<(), DeviceError>,
@@ -23,39 +23,38 @@ pub struct Reply {
     pub data: Buffer,
 }
 
-/// A store that was to be drained and holds only extents that cannot be read.
+/// A store that is being drained and holds only extents that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StuckDrain {
     /// Index of the store.
     pub store: usize,
-    /// Number of these extents of the host.
+    /// Number of these extents.
     pub extents: u32,
     /// The first of them.
     pub first: LogicalExtent,
 }
 
-/// How often the engine is told of stores that refuse writes and may take some again.
+/// How often the engine gets the health of stores while one of them refuses writes that it may take later.
 const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
 
 /// Called with the time of each effect, before it is performed.
 pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 
 /// Runs an engine over stores, in one thread: [`submit`](Self::submit) takes requests, [`step`](Self::step) performs
-/// what is due, and [`next_reply`](Self::next_reply) returns requests that ended. No method blocks. Stores with threads
-/// of their own give a [`Signal`](crate::Signal) when it is time to step again.
+/// what is due, and [`next_reply`](Self::next_reply) returns requests that have ended. No method blocks. Stores with
+/// their own threads give a [`Signal`](crate::Signal) when it is time for another step.
 ///
-/// Events are performed in the order of the times at which they were due, not of the times at which the driver woke up.
-/// Waking up late never changes their order.
+/// Events are performed in the order of the times at which they were due, even if the driver wakes up late.
 ///
-/// After a failed flush or durable write its store takes no more writes, and the host's flushes fail. A failure of the
-/// journal has this effect on all stores. Reads go on. To write again, drop the driver, open the stores anew, and
-/// restore the engine from the records that the journal made durable.
+/// After a failed flush or durable write, the driver writes nothing more to that store, and the host's flushes fail.
+/// After a failure of the journal this applies to all stores. Reads go on. To write again, drop the driver, open the
+/// stores again, and restore the engine from the records that the journal has made durable.
 pub struct RealDriver<E, C> {
     engine: E,
     stores: Vec<Store>,
     journal: Box<dyn Journal>,
     clock: C,
-    /// Requests that have arrived and were not yet handed to the engine.
+    /// Requests that have arrived and have not been given to the engine.
     arrivals: VecDeque<(Nanos, Tag, Request)>,
     inputs: VecDeque<Input>,
     effects: Vec<Effect>,
@@ -68,7 +67,7 @@ pub struct RealDriver<E, C> {
     now: Nanos,
     ends: Vec<StoreEnd>,
     hardened: Vec<io::Result<esker_tier::RecordNumber>>,
-    /// Number of hardenings that the journal has not answered.
+    /// Number of hardenings that the journal has not answered yet.
     hardening: u32,
     failure: Option<io::Error>,
     journal_failed: bool,
@@ -76,7 +75,7 @@ pub struct RealDriver<E, C> {
 }
 
 impl<E: Engine, C: Clock> RealDriver<E, C> {
-    /// A driver of `engine` over `stores`, which are the engine's devices in their order.
+    /// Creates a driver of `engine` over `stores`, which are the engine's devices in their order.
     pub fn new(engine: E, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
         let now = clock.now();
         let telemetry_at = engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
@@ -104,28 +103,29 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// Calls `log` with every effect, in the order in which they are performed.
+    /// Has `log` called with every effect, in the order in which they are performed.
     pub fn with_log(mut self, log: EffectLog) -> Self {
         self.log = Some(log);
         self
     }
 
-    /// Bytes that the host can address.
+    /// Returns the number of bytes that the host can address.
     pub fn capacity(&self) -> Bytes {
         self.engine.capacity()
     }
 
-    /// The worst state of any store; failed if the journal has failed.
+    /// Returns the worst state of any store; `Failed` if the journal has failed.
     pub fn state(&self) -> DeviceState {
         self.engine.state()
     }
 
-    /// The state of one store, by its index.
+    /// Returns the state of one store, by its index.
     pub fn store_state(&self, store: usize) -> DeviceState {
         self.engine.device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
     }
 
-    /// The error of the first failed flush, durable write or journal operation.
+    /// Returns the first error of a failed flush, durable write or journal operation, or of a store that did not answer
+    /// in time.
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }
@@ -187,23 +187,23 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// When [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request, or the
-    /// end of an operation of a store or of the journal, can bring work.
+    /// Returns when [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request,
+    /// or the end of an operation of a store or of the journal, can bring work.
     pub fn next_event(&self) -> Nanos {
         let event = self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER);
         event.min(self.wake_at).min(self.telemetry_at).min(self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at))
     }
 
-    /// Whether a store or the journal is working: when that ends, there may be something to do at any time.
+    /// Returns true while a store or the journal is working: when that ends, another step may be needed.
     pub fn is_busy(&self) -> bool {
         (self.hardening > 0 && !self.journal_failed) || self.stores.iter().any(Store::is_busy)
     }
 
-    /// Changes the devices or the capacity while requests are served. [`Reshape::Join`] comes with the new store. What
-    /// the engine is to be restored with has to say so first.
+    /// Changes the devices or the capacity while requests are served. [`Reshape::Join`] comes with the new store
+    /// (asserted). The settings from which the engine would be restored have to be changed first.
     ///
     /// # Errors
-    /// What the engine cannot do; then nothing has changed.
+    /// If the engine refuses the change. Then nothing has changed.
     pub fn reshape(&mut self, reshape: Reshape, store: Option<Store>) -> Result<(), ReshapeError> {
         assert_eq!(store.is_some(), matches!(reshape, Reshape::Join { .. }), "a device that joins has a store");
         self.now = self.now.max(self.clock.now());
@@ -218,7 +218,7 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
                     self.stuck.retain(|stuck| stuck.store != store);
                 }
             }
-            // Its files are closed.
+            // This closes the store's files.
             Reshape::Remove { device } => self.stores[usize::from(device.0)].remove(self.now),
             _ => {}
         }
@@ -227,22 +227,22 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         Ok(())
     }
 
-    /// Stores that were to be drained and hold no data any more, in the order in which they became empty.
+    /// Returns the stores that were drained and hold no data any more, in the order in which they became empty.
     pub fn drained(&self) -> &[usize] {
         &self.drained
     }
 
-    /// Stores that were to be drained and hold only extents that cannot be read.
+    /// Returns the stores that are being drained and hold only extents that cannot be read.
     pub fn stuck(&self) -> &[StuckDrain] {
         &self.stuck
     }
 
-    /// Takes the next request that has ended.
+    /// Takes the reply of the next request that has ended.
     pub fn next_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
     }
 
-    /// Turns operations that stores and journal have ended into inputs of the engine.
+    /// Turns operations that the stores and the journal have ended into inputs of the engine.
     fn take_ended(&mut self) {
         let clock = &self.clock;
         for store in &mut self.stores {
@@ -274,13 +274,13 @@ impl<E: Engine, C: Clock> RealDriver<E, C> {
         }
     }
 
-    /// Hands the waiting inputs to the engine and performs its effects, until there are no more inputs.
+    /// Gives the waiting inputs to the engine and performs its effects, until there are no more inputs.
     fn settle(&mut self) {
         loop {
             self.take_ended();
             let Some(input) = self.inputs.pop_front() else { return };
-            // Completions are later than what was due when the driver woke up, except for those of a model, which are
-            // due events.
+            // A completion is later than everything that was due when the driver woke up. Completions of a model are
+            // the exception: they are due events themselves.
             if let Input::Done { at, .. } = input {
                 self.now = self.now.max(at);
             }

@@ -1,4 +1,4 @@
-//! Journals: they keep the records of a map.
+//! Journals, which keep the records of a map.
 
 use std::io;
 use std::thread::{self, JoinHandle};
@@ -10,18 +10,20 @@ use crate::signal::Signal;
 
 /// Keeps the records of a map. Its methods never block.
 pub trait Journal: Send {
-    /// Takes a record; numbers rise by one. The record may be lost with the power until a [`harden`](Self::harden) that
+    /// Takes a record. Numbers rise by one. A loss of power may lose the record until a [`harden`](Self::harden) that
     /// covers it has ended.
     fn append(&mut self, number: RecordNumber, record: MapRecord);
 
-    /// Asks to make durable all records up to `through`, all of which have been appended.
+    /// Starts to make all records up to `through` durable. All of them have been appended.
     fn harden(&mut self, through: RecordNumber);
 
-    /// Appends the hardenings that have ended since the last call, or the first error. Nothing ends after an error.
+    /// Appends to `ended` the hardenings that have ended since the last call, or the first error. After an error
+    /// nothing more ends.
     fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>);
 }
 
-/// A journal whose calls return after the work. [`DirectJournal`] and [`ThreadedJournal`] turn it into a [`Journal`].
+/// A journal whose calls block until their work is done. [`DirectJournal`] and [`ThreadedJournal`] turn it into a
+/// [`Journal`].
 pub trait BlockingJournal: Send {
     /// Appends a record.
     fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()>;
@@ -30,7 +32,7 @@ pub trait BlockingJournal: Send {
     fn harden(&mut self, through: RecordNumber) -> io::Result<()>;
 }
 
-/// A journal in memory: for tests, and for volumes that need not survive the process.
+/// A journal in memory, for tests and for volumes that need not outlive the process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
     records: Vec<MapRecord>,
@@ -38,7 +40,7 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// The records that would survive a loss of power.
+    /// Returns the records that would survive a loss of power.
     pub fn hardened(&self) -> &[MapRecord] {
         &self.records[..self.hardened.0 as usize]
     }
@@ -57,7 +59,7 @@ impl BlockingJournal for MemoryJournal {
     }
 }
 
-/// A journal that does its work at once, when it is called.
+/// A journal that does its work during the call.
 #[derive(Debug, Default)]
 pub struct DirectJournal<J> {
     journal: J,
@@ -71,7 +73,7 @@ impl<J: BlockingJournal> DirectJournal<J> {
         Self { journal, failed: false, ended: Vec::new() }
     }
 
-    /// Does nothing after an error: no record may follow one that is missing.
+    /// Does `work`, unless there has been an error: no record may follow a missing one.
     fn work(&mut self, work: impl FnOnce(&mut J) -> io::Result<()>, hardened: Option<RecordNumber>) {
         if self.failed {
             return;
@@ -99,7 +101,7 @@ impl<J: BlockingJournal> Journal for DirectJournal<J> {
     }
 }
 
-/// A journal whose work is done by a thread.
+/// A journal that does its work in a thread.
 #[derive(Debug)]
 pub struct ThreadedJournal {
     work: Queue<Work>,
@@ -114,7 +116,8 @@ enum Work {
 }
 
 impl ThreadedJournal {
-    /// A journal over `journal`. `signal` is given whenever an operation has ended.
+    /// Creates a journal that runs `journal` in a thread of its own. The `signal` is given whenever an operation has
+    /// ended.
     pub fn new<J: BlockingJournal + 'static>(journal: J, signal: Signal) -> Self {
         let (work, ended) = (Queue::default(), Queue::default());
         let (to_do, done) = (Queue::clone(&work), Queue::clone(&ended));

@@ -1,4 +1,4 @@
-//! A device of a volume.
+//! Stores: the devices of a volume.
 
 use std::io;
 
@@ -10,38 +10,38 @@ use esker_tier::{DataRef, IoId};
 use crate::backend::{Backend, Direct, Ended, MemoryBackend, OperationData};
 use crate::buffers::Buffers;
 
-/// Time after which a store that has not answered has failed, unless it is told otherwise: that of Linux for SCSI disks
-/// and NVMe drives.
+/// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
+/// disks and NVMe drives.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
 
-/// Time after which a store that has refused a write for want of space may take some again.
+/// Time after which a store that has refused a write for want of space may take writes again.
 const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);
 
-/// A device of a volume: a back end with the bytes and, if it should be as slow as another device, a model of that
-/// device.
+/// A device of a volume: a back end that holds the bytes, and optionally a model of another device that makes the store
+/// as slow as that device.
 ///
-/// A store that does not answer an operation in time has failed: all its operations end with that error, and what its
-/// back end answers later counts for nothing.
+/// A store that does not answer an operation in time has failed: all its operations end with an error, and later
+/// answers of its back end are ignored.
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Children<Box<dyn Device>, StoreIo>>,
-    /// Operations of the back end that are under way, by their numbers there.
+    /// Operations of the back end that are under way, by identifier.
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,
     from_backend: Vec<Ended>,
     answer_limit: Nanos,
-    /// When to look for operations without an answer; never if none is under way.
+    /// Time to look for operations without an answer; never if none is under way.
     look_at: Nanos,
     health: StoreHealth,
-    /// Requests that came after it had failed to answer.
+    /// Ends of requests that the store fails itself, because it does not answer or was removed.
     too_late: Vec<StoreEnd>,
 }
 
-/// What a store has learnt from its answers.
+/// The health of a store, learned from its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreHealth {
     Well,
-    /// It has refused a write at this time.
+    /// It has refused a write.
     Refuses {
         since: Nanos,
         for_ever: bool,
@@ -60,7 +60,7 @@ pub(crate) struct StoreIo {
     pub(crate) data: Option<DataRef>,
     /// When the model ended it, if there is a model.
     at: Option<Nanos>,
-    /// When the back end was asked.
+    /// When the back end got it.
     since: Nanos,
 }
 
@@ -69,12 +69,12 @@ pub(crate) struct StoreEnd {
     pub(crate) io: IoId,
     pub(crate) at: Nanos,
     pub(crate) result: Result<(), DeviceError>,
-    /// The error of the system, if data may be lost because of it.
+    /// The operating system's error, if it means that data may be lost.
     pub(crate) failure: Option<io::Error>,
 }
 
 impl Store {
-    /// A store as fast as its back end.
+    /// Creates a store that is as fast as its back end.
     pub fn new(backend: Box<dyn Backend>) -> Self {
         Self {
             backend,
@@ -89,29 +89,29 @@ impl Store {
         }
     }
 
-    /// A store as fast as `model`, or slower if the back end is.
+    /// Creates a store that is as fast as `model`, or slower if the back end is.
     pub fn paced(backend: Box<dyn Backend>, model: Box<dyn Device>) -> Self {
         Self { pace: Some(Children::new(vec![model])), ..Self::new(backend) }
     }
 
-    /// A store that is not there. An engine that knows sends nothing to it
-    /// ([`PlacementEngine::without`](esker_tier::PlacementEngine::without)); it answers nothing but that it has failed.
+    /// Creates a store that stands for a missing device: it fails all requests. An engine that knows that the device is
+    /// missing sends nothing to it ([`PlacementEngine::without`](esker_tier::PlacementEngine::without)).
     pub fn missing() -> Self {
         Self { health: StoreHealth::Silent, ..Self::new(nothing()) }
     }
 
-    /// The back end has failed if an operation takes longer than `limit`: 30 s if this is not called. It may take for
-    /// ever if that is [`Nanos::NEVER`].
+    /// Sets the time within which the back end has to answer an operation; otherwise it has failed. The default is 30
+    /// s. With [`Nanos::NEVER`] it may take forever.
     pub fn with_answer_limit(self, limit: Nanos) -> Self {
         Self { answer_limit: limit, ..self }
     }
 
-    /// The next event of the model, or the time to look for operations without an answer.
+    /// Returns the time of the model's next event, or the time to look for operations without an answer.
     pub(crate) fn next_event(&self) -> Nanos {
         self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event).min(self.look_at)
     }
 
-    /// What a policy may know of it at `now`.
+    /// Returns what the engine and its policy may know about the store at `now`.
     pub(crate) fn telemetry(&mut self, now: Nanos) -> Telemetry {
         if let StoreHealth::Refuses { since, for_ever: false } = self.health
             && now >= since + REFUSAL_LASTS
@@ -131,7 +131,7 @@ impl Store {
         Telemetry { state: own.max(telemetry.state), ..telemetry }
     }
 
-    /// It is taken away at `now`: its back end is dropped, and what it was asked for ends.
+    /// Removes the store at `now`: its back end is dropped, and all of its requests fail.
     pub(crate) fn remove(&mut self, now: Nanos) {
         let ended = std::mem::take(&mut self.under_way);
         let failed = |io: &StoreIo| StoreEnd { io: io.io, at: now, result: Err(DeviceError::Failed), failure: None };
@@ -139,19 +139,19 @@ impl Store {
         (self.backend, self.health, self.look_at) = (nothing(), StoreHealth::Silent, Nanos::NEVER);
     }
 
-    /// Whether it refuses writes that it may take later.
+    /// Returns true if it refuses writes that it may take later.
     pub(crate) fn may_recover(&self) -> bool {
         matches!(self.health, StoreHealth::Refuses { for_ever: false, .. })
     }
 
-    /// Its owner says that it may take writes again.
+    /// Has the store take writes again, because its owner says that it can.
     pub(crate) fn try_again(&mut self) {
         if let StoreHealth::Refuses { .. } = self.health {
             self.health = StoreHealth::Well;
         }
     }
 
-    /// Whether the back end has operations under way.
+    /// Returns true if the back end has operations under way.
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty()
     }
@@ -176,7 +176,7 @@ impl Store {
         }
     }
 
-    /// One step, at `now == next_event()`. A request that the model fails never gets to the back end.
+    /// Performs one step, at `now == next_event()`. A request that the model fails never reaches the back end.
     pub(crate) fn advance(&mut self, now: Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         if self.look_at == now {
             return self.look_for_answers(now, ends);
@@ -206,7 +206,7 @@ impl Store {
         self.backend.submit(tag.to_bits(), operation);
     }
 
-    /// Fails if an operation has waited too long for its answer.
+    /// Fails the store if an operation has waited too long for its answer.
     fn look_for_answers(&mut self, now: Nanos, ends: &mut Vec<StoreEnd>) {
         let oldest = self.under_way.iter().map(|io| io.since).min();
         self.look_at = oldest.map_or(Nanos::NEVER, |since| since + self.answer_limit);
@@ -223,7 +223,8 @@ impl Store {
         }
     }
 
-    /// Appends the requests that the back end has ended. `now` gives the time of the end, unless a model has given it.
+    /// Appends to `ends` the requests that the back end has ended. `now` returns the time of an end, unless a model has
+    /// decided it.
     pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         ends.append(&mut self.too_late);
         self.backend.take_ended(&mut self.from_backend);
@@ -256,7 +257,7 @@ impl Store {
         }
     }
 
-    /// Takes note of the end of an operation. Returns whether data may be lost.
+    /// Updates the store's health after an operation. Returns true if data may be lost.
     fn learn(&mut self, at: Nanos, kind: RequestKind, error: Option<DeviceError>) -> bool {
         let Some(error) = error else { return false };
         let is_refusal = matches!(error, DeviceError::NoSpace | DeviceError::ReadOnly) && kind.is_write();
@@ -270,7 +271,7 @@ impl Store {
     }
 }
 
-/// A back end without any bytes.
+/// Creates a back end that holds no bytes.
 fn nothing() -> Box<dyn Backend> {
     Box::new(Direct::new(MemoryBackend::new(Bytes::ZERO)))
 }

@@ -3,16 +3,17 @@
 use super::{MapRecord, RecordNumber};
 use crate::extent::{BlockRange, ExtentPlace, LogicalExtent, PhysicalExtent};
 
-/// The map at one moment. An engine is restored from it and the records after it.
+/// The map at one moment. An engine is restored from a checkpoint and the records that follow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The last record that is included.
+    /// The last record that the checkpoint includes.
     pub through: RecordNumber,
-    /// All mapped extents, in rising order.
+    /// All mapped extents, by rising number.
     pub extents: Vec<(LogicalExtent, ExtentPlace)>,
-    /// The written blocks of those extents that are not written as a whole, in rising order.
+    /// The written blocks of the extents that are written only in part, by rising number. An extent without an entry
+    /// here is written completely.
     pub partly_written: Vec<(LogicalExtent, BlockRange)>,
-    /// The lines that a flash cache holds, in rising order.
+    /// The lines that a flash cache holds, by rising number.
     pub cached: Vec<CachedLine>,
 }
 
@@ -21,14 +22,14 @@ pub struct Checkpoint {
 pub struct CachedLine {
     /// The line of the volume.
     pub line: LogicalExtent,
-    /// The slot of the flash.
+    /// The slot of the flash that holds it.
     pub slot: PhysicalExtent,
     /// Whether the backing device may hold older data.
     pub dirty: bool,
 }
 
 impl Checkpoint {
-    /// The map as records, for extents of `blocks` blocks.
+    /// Returns the map as records, for extents of `blocks` blocks.
     pub(crate) fn records(&self, blocks: u32) -> impl Iterator<Item = MapRecord> {
         let mut partly = self.partly_written.iter().copied().peekable();
         self.extents.iter().flat_map(move |&(extent, place)| {

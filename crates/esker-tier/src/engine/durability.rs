@@ -1,4 +1,5 @@
-//! Tracks what would survive a crash: completed writes, flushes and records. Also tracks which requests wait for each.
+//! Tracks which completed writes and which records would survive a crash, and which requests wait for a flush or a
+//! record.
 
 use std::collections::VecDeque;
 
@@ -8,34 +9,35 @@ use super::flushes::{Flushes, NextFlush};
 use super::{Effect, IoId, RecordNumber};
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent};
 
-/// What is durable on each device and in the journal. `R` names what records are to be issued of.
+/// What is durable on each device and in the journal. `R` identifies data whose record may be issued only after a flush
+/// of their device.
 #[derive(Debug)]
 pub(crate) struct Durability<R = WrittenBlocks> {
-    devices: Vec<DeviceBooks<R>>,
+    devices: Vec<DeviceDurability<R>>,
     /// The last record that was issued.
     issued: RecordNumber,
-    /// The last record for which [`Effect::Harden`] was asked. While it is not durable, nothing more is asked for.
+    /// The last record that an [`Effect::Harden`] has named. Until that record is durable, no other `Harden` is sent.
     hardening: RecordNumber,
-    /// The last record that somebody needs to be durable.
+    /// The last record that a request or the engine needs to be durable.
     wanted: RecordNumber,
     /// The last record that is durable.
     durable: RecordNumber,
-    /// Host requests by the record that they wait for, in rising order.
+    /// Host requests that wait for a record, each with that record, by rising number.
     waiting: VecDeque<(RecordNumber, Tag)>,
 }
 
 #[derive(Debug)]
-struct DeviceBooks<R> {
-    /// Number of completed writes; those that were durable at once are not counted.
+struct DeviceDurability<R> {
+    /// Number of completed writes. Writes that were durable at once (FUA) are not counted.
     written: u64,
-    /// How many of them, counted from the first, a flush has made durable.
+    /// How many of the `written` writes a flush has made durable, counted from the first.
     durable: u64,
     flushes: Flushes,
-    /// What records may be issued of once this many writes are durable; in rising order.
+    /// Data whose records may be issued once the first N writes are durable: N and the data, by rising N.
     records: VecDeque<(u64, R)>,
 }
 
-impl<R> Default for DeviceBooks<R> {
+impl<R> Default for DeviceDurability<R> {
     fn default() -> Self {
         Self { written: 0, durable: 0, flushes: Flushes::default(), records: VecDeque::new() }
     }
@@ -49,34 +51,35 @@ pub(crate) struct WrittenBlocks {
     pub(crate) blocks: BlockRange,
 }
 
-/// What follows from the end of a flush.
-pub(crate) struct FlushEnded<R> {
-    /// The requests that waited for it.
+/// What the engine has to do when a flush has ended.
+pub(crate) struct FlushOutcome<R> {
+    /// Host requests that waited for this flush.
     pub(crate) hosts: Vec<Tag>,
-    /// What records may be issued of now.
+    /// Data that are durable now: their records may be issued.
     pub(crate) durable: Vec<R>,
     /// The flush to submit next.
     pub(crate) next: Option<NextFlush>,
 }
 
-/// What a host's flush waits for on one device.
-pub(crate) enum Waiting {
-    /// All completed writes are durable.
+/// What a flush has to wait for on one device.
+pub(crate) enum FlushWait {
+    /// Nothing: all completed writes are durable.
     Nothing,
-    /// A flush that is under way, or the one that follows it, covers them; the host waits for that one.
+    /// The flush under way covers all completed writes, or the flush queued behind it will. The host waits for that
+    /// flush.
     UnderWay,
-    /// A flush has to be submitted.
+    /// Nothing covers the writes yet: the caller has to submit a flush.
     NewFlush,
 }
 
 impl Durability {
-    /// The record of `blocks` may be issued once the writes completed so far on their device are durable.
+    /// Has the record of `blocks` wait until the writes completed so far on their device are durable.
     pub(crate) fn record_after_flush(&mut self, blocks: WrittenBlocks) {
         self.record_after_flush_of(blocks.place.device, blocks);
     }
 
-    /// Forgets the blocks of `extent` that wait for a flush of `device`: they are not there any more. Returns the
-    /// requests that wait for a flush of them.
+    /// Forgets the blocks of `extent` whose records wait for a flush of `device`, because the extent is leaving that
+    /// device. Returns the host requests that wait for a flush which covers those blocks.
     pub(crate) fn forget(&mut self, device: DeviceIndex, extent: LogicalExtent) -> Vec<Tag> {
         let books = &mut self.devices[device.0 as usize];
         let mut first = u64::MAX;
@@ -93,7 +96,7 @@ impl Durability {
 impl<R> Durability<R> {
     pub(crate) fn new(devices: usize, through: RecordNumber) -> Self {
         Self {
-            devices: (0..devices).map(|_| DeviceBooks::default()).collect(),
+            devices: (0..devices).map(|_| DeviceDurability::default()).collect(),
             issued: through,
             hardening: through,
             wanted: through,
@@ -112,65 +115,65 @@ impl<R> Durability<R> {
         self.issued
     }
 
-    /// Counts a write that completed on `device`.
+    /// Counts a completed write on `device`.
     pub(crate) fn written(&mut self, device: DeviceIndex) {
         self.devices[device.0 as usize].written += 1;
     }
 
-    /// Records of `what` may be issued once the writes completed so far on `device` are durable.
+    /// Has the records of `what` wait until the writes completed so far on `device` are durable.
     pub(crate) fn record_after_flush_of(&mut self, device: DeviceIndex, what: R) {
         let books = &mut self.devices[device.0 as usize];
         books.records.push_back((books.written, what));
     }
 
-    /// Whether all writes completed so far on `device` are durable.
+    /// Returns true if all writes completed so far on `device` are durable.
     pub(crate) fn is_durable(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];
         books.durable == books.written
     }
 
-    /// How many records wait for a flush of `device`.
+    /// Returns the number of records that wait for a flush of `device`.
     pub(crate) fn records_waiting(&self, device: DeviceIndex) -> usize {
         self.devices[usize::from(device.0)].records.len()
     }
 
     /// Adds a device.
     pub(crate) fn add_device(&mut self) {
-        self.devices.push(DeviceBooks::default());
+        self.devices.push(DeviceDurability::default());
     }
 
-    /// Whether `device` has completed writes that no flush covers, ended or under way.
+    /// Returns true if `device` has completed writes that neither a flush that has ended nor one under way covers.
     pub(crate) fn lacks_flush(&self, device: DeviceIndex) -> bool {
         let books = &self.devices[device.0 as usize];
         books.durable < books.written && !books.flushes.will_cover(books.written)
     }
 
-    /// Whether a flush of `device` is under way.
+    /// Returns true while a flush of `device` is under way.
     pub(crate) fn is_flushing(&self, device: DeviceIndex) -> bool {
         self.devices[device.0 as usize].flushes.is_under_way()
     }
 
-    /// Returns what a flush for `host`, or for the engine itself, has to wait for on `device`. A flush that has to
-    /// follow another one is like `like`.
-    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Option<Tag>, like: Request) -> Waiting {
+    /// Returns what a flush on behalf of `host`, or of the engine itself if `None`, has to wait for on `device`. If it
+    /// has to be queued behind another flush, it is sent as a flush like `like`.
+    pub(crate) fn wait_for_flush(&mut self, device: DeviceIndex, host: Option<Tag>, like: Request) -> FlushWait {
         let books = &mut self.devices[device.0 as usize];
         if books.durable == books.written {
-            return Waiting::Nothing;
+            return FlushWait::Nothing;
         }
         match books.flushes.join(books.written, host, like) {
-            true => Waiting::UnderWay,
-            false => Waiting::NewFlush,
+            true => FlushWait::UnderWay,
+            false => FlushWait::NewFlush,
         }
     }
 
-    /// Notes that `io` flushes `device`, on behalf of `hosts`.
+    /// Notes that the request `io` flushes `device` on behalf of `hosts`.
     pub(crate) fn flush_begun(&mut self, device: DeviceIndex, io: IoId, hosts: Vec<Tag>) {
         let books = &mut self.devices[device.0 as usize];
         books.flushes.begin(io, books.written, hosts);
     }
 
-    /// Ends the flush `io`.
-    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> FlushEnded<R> {
+    /// Ends the flush `io` of `device`; `ok` tells whether it succeeded.
+    pub(crate) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, ok: bool) -> FlushOutcome<R> {
         let books = &mut self.devices[device.0 as usize];
         let (hosts, covers, next) = books.flushes.end(io, ok);
         let mut durable = Vec::new();
@@ -180,11 +183,11 @@ impl<R> Durability<R> {
                 durable.push(what);
             }
         }
-        FlushEnded { hosts, durable, next }
+        FlushOutcome { hosts, durable, next }
     }
 
-    /// Returns true if `host` has to wait until the records issued so far are durable, and asks for that if it was not
-    /// asked for yet.
+    /// Returns true if `host` has to wait until the records issued so far are durable, and then sees to it that they
+    /// are hardened.
     pub(crate) fn wait_for_records(&mut self, host: Tag, effects: &mut Vec<Effect>) -> bool {
         if self.durable >= self.issued {
             return false;
@@ -194,13 +197,13 @@ impl<R> Durability<R> {
         true
     }
 
-    /// Asks for the records issued so far to be made durable: now, or when what was asked for before is.
+    /// Has the records issued so far made durable: at once, or after the hardening that is under way.
     pub(crate) fn harden(&mut self, effects: &mut Vec<Effect>) {
         self.wanted = self.issued;
         self.ask(effects);
     }
 
-    /// One [`Effect::Harden`] at a time: all who ask during one share the next.
+    /// Sends an [`Effect::Harden`] if one is needed and none is under way. Requests that ask during one share the next.
     fn ask(&mut self, effects: &mut Vec<Effect>) {
         if self.hardening < self.wanted && self.durable >= self.hardening {
             self.hardening = self.issued;
@@ -208,7 +211,7 @@ impl<R> Durability<R> {
         }
     }
 
-    /// Records up to `through` are durable: returns the requests that waited for them.
+    /// Notes that all records up to `through` are durable. Returns the host requests that waited for them.
     pub(crate) fn durable(&mut self, through: RecordNumber, effects: &mut Vec<Effect>) -> Vec<Tag> {
         assert!(through <= self.issued, "a record became durable before it was issued");
         self.durable = self.durable.max(through);
@@ -220,7 +223,7 @@ impl<R> Durability<R> {
         hosts
     }
 
-    /// No further record becomes durable: returns all requests that waited for one.
+    /// Notes that no further record will become durable. Returns all host requests that waited for one.
     pub(crate) fn give_up(&mut self) -> Vec<Tag> {
         self.waiting.drain(..).map(|(_, host)| host).collect()
     }

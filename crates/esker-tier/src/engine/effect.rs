@@ -1,28 +1,28 @@
-//! Inputs and effects: what an engine is told, and what it asks for.
+//! Inputs, which tell an engine what has happened, and effects, which tell its driver what to do.
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry};
 
 use super::data::{BufferStep, DataRef};
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
-/// Names a request to a device while it is under way.
+/// Identifies a request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub Tag);
 
-/// The number of a record. Records count from 1 without gaps; 0 means "none yet".
+/// The number of a record. Numbers start at 1 and have no gaps; 0 means "no record yet".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordNumber(pub u64);
 
-/// A change of the map, as written to the journal.
+/// A change of the map, as it is written to the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapRecord {
-    /// The extent has its data at `place`. Until its first record an extent reads as zeroes.
+    /// The extent has its data at `place`. An extent without any record reads as zeroes.
     Mapped {
         /// The extent.
         extent: LogicalExtent,
         /// Where its data are.
         place: ExtentPlace,
-        /// The blocks that have been written there. All others read as zeroes.
+        /// The blocks that have been written there. All other blocks read as zeroes.
         blocks: BlockRange,
     },
     /// More blocks of a mapped extent have been written.
@@ -32,20 +32,19 @@ pub enum MapRecord {
         /// The blocks.
         blocks: BlockRange,
     },
-    /// The data of the extent, with the blocks that were written before, are at `place` now. The place where they were
-    /// is free.
+    /// The data of the extent are now at `place`, with the same written blocks. The former place is free.
     Moved {
         /// The extent.
         extent: LogicalExtent,
         /// Where its data are now.
         place: ExtentPlace,
     },
-    /// The extent has no data any more and reads as zeroes. The place where they were is free.
+    /// The extent has no data and reads as zeroes. Its former place is free.
     Freed {
         /// The extent.
         extent: LogicalExtent,
     },
-    /// A flash cache holds all data of a line, and they are durable there. If the line is dirty, only there.
+    /// A flash cache holds all data of a line, durably. If the line is dirty, no other device has the latest data.
     Cached {
         /// The line of the volume.
         line: LogicalExtent,
@@ -54,7 +53,7 @@ pub enum MapRecord {
         /// Whether the backing device may hold older data.
         dirty: bool,
     },
-    /// A flash cache does not hold the line any more: the backing device has its data.
+    /// The line has left the flash cache: the backing device has its latest data.
     Uncached {
         /// The line of the volume.
         line: LogicalExtent,
@@ -62,7 +61,7 @@ pub enum MapRecord {
 }
 
 impl MapRecord {
-    /// The extent or line that it speaks of.
+    /// Returns the extent or line that the record describes.
     pub fn extent(&self) -> LogicalExtent {
         match *self {
             Self::Mapped { extent, .. }
@@ -74,12 +73,12 @@ impl MapRecord {
     }
 }
 
-/// An event that an engine is told.
+/// What has happened: an event that the driver reports to an engine.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A request of the host. Its tag is used again only after the reply.
+    /// A request of the host has arrived. Its tag is reused only after the reply.
     Host {
-        /// Names the request until its [`Effect::Reply`].
+        /// Identifies the request until its [`Effect::Reply`].
         tag: Tag,
         /// The request.
         request: Request,
@@ -88,18 +87,18 @@ pub enum Input {
     Done {
         /// The request to the device.
         io: IoId,
-        /// When the device ended it. Not later than the time of this input, which may come late.
+        /// When the device ended it. This input may be delivered later, but never earlier.
         at: Nanos,
         /// Success, or the error.
         result: Result<(), DeviceError>,
     },
-    /// All records up to this number would survive a crash.
+    /// All records up to this number are durable: they would survive a crash.
     Durable {
         /// The last of these records.
         through: RecordNumber,
     },
-    /// A record could not be appended or made durable. No later record will be, and nothing that waits for one is
-    /// answered.
+    /// A record could not be appended or made durable. No later record will be durable either, so requests that wait
+    /// for a record fail.
     JournalFailed,
     /// Telemetry of a device.
     Device {
@@ -108,56 +107,57 @@ pub enum Input {
         /// Its telemetry.
         telemetry: Telemetry,
     },
-    /// The device has dropped the data of a range, which [`Effect::Retain`] said that it might. The next input after
-    /// the one whose effects it was performing then.
+    /// The device has dropped the data of a range, as [`Effect::Retain`] allowed. The driver delivers this right after
+    /// the input whose effects it was performing when the device dropped the data.
     Dropped {
         /// The device.
         device: DeviceIndex,
-        /// Where the range begins.
+        /// Start of the range.
         start: Lba,
-        /// How long it is.
+        /// Length of the range.
         length: Bytes,
     },
-    /// The device, which drops data as [`Effect::Retain`] says, is worn and has room for less from now on. What it
-    /// holds stays there, but writes may be refused ([`DeviceError::NoSpace`]) until the engine has let as much go.
-    /// After a restart such a device says first what it has room for.
+    /// The device, which drops data as [`Effect::Retain`] allows, has worn and now has less room. It keeps the data
+    /// that it holds, but may refuse writes ([`DeviceError::NoSpace`]) until the engine has released enough of them.
+    /// After a restart such a device first reports how much room it has.
     Room {
         /// The device.
         device: DeviceIndex,
-        /// What it has room for now.
+        /// How much room it has now.
         room: OwnedRoom,
     },
     /// The time of an [`Effect::WakeAt`] has come.
     Timer,
 }
 
-/// What an engine asks its driver to do. Effects may be performed in any order: an effect that depends on another one
-/// is issued only after the engine was told that the other one has ended. Steps on buffers alone are performed at once,
-/// before any effect behind them. The ends of one device's flushes and durable
-/// writes have to be told in the order in which they were performed: if one fails, those after it have nothing left to
-/// report.
+/// What an engine asks its driver to do.
+/// - **Order**: the driver may perform effects in any order, because the engine issues an effect that depends on
+///   another one only after it was told that the other one has ended. The exceptions are [`Effect::Buffer`] and
+///   [`Effect::Retain`], which are performed at once, before any later effect.
+/// - **Reports**: the ends of one device's flushes and durable writes have to be reported in the order in which the
+///   device performed them. When one of them fails, those after it can no longer report that loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send a request to a device, and answer with [`Input::Done`].
+    /// Send a request to a device, and report its end with [`Input::Done`].
     Io {
-        /// Names the request until it is done.
+        /// Identifies the request until [`Input::Done`].
         io: IoId,
-        /// The host's request that it belongs to; `None` if it serves several, or none.
+        /// The host's request that it serves; `None` if it serves several or none.
         host: Option<Tag>,
         /// The device.
         device: DeviceIndex,
         /// The request.
         request: Request,
-        /// The bytes that it moves; `None` for a flush, a trim, or zeroes. While it is under way, nothing changes what
-        /// a write takes, and nobody looks at what a read fills.
+        /// Where its bytes come from or go to; `None` for a flush, a trim, or zeroes. While the request is under way,
+        /// nothing changes the bytes of a write, and nobody looks at the bytes of a read.
         data: Option<DataRef>,
     },
     /// Change a buffer.
     Buffer(BufferStep),
-    /// Tell a device that may drop data how long those of a range have to stay. Performed at once, before any effect
-    /// behind it. What it has dropped it never gives out again: reads of it fail. After a restart it has what the
-    /// records name, and no more, and that has to stay until it is told otherwise; what it has dropped of that it says
-    /// first.
+    /// Tell a device that may drop data how long to keep the data of a range. Performed at once, before any later
+    /// effect. Data that the device has dropped never come back: reads of them fail. After a restart the device still
+    /// has the data that the journal's records name, and keeps them until it is told otherwise; it first reports which
+    /// of these it had dropped.
     Retain {
         /// The device.
         device: DeviceIndex,
@@ -165,18 +165,18 @@ pub enum Effect {
         start: Lba,
         /// How long it is.
         length: Bytes,
-        /// How long its data have to stay.
+        /// How long the device has to keep the data.
         retention: Retention,
     },
-    /// Append a record to the journal. It need not be durable yet.
+    /// Append a record to the journal. The record need not be durable yet.
     Record {
         /// Its number.
         number: RecordNumber,
         /// The change of the map.
         record: MapRecord,
     },
-    /// Make all records up to this number durable, including those that are still on their way to the journal, and
-    /// answer with [`Input::Durable`].
+    /// Make all records up to this number durable, including any that have not reached the journal yet, and then answer
+    /// with [`Input::Durable`].
     Harden {
         /// The last of these records.
         through: RecordNumber,
@@ -191,11 +191,11 @@ pub enum Effect {
     },
     /// Send [`Input::Timer`] at this time.
     WakeAt(Nanos),
-    /// No data are left on this device, which was to be drained: it can be taken away.
+    /// The device that was being drained holds no data and can be removed.
     Drained(DeviceIndex),
-    /// This device, which was to be drained, still holds extents that could not be read in several attempts, and
-    /// nothing else. Each that the host writes as a whole or trims leaves it; each that it writes in part is tried
-    /// again.
+    /// The device that was being drained still holds extents, and none of them could be read in several attempts. The
+    /// drain resumes when the host overwrites such an extent: a write or trim of the whole extent takes it off the
+    /// device, and after a partial write the engine tries again to read it.
     DrainStuck {
         /// The device.
         device: DeviceIndex,

@@ -1,14 +1,14 @@
-//! One flush at a time on each device: hosts that ask during a flush share the next one.
+//! At most one flush at a time on each device: requests that ask for a flush during one share the next.
 
 use esker_core::{Request, Tag};
 
 use super::IoId;
 
-/// The flush under way on one device, and the one that follows it.
+/// The flush under way on one device, and the one queued behind it.
 ///
-/// Two flushes under way together may end in any order. If the later one ended first and succeeded, its host would be
-/// told that data are safe which the earlier one may yet report as lost. Many hosts that flush at once also take two
-/// flushes of the device this way instead of one each.
+/// Two flushes under way at once could end in any order. If the later one ended first and succeeded, its host would be
+/// told that data are safe, although the earlier one might still report them lost. Queueing also saves work: many hosts
+/// that flush at the same time need two flushes of the device instead of one each.
 #[derive(Debug, Default)]
 pub(crate) struct Flushes {
     under_way: Option<Flush>,
@@ -18,17 +18,17 @@ pub(crate) struct Flushes {
 #[derive(Debug)]
 struct Flush {
     io: IoId,
-    /// The number of writes that it makes durable: those that had completed when it was submitted.
+    /// Number of writes that it makes durable, counted from the first: those that had completed when it was submitted.
     covers: u64,
     hosts: Vec<Tag>,
 }
 
-/// A flush to be submitted when the one under way has ended.
+/// A flush to submit when the one under way has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NextFlush {
-    /// The requests that wait for it; none if the engine asked for it.
+    /// The host requests that wait for it; empty if only the engine asked for it.
     pub(crate) hosts: Vec<Tag>,
-    /// The first request that asked for it, with the most urgent priority of all that did.
+    /// The first request that asked for it, raised to the most urgent priority of all requests that did.
     pub(crate) like: Request,
 }
 
@@ -37,20 +37,21 @@ impl Flushes {
         self.under_way.is_some()
     }
 
-    /// Whether a flush that is under way, or follows one, covers the first `written` writes, all of which have ended.
+    /// Returns true if the flush under way covers the first `written` writes, all of which have ended, or a flush is
+    /// queued.
     pub(crate) fn will_cover(&self, written: u64) -> bool {
         self.next.is_some() || self.under_way.as_ref().is_some_and(|flush| flush.covers >= written)
     }
 
-    /// Requests that wait for a flush that covers the write number `first`.
+    /// Returns the host requests that wait for a flush which covers write number `first`.
     pub(crate) fn hosts_from(&self, first: u64) -> Vec<Tag> {
         let under_way = self.under_way.iter().filter(|flush| flush.covers >= first).flat_map(|flush| &flush.hosts);
         let next = self.next.iter().filter(|_| first < u64::MAX).flat_map(|next| &next.hosts);
         under_way.chain(next).copied().collect()
     }
 
-    /// Makes `host` wait for a flush of the first `written` writes. Returns false if none is under way: then one has to
-    /// be submitted.
+    /// Makes `host` wait for a flush of the first `written` writes. Returns false if no flush is under way: the caller
+    /// then has to submit one.
     pub(crate) fn join(&mut self, written: u64, host: Option<Tag>, like: Request) -> bool {
         match &mut self.under_way {
             None => false,
@@ -67,15 +68,16 @@ impl Flushes {
         }
     }
 
-    /// Notes that `io`, which makes the first `covers` writes durable, was submitted for `hosts`. None may be under way
-    /// (asserted).
+    /// Notes that `io`, a flush of the first `covers` writes, was submitted for `hosts`. No other flush may be under
+    /// way (asserted).
     pub(crate) fn begin(&mut self, io: IoId, covers: u64, hosts: Vec<Tag>) {
         let earlier = self.under_way.replace(Flush { io, covers, hosts });
         assert!(earlier.is_none(), "a device has one flush under way");
     }
 
-    /// Ends the flush `io`. Returns the requests that waited for it, how many writes it covers, and the flush to submit
-    /// now. After a failed flush there is none: who waited for the next one is told of this failure, too.
+    /// Ends the flush `io`. Returns the host requests that waited for it, the number of writes that it covers, and the
+    /// flush to submit now. After a failure no flush follows: the hosts that waited for the queued one are told of this
+    /// failure, too.
     pub(crate) fn end(&mut self, io: IoId, ok: bool) -> (Vec<Tag>, u64, Option<NextFlush>) {
         let Flush { io: begun, covers, mut hosts } = self.under_way.take().expect("a flush is under way");
         assert_eq!(begun, io, "a device has one flush under way");

@@ -1,19 +1,19 @@
-//! Which devices still keep what they promise.
+//! Tracks which devices can still be trusted.
 
 use esker_core::{DeviceError, DeviceState, RequestKind};
 
 use crate::extent::DeviceIndex;
 
-/// Writes of one device that fail in a row, after which it gets no new data any more.
+/// Number of failed writes in a row after which a device gets no new data.
 const FAILED_WRITES_MAX: u8 = 8;
 
 /// Whether a device is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Present,
-    /// It was not there when the engine was restored. What lies there cannot be read.
+    /// The device was not there when the engine was restored. Its data cannot be read.
     Missing,
-    /// It was drained and taken away. Nothing lies there.
+    /// The device was drained and removed. It holds no data.
     Removed,
 }
 
@@ -21,18 +21,18 @@ enum Presence {
 #[derive(Debug)]
 pub(crate) struct Health {
     devices: Vec<DeviceState>,
-    /// Whether each of them can be asked anything.
+    /// Whether each device is there, so that requests can be sent to it.
     presence: Vec<Presence>,
-    /// Writes of each device that have failed since the last one that succeeded, up to [`FAILED_WRITES_MAX`].
+    /// For each device, how many writes have failed since the last success, up to [`FAILED_WRITES_MAX`].
     failed_writes: Vec<u8>,
     journal_failed: bool,
-    /// A fault for tests: failures are forgotten.
+    /// A fault for tests: failures of devices and of the journal are ignored.
     #[cfg(test)]
     pub(crate) forgives: bool,
 }
 
 impl Health {
-    /// All of `devices` devices are online.
+    /// The health of `devices` devices, all of them online.
     pub(crate) fn new(devices: usize) -> Self {
         Self {
             devices: vec![DeviceState::Online; devices],
@@ -44,19 +44,20 @@ impl Health {
         }
     }
 
-    /// Adds a device, which is online.
+    /// Adds an online device.
     pub(crate) fn add_device(&mut self) {
         self.devices.push(DeviceState::Online);
         self.presence.push(Presence::Present);
         self.failed_writes.push(0);
     }
 
-    /// `device` is not there: it has failed, but nothing that it acknowledged in this life of the engine is lost.
+    /// Marks `device` as missing: it has failed, but has lost nothing that it acknowledged since the engine was
+    /// restored.
     pub(crate) fn miss(&mut self, device: DeviceIndex) {
         self.leave(device, Presence::Missing);
     }
 
-    /// `device`, on which nothing lies, is taken away.
+    /// Marks `device`, which holds no data, as removed.
     pub(crate) fn remove(&mut self, device: DeviceIndex) {
         self.leave(device, Presence::Removed);
     }
@@ -66,7 +67,7 @@ impl Health {
         self.presence[usize::from(device.0)] = presence;
     }
 
-    /// Whether `device` is missing or was removed: it is sent nothing, and flushes go without it.
+    /// Returns true if `device` is missing or was removed: nothing is sent to it, and flushes leave it out.
     pub(crate) fn is_absent(&self, device: DeviceIndex) -> bool {
         self.presence[usize::from(device.0)] != Presence::Present
     }
@@ -75,7 +76,7 @@ impl Health {
         self.presence[usize::from(device.0)] == Presence::Removed
     }
 
-    /// A device that took no writes may take some again: it has grown, or its owner says so.
+    /// Lets a device that refused writes take writes again, because it has grown or its owner says so.
     pub(crate) fn try_again(&mut self, device: DeviceIndex) {
         self.failed_writes[usize::from(device.0)] = 0;
         self.learn(device, DeviceState::Online);
@@ -89,23 +90,23 @@ impl Health {
         self.devices[device.0 as usize]
     }
 
-    /// The worst state of any device; failed if the journal has failed.
+    /// Returns the worst state of any device; `Failed` if the journal has failed.
     pub(crate) fn worst(&self) -> DeviceState {
         let journal = if self.journal_failed { DeviceState::Failed } else { DeviceState::Online };
         let present = self.devices.iter().zip(&self.presence).filter(|(_, presence)| **presence != Presence::Removed);
         present.map(|(state, _)| *state).fold(journal, DeviceState::max)
     }
 
-    /// Judges the end of a request to `device`. If the result means that data may be lost, the device has failed; if
-    /// it refuses writes, it takes no more. Writes and flushes of a failed device never count as done, whatever it
-    /// reports.
+    /// Judges the result of a request to `device`, and returns the result that counts. If data may be lost, the device
+    /// has failed. If the device refuses writes, it becomes read-only. Writes and flushes of a failed device never
+    /// count as successful, whatever the device reports.
     pub(crate) fn judge(
         &mut self,
         device: DeviceIndex,
         kind: RequestKind,
         result: Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        // A flush may have been under way when it was removed. What it was for is durable elsewhere.
+        // A flush may have been under way when the device was removed. The data that it covers are durable elsewhere.
         if self.is_removed(device) {
             return Ok(());
         }
@@ -116,12 +117,12 @@ impl Health {
                 self.failed_writes[usize::from(device.0)] = 0;
                 return result;
             }
-            // Those that failed were not even begun.
+            // A request with one of these errors was not even begun.
             Ok(()) | Err(DeviceError::OutOfRange { .. } | DeviceError::Unsupported) => return result,
-            // Data that had not been flushed were lost with the power, or nobody knows what became of them.
+            // Unflushed data were lost with the power, or their state is unknown.
             Err(DeviceError::Interrupted | DeviceError::Failed) => DeviceState::Failed,
             Err(_) if kind == RequestKind::Flush => DeviceState::Failed,
-            // It was refused, and touches no other data, even if it was to be durable.
+            // The device refused this write and touched no other data, even if the write was to be durable.
             Err(DeviceError::NoSpace | DeviceError::ReadOnly) if is_write => DeviceState::ReadOnly,
             Err(_) if kind.is_fua() => DeviceState::Failed,
             Err(_) if is_write && self.fails_again(device) => DeviceState::ReadOnly,
@@ -132,14 +133,14 @@ impl Health {
         result
     }
 
-    /// Counts a write that failed. Returns whether that was the last one that the device is trusted with.
+    /// Counts a failed write. Returns true if that makes [`FAILED_WRITES_MAX`] in a row.
     fn fails_again(&mut self, device: DeviceIndex) -> bool {
         let failed = &mut self.failed_writes[usize::from(device.0)];
         *failed = (*failed + 1).min(FAILED_WRITES_MAX);
         *failed == FAILED_WRITES_MAX
     }
 
-    /// Whether nothing can be promised for `device` any more, because it or the journal has failed.
+    /// Returns true if nothing can be promised for `device`, because it or the journal has failed.
     pub(crate) fn has_failed(&self, device: DeviceIndex) -> bool {
         #[cfg(test)]
         if self.forgives {
@@ -148,8 +149,8 @@ impl Health {
         self.journal_failed || self.devices[device.0 as usize] == DeviceState::Failed
     }
 
-    /// Takes the state that a device reports. A failed device stays failed, and one whose writes keep failing is not
-    /// believed that it takes some.
+    /// Takes over the state that a device reports. A failed device stays failed, and a device whose writes keep failing
+    /// stays read-only whatever it reports.
     pub(crate) fn learn(&mut self, device: DeviceIndex, state: DeviceState) {
         let keeps_failing = self.failed_writes[usize::from(device.0)] == FAILED_WRITES_MAX;
         let known = &mut self.devices[usize::from(device.0)];
@@ -162,7 +163,7 @@ impl Health {
         self.journal_failed
     }
 
-    /// From now on no record is kept.
+    /// Notes that the journal has failed: no further record becomes durable.
     pub(crate) fn fail_journal(&mut self) {
         self.journal_failed = true;
     }

@@ -1,30 +1,30 @@
-//! The host's requests under way, and what each of them waits for.
+//! The host's requests under way, and how many requests to devices each of them waits for.
 
 use esker_core::{DeviceError, RequestKind, Tag, TagMap};
 
 use super::Effect;
 
-/// Requests of the host, by their tags.
+/// The host's requests under way, by tag.
 #[derive(Debug, Default)]
-pub(crate) struct Hosts(TagMap<Host>);
+pub(crate) struct Hosts(TagMap<HostRequest>);
 
 #[derive(Debug)]
-struct Host {
+struct HostRequest {
     kind: RequestKind,
-    /// Number of requests to devices that this one waits for.
+    /// Number of requests to devices (and other steps) that this one waits for.
     open: u32,
-    /// The first error, by offset (for a flush: by device).
+    /// The error with the lowest order so far: by offset, or for a flush by device.
     error: Option<(u64, DeviceError)>,
 }
 
 impl Hosts {
-    /// Notes a new request. Its tag must not be in use (asserted).
+    /// Adds a new request. Its tag must not be in use (asserted).
     #[inline]
     pub(crate) fn begin(&mut self, tag: Tag, kind: RequestKind) {
-        self.0.insert(tag, Host { kind, open: 0, error: None });
+        self.0.insert(tag, HostRequest { kind, open: 0, error: None });
     }
 
-    /// Whether no request is under way.
+    /// Returns true if no request is under way.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -39,13 +39,13 @@ impl Hosts {
         self.0.get_mut(tag).open += 1;
     }
 
-    /// Whether `tag` waits for any device.
+    /// Returns true if `tag` still waits for a device.
     #[inline]
     pub(crate) fn waits(&mut self, tag: Tag) -> bool {
         self.0.get_mut(tag).open > 0
     }
 
-    /// Notes an error. `order` decides which of several errors is reported: the lowest.
+    /// Notes an error of `tag`. Of several errors, the one with the lowest `order` is reported.
     pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
         let host = self.0.get_mut(tag);
         if host.error.is_none_or(|(earlier, _)| order < earlier) {
@@ -53,7 +53,7 @@ impl Hosts {
         }
     }
 
-    /// Notes the end of one of the requests that `tag` waits for. Returns whether it was the last one.
+    /// Notes the end of a request that `tag` waits for. Returns true if it was the last one.
     #[inline]
     pub(crate) fn child_ended(&mut self, tag: Tag, order: u64, result: Result<(), DeviceError>) -> bool {
         if let Err(error) = result {
@@ -64,13 +64,13 @@ impl Hosts {
         host.open == 0
     }
 
-    /// Success, or the error at the lowest address.
+    /// Returns success, or the error with the lowest order.
     #[inline]
     pub(crate) fn result(&mut self, tag: Tag) -> Result<(), DeviceError> {
         self.0.get_mut(tag).error.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Answers `tag`, which must not wait for a device (asserted).
+    /// Answers `tag`, which must not wait for anything (asserted).
     #[inline]
     pub(crate) fn reply(&mut self, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
         let host = self.0.remove(tag);

@@ -1,55 +1,56 @@
-//! What the parts of a cache did, and what was decided of them.
+//! Reports on the parts of a cache that is divided into parts.
 
 use esker_core::{Bytes, Nanos};
 
-/// The parts of a cache that has some.
+/// The parts of a cache: one part per volume, or one for clean and one for dirty lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheParts<'a> {
-    /// Whether they are those of volumes, by their number; else there are two: clean lines and dirty ones.
+    /// True if there is a part for each volume, by the volume's number. False if there are two parts: clean lines, then
+    /// dirty lines.
     pub is_by_volume: bool,
-    /// Accesses: of each volume, or reads and writes.
+    /// Accesses by volume; or reads, then writes.
     pub uses: &'a [PartUse],
-    /// Lines that each part holds.
+    /// Number of lines in each part.
     pub held: Vec<u32>,
-    /// Lines that are the share of each.
+    /// Number of lines to which each part is entitled.
     pub shares: Vec<u32>,
-    /// What was decided at the end of each window.
+    /// The decision at the end of each window.
     pub decided: &'a [PartitionDecision],
-    /// Bytes of the lines that the host uses in a window; `None` of parts whose shares are fixed.
+    /// Length of a window: bytes of the lines that the host uses in it. `None` if the shares are fixed.
     pub window: Option<Bytes>,
-    /// Bytes of those that it has used in the window that has not ended.
+    /// How much of the current window has passed, in the same bytes.
     pub open: Bytes,
 }
 
-/// Accesses to lines.
+/// Accesses to lines, by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartUse {
-    /// Of lines that were held.
+    /// Accesses to lines in the cache.
     pub hits: u64,
-    /// Of all others.
+    /// Accesses to all other lines.
     pub misses: u64,
 }
 
-/// What was decided at the end of a window, and from what.
+/// The decision at the end of a window, and what it is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionDecision {
-    /// When.
+    /// Time of the decision.
     pub at: Nanos,
-    /// The share of each part from then on: of volumes by their number, or of clean and dirty lines.
+    /// The share of each part from then on: of volumes by number, or of clean lines and then dirty lines.
     pub shares: Vec<f64>,
-    /// Share of each volume's accesses that miss with that; empty of clean and dirty lines.
+    /// Share of each volume's accesses that is expected to miss with these shares; empty for clean and dirty lines.
     pub miss_ratios: Vec<f64>,
-    /// What several splits between clean and dirty lines let expect; empty of volumes.
+    /// The expected cost of several splits between clean and dirty lines; empty for volumes.
     pub splits: Vec<SplitCost>,
 }
 
-/// What a split between clean and dirty lines lets expect.
+/// The expected cost of a split between clean and dirty lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitCost {
-    /// Share of dirty lines.
+    /// Share of the cache for dirty lines.
     pub written_share: f64,
-    /// Reads of the backing device for each access.
+    /// Expected reads of the backing device per access.
     pub backing_reads: f64,
-    /// Lines that become dirty for each access: all are copied back one day.
+    /// Expected lines that become dirty per access. Each of them has to be copied back eventually.
     pub backing_writes: f64,
 }

@@ -8,7 +8,7 @@ use crate::extent::DeviceIndex;
 /// A change of the devices of an engine, or of its capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reshape {
-    /// A device joins, behind the others. It must not hold anything that is needed.
+    /// A device joins, after the existing ones. It must hold nothing that is still needed.
     Join {
         /// Its capacity.
         capacity: Bytes,
@@ -17,37 +17,37 @@ pub enum Reshape {
     Grow {
         /// The device.
         device: DeviceIndex,
-        /// Its capacity now.
+        /// Its new capacity.
         capacity: Bytes,
     },
-    /// A cache may use less of a device: what lies beyond leaves, while requests are served. What the cache is restored
-    /// with says so only after that.
+    /// A cache is to use less of a device. Lines beyond the new size leave while requests are served. Only when they
+    /// have left may the settings from which the cache is restored be changed.
     Shrink {
         /// The device.
         device: DeviceIndex,
-        /// What is used of it from now on.
+        /// How much of it the cache uses from now on.
         capacity: Bytes,
     },
-    /// The host is offered more.
+    /// The host is offered more capacity.
     Offer {
         /// The new capacity, in whole extents.
         capacity: Bytes,
     },
-    /// All data of a device move to the others, in the background. When it is empty, the engine says so with
-    /// [`Effect::Drained`](super::Effect::Drained). Until then it may still hold data that have no room elsewhere, or
-    /// that cannot be read ([`Effect::DrainStuck`](super::Effect::DrainStuck)). A device that has failed is drained as
-    /// far as it still reads.
+    /// All data of a device move to the others in the background. When the device is empty, the engine reports
+    /// [`Effect::Drained`](super::Effect::Drained). Until then it may hold data for which there is no room elsewhere,
+    /// or that cannot be read ([`Effect::DrainStuck`](super::Effect::DrainStuck)). From a failed device, everything
+    /// that can still be read is moved.
     Drain {
         /// The device.
         device: DeviceIndex,
     },
-    /// A device that was drained, or was to be, or took no more writes, is used again.
+    /// A device is used again: its drain is cancelled or undone, and it may take writes again.
     Keep {
         /// The device.
         device: DeviceIndex,
     },
-    /// A device that was drained and is empty is taken away: nothing that becomes of it matters from now on. The other
-    /// devices keep their numbers, and an engine that is restored is told of it
+    /// A device that was drained and is empty is removed: the engine no longer uses it. The other devices keep their
+    /// numbers. An engine that is restored later has to be told of the removal
     /// ([`PlacementEngine::with_removed`](crate::PlacementEngine::with_removed)).
     Remove {
         /// The device.
@@ -55,10 +55,10 @@ pub enum Reshape {
     },
 }
 
-/// Why the devices of an engine cannot be changed in this way.
+/// Why a [`Reshape`] was refused. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReshapeError {
-    /// The engine computes places instead of keeping a map.
+    /// The engine cannot change its devices in this way.
     #[error("this kind of volume cannot change its devices")]
     Unsupported,
     /// There is no such device.
@@ -67,33 +67,33 @@ pub enum ReshapeError {
     /// A device or the volume would become smaller.
     #[error("{what} has {now}, and cannot shrink to {wanted}")]
     Smaller {
-        /// What would: the volume or a device.
+        /// What would become smaller: the volume or a device.
         what: String,
-        /// Its capacity.
+        /// Its current capacity.
         now: Bytes,
-        /// The capacity that was asked for.
+        /// The requested capacity.
         wanted: Bytes,
     },
-    /// The host would be offered more than there is.
+    /// The remaining devices would not hold the data or the capacity.
     #[error("the devices that stay hold {holds}; {wanted} are needed")]
     NoRoom {
-        /// Bytes that would be needed.
+        /// Bytes that are needed.
         wanted: Bytes,
-        /// Bytes that the devices hold.
+        /// Bytes that the remaining devices hold.
         holds: Bytes,
     },
     /// The device was removed.
     #[error("device {0} was removed")]
     Removed(u16),
-    /// A device that is to be removed still holds data, or is not being drained.
+    /// The device to remove still holds data, or was not drained.
     #[error("device {device} still holds {extents} extents, or was not drained")]
     NotDrained {
         /// The device.
         device: u16,
-        /// Extents of the host that lie there.
+        /// Number of the host's extents on it.
         extents: u32,
     },
-    /// There would be too many extents or devices, or a device without any extent.
+    /// A limit would be exceeded: the message names it.
     #[error("{0}")]
     Limit(String),
 }

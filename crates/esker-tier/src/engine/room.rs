@@ -1,13 +1,13 @@
-//! What is left of flash that wears out.
+//! How much room is left on flash that wears out.
 
 use esker_core::Nanos;
 
-/// What has become of the room on flash that a cache owns.
+/// The room on flash that a cache owns, over its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheRoom<'a> {
-    /// Lines that it had room for at first.
+    /// Number of lines for which there was room at first.
     pub at_first: u32,
-    /// When there was less for the first time, and whenever another tenth of that was lost; with the lines that there
-    /// was room for from then on. None once the flash is used up.
+    /// Times at which room was lost, each with the number of lines for which there was room from then on: the first
+    /// loss, and each time another tenth was gone. Zero lines once the flash is used up.
     pub shrank: &'a [(Nanos, u32)],
 }

@@ -1,50 +1,50 @@
-//! What a cache that chooses its own size has decided.
+//! Reports of a cache that chooses its own size.
 
 use esker_core::{Bytes, Nanos};
 
 /// The windows of a cache that chooses its own size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheWindows<'a> {
-    /// What was decided at the end of each.
+    /// The decision at the end of each window.
     pub decided: &'a [WindowDecision],
-    /// Bytes that the host writes in one.
+    /// Length of a window, in bytes that the host writes.
     pub length: Bytes,
-    /// Bytes that it has written in the one that has not ended.
+    /// How many bytes the host has written in the current window.
     pub open: Bytes,
-    /// Erases in a day that the lifetime allows, if one was asked for.
+    /// Erases of blocks per day that the requested lifetime allows; `None` if no lifetime was requested.
     pub erases_per_day_max: Option<f64>,
 }
 
-/// What was decided at the end of a window, and from what.
+/// The decision at the end of a window, and what it is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowDecision {
-    /// When.
+    /// Time of the decision.
     pub at: Nanos,
-    /// Share of the flash that is left to cleaning from then on.
+    /// Over-provisioning from then on: the share of the flash that is left to cleaning.
     pub over_provisioning: f64,
-    /// Share of writes among the accesses of the window.
+    /// Share of the window's accesses that were writes.
     pub writes: f64,
-    /// What was expected with it.
+    /// The expected cost of that over-provisioning.
     pub chosen: ExpectedCost,
-    /// What was expected with each over-provisioning of the training.
+    /// The expected cost of each over-provisioning that the training measures.
     pub expected: Vec<ExpectedCost>,
-    /// Whether the cache is trained before this holds.
+    /// True if a training begins now, before the chosen size is used.
     pub trains: bool,
-    /// Whether it is expected to keep the lifetime that was asked for; true if none was.
+    /// True if the requested lifetime is expected to be kept, or if none was requested.
     pub keeps_lifetime: bool,
 }
 
-/// What a window's curve and the last training let expect.
+/// The expected cost of an over-provisioning, from a window's miss-ratio curve and the last training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedCost {
     /// Share of the flash that is left to cleaning.
     pub over_provisioning: f64,
     /// Share of the accesses that miss.
     pub miss_ratio: f64,
-    /// Share of the lines of a block that are valid when it is cleaned.
+    /// Share of a block's lines that are still valid when the block is cleaned.
     pub valid: f64,
     /// Mean latency of an access.
     pub latency: Nanos,
-    /// Blocks of the flash that are erased in a day.
+    /// Blocks of the flash that are erased per day.
     pub erases_per_day: f64,
 }

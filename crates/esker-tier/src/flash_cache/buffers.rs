@@ -1,7 +1,7 @@
-//! Buffers of the driver in which lines are on their way between the devices. Several lines of one request share one,
-//! so that neighbours are read as one.
+//! The driver's buffers that hold lines on their way between devices. The lines of one request share a buffer, so that
+//! adjacent lines can be read in one request.
 
-/// Numbers of buffers, each with how many parts of requests use it.
+/// The buffers by number, each with the number of its users.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     users: Vec<u32>,
@@ -9,7 +9,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// A buffer with one user.
+    /// Takes a free buffer, for one user.
     pub(super) fn take(&mut self) -> u32 {
         let buffer = self.free.pop().unwrap_or_else(|| {
             self.users.push(0);
@@ -19,12 +19,12 @@ impl Buffers {
         buffer
     }
 
-    /// One more user.
+    /// Adds a user.
     pub(super) fn share(&mut self, buffer: u32) {
         self.users[buffer as usize] += 1;
     }
 
-    /// One user less; after the last one the buffer is free.
+    /// Removes a user. After the last one the buffer is free.
     pub(super) fn release(&mut self, buffer: u32) {
         self.users[buffer as usize] -= 1;
         if self.users[buffer as usize] == 0 {
@@ -32,7 +32,7 @@ impl Buffers {
         }
     }
 
-    /// Whether all are free.
+    /// Returns true if all buffers are free.
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.users.len()
     }

@@ -1,4 +1,4 @@
-//! Why a flash cache cannot be built.
+//! Errors of building or restoring a flash cache.
 
 use esker_cache::{BuildError, REPLACEMENTS, ReplacementCapability};
 use esker_core::registry;
@@ -9,16 +9,16 @@ use super::allocation::AllocationFault;
 use super::modes::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling, words};
 use super::partition::PartitionError;
 
-/// Why a flash cache cannot be built.
+/// Why a flash cache cannot be built or restored.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FlashCacheError {
-    /// The line is empty, too long, or not whole sectors.
+    /// The line is empty, too long, or not a multiple of the sector size.
     #[error("`line` is {0}; it has to be whole sectors of 512B, {LINE_MAX} at most")]
     Line(Bytes),
     /// The backing device has no room for one line.
     #[error("`line` is {line}, more than the {backing} of the backing device")]
     Backing {
-        /// The line.
+        /// Size of the line.
         line: Bytes,
         /// Capacity of the backing device.
         backing: Bytes,
@@ -26,7 +26,7 @@ pub enum FlashCacheError {
     /// The flash has no room for two lines.
     #[error("`flash` has {flash}, less than two lines of {line}")]
     Flash {
-        /// The line.
+        /// Size of the line.
         line: Bytes,
         /// Capacity of the flash.
         flash: Bytes,
@@ -43,7 +43,7 @@ pub enum FlashCacheError {
     /// The policy needs to know the future.
     #[error("`{0}` needs to know which requests will follow, and cannot run in a device")]
     Future(&'static str),
-    /// The policy chooses lines in another order than that of a log.
+    /// The policy evicts lines in another order than that of a log.
     #[error(
         "`slots = \"{}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does not",
         words(slots)
@@ -54,10 +54,10 @@ pub enum FlashCacheError {
         /// The policy.
         policy: &'static str,
     },
-    /// Lines that are there are changed, and could not be.
+    /// An append-only log cannot change lines in place, and write-through does.
     #[error("`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does")]
     AppendThrough,
-    /// Role and handling of writes contradict each other.
+    /// The role and the handling of writes contradict each other.
     #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
     Combination {
         /// Which requests bring a line into the cache.
@@ -65,53 +65,54 @@ pub enum FlashCacheError {
         /// What happens to writes.
         write: WriteHandling,
     },
-    /// The size of a log would change.
+    /// An allocation would change the size of a log.
     #[error("`slots = \"{}\"` uses all slots in turn, and `allocation` leaves some of them empty", words(slots))]
     AllocationOfLog {
         /// The order of slots.
         slots: SlotOrder,
     },
-    /// The flash would not learn that the cache is smaller.
+    /// Without trims the flash would not know which slots are empty.
     #[error(
         "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
     )]
     AllocationWithoutTrims,
-    /// Flash that the cache owns has no order of slots, and its size is fixed.
+    /// The setting `key` makes no sense for flash that the cache owns.
     #[error("a cache that owns its flash writes where it likes, and cannot have `{key}`")]
     OwnedFlash {
-        /// The key that does not go with it.
+        /// The key of that setting.
         key: &'static str,
     },
-    /// Flash that the cache owns has less room than it promises.
+    /// The flash that the cache owns has too few slots for the room that was asked for, or that room is less than two
+    /// lines.
     #[error("{user} and {suspects} of suspects are too much or too little for {slots} slots of {line}")]
     OwnedRoom {
-        /// What may count as valid.
+        /// Bytes that may count as valid.
         user: Bytes,
-        /// What may be suspected.
+        /// Bytes of suspects.
         suspects: Bytes,
-        /// Slots of the flash.
+        /// Number of slots of the flash.
         slots: u32,
         /// The line.
         line: Bytes,
     },
-    /// No window would ever end.
+    /// The windows of `allocation` are measured in writes, and a cache of reads has none: no window would end.
     #[error("`allocation` decides after so many bytes of writes, and `role = \"read\"` caches none")]
     AllocationOfReads,
-    /// A setting of `allocation` makes no sense: which, and why.
+    /// A setting of `allocation` makes no sense.
     #[error("{}", .0.message)]
     Allocation(AllocationFault),
-    /// It cannot have these parts.
+    /// The cache cannot be divided in this way.
     #[error(transparent)]
     Partition(#[from] PartitionError),
-    /// The cleaner would begin at more dirty lines than there are.
+    /// The cleaner would start at more dirty lines than there can be.
     #[error("`dirty_high` is {0}, more than 100%")]
     HighMark(Ratio),
-    /// The cleaner would end before it begins.
+    /// The limit at which the cleaner stops is above the one at which it starts.
     #[error("`dirty_low` is {low}, more than the mark where cleaning begins, {high}")]
     LowMark {
-        /// Where the cleaner ends.
+        /// The limit at which the cleaner stops.
         low: Ratio,
-        /// From where on it works whatever the host does.
+        /// The limit at which it starts, whatever the host does.
         high: Ratio,
     },
     /// The map names a line past the end of the volume.
@@ -128,13 +129,13 @@ pub enum FlashCacheError {
         /// The slot.
         slot: u32,
     },
-    /// The map is that of another engine.
+    /// The map belongs to another kind of engine.
     #[error("the map is one of extents, not that of a flash cache")]
     Placement,
 }
 
 impl FlashCacheError {
-    /// The keys that it is about, as configurations call them.
+    /// Returns the keys that the error is about, as configurations name them.
     pub fn keys(&self) -> &'static [&'static str] {
         match self {
             Self::Line(_) | Self::Lines(_) | Self::Backing { .. } => &["line"],

@@ -1,42 +1,42 @@
-//! Faults of caches, which the properties have to find.
+//! Faults that tests introduce into a cache, to prove that the properties find them.
 
-/// Ways in which a cache can be made faulty, so that the properties have to find it.
+/// A fault of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// A slot is used again before the record that its line has left is durable.
     HurriesSlots,
     /// A flush is answered before its records are durable.
     AnswersEarly,
-    /// A line stays when a write goes around.
+    /// A line stays in the cache although a write to it goes around.
     KeepsStale,
     /// A dirty line leaves before its data are durable on the backing device.
     ForgetsDirty,
-    /// A recorded clean line is changed before the record of that is durable.
+    /// A recorded clean line is changed before the record of the change is durable.
     ChangesUnannounced,
     /// A clean line is recorded although the backing device may still lose its data.
     TrustsBacking,
-    /// A clean line is recorded as it was before its last change.
+    /// A clean line is recorded although its data have changed since the flush.
     OverlooksChanges,
-    /// A write to a line that is held is refused, too: it goes around, and the old copy stays.
+    /// The admission policy is asked also about cached lines: a refused write goes around, and the old copy stays.
     RefusesHeld,
-    /// A slot is used again although its trim is under way.
+    /// A slot is reused while its trim is under way.
     HurriesTrims,
-    /// The slot of a changed line is used again before the record of its new slot is durable.
+    /// The former slot of a changed line is reused before the record of its new slot is durable.
     HurriesOutdated,
-    /// The slot of a changed line is used again although a flush is for what it holds.
+    /// The former slot of a changed line is reused although a flush is to make its data durable.
     ForgetsPromises,
     /// Owned flash may drop the data of a line in use.
     DropsInUse,
     /// Owned flash may drop the data of a line that the journal names as dirty.
     DropsRecordedDirty,
-    /// What owned flash has dropped is still held.
+    /// The cache still serves data that owned flash has dropped.
     KeepsDropped,
     /// A line is changed on the backing device before the record that it has left is durable.
     ForgetsLeaving,
-    /// A cache takes as many lines as before, although its flash has room for fewer.
+    /// A cache admits as many lines as ever, although its flash has room for fewer.
     KeepsTaking,
     /// Dirty lines that leave worn flash are not copied back.
     ShrinksCarelessly,
-    /// A change of a dirty line that the flash refused counts as made.
+    /// A change of a dirty line that the flash refused counts as done.
     TrustsRefused,
 }

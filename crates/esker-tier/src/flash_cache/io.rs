@@ -1,11 +1,11 @@
-//! Requests to devices. Neighbours that are sent together are joined.
+//! Requests to devices. Adjacent requests that are sent together are joined.
 
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Request, RequestKind, Tag};
 
-use super::part::Part;
-use super::requests::Group;
+use super::job::Job;
+use super::requests::LineGroup;
 use super::{BACKING, FLASH, FlashCacheEngine};
 use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, IoId};
 use crate::extent::DeviceIndex;
@@ -13,23 +13,23 @@ use crate::extent::DeviceIndex;
 /// A request to a device under way.
 #[derive(Debug)]
 pub(super) enum Io {
-    Parts { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
+    Jobs { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
     Flush { device: DeviceIndex },
     Trim { slots: Range<u32> },
 }
 
-/// A request to a device that is about to be sent.
+/// A request to a device that has not been sent yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outgoing {
-    part: Tag,
+pub(super) struct OutgoingIo {
+    job: Tag,
     host: Option<Tag>,
     device: DeviceIndex,
     request: Request,
     data: Option<DataRef>,
 }
 
-impl Outgoing {
-    /// Appends `next` if it goes on where this one ends.
+impl OutgoingIo {
+    /// Joins `next` to this request if it continues it. Returns true if it was joined.
     fn join(&mut self, next: &Self) -> bool {
         let length = self.request.length;
         let goes_on = self.data.map(|data| data.moved(data.place.buffer, length)) == next.data;
@@ -55,58 +55,58 @@ impl FlashCacheEngine {
         range: (u64, u64),
         data: Option<DataRef>,
     ) {
-        let part = *self.part(tag);
-        self.part(tag).open += 1;
+        let job = *self.job(tag);
+        self.job(tag).open += 1;
         let device = if slot.is_some() { FLASH } else { BACKING };
         if kind != RequestKind::Read && self.health.has_failed(device) {
             return self.refused.push_back((tag, device));
         }
         let (from, length) = range;
-        let start = Lba::containing(u64::from(slot.unwrap_or(part.line)) * self.line + from);
-        let stream = self.stream_of(&part, device, kind);
-        let request = Request { kind, start, length: Bytes(length), priority: part.priority, stream };
+        let start = Lba::containing(u64::from(slot.unwrap_or(job.line)) * self.line + from);
+        let stream = self.stream_of(&job, device, kind);
+        let request = Request { kind, start, length: Bytes(length), priority: job.priority, stream };
         if device == FLASH && kind.is_write() {
             self.counts.flash_written_bytes += length;
         }
-        self.outgoing.push(Outgoing { part: tag, host: part.host, device, request, data });
+        self.outgoing.push(OutgoingIo { job: tag, host: job.host, device, request, data });
     }
 
-    /// Sends the host's own request to the backing device, or to `slot`.
+    /// Sends the job's part of the host's request to `slot` on the flash, or to the backing device if `slot` is `None`.
     pub(super) fn send_host(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
-        let part = *self.part(tag);
-        let host = part.host.expect("it is the host's");
-        let data = kind.has_data().then(|| DataRef::new(BufferId::Host(host), Bytes(part.offset)));
-        self.send(tag, slot, kind, (part.from, part.length), data);
+        let job = *self.job(tag);
+        let host = job.host.expect("it is the host's");
+        let data = kind.has_data().then(|| DataRef::new(BufferId::Host(host), Bytes(job.offset)));
+        self.send(tag, slot, kind, (job.from, job.length), data);
     }
 
-    /// Sends a request for the whole line, from or to its buffer.
+    /// Sends a request that moves the whole line from or to the job's buffer.
     pub(super) fn send_line(&mut self, tag: Tag, slot: Option<u32>, kind: RequestKind) {
-        let (buffer, at) = self.part(tag).buffer.expect("it has a buffer");
+        let (buffer, at) = self.job(tag).buffer.expect("it has a buffer");
         let data = DataRef::new(BufferId::Cache(buffer), Bytes(at));
         self.send(tag, slot, kind, (0, self.line), Some(data));
     }
 
-    /// Gives the part a buffer for its line.
+    /// Gives the job a buffer for its line.
     pub(super) fn take_buffer(&mut self, tag: Tag) {
-        let part = *self.part(tag);
+        let job = *self.job(tag);
         let line = self.line;
         let group = self.group.as_mut().filter(|group| {
             let lines = group.first..group.first + group.lines;
-            part.host == Some(group.host) && lines.contains(&part.line)
+            job.host == Some(group.host) && lines.contains(&job.line)
         });
         let clear = |buffer, lines: u32| {
             let into = BufferPlace::new(BufferId::Cache(buffer), Bytes::ZERO);
             Effect::Buffer(BufferStep::Zero { into, length: Bytes(u64::from(lines) * line) })
         };
         let buffer = match group {
-            Some(Group { first, lines, buffer, .. }) => {
+            Some(LineGroup { first, lines, buffer, .. }) => {
                 let number = *buffer.get_or_insert_with(|| {
                     let number = self.buffers.take();
                     self.effects.push(clear(number, *lines));
                     number
                 });
                 self.buffers.share(number);
-                (number, u64::from(part.line - *first) * line)
+                (number, u64::from(job.line - *first) * line)
             }
             None => {
                 let number = self.buffers.take();
@@ -114,23 +114,23 @@ impl FlashCacheEngine {
                 (number, 0)
             }
         };
-        self.part(tag).buffer = Some(buffer);
+        self.job(tag).buffer = Some(buffer);
     }
 
-    /// No more parts join the buffer of the request that was begun last.
+    /// Ends the group: no more jobs share the buffer of the request that was started last.
     pub(super) fn end_group(&mut self) {
-        if let Some(Group { buffer: Some(buffer), .. }) = self.group.take() {
+        if let Some(LineGroup { buffer: Some(buffer), .. }) = self.group.take() {
             self.buffers.release(buffer);
         }
     }
 
     /// Moves the host's data between its buffer and that of the line.
-    pub(super) fn copy_host(&mut self, part: &Part, serves: bool) {
-        let (Some((buffer, at)), Some(tag)) = (part.buffer, part.host) else { return };
-        let line = BufferPlace::new(BufferId::Cache(buffer), Bytes(at + part.from));
-        let host = BufferPlace::new(BufferId::Host(tag), Bytes(part.offset));
+    pub(super) fn copy_host(&mut self, job: &Job, serves: bool) {
+        let (Some((buffer, at)), Some(tag)) = (job.buffer, job.host) else { return };
+        let line = BufferPlace::new(BufferId::Cache(buffer), Bytes(at + job.from));
+        let host = BufferPlace::new(BufferId::Host(tag), Bytes(job.offset));
         let (from, into) = if serves { (line, host) } else { (host, line) };
-        self.effects.push(Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(part.length) }));
+        self.effects.push(Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(job.length) }));
     }
 
     pub(super) fn send_outgoing(&mut self) {
@@ -140,10 +140,10 @@ impl FlashCacheEngine {
         while let Some(mut next) = rest.next() {
             let mut others = Vec::new();
             while let Some(joined) = rest.next_if(|other| next.join(other)) {
-                others.push(joined.part);
+                others.push(joined.job);
             }
-            let Outgoing { part: first, host, device, request, data } = next;
-            let io = IoId(self.ios.insert(Io::Parts { device, kind: request.kind, first, others }));
+            let OutgoingIo { job: first, host, device, request, data } = next;
+            let io = IoId(self.ios.insert(Io::Jobs { device, kind: request.kind, first, others }));
             self.effects.push(Effect::Io { io, host, device, request, data });
         }
         drop(rest);
@@ -158,8 +158,8 @@ impl FlashCacheEngine {
                 self.leave_failed_flash();
                 self.flush_ended(device, io, result);
             }
-            Io::Parts { device, kind, first, others } => {
-                // Worn flash that the cache owns may refuse a write, and is well.
+            Io::Jobs { device, kind, first, others } => {
+                // A worn flash that the cache owns may refuse a write and still be healthy.
                 let refuses = device == FLASH && self.is_refusal(result.err());
                 let result = if refuses { result } else { self.health.judge(device, kind, result) };
                 let was_refused = self.was_refused(device, kind, result);
@@ -167,22 +167,22 @@ impl FlashCacheEngine {
                     self.health.learn(FLASH, DeviceState::Failed);
                 }
                 self.leave_failed_flash();
-                for part in std::iter::once(first).chain(others) {
-                    // One that failed may have got there, too, and is not durable then.
+                for job in std::iter::once(first).chain(others) {
+                    // A failed write may have reached the device all the same, where it is not durable.
                     if kind != RequestKind::Read && !kind.is_fua() {
                         self.durability.written(device);
                     }
-                    self.part_io_ended(part, device, result);
+                    self.job_io_ended(job, device, result);
                 }
             }
         }
     }
 
-    pub(super) fn part_io_ended(&mut self, tag: Tag, device: DeviceIndex, result: Result<(), DeviceError>) {
-        let part = self.part(tag);
-        part.errors[usize::from(device.0)] = result.err();
-        part.open -= 1;
-        if part.open == 0 {
+    pub(super) fn job_io_ended(&mut self, tag: Tag, device: DeviceIndex, result: Result<(), DeviceError>) {
+        let job = self.job(tag);
+        job.errors[usize::from(device.0)] = result.err();
+        job.open -= 1;
+        if job.open == 0 {
             self.step_ended(tag);
         }
     }

@@ -1,21 +1,21 @@
-//! Who works on a line: several readers, or one part alone. Those that wait are served in the order in which they came,
-//! so that none waits for ever.
+//! Locks of lines: several readers share a line, or one job holds it alone. Waiting jobs are served in the order in
+//! which they came, so that none waits forever.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use esker_core::Tag;
 
-/// Locks of the lines that are in use.
+/// The locks of all lines in use.
 #[derive(Debug, Default)]
 pub(super) struct Locks(BTreeMap<u32, Lock>);
 
 #[derive(Debug, Default)]
 struct Lock {
-    /// Readers that hold it.
+    /// Number of readers that hold the lock.
     shared: u32,
-    /// Whether a part holds it alone.
+    /// Whether a job holds the lock alone.
     alone: bool,
-    /// Parts that wait for it, and whether each of them shares it.
+    /// Jobs that wait for the lock, each with whether it wants to share it.
     waiting: VecDeque<(Tag, bool)>,
 }
 
@@ -30,19 +30,19 @@ impl Lock {
 }
 
 impl Locks {
-    /// Takes the lock of `line` for `part`, or has it wait. Returns whether it holds the lock.
-    pub(super) fn enter(&mut self, line: u32, part: Tag, shared: bool) -> bool {
+    /// Takes the lock of `line` for `job`, or queues the job. Returns true if the job holds the lock now.
+    pub(super) fn enter(&mut self, line: u32, job: Tag, shared: bool) -> bool {
         let lock = self.0.entry(line).or_default();
         let enters = lock.waiting.is_empty() && lock.admits(shared);
         if enters {
             lock.take(shared);
         } else {
-            lock.waiting.push_back((part, shared));
+            lock.waiting.push_back((job, shared));
         }
         enters
     }
 
-    /// Gives a lock back. Appends the parts that hold it now.
+    /// Releases a lock. Appends to `entered` the jobs that hold it now.
     pub(super) fn leave(&mut self, line: u32, shared: bool, entered: &mut VecDeque<Tag>) {
         let lock = self.0.get_mut(&line).expect("it is held");
         if shared {
@@ -50,29 +50,29 @@ impl Locks {
         } else {
             lock.alone = false
         }
-        while let Some(&(part, shared)) = lock.waiting.front()
+        while let Some(&(job, shared)) = lock.waiting.front()
             && lock.admits(shared)
         {
             lock.waiting.pop_front();
             lock.take(shared);
-            entered.push_back(part);
+            entered.push_back(job);
         }
         if lock.shared == 0 && !lock.alone {
             self.0.remove(&line);
         }
     }
 
-    /// Whether any part holds the lock of `line` or waits for it.
+    /// Returns true if any job holds the lock of `line` or waits for it.
     pub(super) fn is_in_use(&self, line: u32) -> bool {
         self.0.contains_key(&line)
     }
 
-    /// Whether a part holds the lock of `line` alone.
+    /// Returns true if a job holds the lock of `line` alone.
     pub(super) fn is_held_alone(&self, line: u32) -> bool {
         self.0.get(&line).is_some_and(|lock| lock.alone)
     }
 
-    /// Whether no line is in use.
+    /// Returns true if no line is in use.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,43 +1,47 @@
-//! A flash cache: flash (device 0) in front of any backing device (device 1), which has the volume's size.
+//! A flash cache: flash (device 0) in front of a backing device (device 1) that holds the whole volume.
 //!
-//! - **Lines** are cached as a whole. A line's number is its id for the replacement policy.
-//! - **One part at a time** changes a line: requests are split at lines, each part takes its line's lock, and those
-//!   that wait are served in their order. Reads of what is held share a lock.
-//! - **Records** say which line is in which slot, and whether it is dirty: whether the flash alone has its data. They
-//!   are issued once those data are durable, for clean lines on both devices. Lines without a durable record are
-//!   forgotten when the power is lost.
-//! - **A recorded clean line** is changed in place only after a durable record that says so: that it is dirty
-//!   (write-back), or has left (the others). Else a loss of power between the two devices' writes would show the new
-//!   data first, and then, once the line has left, the old ones again.
-//! - **A slot** is used again once the record that its line has left is durable. If slots are a log, they are used in
-//!   their order, and the lines that it comes to leave. In an append-only log, changed lines go to the next slot; the
-//!   one that the journal names stays until it names the new one, and any while a flush may be for what it holds.
-//! - **Admission** is asked for lines that are not held. What it refuses goes to the backing device alone.
-//! - **Dirty lines** leave after their data are durable on the backing device.
-//! - **Lost flash**: after a failed flush or write the flash takes nothing more. Clean lines leave at once; requests go
-//!   to the backing device. Dirty lines are read from the flash if it can; writes to them fail, and so do flushes.
+//! - **Lines** are cached as a whole. A line's number is its id in the replacement policy.
+//! - **Jobs** do the work on lines. A request of the host is split into one job for each line that it touches, and the
+//!   cache has jobs of its own. Only one job at a time may change a line: each takes the line's lock, and waiting jobs
+//!   get the lock in the order in which they came. Reads of cached lines share the lock.
+//! - **Records** in the journal say which line is in which slot, and whether it is dirty, which means that only the
+//!   flash has its latest data. A record is issued once those data are durable on the flash, and for a clean line also
+//!   on the backing device. A line without a durable record is forgotten when the power is lost.
+//! - **A recorded clean line** is changed in place only after another record is durable: that it is dirty (write-back),
+//!   or that it has left (other modes). Otherwise, after a loss of power between the writes to the two devices, the
+//!   host would first read the new data and later, once the line has left, the old data again.
+//! - **A slot** is reused once the record that its line has left is durable. If the slots form a log, they are used in
+//!   order of their addresses, and the lines that the log reaches have to leave. In an append-only log, a changed line
+//!   goes to the next slot. Its old slot is kept while the journal names it, and while a flush under way may have to
+//!   make its data durable.
+//! - **Admission**: the admission policy is asked about lines that are not in the cache. Requests for lines that it
+//!   refuses go to the backing device only.
+//! - **Dirty lines** leave only after their data are durable on the backing device.
+//! - **Failed flash**: after a failed flush or write the cache writes nothing more to the flash. Clean lines leave at
+//!   once, and requests for them go to the backing device. Dirty lines are still read from the flash if it answers.
+//!   Writes to dirty lines fail, and so do flushes while any line is dirty.
 
-mod admitting;
-mod allocating;
+mod admission;
 mod allocation;
-mod appending;
+mod appends;
 mod buffers;
-mod checking;
-mod dividing;
+mod cache_size;
 mod error;
+mod evictions;
 #[cfg(test)]
 mod fault;
-mod flushing;
-mod former;
-mod free;
+mod flushes;
+mod former_slots;
+mod free_slots;
+mod invariants;
 mod io;
-mod leaving;
+mod job;
 mod locks;
 mod modes;
-mod owned;
-mod part;
+mod owned_flash;
 mod partition;
-mod reading;
+mod parts;
+mod reads;
 mod requests;
 mod restore;
 mod settings;
@@ -46,9 +50,9 @@ mod slots;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod trimming;
-mod worn;
-mod writing;
+mod trims;
+mod wear;
+mod writes;
 
 use std::collections::VecDeque;
 
@@ -66,81 +70,81 @@ use buffers::Buffers;
 pub use error::FlashCacheError;
 #[cfg(test)]
 use fault::Fault;
-use io::{Io, Outgoing};
+use io::{Io, OutgoingIo};
+use job::{Job, JobStep, JobTask};
 use locks::Locks;
 pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
-use owned::Owned;
-use part::{Part, Step, Task};
-use partition::{Partition, Policy};
+use owned_flash::OwnedSlots;
+use partition::{CachePolicy, Partition};
 pub use partition::{PartitionBy, PartitionError, PartitionSettings};
-use requests::{Group, Progress};
+use requests::{LineGroup, Progress};
 pub use settings::FlashCacheSettings;
-use slots::{Slots, State};
+use slots::{DataVersion, Slots};
 pub use streams::CacheStreams;
 
-/// The flash.
+/// The flash device.
 const FLASH: DeviceIndex = DeviceIndex(0);
 
 /// The backing device.
 const BACKING: DeviceIndex = DeviceIndex(1);
 
-/// Flash in front of a backing device.
+/// The engine of a flash cache in front of a backing device.
 #[derive(Debug)]
 pub struct FlashCacheEngine {
     line: u64,
     role: CacheRole,
     write: WriteHandling,
-    /// Numbers of dirty lines between which the cleaner works.
+    /// Limits of dirty lines, at which the cleaner stops and starts (see [`FlashCacheSettings`]).
     dirty_low: u32,
     dirty_high: u32,
-    /// What they are of the lines that the cache holds at most.
+    /// The same two limits as shares of the lines that the cache may hold: low, high.
     dirty_marks: [Ratio; 2],
-    policy: Policy,
-    /// What divides the lines among parts, if the cache has some.
+    policy: CachePolicy,
+    /// Divides the lines among parts; `None` if the cache is not divided.
     partition: Option<Box<Partition>>,
     admission: Box<dyn Admission>,
-    /// What chooses how much of the flash lines take, if that is not fixed.
+    /// Chooses how much of the flash the lines may take; `None` if that is fixed.
     allocator: Option<Box<Allocator>>,
-    /// The time of the input that is handled.
+    /// Time of the current input.
     now: Nanos,
     slots: Slots,
-    /// What the flash is told of its data, if the cache owns it.
-    owned: Option<Box<Owned>>,
-    /// Whether a line that the host changes goes to another slot.
+    /// How long the flash has to keep the data of each slot; `None` unless the cache owns its flash.
+    owned: Option<Box<OwnedSlots>>,
+    /// Whether a changed line goes to another slot (append-only log).
     appends: bool,
     streams: CacheStreams,
     locks: Locks,
-    parts: TagSlab<Part>,
+    jobs: TagSlab<Job>,
     hosts: Hosts,
-    /// How far the host's requests have come.
+    /// Progress of the host's requests.
     progress: TagMap<Progress>,
-    /// The request whose parts are begun now, whose lines share a buffer.
-    group: Option<Group>,
+    /// The request whose jobs are being started. Their lines share one buffer.
+    group: Option<LineGroup>,
     buffers: Buffers,
     ios: TagSlab<Io>,
-    /// Requests to devices, before neighbours are joined.
-    outgoing: Vec<Outgoing>,
-    /// Parts that hold their lock and have not begun.
+    /// Requests to devices that have not been sent yet. Adjacent ones are joined.
+    outgoing: Vec<OutgoingIo>,
+    /// Jobs that hold their lock but have not started.
     ready: VecDeque<Tag>,
     /// Writes that were not sent because their device has failed.
     refused: VecDeque<(Tag, DeviceIndex)>,
-    /// Parts that wait for a record, in rising order.
+    /// Jobs that wait for a record, by rising number of the record.
     announced: VecDeque<(RecordNumber, Tag)>,
-    durability: Durability<State>,
+    durability: Durability<DataVersion>,
     health: Health,
-    /// Whether the clean lines have left a flash that has failed.
+    /// Whether the clean lines have left because the flash has failed.
     flash_left: bool,
-    /// Lines that are to leave.
+    /// Lines to evict.
     to_evict: VecDeque<u32>,
-    /// Parts of the cache's own that are under way.
+    /// The cache's own jobs under way: evictions and cleanings.
     evicting: u32,
     cleaning: u32,
-    /// Whether the cleaner is on its way from the high mark to the low one.
+    /// Whether the cleaner is working its way from the high limit down to the low one.
     must_clean: bool,
     clean_next: u32,
-    /// Clean and appended lines that have not been recorded since the last flush of the cache's own.
+    /// Number of clean and appended lines without a record since the cache last flushed for itself.
     unrecorded: u32,
-    /// Whether a flush of the cache's own is under way.
+    /// Whether the cache is flushing for itself.
     syncing: bool,
     effects: Vec<Effect>,
     counts: FlashCacheCounts,
@@ -150,7 +154,7 @@ pub struct FlashCacheEngine {
 }
 
 impl FlashCacheEngine {
-    /// An empty cache.
+    /// Creates an empty cache.
     ///
     /// # Errors
     /// If the settings contradict each other.
@@ -181,7 +185,7 @@ impl FlashCacheEngine {
             appends: settings.slots == SlotOrder::AppendOnly,
             streams: settings.streams,
             locks: Locks::default(),
-            parts: TagSlab::default(),
+            jobs: TagSlab::default(),
             hosts: Hosts::default(),
             progress: TagMap::default(),
             group: None,
@@ -212,28 +216,28 @@ impl FlashCacheEngine {
         Ok(engine)
     }
 
-    /// Whether the flash takes nothing more.
+    /// Returns true if the cache must not write to the flash any more.
     fn flash_failed(&self) -> bool {
         self.health.has_failed(FLASH)
     }
 
-    fn part(&mut self, tag: Tag) -> &mut Part {
-        self.parts.get_mut(tag)
+    fn job(&mut self, tag: Tag) -> &mut Job {
+        self.jobs.get_mut(tag)
     }
 
-    /// Begins a part that holds its lock. Before the backing device is changed, it has to be durable that the line has
-    /// left a slot: else a restart could find older data there and take them for clean.
+    /// Starts a job that holds its lock. If the line has left a slot, the record of that has to be durable before the
+    /// backing device is changed. Otherwise a restart could find older data in that slot and take them for clean.
     fn start(&mut self, tag: Tag) {
-        let part = *self.part(tag);
-        if part.host.is_some() {
-            self.claim(part.line);
+        let job = *self.job(tag);
+        if job.host.is_some() {
+            self.claim(job.line);
         }
-        let record = self.slots.leaves_with(part.line);
+        let record = self.slots.leaves_with(job.line);
         #[cfg(test)]
         let record = record.filter(|_| self.fault != Some(Fault::ForgetsLeaving));
-        if let Some(record) = record.filter(|_| part.task != Task::Read) {
+        if let Some(record) = record.filter(|_| job.task != JobTask::Read) {
             if self.health.journal_failed() {
-                return self.end_part(tag, Err(DeviceError::Failed));
+                return self.end_job(tag, Err(DeviceError::Failed));
             }
             self.announced.push_back((self.durability.issued().max(record), tag));
             return self.durability.harden(&mut self.effects);
@@ -242,68 +246,67 @@ impl FlashCacheEngine {
     }
 
     fn start_task(&mut self, tag: Tag) {
-        let part = *self.part(tag);
-        self.allocate(&part);
-        self.divide(&part);
-        match part.task {
-            Task::Read => self.start_read(tag),
-            Task::Write(_) => self.start_write(tag),
-            Task::Evict => self.start_eviction(tag),
-            Task::Clean => self.start_cleaning(tag),
+        let job = *self.job(tag);
+        self.follow_allocator(&job);
+        self.assign_part(&job);
+        match job.task {
+            JobTask::Read => self.start_read(tag),
+            JobTask::Write(_) => self.start_write(tag),
+            JobTask::Evict => self.start_eviction(tag),
+            JobTask::Clean => self.start_cleaning(tag),
         }
     }
 
-    /// A step of a part has ended, with the errors that the part has noted.
+    /// Continues a job after all requests of its current step have ended.
     fn step_ended(&mut self, tag: Tag) {
-        let part = self.part(tag);
-        let errors = std::mem::take(&mut part.errors);
-        match part.step {
-            Step::ReadFlash => self.read_from_flash(tag, errors[0]),
-            Step::ReadBacking => self.end_part(tag, errors[1].map_or(Ok(()), Err)),
-            Step::Fetch => self.fetched(tag, errors[1]),
-            Step::Fill => self.filled(tag, errors),
-            Step::Change => self.changed(tag, errors),
-            Step::Merge => self.merged(tag, errors[0]),
-            Step::Append => self.appended(tag, errors[0]),
-            Step::Around => self.went_around(tag, errors[1]),
-            Step::CopyOut => self.copied_out(tag, errors[0]),
-            Step::CopyBack => self.copied_back(tag, errors[1]),
-            Step::Lock | Step::Announce | Step::Leave => unreachable!("these wait for no device"),
+        let job = self.job(tag);
+        let errors = std::mem::take(&mut job.errors);
+        match job.step {
+            JobStep::ReadFlash => self.read_from_flash(tag, errors[0]),
+            JobStep::ReadBacking => self.end_job(tag, errors[1].map_or(Ok(()), Err)),
+            JobStep::Fetch => self.fetched(tag, errors[1]),
+            JobStep::Fill => self.filled(tag, errors),
+            JobStep::Change => self.changed(tag, errors),
+            JobStep::Merge => self.merged(tag, errors[0]),
+            JobStep::Append => self.appended(tag, errors[0]),
+            JobStep::Around => self.went_around(tag, errors[1]),
+            JobStep::CopyOut => self.copied_out(tag, errors[0]),
+            JobStep::CopyBack => self.copied_back(tag, errors[1]),
+            JobStep::Lock | JobStep::Announce | JobStep::Leave => unreachable!("these wait for no device"),
         }
     }
 
-    /// Ends a part: gives back its lock, its buffer and its slot.
-    fn end_part(&mut self, tag: Tag, result: Result<(), DeviceError>) {
+    /// Ends a job: releases its lock, its buffer and its unused slot.
+    fn end_job(&mut self, tag: Tag, result: Result<(), DeviceError>) {
         self.answer(tag, result);
-        let part = self.parts.remove(tag);
-        self.touched(part.line);
-        assert!(part.open == 0, "it still waits for a device");
-        if let Some((buffer, _)) = part.buffer {
+        let job = self.jobs.remove(tag);
+        self.touched(job.line);
+        assert!(job.open == 0, "it still waits for a device");
+        if let Some((buffer, _)) = job.buffer {
             self.buffers.release(buffer);
         }
-        if let Some(slot) = part.slot {
+        if let Some(slot) = job.slot {
             self.slots.put_back(slot);
-            self.policy.remove(ObjectId(part.line));
+            self.policy.remove(ObjectId(job.line));
         }
-        match part.task {
-            Task::Evict => self.evicting -= 1,
-            Task::Clean => self.cleaning -= 1,
-            Task::Read | Task::Write(_) => {}
+        match job.task {
+            JobTask::Evict => self.evicting -= 1,
+            JobTask::Clean => self.cleaning -= 1,
+            JobTask::Read | JobTask::Write(_) => {}
         }
-        if self.flash_failed() && !part.shared && self.slots.of(part.line).is_some() && !self.slots.is_dirty(part.line)
-        {
-            self.drop_line(part.line);
+        if self.flash_failed() && !job.shared && self.slots.of(job.line).is_some() && !self.slots.is_dirty(job.line) {
+            self.drop_line(job.line);
         }
-        self.locks.leave(part.line, part.shared, &mut self.ready);
+        self.locks.leave(job.line, job.shared, &mut self.ready);
     }
 
-    /// Does what inputs have made possible, until there is nothing more; then sends the requests to devices.
+    /// Does all the work that the last input has made possible, then sends the requests to devices.
     fn settle(&mut self) {
         loop {
             if let Some(tag) = self.ready.pop_front() {
                 self.start(tag);
             } else if let Some((tag, device)) = self.refused.pop_front() {
-                self.part_io_ended(tag, device, Err(DeviceError::Failed));
+                self.job_io_ended(tag, device, Err(DeviceError::Failed));
             } else if !self.begin_background() {
                 break;
             }
@@ -351,7 +354,7 @@ impl Engine for FlashCacheEngine {
     }
 
     fn telemetry_period(&self) -> Option<Nanos> {
-        self.allocator.as_ref().map(|_| allocating::TELEMETRY)
+        self.allocator.as_ref().map(|_| cache_size::TELEMETRY)
     }
 
     fn cache_windows(&self) -> Option<CacheWindows<'_>> {

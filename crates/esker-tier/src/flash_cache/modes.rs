@@ -1,10 +1,10 @@
-//! What a flash cache can be asked to do.
+//! Modes of a flash cache, and limits on its sizes.
 
 use esker_core::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which requests bring a line into the cache. Lines that are there serve reads in every role.
+/// Which requests bring a line into the cache. Cached lines serve reads in every role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheRole {
@@ -21,7 +21,7 @@ pub enum CacheRole {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteHandling {
-    /// It goes to the flash and to the backing device, and has ended when both have ended.
+    /// It goes to the flash and to the backing device, and ends when both have ended.
     #[default]
     WriteThrough,
     /// It goes to the flash. The line is dirty until it is copied back.
@@ -34,58 +34,58 @@ pub enum WriteHandling {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlotOrder {
-    /// Any: the slot that became free last is used next.
+    /// Any order: the slot that became free last is used first.
     #[default]
     Any,
-    /// One after the other, round after round, so that the flash device is overwritten in the order of its addresses.
-    /// The lines that come next leave; only for policies that evict in the order of insertion.
+    /// In the order of their addresses, round after round, so that the flash device is overwritten sequentially. The
+    /// lines that the log reaches have to leave; only for policies that evict in the order of insertion.
     Log,
-    /// A log in which nothing is changed where it is: a line that the host changes goes to the next slot.
+    /// A log in which nothing is changed in place: a line that the host changes goes to the next slot.
     AppendOnly,
 }
 
 impl SlotOrder {
-    /// Whether slots are used one after the other.
+    /// Returns true if slots are used one after the other.
     pub(super) fn is_log(self) -> bool {
         self != Self::Any
     }
 }
 
-/// What a cache may keep on flash that it owns.
+/// How much a cache may keep on flash that it owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnedFlash {
-    /// Most bytes of slots whose data count as valid: C_user.
+    /// Most bytes in slots whose data count as valid: C_user.
     pub user: Bytes,
-    /// Most bytes of slots that are suspected: N_SQ.
+    /// Most bytes in slots of suspects: N_SQ.
     pub suspects: Bytes,
-    /// Bytes of the lines that were used last, which stay as if they were dirty.
+    /// Bytes of the most recently used lines that the flash has to keep as if they were dirty.
     pub hot: Bytes,
 }
 
-/// The largest line.
+/// Size of the largest line.
 pub(super) const LINE_MAX: Bytes = Bytes::mib(1);
 
-/// The largest number of lines: they are numbered with 32 bits, and one number means none.
+/// Largest number of lines. They are numbered with 32 bits, and one number stands for "none".
 pub(super) const LINES_MAX: u64 = u32::MAX as u64;
 
-/// Slots beyond what the policy may hold, so that a line can enter while others leave: a thirty-second of them, one at
-/// least and 256 at most. Assumed.
+/// Number of slots beyond those that the policy may fill, so that a line can enter while others leave: one in 32, at
+/// least 1 and at most 256. Assumed.
 pub(super) fn reserve(slots: u32) -> u32 {
     (slots / 32).clamp(1, 256)
 }
 
-/// Which slots that become free the flash is told of.
+/// Which slots are trimmed on the flash when they become free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trimming {
     /// None.
     Never,
-    /// Those that are not needed at once.
+    /// Those that are not needed right away.
     IfPlenty,
     /// All.
     Always,
 }
 
-/// A choice as it is written in configurations.
+/// Returns a choice as it is written in configurations.
 pub(super) fn words(choice: &impl Serialize) -> String {
     let value = serde_json::to_value(choice).ok();
     value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()

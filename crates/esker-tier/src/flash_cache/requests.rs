@@ -1,27 +1,28 @@
-//! The host's requests: split at lines, begun some at a time, and answered.
+//! The host's requests: they are split into jobs, started chunk by chunk, and answered.
 
 use esker_core::{Bytes, DeviceError, Request, RequestKind, Tag};
 
 use super::FlashCacheEngine;
-use super::part::{Part, Task};
+use super::job::{Job, JobTask};
 use crate::engine::Engine;
 
-/// Most bytes of one request that are worked on at a time: a discard of a whole volume must not take a part per line.
+/// Most bytes of one request whose jobs are under way at a time: a discard of a whole volume must not take a job for
+/// each of its lines at once.
 const CHUNK: u64 = 1 << 20;
 
-/// How far a host's request has come.
+/// Progress of a host's request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     pub(super) request: Request,
-    /// The first byte that no part has been made for.
+    /// The first byte for which no job has been created yet.
     pub(super) next: u64,
-    /// Whether it waits for flushes, or has done so.
+    /// Whether it has reached its flushes, if it needs any.
     pub(super) flushing: bool,
 }
 
-/// The lines of a request that are begun together.
+/// The lines of a request whose jobs are started together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Group {
+pub(super) struct LineGroup {
     pub(super) host: Tag,
     pub(super) first: u32,
     pub(super) lines: u32,
@@ -46,51 +47,52 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Begins the next lines of a request.
+    /// Creates the jobs for the next chunk of a request.
     pub(super) fn begin_chunk(&mut self, tag: Tag) {
         let Progress { request, next, .. } = *self.progress.get(tag);
         let end = request.end_byte().min(((next / CHUNK + 1) * CHUNK).next_multiple_of(self.line));
         let (first, last) = ((next / self.line) as u32, ((end - 1) / self.line) as u32);
         self.progress.get_mut(tag).next = end;
         self.end_group();
-        self.group = Some(Group { host: tag, first, lines: last - first + 1, buffer: None });
+        self.group = Some(LineGroup { host: tag, first, lines: last - first + 1, buffer: None });
         for line in first..=last {
             let begin = next.max(u64::from(line) * self.line);
             let length = end.min(u64::from(line + 1) * self.line) - begin;
-            let task = if request.kind == RequestKind::Read { Task::Read } else { Task::Write(request.kind) };
+            let task = if request.kind == RequestKind::Read { JobTask::Read } else { JobTask::Write(request.kind) };
             self.hosts.wait(tag);
-            self.begin_part(Part {
+            self.begin_job(Job {
                 from: begin % self.line,
                 host: Some(tag),
                 offset: begin - request.start.byte_offset(),
                 priority: request.priority,
                 stream: request.stream,
-                shared: task == Task::Read && (self.slots.of(line).is_some() || !self.fills_reads()),
-                ..Part::own(line, task, length)
+                shared: task == JobTask::Read && (self.slots.of(line).is_some() || !self.fills_reads()),
+                ..Job::own(line, task, length)
             });
         }
     }
 
-    pub(super) fn begin_part(&mut self, part: Part) {
-        let tag = self.parts.insert(part);
-        self.touched(part.line);
-        if self.locks.enter(part.line, tag, part.shared) {
+    pub(super) fn begin_job(&mut self, job: Job) {
+        let tag = self.jobs.insert(job);
+        self.touched(job.line);
+        if self.locks.enter(job.line, tag, job.shared) {
             self.ready.push_back(tag);
         }
     }
 
-    /// Answers the host for a part, which may have more to do for the cache.
+    /// Reports the result of a job to the host's request. The job may still have work to do for the cache.
     pub(super) fn answer(&mut self, tag: Tag, result: Result<(), DeviceError>) {
-        let part = self.part(tag);
-        let offset = part.offset;
-        if let Some(host) = part.host.take()
+        let job = self.job(tag);
+        let offset = job.offset;
+        if let Some(host) = job.host.take()
             && self.hosts.child_ended(host, offset, result)
         {
             self.end_host(host);
         }
     }
 
-    /// All that a host's request waited for has ended: goes on with it, or answers.
+    /// Continues a request of the host when everything that it waited for has ended: with the next chunk, its flushes,
+    /// or the answer.
     pub(super) fn end_host(&mut self, tag: Tag) {
         let Progress { request, next, flushing } = *self.progress.get(tag);
         let result = self.hosts.result(tag);

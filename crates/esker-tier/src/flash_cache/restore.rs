@@ -1,14 +1,15 @@
-//! Checkpoints, and the cache that is restored from its records.
+//! Checkpoints, and restoring a cache from its records.
 
 use esker_cache::{Access, AccessKind, NEVER, ObjectId};
 
-use super::slots::Recorded;
+use super::slots::RecordedState;
 use super::{FlashCacheEngine, FlashCacheError, FlashCacheSettings};
 use crate::engine::{CachedLine, Checkpoint, MapRecord};
 use crate::extent::{LogicalExtent, PhysicalExtent};
 
 impl FlashCacheEngine {
-    /// The cache as its records have it. It serves what it served, in another order of use: that is not recorded.
+    /// Restores the cache as its records describe it. It holds the same lines, but the order in which they were last
+    /// used is lost, because it is not recorded.
     ///
     /// # Errors
     /// If the settings contradict each other, or the records contradict the settings or each other.
@@ -42,7 +43,7 @@ impl FlashCacheEngine {
         for line in to_stay {
             let bytes = engine.line as u32;
             let access = Access { object: ObjectId(line), bytes, kind: AccessKind::Read, next_use: NEVER };
-            engine.divide_restored(line);
+            engine.assign_restored(line);
             engine.policy.hit(&access);
             let left = engine.policy.insert(&access);
             engine.to_evict.extend(left.map(|object| object.0));
@@ -62,7 +63,7 @@ impl FlashCacheEngine {
                 }
                 if self.slots.of(line) == Some(slot) {
                     self.slots.set_dirty(line, dirty);
-                    self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
+                    self.slots.set_recorded(line, if dirty { RecordedState::Dirty } else { RecordedState::Clean });
                 } else if !self.slots.restore(line, slot, dirty) {
                     return Err(FlashCacheError::Twice { line, slot });
                 }
@@ -77,10 +78,10 @@ impl FlashCacheEngine {
         Ok(())
     }
 
-    /// The lines as far as their records have been issued, in one piece.
+    /// Returns a complete checkpoint: the lines as described by the records issued so far.
     pub(super) fn recorded_lines(&self) -> Checkpoint {
-        let recorded = self.slots.held().filter(|(_, _, recorded, _)| *recorded != Recorded::No);
-        let recorded = recorded.map(|(line, slot, recorded, _)| (line, slot, recorded == Recorded::Dirty));
+        let recorded = self.slots.held().filter(|(_, _, recorded, _)| *recorded != RecordedState::No);
+        let recorded = recorded.map(|(line, slot, recorded, _)| (line, slot, recorded == RecordedState::Dirty));
         let outdated = self.slots.former_named().iter().map(|(&line, &slot)| (line, slot, true));
         let as_line = |(line, slot, dirty)| CachedLine { line: LogicalExtent(line), slot: PhysicalExtent(slot), dirty };
         let mut cached: Vec<CachedLine> = recorded.chain(outdated).map(as_line).collect();

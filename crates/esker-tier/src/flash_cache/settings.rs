@@ -13,43 +13,44 @@ use super::partition::PartitionSettings;
 /// The settings of a flash cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlashCacheSettings {
-    /// Bytes of a line, which is cached as a whole: whole sectors.
+    /// Size of a line, which is cached as a whole: a multiple of the sector size.
     pub line: Bytes,
     /// Capacity of the flash (device 0).
     pub flash: Bytes,
-    /// Capacity of the backing device (device 1). The volume has its whole lines.
+    /// Capacity of the backing device (device 1). The volume consists of the whole lines that fit into it.
     pub backing: Bytes,
     /// The replacement policy.
     pub policy: Choice,
     /// The order in which slots are used.
     pub slots: SlotOrder,
-    /// The streams of what is written to the flash.
+    /// The streams of writes to the flash.
     pub streams: CacheStreams,
-    /// The admission policy: which of the lines that miss may enter.
+    /// The admission policy: which lines that miss may enter the cache.
     pub admission: Choice,
     /// Which requests bring a line into the cache.
     pub role: CacheRole,
     /// What happens to writes.
     pub write: WriteHandling,
-    /// The cleaner works until no larger share of the slots is dirty, while no request of the host is under way.
+    /// While the host is idle, the cleaner works until at most this share of the slots is dirty.
     pub dirty_low: Ratio,
-    /// From this share of dirty slots on, the cleaner works whatever the host does.
+    /// Above this share of dirty slots, the cleaner works whatever the host does.
     pub dirty_high: Ratio,
     /// Whether slots that become free are trimmed on the flash.
     pub trim_freed: bool,
-    /// How the cache chooses how much of the flash lines take, anew in each window; `None` if they take all of it.
+    /// How the cache chooses, in each window, how much of the flash its lines take; `None` if they take all of it.
     pub allocation: Option<AllocationSettings>,
-    /// The parts of the cache and their shares; `None` if it has none.
+    /// How the cache is divided into parts; `None` if it is not.
     pub partition: Option<PartitionSettings>,
-    /// What may be kept on the flash, if the cache owns it; `None` for a drive, which keeps all that it is given.
+    /// How much may be kept on the flash, if the cache owns it; `None` for a drive, which keeps everything that is
+    /// written to it.
     pub owned: Option<OwnedFlash>,
-    /// Seed of what the policies draw at random.
+    /// Seed of the policies' random numbers.
     pub seed: u64,
 }
 
 impl FlashCacheSettings {
-    /// The defaults, which are assumed: lines of 4 KiB, LRU, no admission policy, unified, write-through; cleaning from
-    /// 60% to 40%; no trims.
+    /// The default settings, which are assumed: lines of 4 KiB, LRU, no admission policy, both reads and writes,
+    /// write-through; cleaning from 60% down to 40%; no trims.
     pub fn new(flash: Bytes, backing: Bytes) -> Self {
         Self {
             line: Bytes::kib(4),
@@ -71,7 +72,8 @@ impl FlashCacheSettings {
         }
     }
 
-    /// Number of lines of the volume, and of slots of the flash.
+    /// Returns the number of lines of the volume and the number of slots of the flash, or the setting that makes no
+    /// sense.
     pub(super) fn sizes(&self) -> Result<(u32, u32), FlashCacheError> {
         let line = self.line;
         if line == Bytes::ZERO || !line.0.is_multiple_of(Bytes::SECTOR.0) || line > LINE_MAX {
@@ -130,12 +132,12 @@ impl FlashCacheSettings {
         allocation.check(self.line).map_err(FlashCacheError::Allocation)
     }
 
-    /// What chooses the size of a cache of `slots` slots.
+    /// The allocator that chooses the size of a cache on `slots` slots, if there is one.
     pub(super) fn allocator(&self, slots: u32) -> Option<Allocator> {
         self.allocation.as_ref().map(|settings| Allocator::new(settings, slots, self.line.0, self.seed))
     }
 
-    /// The policy, for `capacity` of `lines` lines.
+    /// The replacement policy of a cache that may hold `capacity` of the volume's `lines` lines.
     pub(super) fn build_policy(&self, capacity: u32, lines: u32) -> Result<Box<dyn Replacement>, FlashCacheError> {
         if let Ok(entry) = registry::find(REPLACEMENTS, "cache policy", &self.policy.kind) {
             if entry.can(ReplacementCapability::Future) {
@@ -149,7 +151,7 @@ impl FlashCacheSettings {
         Ok(esker_cache::build(&self.policy, &shape)?)
     }
 
-    /// The admission policy, for `capacity` of `lines` lines.
+    /// The admission policy of a cache that may hold `capacity` of the volume's `lines` lines.
     pub(super) fn build_admission(&self, capacity: u32, lines: u32) -> Result<Box<dyn Admission>, FlashCacheError> {
         let shape = Shape { capacity, objects: lines, seed: self.seed };
         build_admission(&self.admission, &shape).map_err(FlashCacheError::Admission)

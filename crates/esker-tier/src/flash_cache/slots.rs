@@ -1,47 +1,47 @@
-//! Which line is in which slot of the flash.
+//! Tracks which line is in which slot of the flash.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-use super::former::Former;
-use super::free::FreeSlots;
+use super::former_slots::FormerSlots;
+use super::free_slots::FreeSlots;
 use super::modes::{Trimming, reserve};
+pub(super) use super::slot::{DataVersion, RecordedState};
 use super::slot::{NONE, Slot};
-pub(super) use super::slot::{Recorded, State};
 use crate::engine::RecordNumber;
 
-/// All slots. Takes 4 bytes for a line of the volume, and 28 for a slot.
+/// All slots of the flash. Takes 4 bytes per line of the volume, and 28 per slot.
 #[derive(Debug)]
 pub(super) struct Slots {
     lines: Vec<u32>,
     slots: Vec<Slot>,
     free: FreeSlots,
-    /// Which slots that become free the flash is told of, before they are used again.
+    /// Which slots are trimmed on the flash when they become free.
     trims: Trimming,
-    /// Slots that are free once the flash has been told; those of them that are still to be sent.
+    /// Slots that become free once their trim has ended, and those of them whose trim has not been sent yet.
     trimming: BTreeSet<u32>,
     untold: Vec<u32>,
-    /// Records that a line has left, with the line and its slot, which is free once the record is durable.
+    /// Records that a line has left its slot: record, line, and the slot, which is free once the record is durable.
     leaving: VecDeque<(RecordNumber, u32, u32)>,
-    /// The last of those records, for each line.
+    /// For each line, the last of those records.
     left: BTreeMap<u32, RecordNumber>,
-    /// Slots of lines whose data have gone to another one since.
-    former: Former,
-    /// Slots from this one on are not used any more.
+    /// Former slots of lines whose data have moved to another slot.
+    former: FormerSlots,
+    /// Slots with this number and above are not used.
     limit: u32,
-    /// Counts changes.
+    /// The clock of changes: counts new mappings and changes of lines.
     clock: u64,
-    /// Dirty lines, without those that cannot be read any more.
+    /// Dirty lines that can be read.
     dirty: BTreeSet<u32>,
-    /// Dirty lines that cannot be read any more.
+    /// Dirty lines that the flash could not read.
     lost: BTreeSet<u32>,
 }
 
 impl Slots {
-    /// So many slots for lines of so many; all are free. With `log` they are used in their order; `trims` says
-    /// when the flash is told of those that become free.
+    /// Creates `slots` free slots for a volume of `lines` lines. With `log`, slots are used in the order of their
+    /// addresses. `trims` says which slots are trimmed when they become free.
     pub(super) fn new(lines: u32, slots: u32, log: bool, trims: Trimming) -> Self {
-        let empty = Slot { line: NONE, recorded: Recorded::No, dirty: false, mapped_at: 0, changed_at: 0 };
+        let empty = Slot { line: NONE, recorded: RecordedState::No, dirty: false, mapped_at: 0, changed_at: 0 };
         Self {
             lines: vec![NONE; lines as usize],
             slots: vec![empty; slots as usize],
@@ -51,7 +51,7 @@ impl Slots {
             untold: Vec::new(),
             leaving: VecDeque::new(),
             left: BTreeMap::new(),
-            former: Former::default(),
+            former: FormerSlots::default(),
             limit: slots,
             clock: 0,
             dirty: BTreeSet::new(),
@@ -63,12 +63,12 @@ impl Slots {
         self.lines.len() as u32
     }
 
-    /// Number of slots in use.
+    /// Number of slots that may be used.
     pub(super) fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// The slot of `line`.
+    /// Returns the slot that holds `line`.
     pub(super) fn of(&self, line: u32) -> Option<u32> {
         Some(self.lines[line as usize]).filter(|&slot| slot != NONE)
     }
@@ -77,27 +77,27 @@ impl Slots {
         self.of(line).is_some_and(|slot| self.slots[slot as usize].dirty)
     }
 
-    /// The line whose data are in `slot`.
+    /// Returns the line that `slot` holds.
     pub(super) fn line_in(&self, slot: u32) -> Option<u32> {
         Some(self.slots[slot as usize].line).filter(|&line| line != NONE)
     }
 
-    /// What the journal has been told of `line` in its present slot.
-    pub(super) fn recorded(&self, line: u32) -> Recorded {
-        self.of(line).map_or(Recorded::No, |slot| self.slots[slot as usize].recorded)
+    /// Returns what the journal's records say about `line` in its present slot.
+    pub(super) fn recorded(&self, line: u32) -> RecordedState {
+        self.of(line).map_or(RecordedState::No, |slot| self.slots[slot as usize].recorded)
     }
 
-    /// Whether the journal names `line`, if in a former slot.
+    /// Returns true if the journal names `line`, in its present slot or a former one.
     pub(super) fn is_known(&self, line: u32) -> bool {
-        self.recorded(line) != Recorded::No || self.former.named().contains_key(&line)
+        self.recorded(line) != RecordedState::No || self.former.named().contains_key(&line)
     }
 
-    pub(super) fn set_recorded(&mut self, line: u32, recorded: Recorded) {
+    pub(super) fn set_recorded(&mut self, line: u32, recorded: RecordedState) {
         let slot = self.lines[line as usize] as usize;
         self.slots[slot].recorded = recorded;
     }
 
-    /// Takes a free slot. If slots are a log, the lines that it reaches are appended to `reached`: they have to leave.
+    /// Takes a free slot. In a log, appends the lines that it reaches to `reached`: they have to leave.
     pub(super) fn take(&mut self, reached: &mut Vec<u32>) -> Option<u32> {
         let Self { free, slots, .. } = self;
         free.take(|slot| reached.extend(Some(slots[slot as usize].line).filter(|&line| line != NONE)))
@@ -108,23 +108,23 @@ impl Slots {
         self.free.len()
     }
 
-    /// Number of slots that lines have, or had until a record that is not durable yet.
+    /// Number of slots that hold a line, or wait for the record that their line has left.
     pub(super) fn used(&self) -> u32 {
         self.limit.saturating_sub((self.free.len() + self.trimming.len()) as u32)
     }
 
-    /// Number of slots that are not free.
+    /// Number of slots that cannot be taken now.
     pub(super) fn taken(&self) -> u32 {
         self.limit - self.free.len() as u32
     }
 
-    /// Number of slots that can be taken before a log has to pass over one that is not free.
+    /// Number of slots that can be taken before a log has to skip a slot that is not free.
     pub(super) fn free_in_order(&self) -> usize {
         self.free.run()
     }
 
-    /// Gives back a slot that was taken, or that a line has left. Where slots are scarce it is used again at once: to
-    /// write to it tells the flash as much as a trim does.
+    /// Gives back a slot that was taken, or whose line has left. While slots are scarce, the slot is reused at once
+    /// instead of being trimmed: writing to it tells the flash as much as a trim would.
     pub(super) fn put_back(&mut self, slot: u32) {
         let is_scarce = slot < self.limit && self.free.len() < reserve(self.limit) as usize / 2;
         if self.trims == Trimming::Always || (self.trims == Trimming::IfPlenty && !is_scarce) {
@@ -141,7 +141,7 @@ impl Slots {
         }
     }
 
-    /// Takes the slots that the flash is to be told of, neighbours as one range.
+    /// Takes the slots to trim, adjacent ones as one range.
     pub(super) fn take_untold(&mut self) -> Vec<Range<u32>> {
         self.untold.sort_unstable();
         let mut ranges: Vec<Range<u32>> = Vec::new();
@@ -154,7 +154,7 @@ impl Slots {
         ranges
     }
 
-    /// The flash was told of these slots: they are free.
+    /// Notes that the trim of `slots` has ended: they are free.
     pub(super) fn told(&mut self, slots: Range<u32>) {
         for slot in slots {
             if self.trimming.remove(&slot) {
@@ -163,16 +163,16 @@ impl Slots {
         }
     }
 
-    /// `line` has its data in `slot`, which was taken.
+    /// Puts `line` into `slot`, which was taken before.
     pub(super) fn map(&mut self, line: u32, slot: u32, dirty: bool) {
         self.clock += 1;
         self.lines[line as usize] = slot;
         self.slots[slot as usize] =
-            Slot { line, recorded: Recorded::No, dirty: false, mapped_at: self.clock, changed_at: self.clock };
+            Slot { line, recorded: RecordedState::No, dirty: false, mapped_at: self.clock, changed_at: self.clock };
         self.set_dirty(line, dirty);
     }
 
-    /// `line` has no slot any more. Its slot is free at once, or once `record` is durable.
+    /// Takes `line` out of its slot. The slot is free at once, or once `record` is durable.
     pub(super) fn unmap(&mut self, line: u32, record: Option<RecordNumber>) {
         let slot = std::mem::replace(&mut self.lines[line as usize], NONE);
         self.slots[slot as usize].line = NONE;
@@ -183,16 +183,16 @@ impl Slots {
         self.left.extend(record.map(|record| (line, record)));
     }
 
-    /// The data of `line`, which is dirty, have gone to `slot`, which was taken. The one before stays until this one is
-    /// recorded if the journal names it, or if the flash `is_flushing`: somebody may wait for what it holds.
+    /// Moves the dirty `line` to `slot`, which was taken before. The old slot is kept until a record names the new one
+    /// if the journal names the old slot, or if the flash `is_flushing`: a host may wait for the data in the old slot.
     pub(super) fn remap(&mut self, line: u32, slot: u32, is_flushing: bool) {
         let before = self.lines[line as usize];
         let Slot { recorded, mapped_at, .. } = self.slots[before as usize];
         self.slots[before as usize].line = NONE;
         match recorded {
-            Recorded::No if is_flushing => self.former.promise(line, before, mapped_at),
-            Recorded::No => self.put_back(before),
-            Recorded::Clean | Recorded::Dirty => {
+            RecordedState::No if is_flushing => self.former.promise(line, before, mapped_at),
+            RecordedState::No => self.put_back(before),
+            RecordedState::Clean | RecordedState::Dirty => {
                 let other = self.former.name(line, before);
                 assert_eq!(other, None, "the journal names two slots of a line");
             }
@@ -200,25 +200,27 @@ impl Slots {
         self.map(line, slot, true);
     }
 
-    /// What `state` was of is durable, and its line has left. Returns the slot that holds it, if it was kept.
-    pub(super) fn keep_promise(&mut self, state: State) -> Option<u32> {
-        let (slot, earlier) = self.former.keep_promise(state)?;
+    /// Notes that the data of `version` are durable, although their line has moved to another slot. Returns the former
+    /// slot that holds them, if it was kept.
+    pub(super) fn keep_promise(&mut self, version: DataVersion) -> Option<u32> {
+        let (slot, earlier) = self.former.keep_promise(version)?;
         earlier.into_iter().for_each(|slot| self.put_back(slot));
         Some(slot)
     }
 
-    /// The journal names `slot`, which was kept, once `record` is durable. Then the one that it names now is free.
+    /// Notes that the journal will name the former `slot` once `record` is durable. The former slot that it has named
+    /// until now is free then.
     pub(super) fn name_former(&mut self, line: u32, slot: u32, record: RecordNumber) {
         let before = self.former.name(line, slot);
         before.into_iter().for_each(|before| self.leave(line, before, Some(record)));
     }
 
-    /// No flush can be for what former slots hold.
+    /// Frees the former slots that were kept only for a flush: no flush is under way.
     pub(super) fn forget_promises(&mut self) {
         self.former.forget_promises().into_iter().for_each(|slot| self.put_back(slot));
     }
 
-    /// The former slots of `line` are free at once, or once `record` is durable.
+    /// Frees the former slots of `line`: at once, or those that the journal names once `record` is durable.
     pub(super) fn former_leave(&mut self, line: u32, record: Option<RecordNumber>) {
         let (named, promised) = self.former.forget(line);
         promised.into_iter().for_each(|slot| self.put_back(slot));
@@ -232,12 +234,12 @@ impl Slots {
         }
     }
 
-    /// The former slots that the journal names, by line.
+    /// Returns the former slots that the journal names, by line.
     pub(super) fn former_named(&self) -> &BTreeMap<u32, u32> {
         self.former.named()
     }
 
-    /// Records up to `through` are durable: slots become free.
+    /// Notes that records up to `through` are durable, and frees the slots that waited for them.
     pub(super) fn durable(&mut self, through: RecordNumber) {
         while let Some((record, line, slot)) = self.leaving.pop_front_if(|(record, ..)| *record <= through) {
             self.put_back(slot);
@@ -247,12 +249,12 @@ impl Slots {
         }
     }
 
-    /// The record that `line` has left a slot, if it is not durable yet.
+    /// Returns the record that `line` has left a slot, if that record is not durable yet.
     pub(super) fn leaves_with(&self, line: u32) -> Option<RecordNumber> {
         self.left.get(&line).copied()
     }
 
-    /// Whether slots wait for a record.
+    /// Returns true if slots wait for a record.
     pub(super) fn are_leaving(&self) -> bool {
         !self.leaving.is_empty()
     }
@@ -268,32 +270,32 @@ impl Slots {
         self.lost.remove(&line);
     }
 
-    /// The dirty `line` cannot be read: the cleaner leaves it alone.
+    /// Notes that the dirty `line` cannot be read: the cleaner skips it.
     pub(super) fn lose(&mut self, line: u32) {
         self.dirty.remove(&line);
         self.lost.insert(line);
     }
 
-    /// The data of `line` change.
+    /// Notes a change of the data of `line`.
     pub(super) fn change(&mut self, line: u32) {
         self.clock += 1;
         let slot = self.lines[line as usize] as usize;
         self.slots[slot].changed_at = self.clock;
     }
 
-    /// The state of the data of `line` now.
-    pub(super) fn state(&self, line: u32) -> State {
-        State { line, at: self.slots[self.lines[line as usize] as usize].changed_at }
+    /// Returns the present version of the data of `line`.
+    pub(super) fn version(&self, line: u32) -> DataVersion {
+        DataVersion { line, at: self.slots[self.lines[line as usize] as usize].changed_at }
     }
 
-    /// Whether `state` is one of the present data of its line, in the slot where they are. They may have changed.
-    pub(super) fn is_here(&self, state: State) -> bool {
-        self.of(state.line).is_some_and(|slot| self.slots[slot as usize].mapped_at <= state.at)
+    /// Returns true if the line is still in the slot in which it was at `version`. Its data may have changed since.
+    pub(super) fn is_here(&self, version: DataVersion) -> bool {
+        self.of(version.line).is_some_and(|slot| self.slots[slot as usize].mapped_at <= version.at)
     }
 
-    /// Whether the data of a line are still as they were in `state`.
-    pub(super) fn is_unchanged(&self, state: State) -> bool {
-        self.is_here(state) && self.state(state.line) == state
+    /// Returns true if the line's data are still those of `version`.
+    pub(super) fn is_unchanged(&self, version: DataVersion) -> bool {
+        self.is_here(version) && self.version(version.line) == version
     }
 
     /// Number of dirty lines that can be copied back.
@@ -301,17 +303,17 @@ impl Slots {
         self.dirty.len() as u32
     }
 
-    /// Whether any line is dirty, lost ones included.
+    /// Returns true if any line is dirty, including dirty lines that cannot be read.
     pub(super) fn any_dirty(&self) -> bool {
         !self.dirty.is_empty() || !self.lost.is_empty()
     }
 
-    /// The next dirty line from `line` on, in rounds.
+    /// Returns the first dirty line at or after `line`, or the first of all if there is none.
     pub(super) fn next_dirty(&self, line: u32) -> Option<u32> {
         self.dirty.range(line..).next().or_else(|| self.dirty.first()).copied()
     }
 
-    /// Sets the number of slots that are used. Returns the lines in the others, which have to leave.
+    /// Limits the slots to the first `limit`. Returns the lines that have to leave.
     pub(super) fn shrink(&mut self, limit: u32) -> Vec<u32> {
         self.limit = limit;
         if self.trims != Trimming::Never {
@@ -323,17 +325,17 @@ impl Slots {
         self.to_leave()
     }
 
-    /// The lines that have to leave, because of where they are.
+    /// Returns the lines that have to leave because of the slots that they are in.
     pub(super) fn to_leave(&self) -> Vec<u32> {
         self.held().map(|(line, ..)| line).filter(|&line| self.has_to_leave(line)).collect()
     }
 
-    /// Whether the slot of `line` is not to be used any more, or the log has reached it.
+    /// Returns true if the slot of `line` may not be used any more, or if the log has reached it.
     pub(super) fn has_to_leave(&self, line: u32) -> bool {
         self.of(line).is_some_and(|slot| slot >= self.limit || self.free.is_reached(slot))
     }
 
-    /// The lines that may stay: of a log the oldest first, else in rising order.
+    /// Returns the lines that may stay: in a log oldest first, otherwise by rising number.
     pub(super) fn to_stay(&self) -> Vec<u32> {
         let mut held: Vec<(Option<u32>, u32)> =
             self.held().map(|(line, slot, ..)| (self.free.age(slot), line)).collect();
@@ -341,13 +343,15 @@ impl Slots {
         held.into_iter().map(|(_, line)| line).filter(|&line| !self.has_to_leave(line)).collect()
     }
 
-    /// The lines that are held, in no order: line, slot, what is recorded, whether it is dirty.
-    pub(super) fn held(&self) -> impl Iterator<Item = (u32, u32, Recorded, bool)> {
+    /// Returns the cached lines, in the order of their slots: line, slot, what the journal says, and whether the line
+    /// is dirty.
+    pub(super) fn held(&self) -> impl Iterator<Item = (u32, u32, RecordedState, bool)> {
         let slots = (0..).zip(&self.slots).filter(|(_, slot)| slot.line != NONE);
         slots.map(|(number, slot)| (slot.line, number, slot.recorded, slot.dirty))
     }
 
-    /// Takes `slot` for `line`, as a record says; it leaves the one that it has. Returns false if that is not free.
+    /// Puts `line` into `slot`, as a record says, and takes it out of the slot that it is in. Returns false if `slot`
+    /// holds a line already.
     pub(super) fn restore(&mut self, line: u32, slot: u32, dirty: bool) -> bool {
         let is_free = self.slots[slot as usize].line == NONE;
         if is_free {
@@ -355,13 +359,13 @@ impl Slots {
                 self.unmap(line, None);
             }
             self.map(line, slot, dirty);
-            self.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
+            self.set_recorded(line, if dirty { RecordedState::Dirty } else { RecordedState::Clean });
         }
         is_free
     }
 
-    /// Finds the free slots after records have been applied. The flash is not told of them: which ones it was told of
-    /// before is not recorded.
+    /// Finds the free slots after all records have been applied. None of them is trimmed again: the journal does not
+    /// say which ones were trimmed already.
     pub(super) fn restored(&mut self) {
         self.trimming.clear();
         self.untold.clear();

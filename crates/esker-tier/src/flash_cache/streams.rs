@@ -1,23 +1,23 @@
-//! Stream handles: which blocks of the flash device a write goes to, if that keeps streams apart.
+//! Streams of writes to the flash: a drive that supports streams keeps them in different blocks.
 
 use esker_core::{RequestKind, StreamId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FlashCacheEngine;
-use super::part::{Part, Step, Task};
+use super::job::{Job, JobStep, JobTask};
 use crate::extent::DeviceIndex;
 
-/// The streams of what a cache writes to its flash device. Drives with `streams` of their own keep them in different
+/// The streams of a cache's writes to its flash device. Drives with `streams` of their own keep them in different
 /// blocks; other devices ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheStreams {
-    /// None of its own: each write has the stream of the host's request that it is for.
+    /// No streams of its own: each write has the stream of the host's request that caused it.
     #[default]
     None,
-    /// One for each purpose: 0 for lines that reads bring in, 1 for lines that writes bring in, 2 for changes of lines
-    /// that are there.
+    /// One for each purpose: 0 for lines that reads bring in, 1 for lines that writes bring in, 2 for changes of cached
+    /// lines.
     ByPurpose,
 }
 
@@ -25,18 +25,18 @@ pub enum CacheStreams {
 const FILLS: StreamId = StreamId(0);
 /// Lines that writes bring in.
 const WRITES: StreamId = StreamId(1);
-/// Changes of lines where they are.
+/// Changes of cached lines in place.
 const CHANGES: StreamId = StreamId(2);
 
 impl FlashCacheEngine {
-    /// The stream of a request to `device` for `part`.
-    pub(super) fn stream_of(&self, part: &Part, device: DeviceIndex, kind: RequestKind) -> StreamId {
+    /// Returns the stream of a request to `device` for `job`.
+    pub(super) fn stream_of(&self, job: &Job, device: DeviceIndex, kind: RequestKind) -> StreamId {
         if self.streams == CacheStreams::None || device != super::FLASH || !kind.is_write() {
-            return part.stream;
+            return job.stream;
         }
-        match (part.step, part.task) {
-            (Step::Change, _) => CHANGES,
-            (_, Task::Write(_)) => WRITES,
+        match (job.step, job.task) {
+            (JobStep::Change, _) => CHANGES,
+            (_, JobTask::Write(_)) => WRITES,
             _ => FILLS,
         }
     }

@@ -1,14 +1,15 @@
-//! AET: the curve from reuse times alone (Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang: "Kinetic modeling of data
-//! eviction in cache", USENIX ATC 2016).
+//! AET: computes the curve from reuse times alone (Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang: "Kinetic modeling of
+//! data eviction in cache", USENIX ATC 2016).
 //!
-//! The reuse time of an access is the number of accesses since the last one to its object. P(t) is the share of
-//! accesses with a longer reuse time than t; first uses count as infinite. An object that is not used again sinks
-//! through the cache's list: at t accesses after its last use it sinks at the speed P(t), because it is pushed down
-//! by each access to an object below it. So it leaves a cache of c objects at the time T with P(0) + ... + P(T - 1) =
-//! c, and the miss ratio of this cache is P(T).
+//! The reuse time of an access is the number of accesses since the last one to the same object. P(t) is the share of
+//! accesses with a reuse time longer than t; first uses count as infinite. An object that is not used again sinks
+//! through the cache's list: t accesses after its last use it sinks at the speed P(t), because each access to an object
+//! below it pushes it down. So it leaves a cache of c objects at the time T for which P(0) + ... + P(T - 1) = c, and
+//! the miss ratio of this cache is P(T).
 //!
-//! This takes one look-up for an access, instead of one and a count of distances. It assumes that the accesses of any
-//! stretch are a fair sample of all: where the workload changes phase, the curve is wrong, and no seed shows that.
+//! This takes one look-up per access, instead of a look-up and a count of distances. It assumes that every stretch of
+//! accesses is a fair sample of all: where the workload changes phase, the curve is wrong, and comparing seeds does not
+//! reveal that.
 
 use esker_core::IdMap;
 
@@ -26,22 +27,22 @@ use super::{BATCH, MissRatioCurve};
 #[derive(Clone, Debug, Default)]
 pub struct Aet {
     last_use: IdMap,
-    /// Accesses by the [`bin`] of their reuse time.
+    /// Number of accesses by the [`bin`] of their reuse time.
     by_bin: Vec<u64>,
     accesses: u64,
 }
 
-/// Reuse times below twice this are counted exactly, longer ones in this many bins for each power of two.
+/// Reuse times below twice this number are counted exactly, longer ones in this many bins for each power of two.
 const BINS: u64 = 1 << 10;
 
-/// The bin of a reuse time: rounded to about 0.1 %.
+/// Returns the bin of a reuse time, which is rounded to about 0.1 %.
 #[inline]
 fn bin(time: u64) -> usize {
     let dropped_bits = u64::from((u64::BITS - time.leading_zeros()).saturating_sub(BINS.trailing_zeros() + 1));
     (dropped_bits * BINS + (time >> dropped_bits)) as usize
 }
 
-/// The shortest reuse time of a bin, and how many it has.
+/// Returns the shortest reuse time of a bin, and how many times the bin holds.
 fn times(bin: usize) -> (u64, u64) {
     let bin = bin as u64;
     let dropped_bits = (bin / BINS).saturating_sub(1);
@@ -76,7 +77,7 @@ impl Aet {
     pub fn finish(self) -> MissRatioCurve {
         let objects = self.last_use.len() as u64;
         let accesses = self.accesses as f64;
-        // How far an object has sunk at `time`, in objects times accesses, and how many accesses still push it.
+        // How far an object has sunk at `time`, in objects times accesses, and how many accesses still push it down.
         let (mut sunk, mut time, mut pushing) = (0.0, 0, self.accesses);
         let mut hits = Vec::new();
         for (bin, &count) in self.by_bin.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -86,7 +87,7 @@ impl Aet {
             sunk += (width - 1) as f64 * (pushing as f64 - count as f64 / 2.0);
             time = first + width - 1;
             pushing -= count;
-            // A cache of all objects hits whatever was used before.
+            // A cache of all objects hits every object that was used earlier.
             hits.push((((sunk / accesses).ceil() as u64).clamp(1, objects), count as f64));
         }
         MissRatioCurve::from_hits(self.accesses, objects, accesses, hits)
@@ -108,8 +109,8 @@ mod tests {
         (exact.finish(), aet.finish())
     }
 
-    /// Workloads of three kinds, each different for each seed: skewed, skewed with scans, and loops of several
-    /// lengths, one after the other.
+    /// Returns workloads of three kinds, different for each seed: skewed, skewed with scans, and loops of several
+    /// lengths one after the other.
     fn workload(kind: u32, seed: u64) -> Vec<u64> {
         let mut rng = Rng::new(seed);
         let mut ids = Vec::new();
@@ -128,7 +129,7 @@ mod tests {
         ids
     }
 
-    /// Mean absolute errors over ten seeds, in rising order.
+    /// Returns the mean absolute errors for ten seeds, in rising order.
     fn errors(kind: u32) -> Vec<f64> {
         let mut errors: Vec<f64> = (0..10)
             .map(|seed| {

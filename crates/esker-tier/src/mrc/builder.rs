@@ -41,7 +41,7 @@ pub enum CurveMethod {
 }
 
 impl CurveMethod {
-    /// The method in words, for reports.
+    /// Returns the method in words, for reports.
     pub fn describe(&self) -> String {
         match self {
             Self::Exact => "exact".to_string(),
@@ -66,13 +66,13 @@ impl CurveMethod {
 #[derive(Clone, Debug)]
 pub struct CurveBuilder {
     objects: CurveObjects,
-    /// Accesses that have not been counted yet: counting many at once is faster.
+    /// Accesses that have not been counted yet, because counting many at once is faster.
     pending: Vec<u64>,
-    curve: Curve,
+    curve: CurveCounter,
 }
 
 #[derive(Clone, Debug)]
-enum Curve {
+enum CurveCounter {
     Exact(Box<ExactCurve>),
     Sampled(Box<Shards>),
     Aet(Box<Aet>),
@@ -81,12 +81,13 @@ enum Curve {
 const PENDING: usize = 4096;
 
 impl CurveBuilder {
-    /// A builder without accesses. A rate of zero is raised to the smallest one, a rate above one is lowered to one.
+    /// Creates a builder without accesses. A rate of zero is raised to the smallest one, and a rate above one is
+    /// lowered to one.
     pub fn new(settings: &CurveSettings) -> Self {
-        let shards = |size| Curve::Sampled(Box::new(Shards::new(size, settings.seed)));
+        let shards = |size| CurveCounter::Sampled(Box::new(Shards::new(size, settings.seed)));
         let curve = match settings.method {
-            CurveMethod::Exact => Curve::Exact(Box::default()),
-            CurveMethod::Aet => Curve::Aet(Box::default()),
+            CurveMethod::Exact => CurveCounter::Exact(Box::default()),
+            CurveMethod::Aet => CurveCounter::Aet(Box::default()),
             CurveMethod::Shards { rate } => shards(SampleSize::Rate(rate.as_f64().clamp(1e-9, 1.0))),
             CurveMethod::ShardsFixedSize { objects } => shards(SampleSize::Objects(objects.max(1))),
         };
@@ -114,14 +115,14 @@ impl CurveBuilder {
 
     fn flush(&mut self) {
         match &mut self.curve {
-            Curve::Exact(exact) => exact.push_all(&self.pending),
-            Curve::Sampled(shards) => shards.push_all(&self.pending),
-            Curve::Aet(aet) => aet.push_all(&self.pending),
+            CurveCounter::Exact(exact) => exact.push_all(&self.pending),
+            CurveCounter::Sampled(shards) => shards.push_all(&self.pending),
+            CurveCounter::Aet(aet) => aet.push_all(&self.pending),
         }
         self.pending.clear();
     }
 
-    /// The curve of the accesses so far.
+    /// Returns the curve of the accesses so far.
     pub fn so_far(&self) -> MissRatioCurve {
         self.clone().finish()
     }
@@ -130,9 +131,9 @@ impl CurveBuilder {
     pub fn finish(mut self) -> MissRatioCurve {
         self.flush();
         match self.curve {
-            Curve::Exact(exact) => exact.finish(),
-            Curve::Sampled(shards) => shards.finish(),
-            Curve::Aet(aet) => aet.finish(),
+            CurveCounter::Exact(exact) => exact.finish(),
+            CurveCounter::Sampled(shards) => shards.finish(),
+            CurveCounter::Aet(aet) => aet.finish(),
         }
     }
 }

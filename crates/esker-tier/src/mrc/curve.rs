@@ -1,4 +1,4 @@
-//! The miss-ratio curve: miss ratio against cache size.
+//! Miss-ratio curves: miss ratio against cache size.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct CurvePoint {
 }
 
 impl MissRatioCurve {
-    /// Builds a curve from hits: `(smallest size that hits, weight in accesses)`, by rising size.
+    /// Builds a curve from hits, each as `(smallest size that hits, weight in accesses)`, by rising size.
     pub(super) fn from_hits(
         accesses: u64,
         objects: u64,
@@ -47,19 +47,19 @@ impl MissRatioCurve {
         Self { accesses, objects, points }
     }
 
-    /// Miss ratio of a cache of `objects` objects.
+    /// Returns the miss ratio of a cache of `objects` objects.
     pub fn miss_ratio_at(&self, objects: u64) -> f64 {
         let after = self.points.partition_point(|point| point.objects <= objects);
         self.points[after.saturating_sub(1)].miss_ratio
     }
 
-    /// Miss ratio of a cache that never evicts: the share of first uses.
+    /// Returns the miss ratio of a cache that never evicts: the share of first uses.
     pub fn lowest_miss_ratio(&self) -> f64 {
         self.points.last().map_or(0.0, |point| point.miss_ratio)
     }
 
-    /// The smallest cache that gets at least `share` of all hits that are possible. With 0.9 this is the knee of the
-    /// curve: beyond it more cache helps little.
+    /// Returns the smallest cache that gets at least `share` of all possible hits. With 0.9 this is the knee of the
+    /// curve: a larger cache helps little.
     pub fn smallest_with_share_of_hits(&self, share: f64) -> CurvePoint {
         let all_hits = 1.0 - self.lowest_miss_ratio();
         let wanted = 1.0 - share * all_hits;
@@ -68,8 +68,8 @@ impl MissRatioCurve {
         *first.or(self.points.last()).expect("a curve has at least one point")
     }
 
-    /// A curve of at most `points_max` points with the shape of this one. Points are spread evenly over size and miss
-    /// ratio, so that neither cliffs nor plateaus are lost. The first and the last point are kept.
+    /// Returns a curve of at most `points_max` points with the shape of this one. The points are spread evenly over
+    /// size and miss ratio, so that neither cliffs nor plateaus are lost. The first and the last point are kept.
     pub fn thinned(&self, points_max: usize) -> Self {
         let points_max = points_max.max(2);
         if self.points.len() <= points_max {
@@ -78,7 +78,7 @@ impl MissRatioCurve {
         let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
         let width = (last.objects - first.objects) as f64;
         let height = first.miss_ratio - last.miss_ratio;
-        // Length of the way along both axes. It rises from point to point, to at most 2.
+        // Distance along both axes. It rises from point to point, to at most 2.
         let way = |point: &CurvePoint| {
             (point.objects - first.objects) as f64 / width + (first.miss_ratio - point.miss_ratio) / height
         };
@@ -97,15 +97,15 @@ impl MissRatioCurve {
         Self { points, ..*self }
     }
 
-    /// The curve of the later accesses of this one, of which `before` are the first ones: of a cache that was warm when
-    /// they began. Its objects are those of all accesses.
+    /// Returns the curve of the accesses after those of `before`, which is the curve of the first part of the same
+    /// accesses. It is the curve of a cache that was warm when they began. Its `objects` counts all accesses.
     pub fn since(&self, before: &Self) -> Self {
         let accesses = self.accesses.saturating_sub(before.accesses);
         let hits = |curve: &Self, objects| curve.accesses as f64 * (1.0 - curve.miss_ratio_at(objects));
         let mut least = 1.0;
         let miss_ratio = |objects| {
             let later = hits(self, objects) - hits(before, objects);
-            // Sampled curves are estimates, whose difference need not fall with the size.
+            // Sampled curves are estimates, so their difference need not fall with the size.
             least = (1.0 - later / accesses.max(1) as f64).clamp(0.0, least);
             least
         };
@@ -115,8 +115,8 @@ impl MissRatioCurve {
         Self { accesses, objects: self.objects, points }
     }
 
-    /// Mean absolute difference of two curves at `samples` sizes that are spread evenly up to the larger number of
-    /// objects. This is the usual measure of a sampled curve's error.
+    /// Returns the mean absolute difference of two curves at `samples` sizes, spread evenly up to the larger number of
+    /// objects: the usual measure of a sampled curve's error.
     pub fn mean_absolute_difference(&self, other: &Self, samples: u64) -> f64 {
         let largest = self.objects.max(other.objects);
         let sizes = (1..=samples).map(|sample| (u128::from(largest) * u128::from(sample) / u128::from(samples)) as u64);
@@ -148,14 +148,14 @@ mod tests {
         assert_eq!(empty.smallest_with_share_of_hits(0.9), CurvePoint { objects: 0, miss_ratio: 0.0 });
     }
 
-    /// The later accesses of a cache that was warm: counted by hand from the exact curve's hits.
+    /// The later accesses of a warm cache, counted by hand from the exact curve's hits.
     #[test]
     fn later_accesses_are_told_from_earlier_ones() {
         use crate::mrc::{CurveBuilder, CurveSettings};
         let mut builder = CurveBuilder::new(&CurveSettings::default());
         (0..10).for_each(|id| builder.access(id));
         let before = builder.so_far();
-        // Of the ten objects that were used, five are used again: each needs ten slots. Two are new.
+        // Five of the ten objects are used again: each needs ten slots. Two objects are new.
         (0..5).chain(20..22).for_each(|id| builder.access(id));
         let later = builder.so_far().since(&before);
         assert_eq!((later.accesses, later.objects), (7, 12));

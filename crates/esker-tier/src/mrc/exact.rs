@@ -27,7 +27,7 @@ impl ExactCurve {
         self.accesses += 1;
         if let Some(distance) = self.stack.access(id) {
             if distance as usize >= self.by_distance.len() {
-                // No distance reaches the number of objects, so this grows with the number of objects.
+                // A distance is always less than the number of objects, so this never grows beyond that number.
                 self.by_distance.resize((distance as usize + 1).max(self.stack.objects() as usize), 0);
             }
             self.by_distance[distance as usize] += 1;
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts the misses of a least-recently-used cache of `size` objects by simulating it.
+    /// Returns the misses of a least-recently-used cache of `size` objects, by simulation.
     fn lru_misses(ids: &[u64], size: usize) -> u64 {
         let mut cached: Vec<u64> = Vec::new();
         let mut misses = 0;

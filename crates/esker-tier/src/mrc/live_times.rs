@@ -1,12 +1,12 @@
-//! A set of points in time that counts its members after a given time.
+//! A set of points in time that quickly counts its members after a given time.
 
 use esker_core::bits;
 
-/// A set of points in time with a fast count of the members after a given one.
+/// A set of points in time that quickly counts its members after a given time.
 ///
-/// One bit per time, and above the bits three layers of counts, each entry over at most 64 entries of the layer below.
-/// A change touches one entry per layer. A count adds up at most 64 neighbours per layer, which the compiler does
-/// several at once. A Fenwick tree would touch a new cache line per level of a binary tree.
+/// It has one bit per time, and above the bits three layers of counts, where each entry covers at most 64 entries of
+/// the layer below. A change touches one entry per layer. A count adds at most 64 neighbors per layer, several at once
+/// with vector instructions. A Fenwick tree would touch a new cache line on each level of a binary tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveTimes {
     words: Vec<u64>,
@@ -14,7 +14,7 @@ pub(super) struct LiveTimes {
     lines: Vec<u16>,
     /// Sum over 64 lines.
     blocks: Vec<u32>,
-    /// Sum over 64 blocks; as many as are needed.
+    /// Sum over 64 blocks. There are as many as needed.
     regions: Vec<u64>,
     live: u64,
 }
@@ -26,7 +26,7 @@ const BLOCK_BITS: usize = LINE_BITS * FAN_OUT;
 const REGION_BITS: usize = BLOCK_BITS * FAN_OUT;
 
 impl LiveTimes {
-    /// A set with room for `capacity` times, of which the first `live` are set.
+    /// Creates a set with room for `capacity` times, of which the first `live` are set.
     pub(super) fn new(capacity: usize, live: usize) -> Self {
         assert!(live <= capacity, "{live} live times do not fit into {capacity}");
         let lines = capacity.div_ceil(LINE_BITS);
@@ -44,12 +44,12 @@ impl LiveTimes {
         }
     }
 
-    /// How many times fit in.
+    /// Returns how many times fit into the set.
     pub(super) fn capacity(&self) -> u64 {
         (self.words.len() * 64) as u64
     }
 
-    /// How many times are set.
+    /// Returns how many times are set.
     pub(super) fn live(&self) -> u64 {
         self.live
     }
@@ -78,7 +78,7 @@ impl LiveTimes {
         self.live -= 1;
     }
 
-    /// Counts the set times after `time`.
+    /// Returns how many set times come after `time`.
     #[inline]
     pub(super) fn after(&self, time: u64) -> u64 {
         let time = time as usize;

@@ -1,4 +1,4 @@
-//! The objects that accesses refer to.
+//! The objects to which accesses refer.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub enum CurveObjects {
 }
 
 impl CurveObjects {
-    /// Size of an object in bytes, if all have the same size.
+    /// Returns the size of an object in bytes, if all objects have the same size.
     pub fn bytes(self) -> Option<u64> {
         match self {
             Self::Pages => Some(PAGE_BYTES),
@@ -35,7 +35,7 @@ impl CurveObjects {
         }
     }
 
-    /// The name of the objects, in the plural.
+    /// Returns the name of the objects, in the plural.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Pages => "4 KiB pages",
@@ -45,8 +45,8 @@ impl CurveObjects {
     }
 }
 
-/// The pieces of `size` bytes that a range touches. To let several volumes share one address space, map them densely
-/// first.
+/// Returns the numbers of the objects of `size` bytes that a range touches. To let several volumes share one address
+/// space, map them densely first.
 #[inline]
 pub fn piece_ids(offset: u64, length: u64, size: u64) -> Range<u64> {
     if length == 0 { 0..0 } else { offset / size..offset.saturating_add(length - 1) / size + 1 }

@@ -1,8 +1,8 @@
-//! SHARDS: the curve from a sample of the objects (Waldspurger, Park, Garthwaite, Ahmad: "Efficient MRC
+//! SHARDS: computes the curve from a sample of the objects (Waldspurger, Park, Garthwaite, Ahmad: "Efficient MRC
 //! construction with SHARDS", FAST 2015).
 //!
 //! An object is in the sample if its hash is below a threshold, so either all of its accesses are sampled or none. In a
-//! sample of rate R all distances are R times as long as in the trace, and each access stands for 1/R accesses.
+//! sample of rate R, distances are R times those in the trace, and each access stands for 1/R accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,21 +32,22 @@ pub struct Shards {
     /// Objects with smaller hashes are in the sample.
     threshold: u64,
     stack: StackDistances,
-    /// Accesses by the scaled size that hits: `at_rate` at the present rate, `earlier` from before the rate changed.
+    /// Accesses by the scaled cache size that hits: `at_rate` at the present rate, `earlier` from before the rate last
+    /// fell.
     at_rate: Vec<u64>,
     earlier: BTreeMap<u64, f64>,
     earlier_weight: f64,
     first_uses: u64,
-    /// Sampled objects by hash; kept only if their number is bounded.
+    /// Sampled objects by hash; used only if their number is bounded.
     by_hash: BTreeSet<(u64, u64)>,
     accesses: u64,
 }
 
 impl Shards {
-    /// An empty sample that depends on `seed`.
+    /// Creates an empty sample that depends on `seed`.
     ///
     /// # Panics
-    /// If the rate is not in `0 < rate <= 1`, or for a bound of no objects.
+    /// If the rate is not in `0 < rate <= 1`, or the sample is limited to no objects.
     pub fn new(size: SampleSize, seed: u64) -> Self {
         let threshold = match size {
             SampleSize::Rate(rate) => {
@@ -73,12 +74,12 @@ impl Shards {
         }
     }
 
-    /// Share of the objects that are sampled at present.
+    /// Returns the share of the objects that are sampled at present.
     pub fn rate(&self) -> f64 {
         self.threshold as f64 / 2f64.powi(64)
     }
 
-    /// Objects in the sample at present.
+    /// Returns the number of objects in the sample at present.
     pub fn sampled_objects(&self) -> u64 {
         self.stack.objects()
     }
@@ -170,7 +171,7 @@ impl Shards {
         self.settle();
         let surplus = self.accesses as f64 - self.earlier_weight;
         *self.earlier.entry(scaled(0, 1.0 / self.rate())).or_default() += surplus;
-        // Negative counts at small distances are made up for by the next ones, so that the curve never rises.
+        // Negative counts at small distances are subtracted from the next ones, so that the curve never rises.
         let mut debt = 0.0;
         let hits = std::mem::take(&mut self.earlier).into_iter().map(|(size, weight)| {
             let net = weight + debt;
@@ -181,8 +182,8 @@ impl Shards {
     }
 }
 
-/// The smallest cache size that hits at `distance` in the sample. Rounded to about 0.1 %, which bounds the number of
-/// sizes.
+/// Returns the smallest cache size that hits at `distance` in the sample. It is rounded to about 0.1 %, which bounds
+/// the number of different sizes.
 fn scaled(distance: u64, weight: f64) -> u64 {
     let size = ((distance + 1) as f64 * weight).round() as u64;
     let dropped_bits = (u64::BITS - size.leading_zeros()).saturating_sub(11);
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use crate::mrc::ExactCurve;
 
-    /// Skewed accesses to `objects` ids: the cube of a uniform number.
+    /// Returns skewed accesses to `objects` ids: the cube of a uniform number.
     fn skewed(objects: u64, accesses: usize, seed: u64) -> Vec<u64> {
         let mut rng = Rng::new(seed);
         (0..accesses).map(|_| (rng.unit().powi(3) * objects as f64) as u64).collect()

@@ -4,7 +4,7 @@ use esker_core::IdMap;
 
 use super::live_times::LiveTimes;
 
-/// For each access: how many other objects were used since the last use of this object?
+/// Computes for each access how many other objects were used since the last use of its object.
 ///
 /// Takes 21 to 43 bytes of table and about a byte of times per object, however many accesses there are, because times
 /// are renumbered when they run out.
@@ -16,7 +16,7 @@ pub struct StackDistances {
 }
 
 const TIMES_MIN: u64 = 1 << 16;
-/// Times per object between two renumberings: their cost is spread over three times as many accesses as there are
+/// Number of times per object after a renumbering. So its cost is spread over three times as many accesses as there are
 /// objects.
 const TIMES_PER_OBJECT: u64 = 4;
 
@@ -57,7 +57,7 @@ impl StackDistances {
         time.is_some()
     }
 
-    /// Number of distinct objects.
+    /// Returns the number of distinct objects.
     pub fn objects(&self) -> u64 {
         self.last_use.len() as u64
     }

@@ -1,5 +1,5 @@
-//! Which blocks of the host's address space have been written. A place that an extent gets still holds data of another
-//! one: what the host has not written since is not read from the device, but is zeroes.
+//! Tracks which blocks of the host's address space have been written. The place that an extent gets still holds data of
+//! another extent: blocks that the host has not written since are not read from the device, but read as zeroes.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Changes the number of blocks. New ones are not written.
+    /// Changes the number of blocks. New blocks are unwritten.
     pub(super) fn resize(&mut self, count: usize) {
         if count < self.count {
             self.clear(count..self.count);
@@ -36,18 +36,18 @@ impl Blocks {
         self.recorded.shrink_to_fit();
     }
 
-    /// Whether all blocks of `range` are written.
+    /// Returns true if all blocks of `range` are written.
     #[inline]
     pub(super) fn all_written(&self, range: Range<usize>) -> bool {
         bits::all_set(&self.written, range)
     }
 
-    /// Whether all blocks of `range` are written and recorded.
+    /// Returns true if all blocks of `range` are written and recorded.
     pub(super) fn all_recorded(&self, range: Range<usize>) -> bool {
         self.all_written(range.clone()) && bits::all_set(&self.recorded, range)
     }
 
-    /// Whether no block of `range` is written or being written for the first time.
+    /// Returns true if no block of `range` is written, or being written for the first time.
     pub(super) fn all_fresh(&self, range: Range<usize>) -> bool {
         bits::none_set(&self.written, range.clone()) && bits::none_set(&self.recorded, range)
     }
@@ -56,18 +56,18 @@ impl Blocks {
         self.all_fresh(block..block + 1)
     }
 
-    /// Whether the first write of any block of `range` is under way.
+    /// Returns true if the first write of any block of `range` is under way.
     pub(super) fn any_claimed(&self, range: Range<usize>) -> bool {
         bits::first_of(range, |word| !self.written[word] & self.recorded[word]).is_some()
     }
 
-    /// Whether any block of `range` is written but not recorded.
+    /// Returns true if any block of `range` is written but not recorded.
     pub(super) fn any_unrecorded(&self, range: Range<usize>) -> bool {
         bits::first_of(range, |word| self.written[word] & !self.recorded[word]).is_some()
     }
 
-    /// Notes that the first write of those blocks of `range` that are not written yet is under way. It must be the only
-    /// one (asserted).
+    /// Notes that the first write of the unwritten blocks of `range` is under way. No other first write of them may be
+    /// (asserted).
     pub(super) fn claim(&mut self, range: Range<usize>) {
         assert!(!self.any_claimed(range.clone()), "a block has two first writes");
         for run in self.runs(range, |written, _| !written) {
@@ -75,8 +75,8 @@ impl Blocks {
         }
     }
 
-    /// Notes that the first write of the claimed blocks of `range` has ended: they are written, and recorded, too, if
-    /// that is `recorded`. Returns these blocks.
+    /// Notes that the first write of the claimed blocks of `range` has succeeded: they are written, and also recorded
+    /// if `recorded`. Returns these blocks.
     pub(super) fn write(&mut self, range: Range<usize>, recorded: bool) -> Vec<Range<usize>> {
         let runs = self.claimed(range);
         for run in runs.iter().cloned() {
@@ -117,17 +117,17 @@ impl Blocks {
         self.runs(range, |written, _| written)
     }
 
-    /// Runs of blocks in `range` that are written but not recorded.
+    /// Returns the runs of blocks in `range` that are written but not recorded.
     pub(super) fn unrecorded(&self, range: Range<usize>) -> Vec<Range<usize>> {
         self.runs(range, |written, recorded| written & !recorded)
     }
 
-    /// Runs of blocks in `range` that are written and recorded.
+    /// Returns the runs of blocks in `range` that are written and recorded.
     pub(super) fn recorded(&self, range: Range<usize>) -> Vec<Range<usize>> {
         self.runs(range, |written, recorded| written & recorded)
     }
 
-    /// From the first written block of `range` to the last one; `None` if there is none.
+    /// Returns the blocks from the first written one of `range` to the last; `None` if none is written.
     pub(super) fn span(&self, range: Range<usize>) -> Option<Range<usize>> {
         let first = self.next_written(range.clone())?;
         let mut end = first.end;
@@ -137,7 +137,7 @@ impl Blocks {
         Some(first.start..end)
     }
 
-    /// The first run of written blocks in `range`.
+    /// Returns the first run of written blocks in `range`.
     pub(super) fn next_written(&self, range: Range<usize>) -> Option<Range<usize>> {
         self.next_run(range, |written, _| written)
     }
@@ -151,7 +151,8 @@ impl Blocks {
         runs
     }
 
-    /// The first run of blocks for which `choose` has a one, of the bits for `written` and `recorded`.
+    /// Returns the first run of blocks that `choose` selects. It gets 64 bits of `written` and of `recorded`, and
+    /// returns a one for each block to select.
     fn next_run(&self, range: Range<usize>, choose: impl Fn(u64, u64) -> u64) -> Option<Range<usize>> {
         let word = |index: usize| choose(self.written[index], self.recorded[index]);
         let start = bits::first_of(range.clone(), word)?;
@@ -164,7 +165,7 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// First and last block of each run.
+    /// Returns the first and last block of each run.
     fn ends(runs: Vec<Range<usize>>) -> Vec<(usize, usize)> {
         runs.into_iter().map(|run| (run.start, run.end - 1)).collect()
     }

@@ -1,5 +1,5 @@
-//! The capacity that the host is offered, what is kept free for moves, and whether the policy's shares fit into the
-//! devices.
+//! The capacity that is offered to the host, the extents that are kept free for moves, and whether the policy's shares
+//! fit into the devices.
 
 use esker_core::{Bytes, Ratio};
 
@@ -7,22 +7,22 @@ use super::{PlacementEngine, SettingsError};
 use crate::engine::Engine;
 use crate::extent::DeviceIndex;
 
-/// A policy asks a device to hold a share of the extents that does not fit.
+/// A policy wants a device to hold more extents than fit into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnmetShare {
     /// The device.
     pub device: DeviceIndex,
-    /// Extents that it would have to hold if all extents of the host had data.
+    /// Number of extents that it would have to hold if all extents of the host had data.
     pub wanted: u32,
-    /// Extents that fit into it.
+    /// Number of extents that fit into it.
     pub holds: u32,
-    /// The largest capacity with which every share fits into its device; zero if there is none.
+    /// The largest capacity of the volume with which every share fits into its device; zero if there is none.
     pub fitting: Bytes,
 }
 
 impl PlacementEngine {
-    /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. Only
-    /// before any data lie there (asserted).
+    /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. No data
+    /// may lie beyond (asserted).
     ///
     /// # Errors
     /// If that is less than an extent, or more than the devices hold.
@@ -36,39 +36,39 @@ impl PlacementEngine {
         Ok(())
     }
 
-    /// Keeps `share` of each device's extents free, rounded up: new extents get no place there while another device has
-    /// room, so that extents can move. All extents that the host is offered have to find a place: if they leave less,
-    /// the share is what they leave.
+    /// Keeps `share` of each device's extents free, rounded up, so that extents can move there: new extents get no
+    /// place in the free part while another device has room. All offered extents have to find a place: if they leave
+    /// less free, the share is reduced.
     pub fn keep_free(&mut self, share: Ratio) {
         let (all, offered): (u64, u64) = (self.map.sizes().map(u64::from).sum(), u64::from(self.map.len()));
         self.kept_free = share;
         if self.places_for_new() < offered {
-            // Rounded up, each device may keep one extent more.
+            // Because of rounding up, each device may keep one extent more.
             let left = (all - offered).saturating_sub(self.map.sizes().count() as u64);
             let left = Ratio::parts_per_billion((u128::from(left) * 1_000_000_000 / u128::from(all)) as u64);
             self.kept_free = share.min(left);
         }
     }
 
-    /// What can be offered to the host if each device keeps `share` of its extents free.
+    /// Returns the capacity that can be offered to the host if each device keeps `share` of its extents free.
     pub fn capacity_beside(&self, share: Ratio) -> Bytes {
         let rest = self.map.sizes().map(|size| share.complement().of(u64::from(size)));
         Bytes(rest.sum::<u64>() * self.extent)
     }
 
-    /// Extents of a device of this size that are kept free.
+    /// Returns how many extents a device of `size` extents keeps free.
     fn kept_of(&self, size: u32) -> u32 {
         let kept = u64::from(size) - self.kept_free.complement().of(u64::from(size));
         kept as u32
     }
 
-    /// Extents of all devices that new extents may take.
+    /// Returns how many extents of all devices new extents may take.
     fn places_for_new(&self) -> u64 {
         self.map.sizes().map(|size| u64::from(size - self.kept_of(size))).sum()
     }
 
-    /// Sets the views for the place of a new extent: what is kept for moves counts as taken, if there is room
-    /// elsewhere.
+    /// Updates the views for placing a new extent: extents that are kept free count as taken, if any device has room
+    /// without them.
     pub(super) fn update_views_for_new(&mut self) {
         self.update_views();
         if self.kept_free == Ratio::ZERO {
@@ -83,13 +83,13 @@ impl PlacementEngine {
         }
     }
 
-    /// Whether the policy moves extents to devices that may be full of new ones.
+    /// Returns true if the policy moves extents to devices that new extents may have filled.
     pub fn needs_free_extents(&self) -> bool {
         self.policy.needs_free_extents()
     }
 
-    /// The first device that would be too small for its share if all extents of the host had data. `None` if every
-    /// share fits, and for policies without fixed shares.
+    /// Returns the first device that would be too small for its share if all extents of the host had data. `None` if
+    /// every share fits, or the policy has no fixed shares.
     pub fn unmet_share(&self) -> Option<UnmetShare> {
         let sizes: Vec<u32> = self.map.sizes().map(|size| size - self.kept_of(size)).collect();
         let shares = |extents: u32| self.policy.shares(extents, Bytes(self.extent), sizes.len());
@@ -130,7 +130,7 @@ mod tests {
     fn a_share_that_goes_into_no_device_is_told_with_what_would_do() {
         let mut split = engine(&[100, 100], r#"{"kind":"static-split","weights":[3,1]}"#);
         let unmet = split.unmet_share().unwrap();
-        // Turns 0, 0, 1, 0: after 133 extents the first device holds 100, and would have to hold the next one.
+        // In turns 0, 0, 1, 0 the first device holds 100 of the first 133 extents, and would have to hold the next one.
         assert_eq!((unmet.device, unmet.wanted, unmet.holds), (DeviceIndex(0), 150, 100));
         assert_eq!(unmet.fitting, Bytes::kib(4 * 133));
         split.offer(unmet.fitting).unwrap();
@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(too_much, Ok(()));
     }
 
-    /// Two devices of a hundred extents, of which each keeps ten: the first takes ninety new ones, the second the rest.
+    /// Two devices of a hundred extents each keep ten free: of the new extents the first takes ninety, the second the
+    /// rest.
     #[test]
     fn what_is_kept_free_takes_new_extents_last() {
         let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
@@ -148,13 +149,13 @@ mod tests {
         assert_eq!(first.capacity(), Bytes::kib(4 * 180));
         first.fill(Ratio::ONE);
         assert_eq!(first.layout().unwrap().held, [90, 90]);
-        // Of a capacity that leaves less, each device keeps its part of what is left.
+        // If the capacity leaves less free, each device keeps its part of what is left.
         let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
         first.offer(Bytes::kib(4 * 190)).unwrap();
         first.keep_free(Ratio::percent(10));
         first.fill(Ratio::ONE);
         assert_eq!((first.capacity(), first.layout().unwrap().held), (Bytes::kib(4 * 190), vec![96, 94]));
-        // Nothing is left to keep.
+        // Too little is left for both devices to keep anything.
         let mut first = engine(&[100, 100], r#"{"kind":"fast-first"}"#);
         first.offer(Bytes::kib(4 * 199)).unwrap();
         first.keep_free(Ratio::percent(10));

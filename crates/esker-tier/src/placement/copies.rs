@@ -1,5 +1,5 @@
-//! Moving an extent: read its data from the old place, write them durably to the new one, and only then change the map.
-//! Writes of the host meanwhile go to the old place and make the copy worthless.
+//! Copies that move an extent: read its data from the old place, write them durably to the new one, and only then
+//! change the map. Meanwhile the host's writes still go to the old place, and make the copy stale.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use crate::extent::{ExtentPlace, LogicalExtent};
 /// Most copies under way at a time; each needs a buffer of one extent.
 pub(super) const COPIES_MAX: usize = 24;
 
-/// How often a copy is started over because the host wrote to the extent.
+/// How often a copy is tried if the host keeps writing to the extent.
 const TRIES_MAX: u8 = 4;
 
 /// A copy under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Copy {
+pub(super) struct ExtentCopy {
     pub(super) extent: LogicalExtent,
     pub(super) from: ExtentPlace,
     pub(super) to: ExtentPlace,
     pub(super) priority: Priority,
-    /// Whether it empties a device that is drained, instead of being the policy's wish.
+    /// Whether it empties a device that is being drained; otherwise the policy asked for it.
     pub(super) drains: bool,
-    stage: Stage,
+    stage: CopyStage,
     /// Whether the host has written to the extent since the copy began.
     stale: bool,
     tries: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum CopyStage {
     /// Waits until the host's writes to the extent have ended.
     Waiting,
     /// Reads the data.
@@ -40,7 +40,7 @@ enum Stage {
 
 /// The next step of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum CopyStep {
     /// Wait for a request that is under way.
     Nothing,
     /// Read the data.
@@ -49,14 +49,14 @@ pub(super) enum Next {
     Write,
     /// The copy is complete: change the map.
     Switch,
-    /// Give up: it was started over too often.
+    /// Give up: it was tried too often.
     GiveUp,
 }
 
-/// All copies under way, by the number of their buffers.
+/// All copies under way, by the number of their buffer.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    slots: Vec<Option<Copy>>,
+    slots: Vec<Option<ExtentCopy>>,
     by_extent: BTreeMap<LogicalExtent, u32>,
     /// A fault for tests: writes of the host are overlooked.
     #[cfg(test)]
@@ -76,16 +76,17 @@ impl Copies {
         self.by_extent.get(&extent).copied()
     }
 
-    pub(super) fn get(&self, slot: u32) -> &Copy {
+    pub(super) fn get(&self, slot: u32) -> &ExtentCopy {
         self.slots[slot as usize].as_ref().expect("the copy is under way")
     }
 
-    /// The places that copies are written to.
+    /// Returns the places to which copies are written.
     pub(super) fn targets(&self) -> impl Iterator<Item = ExtentPlace> {
         self.slots.iter().flatten().map(|copy| copy.to)
     }
 
-    /// Begins a copy of `extent`, of which no other copy is under way (asserted).
+    /// Begins a copy of `extent` from one place to another. No other copy of it may be under way (asserted). Returns
+    /// the number of its buffer.
     pub(super) fn begin(
         &mut self,
         extent: LogicalExtent,
@@ -98,20 +99,20 @@ impl Copies {
             self.slots.push(None);
         }
         self.slots[slot] =
-            Some(Copy { extent, from, to, priority, drains, stage: Stage::Waiting, stale: false, tries: 0 });
+            Some(ExtentCopy { extent, from, to, priority, drains, stage: CopyStage::Waiting, stale: false, tries: 0 });
         let earlier = self.by_extent.insert(extent, slot as u32);
         assert!(earlier.is_none(), "the extent is being copied");
         slot as u32
     }
 
-    /// Removes the copy in `slot`, which is over.
-    pub(super) fn end(&mut self, slot: u32) -> Copy {
+    /// Removes the copy in `slot`, which has ended.
+    pub(super) fn end(&mut self, slot: u32) -> ExtentCopy {
         let copy = self.slots[slot as usize].take().expect("the copy is under way");
         self.by_extent.remove(&copy.extent);
         copy
     }
 
-    /// Notes that a write of the host to `extent`, which is being copied, was sent.
+    /// Notes that the host has sent a write to `extent`, which is being copied.
     pub(super) fn host_wrote(&mut self, extent: LogicalExtent) {
         #[cfg(test)]
         if self.overlooks_writes {
@@ -121,31 +122,31 @@ impl Copies {
         self.slots[slot as usize].as_mut().expect("the copy is under way").stale = true;
     }
 
-    /// Returns the next step of the copy in `slot`, after one of its own requests (`own`) or a write of the host has
-    /// ended, while `writes` writes of the host to the extent are under way. The caller takes that step.
-    pub(super) fn step(&mut self, slot: u32, own: bool, writes: u32) -> Next {
+    /// Returns the next step of the copy in `slot`, which the caller takes. Called when one of the copy's own requests
+    /// (`own`) or a write of the host has ended, while `writes` writes of the host to the extent are under way.
+    pub(super) fn step(&mut self, slot: u32, own: bool, writes: u32) -> CopyStep {
         let copy = self.slots[slot as usize].as_mut().expect("the copy is under way");
         match copy.stage {
-            Stage::Waiting if writes > 0 => Next::Nothing,
-            Stage::Waiting => {
+            CopyStage::Waiting if writes > 0 => CopyStep::Nothing,
+            CopyStage::Waiting => {
                 copy.tries += 1;
                 if copy.tries > TRIES_MAX {
-                    return Next::GiveUp;
+                    return CopyStep::GiveUp;
                 }
                 copy.stale = false;
-                copy.stage = Stage::Reading;
-                Next::Read
+                copy.stage = CopyStage::Reading;
+                CopyStep::Read
             }
-            Stage::Reading | Stage::Writing if !own => Next::Nothing,
-            Stage::Reading | Stage::Writing if copy.stale => {
-                copy.stage = Stage::Waiting;
+            CopyStage::Reading | CopyStage::Writing if !own => CopyStep::Nothing,
+            CopyStage::Reading | CopyStage::Writing if copy.stale => {
+                copy.stage = CopyStage::Waiting;
                 self.step(slot, false, writes)
             }
-            Stage::Reading => {
-                copy.stage = Stage::Writing;
-                Next::Write
+            CopyStage::Reading => {
+                copy.stage = CopyStage::Writing;
+                CopyStep::Write
             }
-            Stage::Writing => Next::Switch,
+            CopyStage::Writing => CopyStep::Switch,
         }
     }
 }

@@ -1,64 +1,65 @@
-//! Draining: all data of a device move to the others, in the background.
+//! Drains: all data of a device move to the others in the background.
 
 use std::collections::BTreeSet;
 
 use esker_core::{Nanos, Priority};
 
-use super::map::Work;
+use super::map::ExtentWork;
 use super::{MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::Effect;
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Copies for one drain that are under way at a time.
+/// Most copies of one drain that are under way at a time.
 const COPIES_MAX: u32 = 4;
 
-/// How often extents that cannot be read are tried before the drain is stuck.
+/// How often the engine tries to read extents that cannot be read before the drain is stuck.
 const TRIES_MAX: u32 = 4;
 
-/// Time before they are tried again; twice and three times as long from then on.
+/// Pause before the first retry; the next pauses are two and three times as long.
 const PAUSE: Nanos = Nanos::from_millis(500);
 
-/// The devices that are drained.
+/// All drains.
 #[derive(Debug, Default)]
 pub(super) struct Drains(Vec<Drain>);
 
-/// A device that is drained.
+/// The drain of one device.
 #[derive(Debug)]
 struct Drain {
     device: DeviceIndex,
-    /// Extents of the device before this one were looked at in this pass.
+    /// All places of the device before this one have been handled in this pass.
     next: u32,
-    /// Copies under way.
+    /// Number of its copies under way.
     copies: u32,
-    /// How many extents were free everywhere when there was no room for an extent of this device.
+    /// Number of free extents on all devices when there was no room for an extent of this device; `None` if there was
+    /// room.
     stalled_at: Option<u32>,
     /// Extents that could not be read in this pass.
     bad: BTreeSet<LogicalExtent>,
-    /// Passes in a row after which some extents were left that could not be read.
+    /// Number of passes in a row that left extents which could not be read.
     tries: u32,
-    state: State,
+    state: DrainState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum DrainState {
     /// Extents are being copied.
     Copying,
-    /// Those that could not be read are tried again at this time.
+    /// The extents that could not be read are tried again at this time.
     Pausing(Nanos),
-    /// Only extents are left that cannot be read, as somebody was told.
+    /// Only extents that cannot be read are left, and the driver has been told.
     Stuck,
-    /// The device is empty, as somebody was told.
+    /// The device is empty, and the driver has been told.
     Done,
 }
 
 impl Drain {
-    fn new(device: DeviceIndex, state: State) -> Self {
+    fn new(device: DeviceIndex, state: DrainState) -> Self {
         Self { device, next: 0, copies: 0, stalled_at: None, bad: BTreeSet::new(), tries: 0, state }
     }
 
-    /// Begins another pass over all extents that are left.
+    /// Begins another pass over all remaining extents.
     fn start_over(&mut self) {
-        (self.next, self.state) = (0, State::Copying);
+        (self.next, self.state) = (0, DrainState::Copying);
         self.bad.clear();
     }
 }
@@ -69,16 +70,16 @@ impl Drains {
     }
 
     pub(super) fn is_done(&self, device: DeviceIndex) -> bool {
-        self.0.iter().any(|drain| drain.device == device && drain.state == State::Done)
+        self.0.iter().any(|drain| drain.device == device && drain.state == DrainState::Done)
     }
 
     pub(super) fn begin(&mut self, device: DeviceIndex) {
-        self.0.push(Drain::new(device, State::Copying));
+        self.0.push(Drain::new(device, DrainState::Copying));
     }
 
-    /// Adds a device that was removed: it stays empty.
+    /// Adds a device that was removed, and so stays empty.
     pub(super) fn add_removed(&mut self, device: DeviceIndex) {
-        self.0.push(Drain::new(device, State::Done));
+        self.0.push(Drain::new(device, DrainState::Done));
     }
 
     pub(super) fn end(&mut self, device: DeviceIndex) {
@@ -89,7 +90,7 @@ impl Drains {
         self.0.iter_mut().find(|drain| drain.device == device)
     }
 
-    /// A copy of `extent` that emptied `device` has ended.
+    /// Notes the end of a copy that took `extent` off `device`.
     pub(super) fn copy_ended(&mut self, device: DeviceIndex, extent: LogicalExtent, outcome: MoveOutcome) {
         if let Some(drain) = self.of(device) {
             drain.copies = drain.copies.saturating_sub(1);
@@ -99,10 +100,11 @@ impl Drains {
         }
     }
 
-    /// A timer has come, perhaps that of the policy alone: asks once more for those that pauses wait for.
+    /// Asks again for the timers of drains that pause: the timer that has just come may have been the policy's, and the
+    /// driver keeps only one.
     pub(super) fn ask_again(&self, now: Nanos, effects: &mut Vec<Effect>) {
         for drain in &self.0 {
-            if let State::Pausing(until) = drain.state
+            if let DrainState::Pausing(until) = drain.state
                 && until > now
             {
                 effects.push(Effect::WakeAt(until));
@@ -110,7 +112,8 @@ impl Drains {
         }
     }
 
-    /// The host has written part of `extent`, which lies on `device`: what could not be read may be readable now.
+    /// Notes that the host has written part of `extent`, which lies on `device`: data that could not be read may be
+    /// readable now.
     pub(super) fn host_wrote(&mut self, device: DeviceIndex, extent: LogicalExtent) {
         let Some(drain) = self.of(device) else { return };
         if drain.bad.contains(&extent) {
@@ -125,7 +128,7 @@ impl PlacementEngine {
         self.drains.includes(device)
     }
 
-    /// Begins copies for the devices that are drained, as many as may be under way.
+    /// Begins copies for all drains, as many as may be under way.
     #[inline]
     pub(super) fn continue_drains(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         for index in 0..self.drains.0.len() {
@@ -140,34 +143,34 @@ impl PlacementEngine {
         let free = (0..self.health.devices().len()).map(|device| self.map.free_extents(device)).sum();
         let drain = &mut self.drains.0[index];
         match drain.state {
-            State::Done => return,
-            State::Pausing(until) if now >= until => drain.start_over(),
+            DrainState::Done => return,
+            DrainState::Pausing(until) if now >= until => drain.start_over(),
             _ if drain.stalled_at == Some(free) => return,
             _ => {}
         }
         drain.stalled_at = None;
-        if drain.state == State::Copying
+        if drain.state == DrainState::Copying
             && self.health.is_absent(drain.device)
             && let Some((first, _)) = self.map.next_on(drain.device.0.into(), 0)
         {
-            // Nothing can be read from it.
+            // Nothing can be read from an absent device.
             let device = drain.device;
-            drain.state = State::Stuck;
+            drain.state = DrainState::Stuck;
             return effects.push(Effect::DrainStuck { device, extents: self.map.mapped(device.0.into()), first });
         }
-        if drain.state == State::Copying && !self.copy_out(now, index, free, effects) {
+        if drain.state == DrainState::Copying && !self.copy_out(now, index, free, effects) {
             return;
         }
         let device = self.drains.0[index].device;
         if self.has_left(device) {
-            self.drains.0[index].state = State::Done;
+            self.drains.0[index].state = DrainState::Done;
             effects.push(Effect::Drained(device));
-        } else if self.drains.0[index].copies == 0 && self.drains.0[index].state == State::Copying {
+        } else if self.drains.0[index].copies == 0 && self.drains.0[index].state == DrainState::Copying {
             self.pass_ended(now, index, effects);
         }
     }
 
-    /// Whether nothing lies on `device`, not even after a loss of power.
+    /// Returns true if `device` holds no data, and would hold none after a loss of power either.
     fn has_left(&self, device: DeviceIndex) -> bool {
         #[cfg(test)]
         if self.has_fault(super::tests::Fault::DrainsEarly) {
@@ -176,14 +179,14 @@ impl PlacementEngine {
         self.map.is_empty(device.0.into())
     }
 
-    /// Begins copies of the extents that this pass has yet to look at. Returns false if some have to wait, while `free`
-    /// extents are free on all devices.
+    /// Begins copies of the extents that this pass has not handled yet. Returns false if some of them have to wait.
+    /// `free` is the number of free extents on all devices.
     fn copy_out(&mut self, now: Nanos, index: usize, free: u32, effects: &mut Vec<Effect>) -> bool {
         let device = self.drains.0[index].device;
         while self.drains.0[index].copies < COPIES_MAX {
             let Some((extent, place)) = self.map.next_on(device.0.into(), self.drains.0[index].next) else { break };
             self.drains.0[index].next = place + 1;
-            if self.map.work(extent) != Work::None {
+            if self.map.work(extent) != ExtentWork::None {
                 continue;
             }
             let Some(to) = self.choose(extent, None).map(|device| DeviceIndex(device as u16)) else {
@@ -194,7 +197,7 @@ impl PlacementEngine {
             let wished = WishedMove { extent, to, priority: Priority::BACKGROUND };
             match self.begin_move(now, wished, true, effects) {
                 Ok(()) => self.drains.0[index].copies += 1,
-                // Too many copies are under way: their ends come here again.
+                // Too many copies are under way; when they end, the drain goes on from here.
                 Err(MoveOutcome::NoRoom) => {
                     self.drains.0[index].next = place;
                     return false;
@@ -206,24 +209,24 @@ impl PlacementEngine {
         true
     }
 
-    /// All extents were looked at, no copy is under way, and some are left.
+    /// Ends a pass: all extents have been handled, no copy is under way, and some extents are left.
     fn pass_ended(&mut self, now: Nanos, index: usize, effects: &mut Vec<Effect>) {
         let drain = &mut self.drains.0[index];
         let device = drain.device;
         drain.bad.retain(|&extent| self.map.place(extent).is_some_and(|place| place.device == device));
         let Some(&first) = drain.bad.first() else {
-            // Those that the host was writing are tried again with the next event.
+            // The extents that the host was writing are tried again with the next event.
             drain.next = 0;
             return;
         };
         drain.tries = (drain.tries + 1).min(TRIES_MAX);
         if drain.tries == TRIES_MAX && drain.bad.len() as u32 == self.map.mapped(device.0.into()) {
-            drain.state = State::Stuck;
+            drain.state = DrainState::Stuck;
             effects.push(Effect::DrainStuck { device, extents: drain.bad.len() as u32, first });
         } else {
-            // After the last try, others are left that the host is writing.
+            // Even after the last try, extents may be left that the host is writing.
             let until = now + Nanos(PAUSE.0 * u64::from(drain.tries));
-            drain.state = State::Pausing(until);
+            drain.state = DrainState::Pausing(until);
             effects.push(Effect::WakeAt(until));
         }
     }

@@ -2,24 +2,24 @@
 
 use esker_core::bits;
 
-/// Extents of a device that are free, in a tree of bits: each word of a level is a bit of the next one, which is set if
-/// any bit of that word is. All questions take a few steps, whatever the size.
+/// The free extents of a device, as a tree of bits: each word of a level has one bit in the next level, which is set if
+/// any bit of the word is. All operations take a few steps, whatever the size.
 ///
-/// Extents come in windows of up to 64, each of which lies in one word. An extent without neighbours goes to the start
-/// of a window that is free as a whole, so that those that follow it can lie beside it.
+/// Extents are grouped in windows of up to 64, each of which lies in one word. An extent without neighbors goes to the
+/// start of a window that is completely free, so that the extents that follow it can lie beside it.
 #[derive(Clone, Debug)]
 pub(super) struct FreeSpace {
     free: Tree,
-    /// Of each word of `free`, whether it has a window that is free as a whole.
+    /// For each word of `free`, whether it has a window that is completely free.
     windows: Tree,
-    /// Extents of a window, a power of two up to 64.
+    /// Number of extents in a window: a power of two up to 64.
     window: u32,
     size: u32,
     count: u32,
 }
 
 impl FreeSpace {
-    /// `size` free extents, in windows of `window` extents: a power of two up to 64 (asserted).
+    /// Creates `size` free extents, in windows of `window` extents: a power of two up to 64 (asserted).
     pub(super) fn new(size: u32, window: u32) -> Self {
         assert!(window.is_power_of_two() && window <= 64, "a window lies in a word");
         let mut space = Self { free: Tree::default(), windows: Tree::default(), window, size: 0, count: 0 };
@@ -27,7 +27,7 @@ impl FreeSpace {
         space
     }
 
-    /// Adds free extents at the end, up to `size`, which is not less than now (asserted).
+    /// Adds free extents at the end, up to `size`, which must not be less than the present size (asserted).
     pub(super) fn grow(&mut self, size: u32) {
         assert!(size >= self.size, "a device does not shrink");
         self.free.resize(size as usize);
@@ -71,7 +71,8 @@ impl FreeSpace {
         self.count += 1;
     }
 
-    /// A good free extent for data without neighbours: the start of the first free window, or else the first extent.
+    /// Returns a good free extent for data without neighbors: the start of the first window that is completely free, or
+    /// else the first free extent.
     pub(super) fn roomy(&self) -> Option<u32> {
         let Some(word) = self.windows.next(0) else {
             return self.free.next(0).map(|extent| extent as u32);
@@ -79,13 +80,13 @@ impl FreeSpace {
         self.window_of(word).map(|offset| word as u32 * 64 + offset)
     }
 
-    /// The first extent from `from` on that is not free.
+    /// Returns the first extent at or after `from` that is not free.
     pub(super) fn next_used(&self, from: u32) -> Option<u32> {
         let word = |index: usize| !self.free.levels[0][index];
         bits::first_of(from.min(self.size) as usize..self.size as usize, word).map(|extent| extent as u32)
     }
 
-    /// The first window of word `word` that is free as a whole.
+    /// Returns the first completely free window in word `word`, as an offset in bits.
     fn window_of(&self, word: usize) -> Option<u32> {
         let bits = self.free.levels[0][word];
         let whole = u64::MAX >> (64 - self.window);
@@ -103,7 +104,8 @@ impl FreeSpace {
 /// A set of numbers as a tree of bits.
 #[derive(Clone, Debug, Default)]
 struct Tree {
-    /// The numbers themselves, then the words of the level below that are not zero, up to a level of one word.
+    /// Level 0 has a bit for each number; each further level has a bit for each word below it, set if that word is not
+    /// zero. The last level has one word.
     levels: Vec<Vec<u64>>,
 }
 
@@ -114,7 +116,7 @@ impl Tree {
         loop {
             count = bits::words(count);
             if self.levels.len() == level {
-                // What the new level says of the one below, which was the highest one.
+                // The bits of the new level, from the level below, which was the last one until now.
                 let below = level.checked_sub(1).map(|below| &self.levels[below]);
                 let words: Vec<bool> = below.into_iter().flatten().map(|&word| word != 0).collect();
                 let mut bits = vec![0; count.max(bits::words(words.len()))];
@@ -154,10 +156,10 @@ impl Tree {
         }
     }
 
-    /// The least number from `from` on.
+    /// Returns the least number in the set at or after `from`.
     fn next(&self, from: usize) -> Option<usize> {
         let mut at = from;
-        // Up, until a word has a number at or after `at`; then down to the least one of it.
+        // Go up until a word has a number at or after `at`; then go down to the least number in it.
         for (height, level) in self.levels.iter().enumerate() {
             let word = at / 64;
             if word >= level.len() {
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a set of numbers, while the device grows.
+        /// Compares the free space with a set of numbers, while the device grows.
         #[test]
         fn free_space_is_a_set_of_extents(
             seed: u64,
@@ -214,7 +216,7 @@ mod tests {
                     let next = model.range(extent..).next().map(|&next| next as usize);
                     prop_assert_eq!(space.free.next(extent as usize), next);
                 }
-                // Takes most of it, in long pieces.
+                // Takes most of it, in long runs.
                 for _ in 0..40 {
                     let start = rng.below(u64::from(size)) as u32;
                     for extent in start..(start + 400).min(size) {

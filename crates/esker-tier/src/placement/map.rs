@@ -8,80 +8,80 @@ use super::blocks::{BLOCK, Blocks};
 use super::free_space::FreeSpace;
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
-/// What the journal says of an extent's place.
+/// What the journal says about the place of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recorded {
-    /// Nothing: nothing has been written there yet, or only data that may still be lost.
+pub(super) enum RecordedPlace {
+    /// Nothing: no data have been written there yet, or only data that may still be lost.
     No,
-    /// That its data are where they are.
+    /// Its present place.
     Here,
-    /// That its data are at an earlier place: those at the new one may still be lost.
+    /// An earlier place: the data at the new one may still be lost.
     Elsewhere,
 }
 
-/// Work on an extent as a whole that is under way.
+/// Work under way on a whole extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum ExtentWork {
     /// None.
     None,
-    /// It is copied to another device.
+    /// It is being copied to another device.
     Copy,
-    /// A write of the host goes to another device, in place of all that the extent holds.
+    /// A redirected write is replacing all of its data on another device.
     Redirect,
 }
 
 /// Device of an extent that has no place.
 const NOWHERE: u16 = u16::MAX;
 
-/// Owner of a place that holds no extent's data.
+/// Owner of a place that no extent has.
 const NOBODY: u32 = u32::MAX;
 
-/// An extent of the host.
+/// The entry of one logical extent.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct MapEntry {
     extent: u32,
     device: u16,
-    recorded: Recorded,
-    work: Work,
-    /// Reads of the host to its place that are under way.
+    recorded: RecordedPlace,
+    work: ExtentWork,
+    /// Number of the host's reads to its place that are under way.
     reads: u32,
-    /// All other requests of the host to its place that are under way.
+    /// Number of the host's other requests to its place that are under way.
     writes: u32,
 }
 
-const ABSENT: Entry =
-    Entry { extent: 0, device: NOWHERE, recorded: Recorded::No, work: Work::None, reads: 0, writes: 0 };
+const ABSENT: MapEntry =
+    MapEntry { extent: 0, device: NOWHERE, recorded: RecordedPlace::No, work: ExtentWork::None, reads: 0, writes: 0 };
 
-const _: () = assert!(size_of::<Entry>() == 16, "the map is as large as it is said to be");
+const _: () = assert!(size_of::<MapEntry>() == 16, "the map is as large as it is said to be");
 
 /// The places of a device.
 #[derive(Clone, Debug)]
-struct Places {
+struct DevicePlaces {
     free: FreeSpace,
-    /// The logical extent whose data each place holds.
+    /// The logical extent that has each place, or [`NOBODY`].
     owners: Vec<u32>,
-    /// Number of logical extents here.
+    /// Number of logical extents on the device.
     mapped: u32,
 }
 
-/// Extents of this many bytes are kept together where there is room: it takes a disk about as long to read them as to
-/// seek.
+/// Up to this many bytes, extents are kept together where there is room: a disk takes about as long to read this much
+/// as to seek.
 const WINDOW: u64 = 1 << 20;
 
-/// How many extents before and after one are looked at for a place beside them.
+/// How many extents before and after an extent are searched for a place beside it.
 const NEIGHBOURS: u32 = 8;
 
 /// The map from logical to physical extents, the free places of each device, and the written blocks.
 #[derive(Clone, Debug)]
 pub(super) struct ExtentMap {
-    entries: Vec<Entry>,
-    devices: Vec<Places>,
+    entries: Vec<MapEntry>,
+    devices: Vec<DevicePlaces>,
     pub(super) blocks: Blocks,
     blocks_per_extent: usize,
 }
 
 impl ExtentMap {
-    /// An empty map on devices of these sizes, in extents of `extent` bytes.
+    /// Creates an empty map for devices with `sizes` extents, each of `extent` bytes.
     pub(super) fn new(sizes: &[u32], extent: u64) -> Self {
         let blocks_per_extent = (extent / BLOCK) as usize;
         let mut map = Self { entries: Vec::new(), devices: Vec::new(), blocks: Blocks::default(), blocks_per_extent };
@@ -104,7 +104,7 @@ impl ExtentMap {
     pub(super) fn add_device(&mut self, size: u32) {
         let window = (WINDOW / (self.blocks_per_extent as u64 * BLOCK)).clamp(1, 64);
         let free = FreeSpace::new(0, 1 << window.ilog2());
-        self.devices.push(Places { free, owners: Vec::new(), mapped: 0 });
+        self.devices.push(DevicePlaces { free, owners: Vec::new(), mapped: 0 });
         self.grow_device(self.devices.len() - 1, size);
     }
 
@@ -114,10 +114,10 @@ impl ExtentMap {
         self.devices[device].owners.resize(size as usize, NOBODY);
     }
 
-    /// Takes all extents of `device`, which must be empty (asserted), away.
+    /// Removes all extents of `device`, which must be empty (asserted).
     pub(super) fn remove_device(&mut self, device: usize) {
         assert!(self.is_empty(device), "data would be lost");
-        self.devices[device] = Places { free: FreeSpace::new(0, 1), owners: Vec::new(), mapped: 0 };
+        self.devices[device] = DevicePlaces { free: FreeSpace::new(0, 1), owners: Vec::new(), mapped: 0 };
     }
 
     /// Changes the number of logical extents. No extent past the new end may be mapped (asserted).
@@ -129,18 +129,19 @@ impl ExtentMap {
         self.blocks.resize(extents as usize * self.blocks_per_extent);
     }
 
-    /// All blocks of `extent`, counted from the start of the address space.
+    /// Returns all blocks of `extent`, counted from the start of the address space.
     pub(super) fn blocks_of(&self, extent: LogicalExtent) -> Range<usize> {
         let first = extent.0 as usize * self.blocks_per_extent;
         first..first + self.blocks_per_extent
     }
 
-    /// The blocks of `range`, which lie in one extent, counted from its start.
+    /// Returns `range`, a range of blocks of the address space that lies in one extent, counted from the start of the
+    /// extent.
     pub(super) fn block_range(&self, range: &Range<usize>) -> BlockRange {
         BlockRange { first: (range.start % self.blocks_per_extent) as u32, count: range.len() as u32 }
     }
 
-    /// `blocks` of `extent`, counted from the start of the address space.
+    /// Returns `blocks` of `extent`, counted from the start of the address space.
     pub(super) fn range(&self, extent: LogicalExtent, blocks: BlockRange) -> Range<usize> {
         let first = self.blocks_of(extent).start;
         first + blocks.first as usize..first + blocks.end() as usize
@@ -148,36 +149,36 @@ impl ExtentMap {
 
     #[inline]
     pub(super) fn place(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
-        let Entry { extent, device, .. } = self.entries[extent.0 as usize];
+        let MapEntry { extent, device, .. } = self.entries[extent.0 as usize];
         (device != NOWHERE).then_some(ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) })
     }
 
-    fn entry(&mut self, extent: LogicalExtent) -> &mut Entry {
+    fn entry(&mut self, extent: LogicalExtent) -> &mut MapEntry {
         let entry = &mut self.entries[extent.0 as usize];
         assert!(entry.device != NOWHERE, "the extent has a place");
         entry
     }
 
-    pub(super) fn recorded(&self, extent: LogicalExtent) -> Recorded {
+    pub(super) fn recorded(&self, extent: LogicalExtent) -> RecordedPlace {
         self.entries[extent.0 as usize].recorded
     }
 
-    pub(super) fn set_recorded(&mut self, extent: LogicalExtent, recorded: Recorded) {
+    pub(super) fn set_recorded(&mut self, extent: LogicalExtent, recorded: RecordedPlace) {
         self.entry(extent).recorded = recorded;
     }
 
-    pub(super) fn work(&self, extent: LogicalExtent) -> Work {
+    pub(super) fn work(&self, extent: LogicalExtent) -> ExtentWork {
         self.entries[extent.0 as usize].work
     }
 
-    /// Notes the begin or the end of work on `extent`. Works do not overlap (asserted).
-    pub(super) fn set_work(&mut self, extent: LogicalExtent, work: Work) {
+    /// Begins or ends work on `extent`. There is at most one piece of work on an extent at a time (asserted).
+    pub(super) fn set_work(&mut self, extent: LogicalExtent, work: ExtentWork) {
         let entry = self.entry(extent);
-        assert!((entry.work == Work::None) != (work == Work::None), "two works on one extent");
+        assert!((entry.work == ExtentWork::None) != (work == ExtentWork::None), "two works on one extent");
         entry.work = work;
     }
 
-    /// Requests of the host under way to the place of `extent`, other than reads.
+    /// Returns the number of the host's requests under way to the place of `extent`, other than reads.
     pub(super) fn writes(&self, extent: LogicalExtent) -> u32 {
         self.entries[extent.0 as usize].writes
     }
@@ -200,7 +201,7 @@ impl ExtentMap {
         self.devices[device].free.count()
     }
 
-    /// Whether nothing uses any place of `device`.
+    /// Returns true if no place of `device` is in use.
     pub(super) fn is_empty(&self, device: usize) -> bool {
         self.devices[device].free.count() == self.devices[device].free.size()
     }
@@ -210,9 +211,9 @@ impl ExtentMap {
         self.devices[device].mapped
     }
 
-    /// The first extent that lies on `device` at place `from` or behind it, with its place.
+    /// Returns the first extent at place `from` of `device` or after it, with its place.
     pub(super) fn next_on(&self, device: usize, mut from: u32) -> Option<(LogicalExtent, u32)> {
-        let Places { free, owners, .. } = &self.devices[device];
+        let DevicePlaces { free, owners, .. } = &self.devices[device];
         loop {
             let place = free.next_used(from)?;
             match owners[place as usize] {
@@ -234,11 +235,10 @@ impl ExtentMap {
         let places = &mut self.devices[place.device.0 as usize];
         places.owners[place.extent.0 as usize] = extent.0;
         places.mapped += 1;
-        self.entries[extent.0 as usize] = Entry { extent: place.extent.0, device: place.device.0, ..ABSENT };
+        self.entries[extent.0 as usize] = MapEntry { extent: place.extent.0, device: place.device.0, ..ABSENT };
     }
 
-    /// Takes a free place of `device` for `extent`, beside its neighbours if there is one; `None` if the device is
-    /// full.
+    /// Takes a free place of `device` for `extent`, beside its neighbors if possible; `None` if the device is full.
     pub(super) fn take_near(&mut self, extent: LogicalExtent, device: DeviceIndex) -> Option<ExtentPlace> {
         let beside = self.place_beside(extent, device);
         let free = &mut self.devices[device.0 as usize].free;
@@ -247,8 +247,8 @@ impl ExtentMap {
         Some(ExtentPlace { device, extent: PhysicalExtent(place) })
     }
 
-    /// A free place beside the nearest extents on `device`, so that data that follow each other lie one after the
-    /// other. Extents between that have no place yet get room for them.
+    /// Returns a free place beside the nearest extents on `device`, so that consecutive data lie one after the other.
+    /// Extents in between that have no place yet get room, too.
     fn place_beside(&self, extent: LogicalExtent, device: DeviceIndex) -> Option<u32> {
         let free = &self.devices[device.0 as usize].free;
         let beside = |extents: &mut dyn Iterator<Item = u32>, before: bool| {
@@ -272,7 +272,7 @@ impl ExtentMap {
         beside(&mut before, true).or_else(|| beside(&mut after, false))
     }
 
-    /// Takes `place`, or if it is not free, any free place of its device, for `extent` (see [`Self::map`]).
+    /// Maps `extent` to `place` of `device`, or if that is not free, to any free place there (see [`Self::map`]).
     pub(super) fn map_at(&mut self, extent: LogicalExtent, device: usize, place: u32) -> ExtentPlace {
         let free = &mut self.devices[device].free;
         if !free.is_free(place) {
@@ -284,10 +284,10 @@ impl ExtentMap {
         place
     }
 
-    /// Gives `extent`, which must be mapped (asserted) and to which no write is under way, the place `to`, which was
-    /// taken before. Returns the old place, and how many reads of the host still go there.
+    /// Gives `extent` the place `to`, which was taken before. The extent must be mapped and no write to it under way
+    /// (both asserted). Returns the old place, and how many of the host's reads still go there.
     pub(super) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> (ExtentPlace, u32) {
-        let Entry { recorded, work, .. } = *self.entry(extent);
+        let MapEntry { recorded, work, .. } = *self.entry(extent);
         assert_eq!(self.writes(extent), 0, "a write would go to the old place");
         let (from, reads) = self.vacate(extent);
         self.put(extent, to);
@@ -296,8 +296,8 @@ impl ExtentMap {
         (from, reads)
     }
 
-    /// Removes `extent`, which has no data any more. Returns its place, which is not free yet, and how many requests of
-    /// the host still go there.
+    /// Unmaps `extent`, which has no data any more. Returns its place, which is not free yet, and how many of the
+    /// host's requests still go there.
     pub(super) fn unmap(&mut self, extent: LogicalExtent) -> (ExtentPlace, u32) {
         let (place, under_way) = self.vacate(extent);
         self.entries[extent.0 as usize] = ABSENT;
@@ -314,12 +314,13 @@ impl ExtentMap {
         (place, entry.reads + entry.writes)
     }
 
-    /// Makes `place` free. It must belong to no extent.
+    /// Makes `place` free. No extent may have it.
     pub(super) fn release(&mut self, place: ExtentPlace) {
         self.devices[place.device.0 as usize].free.release(place.extent.0);
     }
 
-    /// Asserts that every place is free, used by one logical extent, or in `taken`. For tests: looks at the whole map.
+    /// Asserts that every place is either free, used by one logical extent, or in `taken`. For tests: looks at the
+    /// whole map.
     pub(super) fn check(&self, taken: impl Iterator<Item = ExtentPlace>) {
         let mut owners: Vec<Vec<u32>> = self.sizes().map(|size| vec![0; size as usize]).collect();
         taken.for_each(|place| owners[place.device.0 as usize][place.extent.0 as usize] += 1);
@@ -332,7 +333,7 @@ impl ExtentMap {
             owners[place.device.0 as usize][place.extent.0 as usize] += 1;
             assert_eq!(self.devices[place.device.0 as usize].owners[place.extent.0 as usize], extent.0);
             let is_recorded = !self.blocks.recorded(blocks).is_empty();
-            assert_eq!(self.recorded(extent) != Recorded::No, is_recorded, "a record speaks of blocks");
+            assert_eq!(self.recorded(extent) != RecordedPlace::No, is_recorded, "a record speaks of blocks");
         }
         for (counts, places) in owners.iter().zip(&self.devices) {
             let owned = places.owners.iter().filter(|&&owner| owner != NOBODY).count();

@@ -1,23 +1,23 @@
-//! Placement: a map tells which device holds each extent of the host's address space; a policy decides where new
-//! extents go, and which ones move.
+//! Placement: a map says which device holds each extent of the host's address space. A policy decides where new extents
+//! go, and which extents move.
 
 mod blocks;
 mod cache;
 mod capacity;
+mod completions;
 mod copies;
 mod drains;
-mod ending;
 mod free_space;
-mod freeing;
-mod leaving;
+mod frees;
+mod leaving_places;
 mod map;
 mod moves;
 mod policy;
-mod recording;
-mod redirect;
-mod refused;
+mod records;
+mod redirects;
+mod refused_writes;
+mod requests;
 mod reshape;
-mod serving;
 mod settings;
 mod snapshot;
 #[cfg(test)]
@@ -36,9 +36,9 @@ use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 use blocks::BLOCK;
 use copies::Copies;
 use drains::Drains;
-use leaving::LeavingPlaces;
-use map::{ExtentMap, Recorded};
-use refused::Refused;
+use leaving_places::LeavingPlaces;
+use map::{ExtentMap, RecordedPlace};
+use refused_writes::RefusedPart;
 use snapshot::Snapshot;
 
 pub use cache::MemoryCache;
@@ -58,10 +58,11 @@ const EXTENTS_MAX: u64 = 1 << 26;
 /// Splits the host's requests at extents, finds a place for each extent that is written for the first time, moves
 /// extents as its policy asks, and issues the records of the map.
 ///
-/// Keeps some rules beside those of every [`Engine`]:
-/// - A record only speaks of data that are durable on their device.
-/// - A place whose data have gone is used again only after the record of that is durable (see `leaving.rs`).
-/// - Of a place, only what the host has written there since is read (see `blocks.rs`).
+/// It keeps some rules in addition to those of every [`Engine`]:
+/// - A record describes only data that are durable on their device.
+/// - When the data of a place have gone, the place is reused only after the record of that is durable (see
+///   `leaving_places.rs`).
+/// - Of a place, only the blocks that the host has written since the extent got it are read (see `blocks.rs`).
 #[derive(Debug)]
 pub struct PlacementEngine {
     extent: u64,
@@ -74,25 +75,26 @@ pub struct PlacementEngine {
     durability: Durability,
     copies: Copies,
     leaving: LeavingPlaces,
-    /// First writes of blocks that are under way.
+    /// Number of writes under way that write some block for the first time.
     first_writes: u32,
-    /// Redirected writes that are under way.
+    /// Number of redirected writes under way.
     redirects: u32,
-    /// Where the write of an extent that is the next input is redirected to.
+    /// If the next input is a write that [`Self::widened`] has announced: its extent, and the device to which it is
+    /// redirected.
     promised: Option<(LogicalExtent, DeviceIndex)>,
     drains: Drains,
-    /// Share of each device's extents that new extents leave free, so that extents can move.
+    /// Share of each device's extents that new extents leave free, so that extents can move there.
     kept_free: Ratio,
-    /// Parts of host requests under way to each device.
+    /// Number of parts of host requests under way on each device.
     under_way: Vec<u32>,
     snapshot: Option<Snapshot>,
-    /// Writes of the host that wait for places to become free.
+    /// Writes of the host that wait until places become free.
     waiting_for_space: VecDeque<(Tag, Request)>,
     /// Requests of the host that wait for a first write to their blocks, or for a redirected write.
     waiting_for_writes: VecDeque<(Tag, Request)>,
     /// Parts of writes that a device refused, to be sent to another one.
-    refused: Vec<Refused>,
-    /// First writes of a part that has just ended: their records wait for a flush.
+    refused: Vec<RefusedPart>,
+    /// Blocks that a part which has just ended has written for the first time: their records wait for a flush.
     unflushed: Vec<WrittenBlocks>,
     views: Vec<DeviceView>,
     wishes: Wishes,
@@ -105,17 +107,17 @@ pub struct PlacementEngine {
 /// A request to a device under way.
 #[derive(Clone, Copy, Debug)]
 enum Io {
-    /// Part of a request of the host.
+    /// A part of a request of the host.
     Part(HostPart),
     /// A flush for all requests that wait for it.
     Flush { device: DeviceIndex },
     /// A read or write of the copy in this slot.
     Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
-    /// Tells the device of a place that the data there are gone.
+    /// A trim that tells the device that the data of a place are gone.
     Trim { place: ExtentPlace },
 }
 
-/// Part of a host's request: consecutive extents that lie next to each other on one device.
+/// A part of a host's request: consecutive extents that lie next to each other on one device.
 #[derive(Clone, Copy, Debug)]
 struct HostPart {
     host: Tag,
@@ -124,21 +126,21 @@ struct HostPart {
     first: LogicalExtent,
     place: ExtentPlace,
     count: u32,
-    /// Whether this is the first write of some of its blocks.
+    /// Whether it writes some of its blocks for the first time.
     first_write: bool,
-    /// Whether `place` becomes the place of the extent when this has ended.
+    /// Whether it is a redirected write: `place` becomes the place of the extent when it has ended.
     redirect: bool,
     /// The request sent to the device.
     request: Request,
-    /// Zeroes that it has before and after the host's data, less than a block each.
+    /// Bytes of zeroes before and after the host's data, less than a block each.
     padding: (u16, u16),
-    /// Devices that have refused these data before.
+    /// Number of devices that have refused these data.
     refusals: u8,
     sent: Nanos,
 }
 
 impl HostPart {
-    /// The extents, each with its place.
+    /// Returns the extents, each with its place.
     fn places(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> + use<> {
         let Self { first, place, .. } = *self;
         (0..self.count).map(move |index| (LogicalExtent(first.0 + index), place.after(index)))
@@ -146,7 +148,7 @@ impl HostPart {
 }
 
 impl PlacementEngine {
-    /// A new engine, in which nothing is mapped: everything reads as zeroes.
+    /// Creates an engine in which nothing is mapped: everything reads as zeroes.
     pub fn new(settings: &PlacementSettings) -> Result<Self, SettingsError> {
         Self::restore(settings, Checkpoint::default(), &mut std::iter::empty()).map_err(|error| match error {
             RestoreError::Settings(error) => error,
@@ -154,7 +156,7 @@ impl PlacementEngine {
         })
     }
 
-    /// An engine with the map of `checkpoint`, as changed by the `records` after it.
+    /// Creates an engine with the map of `checkpoint`, changed by the `records` that follow it.
     pub fn restore(
         settings: &PlacementSettings,
         checkpoint: Checkpoint,
@@ -199,8 +201,8 @@ impl PlacementEngine {
         Ok(engine)
     }
 
-    /// Tells the engine, before any input, that `device` was removed ([`Reshape::Remove`]). The settings have its
-    /// former capacity, since old records speak of it.
+    /// Tells the engine, before any input, that `device` was removed ([`Reshape::Remove`]). The settings still have the
+    /// device's former capacity, because old records mention its places.
     ///
     /// # Errors
     /// If the map says that data lie there.
@@ -215,8 +217,8 @@ impl PlacementEngine {
         Ok(self)
     }
 
-    /// Tells the engine, before any input, that `device` is not there: what lies on it cannot be read or changed in
-    /// part, and everything else is served. Draining it says which extents are lost.
+    /// Tells the engine, before any input, that `device` is missing: its data cannot be read, nor changed in part, and
+    /// everything else is served. Draining the device reports which extents are lost.
     pub fn without(mut self, device: DeviceIndex) -> Self {
         self.health.miss(device);
         self
@@ -239,7 +241,7 @@ impl PlacementEngine {
         self
     }
 
-    /// Does what has become possible by an input.
+    /// Does all the work that an input has made possible.
     fn go_on(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         self.resend_refused(now, effects);
         self.grant_wishes(now, effects);
@@ -256,12 +258,12 @@ impl PlacementEngine {
         }
     }
 
-    /// The bytes that `request` touches, from its first block to its last one, counted in blocks.
+    /// Returns the blocks that `request` touches, counted from the start of the address space.
     fn request_blocks(request: &Request) -> Range<usize> {
         (request.start.byte_offset() / BLOCK) as usize..request.end_byte().div_ceil(BLOCK) as usize
     }
 
-    /// Whether a test has made the engine faulty in this way.
+    /// Returns true if a test has introduced this fault.
     #[cfg(test)]
     fn has_fault(&self, fault: tests::Fault) -> bool {
         self.fault == Some(fault)
@@ -269,7 +271,7 @@ impl PlacementEngine {
 }
 
 impl Engine for PlacementEngine {
-    /// All extents of all devices, or those that [`PlacementEngine::offer`] left.
+    /// All extents of all devices, or the part that [`PlacementEngine::offer`] offers.
     fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.map.len()) * self.extent)
     }
@@ -332,7 +334,7 @@ impl Engine for PlacementEngine {
         assert!(self.ios.is_empty() && self.hosts.is_empty(), "requests are under way");
         let end = share.of(u64::from(self.map.len())).min(u64::from(self.map.len())) as u32;
         let mut next = vec![0; self.health.devices().len()];
-        // Others have to leave room for extents that belong to one device.
+        // Pinned extents go first: the others have to leave room for them.
         for pinned in [true, false] {
             for extent in (0..end).map(LogicalExtent) {
                 let is_pinned = self.policy.is_pinned(Bytes(u64::from(extent.0) * self.extent));
@@ -340,7 +342,7 @@ impl Engine for PlacementEngine {
                     let device = self.choose(extent, None).expect("there are as many physical as logical extents");
                     let place = self.map.map_at(extent, device, next[device]);
                     next[device] = place.extent.0 + 1;
-                    self.map.set_recorded(extent, Recorded::Here);
+                    self.map.set_recorded(extent, RecordedPlace::Here);
                     self.tell_place(extent);
                 }
             }

@@ -1,11 +1,11 @@
-//! The engine's own work: moving extents.
+//! Moves of extents: the policy's wishes, and the copies that carry them out.
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind};
 
 use super::blocks::BLOCK;
-use super::copies::{Copy, Next};
-use super::leaving::WaitsFor;
-use super::map::Work;
+use super::copies::{CopyStep, ExtentCopy};
+use super::leaving_places::WaitsFor;
+use super::map::ExtentWork;
 use super::{Event, Io, MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::{BufferId, DataRef, Effect, IoId};
 use crate::extent::ExtentPlace;
@@ -20,11 +20,11 @@ impl PlacementEngine {
         }
     }
 
-    /// Carries out the policy's wishes.
+    /// Carries out the policy's wishes as far as possible, and tells the policy about those that fail.
     #[inline]
     pub(super) fn grant_wishes(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
-        // A bounded number of rounds: a policy that answers each refusal with another wish would keep the engine here
-        // for ever.
+        // The number of rounds is bounded: a policy that answers each refusal with another wish would keep the engine
+        // here forever.
         for _ in 0..self.wishes.moves.len() {
             let wished = self.wishes.moves.remove(0);
             let extent = wished.extent;
@@ -38,7 +38,7 @@ impl PlacementEngine {
         }
     }
 
-    /// Begins to move an extent; `drains` if its device is drained.
+    /// Begins a move; `drains` if it empties a device that is being drained.
     pub(super) fn begin_move(
         &mut self,
         now: Nanos,
@@ -47,12 +47,12 @@ impl PlacementEngine {
         effects: &mut Vec<Effect>,
     ) -> Result<(), MoveOutcome> {
         let WishedMove { extent, to, priority } = wished;
-        let from = self.map.place(extent).filter(|from| from.device != to && self.map.work(extent) == Work::None);
+        let from = self.map.place(extent).filter(|from| from.device != to && self.map.work(extent) == ExtentWork::None);
         let from = from.ok_or(MoveOutcome::NothingToDo)?;
         if self.map.blocks.next_written(self.map.blocks_of(extent)).is_none() {
             return Err(MoveOutcome::NothingToDo);
         }
-        // What a failed device still reads can be saved by draining it.
+        // Draining a failed device saves the data that it can still read.
         let reads = !self.health.is_absent(from.device) && (drains || !self.health.has_failed(from.device));
         if !reads || self.health.journal_failed() {
             return Err(MoveOutcome::Failed);
@@ -64,7 +64,7 @@ impl PlacementEngine {
             self.movements.without_room += u64::from(!drains);
             return Err(MoveOutcome::NoRoom);
         };
-        self.map.set_work(extent, Work::Copy);
+        self.map.set_work(extent, ExtentWork::Copy);
         let slot = self.copies.begin(extent, (from, to), priority, drains);
         self.step_copy(now, slot, false, effects);
         Ok(())
@@ -75,18 +75,18 @@ impl PlacementEngine {
         #[cfg(test)]
         let writes = if self.copies.overlooks_writes { 0 } else { writes };
         let next = self.copies.step(slot, own, writes);
-        let Copy { from, to, drains, .. } = *self.copies.get(slot);
+        let ExtentCopy { from, to, drains, .. } = *self.copies.get(slot);
         let from_failed = !drains && self.health.has_failed(from.device);
         match next {
-            Next::Nothing => {}
-            Next::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),
-            Next::Write | Next::Switch if self.health.has_failed(to.device) || from_failed => {
+            CopyStep::Nothing => {}
+            CopyStep::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),
+            CopyStep::Write | CopyStep::Switch if self.health.has_failed(to.device) || from_failed => {
                 self.end_copy(now, slot, MoveOutcome::Failed, effects);
             }
             // The write is durable at once, so that the record may follow.
-            Next::Write => self.send_copy(now, slot, to, RequestKind::Write { fua: true }, effects),
-            Next::Switch => self.end_copy(now, slot, MoveOutcome::Done, effects),
-            Next::GiveUp => self.end_copy(now, slot, MoveOutcome::WrittenMeanwhile, effects),
+            CopyStep::Write => self.send_copy(now, slot, to, RequestKind::Write { fua: true }, effects),
+            CopyStep::Switch => self.end_copy(now, slot, MoveOutcome::Done, effects),
+            CopyStep::GiveUp => self.end_copy(now, slot, MoveOutcome::WrittenMeanwhile, effects),
         }
     }
 
@@ -108,7 +108,7 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: None, device, request, data });
     }
 
-    /// Handles the end of a read or a write of a copy.
+    /// Handles the end of a copy's read or write.
     pub(super) fn copy_ended(
         &mut self,
         now: Nanos,
@@ -122,15 +122,15 @@ impl PlacementEngine {
         }
     }
 
-    /// Ends the copy in `slot`. If it succeeded, the map changes. Otherwise the target becomes free again.
+    /// Ends the copy in `slot`. If it succeeded, the map changes; otherwise the target becomes free again.
     fn end_copy(&mut self, now: Nanos, slot: u32, outcome: MoveOutcome, effects: &mut Vec<Effect>) {
         let copy = self.copies.end(slot);
         let extent = copy.extent;
-        self.map.set_work(extent, Work::None);
+        self.map.set_work(extent, ExtentWork::None);
         if outcome == MoveOutcome::Done {
             self.movements.moved += 1;
             self.movements.moved_bytes += self.extent;
-            // Who waits for a flush waits for the records issued by then, too.
+            // Hosts that wait for a flush also wait for the records issued by then.
             let _ = self.relocate(extent, copy.to);
             let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
             self.record(extent, &runs, effects);

@@ -1,4 +1,4 @@
-//! Devices that join, grow, are drained or removed while the engine serves.
+//! Changes of the devices while the engine serves: devices join, grow, are drained, or are removed.
 
 use esker_core::Bytes;
 
@@ -34,7 +34,8 @@ impl PlacementEngine {
         Ok(())
     }
 
-    /// Number of extents of a device of this capacity, if all devices have `others` beside.
+    /// Returns the number of extents on a device of this capacity, while all other devices together have `others`
+    /// extents.
     fn extents_of(&self, capacity: Bytes, others: u64) -> Result<u32, ReshapeError> {
         let extents = capacity.0 / self.extent;
         if extents == 0 {
@@ -89,7 +90,7 @@ impl PlacementEngine {
         Ok(())
     }
 
-    /// Bytes that the devices hold that are not drained, nor `device`.
+    /// Returns the bytes that the devices hold, without those being drained and without `device`.
     fn room_without(&self, device: Option<DeviceIndex>) -> Bytes {
         let stays = |index: usize| {
             let index = DeviceIndex(index as u16);

@@ -8,7 +8,7 @@ use super::policy::{PlacementError, PolicySettings};
 use super::{DEVICES_MAX, EXTENTS_MAX};
 use crate::extent::ExtentPlace;
 
-/// The settings of a [`PlacementEngine`](super::PlacementEngine): fixed for the life of a volume.
+/// The settings of a [`PlacementEngine`](super::PlacementEngine). They stay the same for the life of a volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementSettings {
     /// Bytes of an extent, the unit of placement: a multiple of 4 KiB.
@@ -17,12 +17,12 @@ pub struct PlacementSettings {
     pub devices: Vec<Bytes>,
     /// The policy, which chooses a device for each extent.
     pub policy: PolicySettings,
-    /// Whether an extent that the host trims as a whole gives its place back.
+    /// Whether an extent gives up its place when the host trims all of it.
     pub free_on_trim: bool,
 }
 
 impl PlacementSettings {
-    /// Number of whole extents of each device.
+    /// Returns the number of whole extents on each device.
     pub(super) fn sizes(&self) -> Result<Vec<u32>, SettingsError> {
         let (extent, devices) = (self.extent, &self.devices);
         if extent == Bytes::ZERO || !extent.0.is_multiple_of(BLOCK) {
@@ -72,7 +72,7 @@ pub enum SettingsError {
     /// The host would be offered nothing, or more than there is.
     #[error("`capacity` is {capacity}; the devices hold {holds}, in whole pieces of one `extent` of {extent}")]
     Capacity {
-        /// The capacity to be offered.
+        /// The requested capacity.
         capacity: Bytes,
         /// The capacity of the devices.
         holds: Bytes,
@@ -85,7 +85,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// The dotted key that it is about, as configurations call it.
+    /// Returns the dotted key that the error is about, as configurations name it.
     pub fn key(&self) -> Option<String> {
         match self {
             Self::Extent(_) | Self::Small { .. } | Self::TooMany { .. } => Some("extent".to_string()),
@@ -133,7 +133,7 @@ pub enum RestoreError {
         /// Number of blocks.
         count: u32,
     },
-    /// The map is that of a flash cache.
+    /// The map belongs to a flash cache.
     #[error("the map is that of a flash cache, not one of extents")]
     FlashCache,
     /// The map names places of a device that was removed.
@@ -141,7 +141,7 @@ pub enum RestoreError {
     Removed {
         /// Index of the device.
         device: u16,
-        /// Extents of the host that lie there.
+        /// Number of the host's extents on it.
         extents: u32,
     },
     /// The map changes an extent that has no place.

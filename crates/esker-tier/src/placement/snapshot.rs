@@ -1,17 +1,18 @@
-//! Checkpoints of the map: in one piece, and in steps while the engine goes on serving.
+//! Checkpoints of the map: complete ones, and ones that are taken in steps while the engine goes on serving.
 
 use std::collections::BTreeMap;
 
 use super::PlacementEngine;
-use super::map::Recorded;
+use super::map::RecordedPlace;
 use crate::engine::Checkpoint;
 use crate::extent::{BlockRange, ExtentPlace, LogicalExtent};
 
-/// What the journal knows of an extent: its place, and the blocks that were written; none for all of them.
+/// What the journal knows about an extent: its place and its written blocks. An empty list means that all blocks are
+/// written.
 type RecordedExtent = (ExtentPlace, Vec<BlockRange>);
 
-/// A checkpoint that is taken in steps. It shows the map of the moment at which it began: what a record changes before
-/// the checkpoint has come there is kept as it was.
+/// A checkpoint that is taken in steps. It shows the map as it was when the checkpoint began: if a record changes an
+/// extent before the checkpoint has reached it, `kept` holds what the journal knew about it.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     next: u32,
@@ -20,12 +21,12 @@ pub(super) struct Snapshot {
 }
 
 impl PlacementEngine {
-    /// What the journal knows of `extent`.
+    /// Returns what the journal knows about `extent`.
     fn recorded_extent(&self, extent: LogicalExtent) -> Option<RecordedExtent> {
         let place = match self.map.recorded(extent) {
-            Recorded::No => return None,
-            Recorded::Here => self.map.place(extent),
-            Recorded::Elsewhere => self.leaving.recorded_place(extent),
+            RecordedPlace::No => return None,
+            RecordedPlace::Here => self.map.place(extent),
+            RecordedPlace::Elsewhere => self.leaving.recorded_place(extent),
         }?;
         let blocks = self.map.blocks_of(extent);
         if self.map.blocks.all_recorded(blocks.clone()) {
@@ -41,7 +42,7 @@ impl PlacementEngine {
         into.partly_written.extend(runs.into_iter().map(|run| (extent, run)));
     }
 
-    /// The map as the journal knows it, in one piece.
+    /// Returns a complete checkpoint: the map as the journal knows it.
     pub(super) fn whole_checkpoint(&self) -> Checkpoint {
         let mut checkpoint = Checkpoint { through: self.durability.issued(), ..Checkpoint::default() };
         for extent in (0..self.map.len()).map(LogicalExtent) {
@@ -50,13 +51,13 @@ impl PlacementEngine {
         checkpoint
     }
 
-    /// Begins a checkpoint in steps, and forgets one that was under way.
+    /// Begins a checkpoint in steps, and discards one that was under way.
     pub(super) fn begin_snapshot(&mut self) -> Checkpoint {
         self.snapshot = Some(Snapshot { next: 0, end: self.map.len(), kept: BTreeMap::new() });
         Checkpoint { through: self.durability.issued(), ..Checkpoint::default() }
     }
 
-    /// Adds the next `most` extents to the checkpoint that was begun. Returns whether it is complete.
+    /// Adds up to `most` further extents to the checkpoint. Returns true if it is complete.
     pub(super) fn continue_snapshot(&mut self, most: u32, into: &mut Checkpoint) -> bool {
         let Some(mut snapshot) = self.snapshot.take() else { return true };
         let end = snapshot.next.saturating_add(most).min(snapshot.end);
@@ -70,7 +71,7 @@ impl PlacementEngine {
         complete
     }
 
-    /// Keeps what the journal knows of `extent` for the checkpoint under way, before a record changes it.
+    /// Keeps what the journal knows about `extent` for the checkpoint under way, before a record changes it.
     pub(super) fn keep_for_snapshot(&mut self, extent: LogicalExtent) {
         let concerns = |snapshot: &Snapshot| {
             (snapshot.next..snapshot.end).contains(&extent.0) && !snapshot.kept.contains_key(&extent)

@@ -1,4 +1,4 @@
-//! Striping (RAID-0): units go to the devices in turns, without redundancy and without a map.
+//! Striping (RAID-0): units go to the devices in turn, without redundancy and without a map.
 
 mod stripes;
 #[cfg(test)]
@@ -9,14 +9,14 @@ use thiserror::Error;
 
 use crate::engine::{DataRef, Effect, Engine, Flushes, Health, Hosts, Input, IoId, NextFlush};
 use crate::extent::DeviceIndex;
-use stripes::{Piece, Stripes};
+use stripes::{ChildRange, Stripes};
 
-/// The settings of a [`StripeEngine`]: fixed for the life of a volume.
+/// The settings of a [`StripeEngine`]. They stay the same for the life of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeSettings {
-    /// Bytes on one device before the next device's turn: whole sectors.
+    /// Bytes on one device before the next device's turn: a multiple of the sector size.
     pub unit: Bytes,
-    /// Capacity of each device. All are used as far as the smallest one has whole units.
+    /// Capacity of each device. Each is used only up to the whole units of the smallest one.
     pub devices: Vec<Bytes>,
 }
 
@@ -43,7 +43,7 @@ pub enum StripeError {
 }
 
 impl StripeError {
-    /// The key of [`StripeSettings`] that it is about, as configurations call it.
+    /// Returns the key that the error is about, as configurations name it.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             Self::Unit(_) | Self::Small { .. } => Some("stripe"),
@@ -52,22 +52,23 @@ impl StripeError {
     }
 }
 
-/// Sends each request of the host to the devices of its units, at most one request to each: the parts of a range on one
-/// device are contiguous there.
+/// Sends each request of the host to the devices that hold its units, at most one request to each: on each device, the
+/// units of a range are contiguous.
 #[derive(Debug)]
 pub struct StripeEngine {
     stripes: Stripes,
     health: Health,
     hosts: Hosts,
     ios: TagSlab<StripeIo>,
-    /// Flushes of each device.
+    /// The flushes of each device.
     flushes: Vec<Flushes>,
     /// A fault for tests: the last device is not flushed.
     #[cfg(test)]
     skips_last: bool,
 }
 
-/// Stripes do not count writes: no flush under way covers what a later flush is asked for.
+/// Stripes do not count writes, so no flush under way may cover what a later flush is asked for: it always begins after
+/// that flush.
 const COVERS: u64 = 0;
 const ASKED_FOR: u64 = 1;
 
@@ -82,10 +83,11 @@ struct StripeIo {
 }
 
 impl StripeEngine {
-    /// An engine over the devices of `settings`.
+    /// Creates an engine over the devices of `settings`.
     ///
     /// # Errors
-    /// If the unit is not a whole number of sectors, or does not fit into the smallest device.
+    /// If the number of devices is zero or too large, the unit is not a whole number of sectors or does not fit into
+    /// the smallest device, or the capacity is too large.
     pub fn new(settings: &StripeSettings) -> Result<Self, StripeError> {
         let count = settings.devices.len();
         let Some(&smallest) = settings.devices.iter().min() else { return Err(StripeError::Devices(0)) };
@@ -116,7 +118,7 @@ impl StripeEngine {
         } else if request.end_byte() > capacity.0 {
             self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
         } else if request.length > Bytes::ZERO {
-            for Piece { child, start, length, offset } in
+            for ChildRange { child, start, length, offset } in
                 self.stripes.split(request.start.byte_offset(), request.length.0)
             {
                 let start_byte = request.start.byte_offset();
@@ -131,7 +133,7 @@ impl StripeEngine {
         }
     }
 
-    /// How many devices a flush of the host goes to: all.
+    /// Returns how many devices a flush of the host goes to: all of them, unless a test has introduced a fault.
     fn flushed_devices(&self) -> usize {
         let all = self.health.devices().len();
         #[cfg(test)]
@@ -141,7 +143,7 @@ impl StripeEngine {
         all
     }
 
-    /// Makes `tag` wait for a flush of `device` that begins from now on.
+    /// Has `tag` wait for a flush of `device` that begins after this call.
     fn flush(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
         if self.health.has_failed(device) {
             return self.hosts.note(tag, u64::from(device.0), DeviceError::Failed);
@@ -229,14 +231,15 @@ impl Engine for StripeEngine {
         }
     }
 
-    /// Requests that lie in one unit pass, but for writes to a device that has failed.
+    /// Requests within one unit pass, except writes to a failed device.
     #[inline]
     fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
         let has_range = request.kind != RequestKind::Flush && request.length > Bytes::ZERO;
         if !has_range || request.end_byte() > self.capacity().0 {
             return None;
         }
-        let Piece { child, start, .. } = self.stripes.only_piece(request.start.byte_offset(), request.length.0)?;
+        let ChildRange { child, start, .. } =
+            self.stripes.only_child_range(request.start.byte_offset(), request.length.0)?;
         let device = DeviceIndex(child as u16);
         (request.kind == RequestKind::Read || !self.health.has_failed(device)).then_some((device, start))
     }

@@ -5,7 +5,7 @@ use esker_core::{Bytes, Lba, Tag};
 use super::StripeError;
 use crate::engine::{BufferId, DataRef, Spread};
 
-/// Stripe units over the children in turns: unit u lies on child u mod n, as its unit u div n.
+/// Stripe units go to the children in turn: unit u lies on child u mod n, as that child's unit u div n.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stripes {
     children: u64,
@@ -13,9 +13,9 @@ pub(crate) struct Stripes {
     capacity: Bytes,
 }
 
-/// The part of a request that goes to one child.
+/// The range of a request that lies on one child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct ChildRange {
     pub(crate) child: usize,
     pub(crate) start: Lba,
     pub(crate) length: Bytes,
@@ -24,7 +24,8 @@ pub(crate) struct Piece {
 }
 
 impl Stripes {
-    /// `children` devices, the smallest of which holds `smallest`. Its whole units are used, the rest is not.
+    /// Creates the arithmetic for `children` devices, the smallest of which holds `smallest`. Only its whole units are
+    /// used.
     pub(crate) fn new(children: u64, unit: Bytes, smallest: Bytes) -> Result<Self, StripeError> {
         if unit == Bytes::ZERO || !unit.0.is_multiple_of(Bytes::SECTOR.0) {
             return Err(StripeError::Unit(unit));
@@ -41,7 +42,7 @@ impl Stripes {
         self.capacity
     }
 
-    /// The data of the piece that begins `offset` bytes into a request from byte `start`.
+    /// Returns where the data are of the range that begins `offset` bytes into a request from byte `start`.
     #[inline]
     pub(super) fn data_of(&self, tag: Tag, start: u64, offset: u64) -> DataRef {
         let spread = Spread::Striped {
@@ -52,22 +53,23 @@ impl Stripes {
         DataRef { spread, ..DataRef::new(BufferId::Host(tag), Bytes(offset)) }
     }
 
-    /// The piece of `length` bytes (at least one) from byte `start`, if they lie in one unit, as most requests do.
+    /// Returns the range of the `length` bytes (at least one) from byte `start`, if they lie in one unit, as with most
+    /// requests.
     #[inline]
-    pub(super) fn only_piece(&self, start: u64, length: u64) -> Option<Piece> {
+    pub(super) fn only_child_range(&self, start: u64, length: u64) -> Option<ChildRange> {
         let (unit, within) = (start / self.unit, start % self.unit);
         if within + length > self.unit {
             return None;
         }
         let (round, child) = (unit / self.children, unit % self.children);
         let start = Lba::containing(round * self.unit + within);
-        Some(Piece { child: child as usize, start, length: Bytes(length), offset: 0 })
+        Some(ChildRange { child: child as usize, start, length: Bytes(length), offset: 0 })
     }
 
-    /// The pieces of `length` bytes (at least one) from byte `start`, at most one for each child, by the address of
-    /// their first bytes. Units of a range on one child follow each other there, so each piece is one range.
+    /// Returns the ranges of the `length` bytes (at least one) from byte `start`, at most one for each child, by the
+    /// address of their first bytes. On each child, the units of the request are contiguous, so one range is enough.
     #[inline]
-    pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = Piece> {
+    pub(crate) fn split(self, start: u64, length: u64) -> impl Iterator<Item = ChildRange> {
         let (end, first) = (start + length, start / self.unit);
         let last = (end - 1) / self.unit;
         (first..=last.min(first + self.children - 1)).map(move |unit| {
@@ -82,7 +84,7 @@ impl Stripes {
                     (round + rounds) * self.unit + (stop - (unit + rounds * self.children) * self.unit)
                 }
             };
-            Piece {
+            ChildRange {
                 child: child as usize,
                 start: Lba::containing(begin_here),
                 length: Bytes(stop_here - begin_here),
@@ -101,8 +103,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Every sector of the array lies on one sector of one child, no two on the same one, and every usable sector
-        /// of a child is used.
+        /// Every sector of the array lies on a different sector of a child, and every usable sector of a child is used.
         #[test]
         fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {
             let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(units * unit * 512 + 100)).unwrap();
@@ -112,14 +113,14 @@ mod tests {
             for sector in 0..sectors {
                 let pieces: Vec<_> = stripes.split(sector * 512, 512).collect();
                 prop_assert_eq!(pieces.len(), 1);
-                prop_assert_eq!(stripes.only_piece(sector * 512, 512), Some(pieces[0]));
+                prop_assert_eq!(stripes.only_child_range(sector * 512, 512), Some(pieces[0]));
                 prop_assert!(pieces[0].start.0 < unit * units);
                 prop_assert_eq!(seen.insert((pieces[0].child, pieces[0].start), sector), None);
             }
             prop_assert_eq!(seen.len() as u64, sectors);
         }
 
-        /// The pieces of a range cover exactly the places of its sectors, with at most one piece per child.
+        /// The ranges of a request cover exactly the places of its sectors, with at most one range for each child.
         #[test]
         fn parts_cover_the_range(
             children in 1u64..6,

@@ -1,4 +1,4 @@
-//! Striping against an array of bytes, with pieces that end in any order and devices that fail.
+//! Compares striping with an array of bytes, with child requests that end in any order and devices that fail.
 
 mod crash;
 
@@ -32,12 +32,12 @@ fn reply(slot: u32, result: Result<(), DeviceError>) -> Effect {
     Effect::Reply { tag: Tag::new(slot, 0), result }
 }
 
-/// The requests to devices among `effects`.
+/// Returns the requests to devices among `effects`.
 fn ios(effects: &[Effect]) -> Vec<IoId> {
     effects.iter().filter_map(|effect| if let Effect::Io { io, .. } = effect { Some(*io) } else { None }).collect()
 }
 
-/// Performs `request` on `stores`, with its pieces in random order. `buffer` is the host's.
+/// Performs `request` on `stores`, with its child requests in random order. `buffer` is the host's.
 fn perform(engine: &mut StripeEngine, stores: &mut [Vec<u8>], request: Request, buffer: &mut [u8], rng: &mut Rng) {
     let tag = Tag::new(0, 0);
     let mut effects = on(engine, Input::Host { tag, request });
@@ -102,7 +102,7 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     assert!(on(&mut engine, done(flushes[1], Err(DeviceError::Medium))).is_empty());
     assert_eq!(on(&mut engine, done(flushes[0], Ok(()))), [reply(0, Err(DeviceError::Medium))]);
     assert_eq!(engine.device_state(DeviceIndex(1)), DeviceState::Failed);
-    // A device that reports that it is well does not bring back what it may have lost.
+    // A device that reports that it is healthy again does not bring back the data that it may have lost.
     on(&mut engine, Input::Device { device: DeviceIndex(1), telemetry: Telemetry::default() });
     let write = Request::write(Lba(0), Bytes(2 * UNIT));
     let parts = ios(&on(&mut engine, host(1, write)));
@@ -114,8 +114,8 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     assert_eq!(on(&mut engine, done(parts[0], Ok(()))), [reply(3, Err(DeviceError::Failed))]);
 }
 
-/// A flush that is asked for during another one begins when that has ended, on each device by itself; all who ask
-/// meanwhile share it. If the first one fails, so do they.
+/// A flush that is requested during another one begins when that has ended, separately on each device. All who ask in
+/// the meantime share it. If the first one fails, so do they.
 #[test]
 fn a_device_has_one_flush_at_a_time() {
     let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
@@ -136,8 +136,8 @@ fn a_device_has_one_flush_at_a_time() {
     }
 }
 
-/// Performs `request` on an engine in two steps, every request to a device ending with `result`: its requests to
-/// devices, and the answer.
+/// Performs `request` on an engine in two steps, where every request to a device ends with `result`. Returns the
+/// requests to devices, and the answer.
 fn at_length(
     engine: &mut StripeEngine,
     request: Request,
@@ -157,8 +157,8 @@ fn at_length(
     panic!("{request:?} was not answered");
 }
 
-/// Whether requests that may pass end on one engine as they do on another one, which serves them at length. `judges`
-/// is false for a driver that forgets to ask the engine about their ends.
+/// Returns true if requests that may pass end on one engine as they do on another one that serves them in the long way.
+/// `judges` is false for a driver that forgets to report their ends to the engine.
 fn pass_as_at_length(steps: &[(u8, u64, u64, u8)], judges: bool) -> Result<(), String> {
     let (mut short, mut long) = (engine(&[8 * UNIT; 3]), engine(&[8 * UNIT; 3]));
     for &(kind, start, sectors, result) in steps {

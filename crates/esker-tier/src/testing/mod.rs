@@ -1,4 +1,4 @@
-//! What the tests of several engines need.
+//! Models that the tests of several engines share.
 
 mod buffers;
 mod history;

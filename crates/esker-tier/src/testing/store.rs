@@ -2,21 +2,21 @@
 
 use esker_core::Rng;
 
-/// A device with a volatile cache: its content, and what each sector may hold after losing power. A failed flush
-/// forgets to write some of the sectors that it could not write; they still read as before.
+/// A device with a volatile write cache: what each sector reads as, and which values it may hold after a loss of power.
+/// A failed flush drops the data of some sectors, which still read as before.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) live: Vec<u64>,
     pub(crate) survivors: Vec<Vec<u64>>,
     pub(crate) dirty: Vec<bool>,
-    /// A flush or durable write has failed.
+    /// Whether a flush or durable write has failed.
     pub(crate) failed: bool,
-    /// It refuses all writes.
+    /// Whether it refuses all writes.
     pub(crate) full: bool,
 }
 
 impl Store {
-    /// A store that holds somebody else's data.
+    /// A store that holds somebody else's data: values that no host in a test writes.
     pub(crate) fn new(sectors: u64) -> Self {
         let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false, full: false };
         store.grow(sectors);
@@ -29,7 +29,7 @@ impl Store {
             self.dirty.push(false);
         }
     }
-    /// Takes the device away.
+    /// Removes the device: no sectors are left.
     pub(crate) fn remove(&mut self) {
         *self = Self::new(0);
     }

@@ -1,4 +1,4 @@
-//! Stores whose calls return after the work: memory and files.
+//! Back ends whose calls block until their work is done: memory and files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use esker_core::Bytes;
 
-/// A store of bytes whose calls return after the work. Bytes that were never written read as zeroes. Ranges lie within
-/// the capacity (the engine checks that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) turn it into a
-/// [`Backend`](super::Backend).
+/// A store of bytes whose calls block until their work is done. Bytes that were never written read as zeroes. Ranges
+/// lie within the capacity (the engine checks that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) turn
+/// it into a [`Backend`](super::Backend).
 pub trait BlockingBackend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Fills `buffer` with the bytes from `offset` on.
+    /// Fills `buffer` with the bytes from `offset`.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Writes the bytes of `data`, one slice behind the other, from byte `offset` on. The slices themselves may be
@@ -27,22 +27,22 @@ pub trait BlockingBackend: Send {
     /// Makes the range read as zeroes; `durable` as in [`write`](Self::write).
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()>;
 
-    /// Discards the content of the range, which may then read as anything.
+    /// Discards the content of the range, which may then read as any bytes.
     fn trim(&mut self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes all writes that have returned durable. After an error of this call or of a durable write, any of these
+    /// Makes all writes that have returned durable. After an error of this call or of a durable write, any of those
     /// writes may be lost, whatever later calls return.
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// Bytes in memory; nothing survives the process.
+/// A store in memory, which does not outlive the process.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     bytes: Vec<u8>,
 }
 
 impl MemoryBackend {
-    /// A store of zeroes.
+    /// Creates a store of `capacity` zero bytes.
     pub fn new(capacity: Bytes) -> Self {
         Self { bytes: vec![0; usize::try_from(capacity.0).expect("it fits into memory")] }
     }
@@ -87,7 +87,7 @@ pub struct FileBackend {
     capacity: Bytes,
 }
 
-/// Zeroes are written in pieces of this size.
+/// Zeroes are written in chunks of this size.
 static ZEROES: [u8; 64 << 10] = [0; 64 << 10];
 
 impl FileBackend {
@@ -105,7 +105,8 @@ impl FileBackend {
         Ok(Self { file, capacity })
     }
 
-    /// A file system may find out only now that it has no space for what it took before: that is no refusal.
+    /// Makes the written data durable. The file system may only now find that it has no space for data that it has
+    /// accepted: that is not a refusal of this write.
     fn make_durable(&self) -> io::Result<()> {
         self.file.sync_data().map_err(|error| io::Error::other(format!("written data cannot be made durable: {error}")))
     }
@@ -147,7 +148,7 @@ impl BlockingBackend for FileBackend {
         }
         if durable { self.make_durable() } else { Ok(()) }
     }
-    /// Keeps the content: no holes are punched into files yet.
+    /// Keeps the content: this store does not punch holes into its file.
     fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
         Ok(())
     }

@@ -1,10 +1,11 @@
-//! Runs operations at once: for memory.
+//! A back end that performs operations during the call, for stores in memory.
 
 use esker_core::Bytes;
 
 use super::{Backend, BlockingBackend, Ended, Operation};
 
-/// A back end that performs an operation when it is submitted. For fast stores: a slow one holds up the whole volume.
+/// A back end that performs an operation when it is submitted. For fast stores only: a slow one would hold up the whole
+/// volume.
 #[derive(Debug, Default)]
 pub struct Direct<B> {
     store: B,
@@ -12,7 +13,7 @@ pub struct Direct<B> {
 }
 
 impl<B: BlockingBackend> Direct<B> {
-    /// A back end over `store`.
+    /// Creates a back end over `store`.
     pub fn new(store: B) -> Self {
         Self { store, ended: Vec::new() }
     }

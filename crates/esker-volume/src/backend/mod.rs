@@ -1,4 +1,4 @@
-//! Back ends: where the bytes are.
+//! Back ends, which hold the bytes of a volume.
 
 mod blocking;
 mod direct;
@@ -16,26 +16,27 @@ pub use threaded::Threaded;
 
 /// A store of bytes that takes operations and completes them later. Its methods never block.
 ///
-/// Operations under way do not overlap, unless the host overlaps its own. Flushes and durable writes complete in the
-/// order in which they are performed, everything else in any order.
+/// Operations under way do not overlap, unless the host overlaps its own. Flushes and durable writes have to be
+/// reported in the order in which they were performed, all other operations in any order.
 pub trait Backend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Takes an operation. `id` names it until it has ended.
+    /// Takes an operation. `id` identifies it until it has ended.
     fn submit(&mut self, id: u64, operation: Operation);
 
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 
-    /// It has not answered in time, and nobody waits for its answers any more: dropping it must not wait for them.
+    /// Tells the back end that it has not answered in time and that nobody waits for its answers any more: dropping it
+    /// must not wait for them either.
     fn abandon(&mut self) {}
 }
 
 /// An operation that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The name that the operation was submitted with.
+    /// The identifier with which the operation was submitted.
     pub id: u64,
     /// Success, or the error.
     pub result: io::Result<()>,

@@ -1,4 +1,4 @@
-//! Runs operations in a thread of their own: for files.
+//! A back end that performs operations in a thread of its own, for files.
 
 use std::thread::{self, JoinHandle};
 
@@ -8,7 +8,7 @@ use super::{Backend, BlockingBackend, Ended, Operation};
 use crate::queue::Queue;
 use crate::signal::Signal;
 
-/// A back end whose operations are performed by one thread, one after the other.
+/// A back end whose operations one thread performs, one after the other.
 #[derive(Debug)]
 pub struct Threaded {
     capacity: Bytes,
@@ -18,7 +18,7 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// A back end over `store`. `signal` is given whenever an operation has ended.
+    /// Creates a back end over `store`. The `signal` is given whenever an operation has ended.
     pub fn new<B: BlockingBackend + 'static>(mut store: B, signal: Signal) -> Self {
         let capacity = store.capacity();
         let (work, ended) = (Queue::<(u64, Operation)>::default(), Queue::default());
@@ -49,8 +49,8 @@ impl Backend for Threaded {
 }
 
 impl Drop for Threaded {
-    /// Waits for the operations under way: after this, nothing is written any more. One that was abandoned may hang,
-    /// and is left to itself.
+    /// Waits for the operations under way: after this, nothing is written any more. Does not wait if the back end was
+    /// abandoned, because an operation may hang forever.
     fn drop(&mut self) {
         self.work.close();
         if let Some(worker) = self.worker.take() {

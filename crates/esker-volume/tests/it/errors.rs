@@ -1,4 +1,4 @@
-//! Stores that refuse writes, never answer, cannot be read, or are taken away.
+//! Stores that refuse writes, never answer, cannot be read, or are removed.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -26,39 +26,39 @@ impl Clock for HandClock {
     }
 }
 
-/// What a store does wrong, as long as its switch is on.
+/// The fault of a store, while its switch is on.
 #[derive(Clone, Copy)]
-enum Wrong {
+enum StoreFault {
     /// It has no space for writes.
     Full,
     /// It cannot be read.
     Unreadable,
 }
 
-struct Faulty {
+struct FaultyBackend {
     memory: MemoryBackend,
-    wrong: Wrong,
+    wrong: StoreFault,
     on: Arc<AtomicBool>,
 }
 
-impl Faulty {
-    fn is(&self, wrong: fn(Wrong) -> bool) -> bool {
+impl FaultyBackend {
+    fn is(&self, wrong: fn(StoreFault) -> bool) -> bool {
         wrong(self.wrong) && self.on.load(Ordering::Relaxed)
     }
 }
 
-impl BlockingBackend for Faulty {
+impl BlockingBackend for FaultyBackend {
     fn capacity(&self) -> Bytes {
         self.memory.capacity()
     }
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        match self.is(|wrong| matches!(wrong, Wrong::Unreadable)) {
+        match self.is(|fault| matches!(fault, StoreFault::Unreadable)) {
             true => Err(io::Error::other("unreadable sector")),
             false => self.memory.read(offset, buffer),
         }
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
-        match self.is(|wrong| matches!(wrong, Wrong::Full)) {
+        match self.is(|fault| matches!(fault, StoreFault::Full)) {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => self.memory.write(offset, data, durable),
         }
@@ -75,9 +75,9 @@ impl BlockingBackend for Faulty {
 }
 
 /// A back end that never answers.
-struct Silent;
+struct SilentBackend;
 
-impl Backend for Silent {
+impl Backend for SilentBackend {
     fn capacity(&self) -> Bytes {
         DEVICE
     }
@@ -87,7 +87,7 @@ impl Backend for Silent {
 
 type Driver<'a> = RealDriver<PlacementEngine, &'a HandClock>;
 
-/// A driver of two stores, of which `first` is the first.
+/// Creates a driver of two stores, the first of which is `first`.
 fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
     let settings = PlacementSettings { extent: EXTENT, devices: vec![DEVICE; 2], policy, free_on_trim: true };
@@ -96,9 +96,9 @@ fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
     RealDriver::new(engine, vec![first, second], Box::new(DirectJournal::new(MemoryJournal::default())), clock)
 }
 
-fn faulty(wrong: Wrong) -> (Store, Arc<AtomicBool>) {
+fn faulty(wrong: StoreFault) -> (Store, Arc<AtomicBool>) {
     let on = Arc::new(AtomicBool::new(false));
-    let store = Faulty { memory: MemoryBackend::new(DEVICE), wrong, on: on.clone() };
+    let store = FaultyBackend { memory: MemoryBackend::new(DEVICE), wrong, on: on.clone() };
     (Store::new(Box::new(Direct::new(store))), on)
 }
 
@@ -118,11 +118,11 @@ fn read(driver: &mut Driver<'_>, extent: u64) -> Result<Vec<u8>, DeviceError> {
     ask(driver, Request::read(Lba::containing(extent * EXTENT.0), EXTENT), Vec::new())
 }
 
-/// Of 80 writes none fails, though one of the two stores is full; later it is tried again.
+/// None of 80 writes fails, although one of the two stores is full. Later that store is tried again.
 #[test]
 fn a_full_store_costs_the_host_no_write_and_is_tried_again() {
     let clock = HandClock::default();
-    let (store, full) = faulty(Wrong::Full);
+    let (store, full) = faulty(StoreFault::Full);
     let mut driver = driver(store, &clock);
     full.store(true, Ordering::Relaxed);
     for extent in 0..80 {
@@ -144,7 +144,7 @@ fn a_full_store_costs_the_host_no_write_and_is_tried_again() {
 #[test]
 fn a_store_that_does_not_answer_has_failed_after_its_limit() {
     let clock = HandClock::default();
-    let store = Store::new(Box::new(Silent)).with_answer_limit(Nanos::from_secs(2));
+    let store = Store::new(Box::new(SilentBackend)).with_answer_limit(Nanos::from_secs(2));
     let mut driver = driver(store, &clock);
     // Extent 0 is on the first store, extent 1 on the second.
     let tags = [Tag::new(0, 0), Tag::new(1, 0)];
@@ -171,7 +171,7 @@ fn a_store_that_does_not_answer_has_failed_after_its_limit() {
     assert_eq!(ask(&mut driver, FLUSH, Vec::new()), Err(DeviceError::Failed), "what it had acknowledged may be lost");
 }
 
-/// A back end that answers flushes only when it is told to.
+/// A back end that answers flushes only when the test says so.
 struct HoldsFlushes {
     inner: Direct<MemoryBackend>,
     held: Vec<(u64, Operation)>,
@@ -193,7 +193,7 @@ impl Backend for HoldsFlushes {
     }
 }
 
-/// A flush that waits for the store ends when the store is taken away: nothing lies there any more.
+/// A flush that waits for a store ends when the store is removed: it holds no data any more.
 #[test]
 fn a_flush_under_way_ends_when_its_store_is_removed() {
     let clock = HandClock::default();
@@ -217,11 +217,11 @@ fn a_flush_under_way_ends_when_its_store_is_removed() {
     assert_eq!(read(&mut driver, 0).unwrap()[0], 1);
 }
 
-/// The drain of a store that cannot be read ends once the host has replaced what lay there; then the store goes.
+/// The drain of a store that cannot be read ends once the host has replaced its data; then the store can be removed.
 #[test]
 fn a_store_is_drained_and_removed() {
     let clock = HandClock::default();
-    let (store, unreadable) = faulty(Wrong::Unreadable);
+    let (store, unreadable) = faulty(StoreFault::Unreadable);
     let mut driver = driver(store, &clock);
     for extent in 0..8 {
         write(&mut driver, extent).unwrap();

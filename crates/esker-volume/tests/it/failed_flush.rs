@@ -1,5 +1,5 @@
-//! Stores whose flushes fail now and then and drop their data. Some stores answer late and out of order, and extents
-//! move meanwhile. No flush that succeeded may have lost data.
+//! Stores whose flushes fail now and then and drop their data. Some stores answer late and in another order, and
+//! extents move meanwhile. If a flush succeeds, none of its data may be lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -17,7 +17,7 @@ use esker_volume::{
     RealDriver, Store,
 };
 
-use crate::faulty::{CachedFile, Late, Retrying};
+use crate::faulty::{CachedFile, LateBackend, RetryingFile};
 
 const SECTOR: usize = 512;
 const EXTENT: Bytes = Bytes::kib(8);
@@ -126,12 +126,12 @@ fn serve(driver: &mut Driver, request: Request, data: Vec<u8>) -> Result<Vec<u8>
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
-/// What each sector may hold after losing power: the last value that was promised, and all later ones, each with
-/// whether its write succeeded.
+/// For each sector, the values that it may hold after a loss of power: the last value that was promised, and all later
+/// ones, each with whether its write succeeded.
 struct Host {
     allowed: Vec<Vec<(u64, bool)>>,
     failed: bool,
-    /// A store was to be drained: there may be no room.
+    /// Whether a store was to be drained, so that there may be no room.
     drained: bool,
 }
 
@@ -195,17 +195,17 @@ impl Host {
 /// Number of durable moves in all runs of this process.
 static MOVED: AtomicUsize = AtomicUsize::new(0);
 
-/// How often a write could have been redirected.
+/// Number of times that a write could have been redirected.
 static REDIRECTED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy)]
-enum Stores {
+enum StoreKind {
     Direct,
     Retrying,
     Late,
 }
 
-/// Half of the volumes have three of their ten extents in memory.
+/// Gives half of the volumes a cache for three of their ten extents.
 fn half_cached(engine: PlacementEngine, seed: u64) -> Box<dyn Engine> {
     match seed % 2 {
         0 => Box::new(engine),
@@ -213,9 +213,9 @@ fn half_cached(engine: PlacementEngine, seed: u64) -> Box<dyn Engine> {
     }
 }
 
-/// Runs random requests until the power is lost. Then the files are opened anew, and the engine is restored from the
-/// durable records. The error tells what was lost. Returns whether anything had failed.
-fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
+/// Runs random requests until the power is lost, opens the files again, and restores the engine from the durable
+/// records. The error says which data were lost. Returns true if anything had failed.
+fn live_and_reopen(seed: u64, kind: StoreKind) -> Result<bool, String> {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(seed);
     let mut failures = |most| if rng.chance(1, 3) { 0 } else { 1 + rng.below(most) };
@@ -228,15 +228,17 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
         let rng = Rng::new(seed + failures);
         let cached = CachedFile { file, cache: BTreeMap::new(), dirty: BTreeSet::new(), failures, rng };
         let backend: Box<dyn Backend> = match kind {
-            Stores::Retrying => Box::new(Direct::new(Retrying(cached))),
-            Stores::Direct => Box::new(Direct::new(cached)),
-            Stores::Late => Box::new(Late { store: Box::new(cached), waiting: Vec::new(), rng: Rng::new(seed + 7) }),
+            StoreKind::Retrying => Box::new(Direct::new(RetryingFile(cached))),
+            StoreKind::Direct => Box::new(Direct::new(cached)),
+            StoreKind::Late => {
+                Box::new(LateBackend { store: Box::new(cached), waiting: Vec::new(), rng: Rng::new(seed + 7) })
+            }
         };
         Store::new(backend)
     });
     let mut engine = PlacementEngine::new(&settings()).unwrap();
     let mut records: Box<dyn Journal> = Box::new(DirectJournal::new(journal.clone()));
-    if let Stores::Late = kind {
+    if let StoreKind::Late = kind {
         engine = engine.with_policy(Box::new(Restless(Rng::new(seed + 3))));
         let (journal, rng) = (DirectJournal::new(journal.clone()), Rng::new(seed + 5));
         records = Box::new(LateJournal { journal, hardening: VecDeque::new(), rng });
@@ -246,7 +248,7 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
         Host { allowed: vec![vec![(0, true)]; driver.capacity().0 as usize / SECTOR], failed: false, drained: false };
     for value in 1..=rng.below(60) {
         host.ask(&mut driver, &mut rng, value)?;
-        if matches!(kind, Stores::Late) && rng.chance(1, 8) {
+        if matches!(kind, StoreKind::Late) && rng.chance(1, 8) {
             let device = DeviceIndex(rng.below(2) as u16);
             let reshape = if rng.chance(1, 2) { Reshape::Drain { device } } else { Reshape::Keep { device } };
             host.drained |= driver.reshape(reshape, None).is_ok() && matches!(reshape, Reshape::Drain { .. });
@@ -276,7 +278,7 @@ fn live_and_reopen(seed: u64, kind: Stores) -> Result<bool, String> {
 
 #[test]
 fn no_flush_that_said_ok_has_lied() {
-    for stores in [Stores::Direct, Stores::Late] {
+    for stores in [StoreKind::Direct, StoreKind::Late] {
         let failed =
             (0..200).filter(|&seed| live_and_reopen(seed, stores).unwrap_or_else(|lost| panic!("{seed}: {lost}")));
         assert!((40..190).contains(&failed.count()), "runs with and without failures");
@@ -285,15 +287,15 @@ fn no_flush_that_said_ok_has_lied() {
     assert!(counts.0 > 100 && counts.1 > 100, "moved and redirected: {counts:?}");
 }
 
-/// If a store tries a failed flush again and believes the second result, the same check finds lost data.
+/// If a store retries a failed flush and believes the second result, the same check finds lost data.
 #[test]
 fn a_store_that_tries_again_is_found_out() {
-    let caught =
-        (0..200).filter(|&seed| live_and_reopen(seed, Stores::Retrying).is_err_and(|lost| lost.starts_with("sector")));
+    let caught = (0..200)
+        .filter(|&seed| live_and_reopen(seed, StoreKind::Retrying).is_err_and(|lost| lost.starts_with("sector")));
     assert!(caught.count() >= 10);
 }
 
-/// A failed flush fails only its own store, and all flushes of the host.
+/// After a failed flush, only writes to that store fail, and all flushes of the host.
 #[test]
 fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -323,7 +325,7 @@ fn one_failed_store_fails_the_host_s_flushes_and_its_own_writes() {
     let both = Request::read(Lba(0), Bytes(EXTENT.0 * 2));
     let data = serve(&mut driver, both, Vec::new()).unwrap();
     assert_eq!(data, [[7; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());
-    // What replaces an extent as a whole goes to the other store.
+    // A write that replaces a whole extent goes to the other store.
     serve(&mut driver, write(0), vec![9; EXTENT.0 as usize]).unwrap();
     let data = serve(&mut driver, both, Vec::new()).unwrap();
     assert_eq!(data, [[9; EXTENT.0 as usize], [8; EXTENT.0 as usize]].concat());

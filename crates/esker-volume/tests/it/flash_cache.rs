@@ -1,5 +1,6 @@
 //! A flash cache in the real driver: stores and a journal with threads of their own, flushes that fail and drop their
-//! data, and restarts. No flush that succeeded may have lost data, and what the flash held, it serves again.
+//! data, and restarts. If a flush succeeds, none of its data may be lost, and the cache serves lines again that it held
+//! before a restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +17,7 @@ use esker_volume::{
     Threaded, ThreadedJournal,
 };
 
-use crate::faulty::{CachedFile, Late, Retrying};
+use crate::faulty::{CachedFile, LateBackend, RetryingFile};
 
 const SECTOR: usize = 512;
 const FLASH: Bytes = Bytes::kib(24);
@@ -30,7 +31,7 @@ impl Clock for NoClock {
     }
 }
 
-/// A journal that outlives its volume, and fails after so many hardenings; never if 0.
+/// A journal that outlives its volume, and fails after this many hardenings; never if 0.
 #[derive(Clone)]
 struct SharedJournal {
     inner: Arc<Mutex<MemoryJournal>>,
@@ -51,13 +52,13 @@ impl BlockingJournal for SharedJournal {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stores {
+enum StoreKind {
     Threaded,
     Late,
     Retrying,
 }
 
-/// A volume for one life: until its power is lost.
+/// A volume from its opening until its power is lost.
 struct Volume {
     driver: RealDriver<FlashCacheEngine, NoClock>,
     journal: Arc<Mutex<MemoryJournal>>,
@@ -65,9 +66,9 @@ struct Volume {
 }
 
 impl Volume {
-    /// Opens the files in `folder`, with the cache as `engine` has it. `odds` are those of failing flushes, and the
-    /// number of hardenings after which the journal fails.
-    fn open(folder: &Path, engine: FlashCacheEngine, stores: Stores, odds: [u64; 3], seed: u64) -> Self {
+    /// Opens the files in `folder`, with the cache `engine`. `odds` are those of failing flushes, and the number of
+    /// hardenings after which the journal fails.
+    fn open(folder: &Path, engine: FlashCacheEngine, stores: StoreKind, odds: [u64; 3], seed: u64) -> Self {
         let signal = Signal::default();
         let store = |index: usize| {
             let file = FileBackend::open(&folder.join(index.to_string())).unwrap();
@@ -75,11 +76,11 @@ impl Volume {
             let (failures, rng) = (odds[index], Rng::new(seed + index as u64));
             let cached = CachedFile { file, cache, dirty, failures, rng };
             let backend: Box<dyn Backend> = match stores {
-                Stores::Threaded => Box::new(Threaded::new(cached, signal.clone())),
-                Stores::Late => {
-                    Box::new(Late { store: Box::new(cached), waiting: Vec::new(), rng: Rng::new(seed + 9) })
+                StoreKind::Threaded => Box::new(Threaded::new(cached, signal.clone())),
+                StoreKind::Late => {
+                    Box::new(LateBackend { store: Box::new(cached), waiting: Vec::new(), rng: Rng::new(seed + 9) })
                 }
-                Stores::Retrying => Box::new(Direct::new(Retrying(cached))),
+                StoreKind::Retrying => Box::new(Direct::new(RetryingFile(cached))),
             };
             Store::new(backend)
         };
@@ -101,7 +102,7 @@ impl Volume {
         }
     }
 
-    /// Loses power: what no store has written and no journal has hardened is gone.
+    /// Loses power: data that no store has written, and records that are not hardened, are gone.
     fn crash(self) -> Vec<MapRecord> {
         drop(self.driver);
         let journal = self.journal.lock().unwrap();
@@ -109,8 +110,8 @@ impl Volume {
     }
 }
 
-/// What each sector may hold after losing power: the last value that was promised, and all later ones, each with
-/// whether its write succeeded.
+/// For each sector, the values that it may hold after a loss of power: the last value that was promised, and all later
+/// ones, each with whether its write succeeded.
 struct Host {
     allowed: Vec<Vec<(u64, bool)>>,
     failed: bool,
@@ -159,7 +160,7 @@ impl Host {
         Ok(())
     }
 
-    /// Checks what was read. If it `stays`, no sector may have another value from now on.
+    /// Checks data that were read. If `stays`, each sector has to keep its value from now on.
     fn check(&mut self, range: std::ops::Range<usize>, data: &[u8], stays: bool) -> Result<(), String> {
         for (sector, found) in range.zip(data.chunks(SECTOR)) {
             let value = u64::from_le_bytes(found[..8].try_into().unwrap());
@@ -185,10 +186,10 @@ fn settings(seed: u64) -> FlashCacheSettings {
     FlashCacheSettings { role, write, ..FlashCacheSettings::new(FLASH, BACKING) }
 }
 
-/// Runs random requests until the power is lost, opens the files anew and reads everything: three times, each on what
-/// the one before has left. The error tells what was lost. Returns whether anything had failed, and how many lines were
-/// served again.
-fn lives(seed: u64, stores: Stores) -> Result<(bool, usize), String> {
+/// Runs random requests until the power is lost, opens the files again and reads everything: three times, each time on
+/// the files that the last one has left. The error says which data were lost. Returns whether anything had failed, and
+/// how many lines were served again.
+fn lives(seed: u64, stores: StoreKind) -> Result<(bool, usize), String> {
     let folder = tempfile::tempdir().unwrap();
     for (index, (capacity, old)) in [(FLASH, 0xEE), (BACKING, 0)].into_iter().enumerate() {
         let mut file = FileBackend::create(&folder.path().join(index.to_string()), capacity).unwrap();
@@ -211,10 +212,10 @@ fn lives(seed: u64, stores: Stores) -> Result<(bool, usize), String> {
         }
         let records = volume.crash();
         let engine = restore(&checkpoint, &records);
-        // A new journal begins from here.
+        // The new journal begins here.
         checkpoint = Checkpoint { through: RecordNumber(0), ..engine.checkpoint() };
         again += checkpoint.cached.len();
-        let mut volume = Volume::open(folder.path(), restore(&checkpoint, &[]), Stores::Threaded, [0; 3], seed);
+        let mut volume = Volume::open(folder.path(), restore(&checkpoint, &[]), StoreKind::Threaded, [0; 3], seed);
         let data = volume.serve(Request::read(Lba(0), BACKING), Vec::new()).map_err(|error| error.to_string())?;
         host.check(0..host.allowed.len(), &data, true)?;
         volume.serve(FLUSH, Vec::new()).map_err(|error| error.to_string())?;
@@ -226,7 +227,7 @@ fn lives(seed: u64, stores: Stores) -> Result<(bool, usize), String> {
 
 #[test]
 fn no_flush_that_said_ok_has_lied() {
-    for stores in [Stores::Threaded, Stores::Late] {
+    for stores in [StoreKind::Threaded, StoreKind::Late] {
         let runs: Vec<(bool, usize)> =
             (0..80).map(|seed| lives(seed, stores).unwrap_or_else(|lost| panic!("{seed}: {lost}"))).collect();
         let failed = runs.iter().filter(|(failed, _)| *failed).count();
@@ -236,9 +237,10 @@ fn no_flush_that_said_ok_has_lied() {
     }
 }
 
-/// If a store tries a failed flush again and believes the second result, the same check finds lost data.
+/// If a store retries a failed flush and believes the second result, the same check finds lost data.
 #[test]
 fn a_store_that_tries_again_is_found_out() {
-    let caught = (0..200).filter(|&seed| lives(seed, Stores::Retrying).is_err_and(|lost| lost.starts_with("sector")));
+    let caught =
+        (0..200).filter(|&seed| lives(seed, StoreKind::Retrying).is_err_and(|lost| lost.starts_with("sector")));
     assert!(caught.count() >= 5);
 }

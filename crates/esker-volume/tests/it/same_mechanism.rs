@@ -1,4 +1,4 @@
-//! The simulator and the real driver run the same engine: with the same requests, on models and on stores of the same
+//! The simulator and the real driver run the same engine. With the same requests, on models and on stores of the same
 //! speed, they perform the same effects in the same order, however late the real driver wakes up.
 
 use esker_results::Reporting;
@@ -46,8 +46,8 @@ fn engine() -> PlacementEngine {
     PlacementEngine::new(&settings).unwrap().with_policy(Box::new(Restless::default()))
 }
 
-/// A policy that asks for a move whenever it is woken, and that measures: extents go to the device that answered
-/// fastest of late.
+/// A policy that asks for moves whenever it is woken, and that measures: one of them goes to the device that answered
+/// fastest last.
 #[derive(Debug, Default)]
 struct Restless {
     next: u32,
@@ -73,7 +73,7 @@ impl Placement for Restless {
     fn observe(&mut self, now: Nanos, event: &Event<'_>, _: &[DeviceView], wishes: &mut Wishes) {
         match event {
             Event::Completed(done) => self.responses[done.device.0 as usize] = (done.at - done.sent).0,
-            // Woken once after each request: without requests nothing moves.
+            // It is woken once after each request: without requests nothing moves.
             Event::Request { .. } if self.wakes_at <= now => {
                 self.wakes_at = now + Nanos::from_micros(130);
                 wishes.wake_at = Some(self.wakes_at);
@@ -176,8 +176,8 @@ fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
     Arc::into_inner(log).unwrap().into_inner().unwrap()
 }
 
-/// The first difference between the two. A replay ends with its last request; the real driver goes on until the last
-/// copy has ended, too.
+/// Returns the first difference between the two. A replay ends with its last request; the real driver goes on until the
+/// last copy has ended.
 fn difference(simulated: &[(Nanos, Effect)], real: &[(Nanos, Effect)]) -> Option<String> {
     let pairs = simulated.iter().map(Some).zip(real.iter().map(Some).chain(std::iter::repeat(None)));
     let mut different = pairs.filter(|(simulated, real)| simulated != real);
@@ -218,7 +218,7 @@ proptest! {
 
 }
 
-/// The comparison is not empty: all kinds of effects occur.
+/// The comparison is not empty: effects of all kinds occur.
 #[test]
 fn a_short_run_has_every_kind_of_effect() {
     let write = request(0, 0, 40, false);
@@ -237,7 +237,7 @@ fn a_short_run_has_every_kind_of_effect() {
     assert_eq!(difference(&simulated(&arrivals), &effects), None);
 }
 
-/// Lets time pass until something is due, or until a thread has ended something.
+/// Lets time pass until something is due, or until a thread has ended an operation.
 fn wait(driver: &RealDriver<PlacementEngine, &FakeClock>, clock: &FakeClock, signal: &Signal) {
     match driver.next_event() {
         Nanos::NEVER => assert!(signal.wait(Some(Duration::from_secs(60))), "nothing ends"),
@@ -246,10 +246,10 @@ fn wait(driver: &RealDriver<PlacementEngine, &FakeClock>, clock: &FakeClock, sig
 }
 
 proptest! {
-    // Each case flushes a real file, so there are few.
+    // Each case flushes a real file, so there are few cases.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Reads return what was written last, on stores of every kind, with several requests under way.
+    /// Reads return the data that were written last, on stores of every kind, with several requests under way.
     #[test]
     fn data_read_back_are_those_of_a_byte_array(requests in requests(), seed: u64, paced: bool) {
         let (clock, mut rng) = (FakeClock::default(), Rng::new(seed));
@@ -294,7 +294,7 @@ proptest! {
                 }
                 wait(&driver, &clock, &signal);
             }
-            // A file keeps trimmed data and memory does not: write the range anew, so that its content is known.
+            // A file keeps trimmed data and memory does not: the range is written again, so that its content is known.
             let request = match request.kind {
                 RequestKind::Trim => Request { kind: RequestKind::WriteZeroes { fua: false }, ..request },
                 _ => request,
@@ -335,7 +335,7 @@ impl BlockingJournal for BrokenJournal {
     }
 }
 
-/// After a failure of the journal no write is acknowledged any more, whether it was under way or comes later.
+/// After a failure of the journal, no write is acknowledged, whether it was under way or comes later.
 #[test]
 fn a_failed_journal_fails_everything_but_reads() {
     let clock = FakeClock::default();

@@ -1,16 +1,19 @@
-//! How much of the flash lines take, and how much is left to cleaning: chosen anew in each window of the requests from
-//! their miss-ratio curve and from what cleaning costs with each size (Xia 2017, chapter 4).
+//! Chooses how much of the flash the lines take and how much is left to cleaning, anew in each window of requests: from
+//! the miss-ratio curve of the window, and from the cost of cleaning with each size (Xia 2017, chapter 4).
 //!
-//! A window is measured in bytes that the host writes. At its end the size with the least latency by its curve is
-//! taken. What cleaning finds valid with each size is learnt from miniature caches that see a sample of the lines, and
-//! from the flash itself for the size that it has. Or the cache is **trained** on the flash, as in the paper: it is run
-//! with several sizes after the first window, and again when a curve differs much from the one of the training.
+//! The length of a window is a number of bytes that the host writes. At its end the cache takes the size with the least
+//! expected latency. There are two ways to learn which share of a block is still valid when it is cleaned with each
+//! size:
+//!
+//! - Miniature caches see a sample of the lines; the flash itself shows it for the present size.
+//! - The cache is **trained** on the flash, as in the paper: it runs with several sizes after the first window, and
+//!   again when a window's curve differs much from that of the last training.
 
-mod choosing;
+mod choice;
 mod miniature;
 mod model;
-mod room;
 mod settings;
+mod slot_budget;
 #[cfg(test)]
 mod tests;
 mod training;
@@ -22,76 +25,76 @@ use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 use miniature::Miniatures;
 pub use model::CopyingBack;
 use model::{Costs, ShareBySize, TRAINED, VALID_MAX, ValidByOverProvisioning};
-use room::Room;
 pub use settings::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, Lifetime};
-use training::Step;
+use slot_budget::SlotBudget;
+use training::TrainingStep;
 
-/// Sizes that are compared, in percent of the flash.
+/// The over-provisionings that are compared, in percent of the flash.
 const PERCENT: std::ops::RangeInclusive<u32> = 15..=85;
 const DAY_S: f64 = 86_400.0;
-/// So many times the least latency is reason enough to end a window in its middle. Assumed.
+/// A window ends in its middle if the present size costs this many times the least latency. Assumed.
 const FAR_OFF: f64 = 1.25;
-/// A size that changes by less does not keep the flash from being measured.
+/// If the over-provisioning changes by less than this, a measurement on the flash counts for the present size.
 const STEADY: f64 = 0.05;
 
-/// Chooses how much of the flash lines take.
+/// Chooses how much of the flash the lines take.
 #[derive(Debug)]
 pub(super) struct Allocator {
     costs: Costs,
     line: u64,
-    /// Lines that the flash could hold.
+    /// Number of lines that fit on the flash.
     slots: u64,
     window: u64,
     training: u64,
     retrain: f64,
     copying_back: CopyingBack,
-    /// What the cache may hold while its size changes.
-    pub(super) room: Room,
+    /// How many slots the lines may take while the size changes.
+    pub(super) budget: SlotBudget,
     curve: CurveBuilder,
-    /// The curve of all accesses before the window.
+    /// The curve of all accesses before this window.
     before: MissRatioCurve,
     accesses: u64,
     writes: u64,
-    /// Bytes that the host has written since the window began, or since the step of the training.
+    /// Bytes that the host has written in this window, or in this step of the training.
     written: u64,
     phase: Phase,
-    /// The wear in the middle of a window in which the cache serves.
+    /// The wear in the middle of this window; only while the cache serves.
     middle: Option<Wear>,
-    /// Share of the flash that is left to cleaning now, and in the window before; not kept up to date by the training.
+    /// The over-provisioning now, and that of the window before. The training does not change them.
     now_left: f64,
     before_left: f64,
     valid: ValidByOverProvisioning,
-    /// Share of the misses to come that have another line leave, by over-provisioning.
+    /// Share of the coming misses that evict a line, by over-provisioning.
     evicting: ShareBySize,
-    /// Small caches that see a sample of the lines; `None` if the cache is trained on the flash.
+    /// The miniature caches; `None` if the cache is trained on the flash.
     miniatures: Option<Miniatures>,
-    /// What was `written` when they began to count.
+    /// The value of `written` when the miniatures began to count.
     seen_from: u64,
     is_trained: bool,
     /// The curve of the first window after the last training.
     trained_on: Option<MissRatioCurve>,
-    /// Erases of the flash so far, as telemetry has them; and bytes that the cache has written to it by then.
+    /// Erases that the flash has reported so far, and bytes that the cache had written to it by then.
     wear: Wear,
-    /// Erases in a day that the lifetime allows.
+    /// Erases per day that the requested lifetime allows.
     erases_per_day: Option<f64>,
-    /// By which part of what an access takes longer the next one comes later: 1 if the host waits for each, 0 if its
-    /// requests come when they come. And the window before, to tell.
+    /// How much of an increase in latency delays the next access: 1 if the host waits for each request, 0 if requests
+    /// arrive at fixed times. It is learned from two windows, of which `pace_before` is the earlier one.
     waits: f64,
     pace_before: Option<Pace>,
-    /// When the first access came, with the wear of then; and when the window began.
+    /// Time and wear at the first access; and when this window began.
     first: Option<(Nanos, Wear)>,
     window_began: Nanos,
     windows: Vec<WindowDecision>,
 }
 
-/// Erases, and bytes written to the flash.
+/// Erases of the flash, and bytes written to it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wear {
     erases: u64,
     bytes: u64,
 }
 
-/// Nanoseconds from one access to the next in a window, and what an access took.
+/// Mean time between two accesses in a window, and mean latency of an access, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     apart: f64,
@@ -100,24 +103,24 @@ struct Pace {
 
 #[derive(Debug)]
 enum Phase {
-    /// Windows follow each other.
+    /// The cache serves requests, window by window.
     Serving,
-    Training(Step),
+    Training(TrainingStep),
 }
 
-/// What a window has shown.
+/// Measurements of one window.
 #[derive(Debug)]
 struct Window {
     curve: MissRatioCurve,
-    /// Share of writes among the accesses.
+    /// Share of the accesses that are writes.
     writes: f64,
     accesses_per_s: f64,
-    /// Its length, in seconds.
+    /// Its duration, in seconds.
     took: f64,
 }
 
 impl Allocator {
-    /// For a flash of `slots` lines of `line` bytes.
+    /// The allocator for a flash of `slots` lines of `line` bytes.
     pub(super) fn new(settings: &AllocationSettings, slots: u32, line: u64, seed: u64) -> Self {
         let flash = u64::from(slots) * line;
         let curve_settings = CurveSettings { method: settings.curve.method(slots), objects: CurveObjects::Pages, seed };
@@ -130,7 +133,7 @@ impl Allocator {
             training: settings.training_step.map_or(flash / 2, |bytes| bytes.0),
             retrain: settings.retrain.as_f64(),
             copying_back: settings.copying_back,
-            room: Room::of(slots),
+            budget: SlotBudget::of(slots),
             before: CurveBuilder::new(&curve_settings).finish(),
             curve: CurveBuilder::new(&curve_settings),
             accesses: 0,
@@ -160,7 +163,7 @@ impl Allocator {
         }
     }
 
-    /// What was decided so far.
+    /// Reports the decisions so far.
     pub(super) fn windows(&self) -> CacheWindows<'_> {
         CacheWindows {
             decided: &self.windows,
@@ -170,12 +173,12 @@ impl Allocator {
         }
     }
 
-    /// The flash has erased so many blocks, and the cache has written so many bytes to it.
+    /// Notes the flash's erases so far, and the bytes that the cache has written to it.
     pub(super) fn learn(&mut self, erases: u64, bytes: u64) {
         self.wear = Wear { erases, bytes };
     }
 
-    /// Takes an access to `line`. Returns the over-provisioning from now on, if that changes.
+    /// Counts an access to `line`. Returns the new over-provisioning, if it changes.
     pub(super) fn access(&mut self, now: Nanos, line: u32, is_write: bool) -> Option<f64> {
         let wear = self.wear;
         self.first.get_or_insert((now, wear));
@@ -193,13 +196,14 @@ impl Allocator {
             Phase::Serving if self.middle.is_none() && self.written >= self.window / 2 => {
                 self.middle = Some(self.wear);
                 if self.windows.is_empty() {
-                    // Until here nearly everything was used for the first time, which says little of what follows.
+                    // So far nearly all accesses were first uses, which say little about what follows.
                     self.before = self.curve.so_far();
                     (self.accesses, self.writes, self.window_began) = (0, 0, now);
                 } else if self.is_far_off(now) {
                     return Some(self.end_window(now));
                 }
-                // What the second half shows is nearer to what comes, as long as cleaning finds more and more valid.
+                // The second half of a window predicts the next one better, as long as cleaning finds more and more
+                // valid lines.
                 self.watch_miniatures();
                 None
             }
@@ -213,7 +217,7 @@ impl Allocator {
         }
     }
 
-    /// What the window has shown so far, and the curve of all accesses until now.
+    /// Returns the measurements of this window so far, and the curve of all accesses until now.
     fn window_so_far(&self, now: Nanos) -> (Window, MissRatioCurve) {
         let so_far = self.curve.so_far();
         let curve = so_far.since(&self.before);
@@ -222,7 +226,7 @@ impl Allocator {
         (Window { curve, writes, accesses_per_s: self.accesses as f64 / took, took }, so_far)
     }
 
-    /// Takes what the window has shown, and begins the next one.
+    /// Ends the window and begins the next one. Returns the measurements.
     fn take_window(&mut self, now: Nanos) -> Window {
         let (window, so_far) = self.window_so_far(now);
         self.before = so_far;
@@ -231,13 +235,14 @@ impl Allocator {
         window
     }
 
-    /// What miniatures see from now on counts.
+    /// Has the miniatures count from now on.
     fn watch_miniatures(&mut self) {
         self.miniatures.as_mut().into_iter().for_each(Miniatures::begin);
         self.seen_from = self.written;
     }
 
-    /// Whether a window ends in its middle: the requests have changed so much that another size costs much less.
+    /// Returns true if this window should end in its middle: the requests have changed so much that another size would
+    /// cost much less.
     fn is_far_off(&mut self, now: Nanos) -> bool {
         if self.miniatures.is_none() || self.erases_per_day.is_some() {
             return false;
@@ -267,28 +272,29 @@ impl Allocator {
         chosen
     }
 
-    /// Takes what the miniatures have seen of the window lately, and what was `found` on the flash in its second half.
+    /// Learns from what the miniatures have seen in this window, and from the share of valid lines `found` on the flash
+    /// in its second half.
     fn learn_from_miniatures(&mut self, found: Option<f64>) {
         let Some(miniatures) = &self.miniatures else { return };
         let seen = miniatures.seen(self.window as f64 / (self.written - self.seen_from).max(1) as f64);
         self.valid.replace(seen.map(|seen| seen.valid), seen.map(|seen| seen.fills));
         self.evicting.shares = seen.map(|seen| seen.evicting);
-        // A cache that has just changed its size shows less of it than of the change.
+        // After a change of size, the flash shows the effects of the change rather than those of the new size.
         if let Some(valid) = found.filter(|_| (self.now_left - self.before_left).abs() < STEADY) {
             self.valid.calibrate(self.now_left, valid);
         }
     }
 
-    /// What share of a block cleaning has found valid since `middle`, if it has cleaned any.
+    /// Returns the share of valid lines that cleaning has found in blocks since `middle`; `None` if it has not cleaned.
     fn found_since(&self, middle: Wear) -> Option<f64> {
         let erased = self.wear.erases - middle.erases;
-        // As much is programmed as is erased, and what the cache did not write was copied.
+        // The flash programs as many lines as it erases. Those that the cache did not write were copied by cleaning.
         let written = (self.wear.bytes - middle.bytes) as f64 / self.line as f64;
         let valid = 1.0 - written / (erased as f64 * self.costs.lines_a_block);
         (erased > 0).then(|| valid.clamp(0.0, VALID_MAX))
     }
 
-    /// Share of the accesses that miss with this over-provisioning.
+    /// Returns the share of accesses that would miss with this over-provisioning.
     fn miss_ratio(&self, over_provisioning: f64, window: &Window) -> f64 {
         window.curve.miss_ratio_at((self.slots as f64 * (1.0 - over_provisioning)) as u64)
     }

@@ -1,50 +1,50 @@
-//! What an access costs, by how much of the flash lines take.
+//! The cost of an access, by over-provisioning.
 
 use esker_core::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Times of the flash, by line, and of what is behind it.
+/// Times of the flash per line, and of the backing device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Costs {
-    /// To read a line from the flash, and to program one, in nanoseconds.
+    /// Time to read a line from the flash, and to program one, in nanoseconds.
     pub(super) read: f64,
     pub(super) program: f64,
-    /// To erase a block, in nanoseconds.
+    /// Time to erase a block, in nanoseconds.
     pub(super) erase: f64,
-    /// Lines in a block.
+    /// Number of lines in a block.
     pub(super) lines_a_block: f64,
-    /// An access of the backing device, in nanoseconds.
+    /// Time of an access to the backing device, in nanoseconds.
     pub(super) miss: f64,
 }
 
-/// What a workload does to a cache of some size.
+/// The traffic that a workload causes in a cache of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Traffic {
     /// Share of the accesses that are writes.
     pub(super) writes: f64,
     pub(super) miss_ratio: f64,
-    /// Share of the misses that have another line leave: fewer than all of them while the cache fills.
+    /// Share of the misses that evict a line: less than one while the cache fills.
     pub(super) evicting: f64,
-    /// Share of the lines of a block that are still valid when it is cleaned.
+    /// Share of a block's lines that are still valid when the block is cleaned.
     pub(super) valid: f64,
 }
 
 impl Traffic {
-    /// Lines that are programmed for an access, without what cleaning copies: writes, and reads that miss.
+    /// Returns the lines programmed per access, not counting copies by cleaning: writes, and reads that miss.
     pub(super) fn programs(&self) -> f64 {
         self.writes + (1.0 - self.writes) * self.miss_ratio
     }
 }
 
 impl Costs {
-    /// Cost of programming a line together with its part of cleaning, in nanoseconds: equations 4.2 and 4.3.
+    /// Returns the time to program a line, including its share of cleaning, in nanoseconds: equations 4.2 and 4.3.
     pub(super) fn program_and_clean(&self, valid: f64) -> f64 {
         let cleaning = valid * self.lines_a_block * (self.read + self.program) + self.erase;
         self.program + cleaning / ((1.0 - valid) * self.lines_a_block)
     }
 
-    /// Mean latency of an access, in nanoseconds, if `copying` back is done so.
+    /// Returns the mean latency of an access, in nanoseconds, if lines are copied back as `copying` says.
     pub(super) fn latency(&self, traffic: &Traffic, copying: CopyingBack) -> f64 {
         let Traffic { writes, miss_ratio, evicting, valid } = *traffic;
         let (program, reads) = (self.program_and_clean(valid), 1.0 - writes);
@@ -62,7 +62,7 @@ impl Costs {
         }
     }
 
-    /// Blocks erased for an access.
+    /// Returns the blocks erased per access.
     pub(super) fn erases(&self, traffic: &Traffic) -> f64 {
         traffic.programs() / ((1.0 - traffic.valid) * self.lines_a_block)
     }
@@ -75,19 +75,19 @@ impl Costs {
     }
 }
 
-/// The over-provisioning of each step of the training, in percent of the flash (Xia, section 4.4).
+/// The over-provisioning at each step of the training, in percent of the flash (Xia, section 4.4).
 pub(super) const TRAINED: [u32; 8] = [85, 75, 65, 55, 45, 35, 25, 15];
 
-/// A share at each of [`TRAINED`], along straight lines between them.
+/// A share at each over-provisioning of [`TRAINED`], interpolated linearly in between.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShareBySize {
     pub(super) shares: [f64; TRAINED.len()],
-    /// What it is with no over-provisioning, and with nothing else.
+    /// The share at an over-provisioning of 0 % and of 100 %.
     pub(super) ends: [f64; 2],
 }
 
 impl ShareBySize {
-    /// At `over_provisioning`, a share.
+    /// Returns the share at `over_provisioning`, which is itself a share of the flash.
     pub(super) fn at(&self, over_provisioning: f64) -> f64 {
         let percent = (over_provisioning * 100.0).clamp(0.0, 100.0);
         let [none, all] = self.ends;
@@ -100,30 +100,30 @@ impl ShareBySize {
     }
 }
 
-/// Share of lines of a block that are valid when it is cleaned, by over-provisioning: the table of U.
+/// Share of a block's lines that are valid when the block is cleaned, by over-provisioning: the paper's table of U.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ValidByOverProvisioning {
     pub(super) table: ShareBySize,
-    /// What lines take of all blocks is so many times what they take of the flash: less if the drive has spare blocks
-    /// of its own, more if it keeps some erased.
+    /// How many times as much of all blocks the lines take as of the visible flash: less than 1 if the drive has spare
+    /// blocks of its own, more if it keeps some blocks erased.
     pub(super) crowded: f64,
 }
 
-/// What [`ValidByOverProvisioning::crowded`] can be, in percent. Assumed.
+/// Values of [`ValidByOverProvisioning::crowded`] to consider, in percent. Assumed.
 const CROWDED: std::ops::RangeInclusive<u32> = 60..=115;
-/// The largest share of valid lines that is believed: with all of them valid, cleaning would never end.
+/// The largest share of valid lines that is believed: if all were valid, cleaning would never end.
 pub(super) const VALID_MAX: f64 = 0.99;
 
 impl ValidByOverProvisioning {
-    /// Before anything was measured: as if valid lines were spread evenly over all blocks. Cleaning that chooses its
-    /// blocks well finds fewer.
+    /// The table before any measurement, as if valid lines were spread evenly over all blocks. Cleaning that chooses
+    /// its blocks well finds fewer.
     pub(super) fn even() -> Self {
         let shares = TRAINED.map(|percent| 1.0 - f64::from(percent) / 100.0);
         Self { table: ShareBySize { shares, ends: [VALID_MAX, 0.0] }, crowded: 1.0 }
     }
 
-    /// Takes a measurement of what was found at `over_provisioning`. More space never lets cleaning find more: smaller
-    /// sizes have at least as much, and larger ones at most.
+    /// Takes in that cleaning has found the share `valid` at `over_provisioning`. Cleaning never finds more when it has
+    /// more space, so entries with more over-provisioning are lowered to `valid`, and those with less are raised to it.
     pub(super) fn measured(&mut self, over_provisioning: f64, valid: f64) {
         let percent = over_provisioning * 100.0;
         let nearest = |one: &usize, other: &usize| {
@@ -137,8 +137,9 @@ impl ValidByOverProvisioning {
         shares[at + 1..].iter_mut().for_each(|less_space| *less_space = less_space.max(valid));
     }
 
-    /// Takes what miniatures have found at each of [`TRAINED`]. One that still `fills` will find more: once it
-    /// cleans at all, it is taken to find at least as much as cleaning does where all lines are written alike.
+    /// Replaces the table by what the miniatures have found at each step of [`TRAINED`]. A miniature that still `fills`
+    /// will find more: once it cleans at all, it is assumed to find at least the share that cleaning finds when all
+    /// lines are written equally often.
     pub(super) fn replace(&mut self, mut shares: [f64; TRAINED.len()], fills: [bool; TRAINED.len()]) {
         let mut most = 0.0_f64;
         for step in 0..shares.len() {
@@ -151,13 +152,13 @@ impl ValidByOverProvisioning {
         self.table.shares = shares;
     }
 
-    /// The flash was found to have `valid` at `over_provisioning`, where the table has what miniatures have found: the
-    /// difference is one of blocks that they do not know of. Of several numbers of blocks that explain it equally well,
-    /// the one nearest to what was believed is taken.
+    /// Takes in that the flash has the share `valid` at `over_provisioning`, where the table has what the miniatures
+    /// found. The difference is explained by blocks that the miniatures do not know of. Of the numbers of blocks that
+    /// explain it equally well, the one nearest to the present belief is taken.
     pub(super) fn calibrate(&mut self, over_provisioning: f64, valid: f64) {
         let explained = |crowded: f64| {
             let wrong = (self.table.at(1.0 - crowded * (1.0 - over_provisioning)) - valid).abs();
-            // Less than this is chance.
+            // Smaller differences are chance.
             ((wrong * 200.0).round(), (crowded - self.crowded).abs())
         };
         let by_fit = |one: &f64, other: &f64| {
@@ -168,15 +169,16 @@ impl ValidByOverProvisioning {
         self.crowded = best;
     }
 
-    /// At `over_provisioning`, a share.
+    /// Returns the share of valid lines at `over_provisioning`, which is itself a share of the flash.
     pub(super) fn at(&self, over_provisioning: f64) -> f64 {
         self.table.at(1.0 - self.crowded * (1.0 - over_provisioning)).min(VALID_MAX)
     }
 }
 
-/// Share of valid lines that cleaning finds in the oldest block if all lines are written alike. Until the block's turn
-/// comes again, (1 - valid) times as many lines are written as the flash has room for, and each write hits one of the
-/// lines that are there: valid = exp(-(1 - valid) / taken), where lines take the part `taken` of the flash.
+/// Returns the share of valid lines that cleaning finds in the oldest block if all lines are written equally often.
+/// Until the block's turn comes again, (1 - valid) times as many lines are written as the flash has room for, and each
+/// write hits one of the cached lines: valid = exp(-(1 - valid) / taken), where lines take the share `taken` of the
+/// flash.
 fn valid_of_uniform(over_provisioning: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..40 {
@@ -187,15 +189,15 @@ fn valid_of_uniform(over_provisioning: f64) -> f64 {
     low
 }
 
-/// When a line that leaves is copied back.
+/// When an evicted dirty line is copied back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyingBack {
-    /// While the host goes on, as the cache does: a write waits for the flash, a read that misses for the backing
-    /// device, and both are no faster than the busier of the two devices serves what it has to.
+    /// While the host goes on, as the cache does: a write waits for the flash, and a read that misses for the backing
+    /// device. Neither is faster than the busier of the two devices can do its work.
     #[default]
     InBackground,
-    /// Before the line that comes in is written: equation 4.5.
+    /// Before the new line is written: equation 4.5.
     InTurn,
 }
 
@@ -203,14 +205,15 @@ pub enum CopyingBack {
 mod tests {
     use super::*;
 
-    /// Xia's table 5: 25 and 200 us, 1.5 ms, 64 pages, 5 ms.
+    /// The times of Xia's table 5: 25 us to read, 200 us to program, 1.5 ms to erase blocks of 64 pages, 5 ms for the
+    /// disk.
     fn costs() -> Costs {
         Costs::new([25, 200, 1500, 5000].map(Nanos::from_micros), 64)
     }
 
     #[test]
     fn latency_is_that_of_the_equations() {
-        // Half of the lines are copied: 32 reads and programs, 7,200 us, and the erase, for 32 lines.
+        // Half of a block's lines are copied: 32 reads and programs (7,200 us) and the erase, for 32 lines.
         assert_eq!(costs().program_and_clean(0.5), 200_000.0 + 8_700_000.0 / 32.0);
         let writes = Traffic { writes: 1.0, miss_ratio: 0.2, evicting: 1.0, valid: 0.5 };
         assert_eq!(costs().latency(&writes, CopyingBack::InTurn), 471_875.0 + 0.2 * 5_025_000.0);
@@ -239,7 +242,7 @@ mod tests {
         assert!((ValidByOverProvisioning::even().at(0.4) - 0.6).abs() < 1e-9);
     }
 
-    /// More space never lets cleaning find more, whatever single measurements say.
+    /// With more space cleaning never finds more, whatever single measurements say.
     #[test]
     fn a_measurement_bounds_those_on_both_sides() {
         let mut table = ValidByOverProvisioning::even();
@@ -250,7 +253,7 @@ mod tests {
         assert!(!differs, "{found:?}");
     }
 
-    /// A drive with a tenth of spare blocks of its own has as much valid at 35 % as miniatures find at 41.5 %.
+    /// A drive with 10 % spare blocks of its own finds the same share valid at 35 % as the miniatures find at 41.5 %.
     #[test]
     fn spare_blocks_are_found() {
         let by_space = |over_provisioning: f64| (1.0 - over_provisioning).powi(2);
@@ -262,14 +265,14 @@ mod tests {
             let expected = by_space(1.0 - 0.9 * (1.0 - left));
             assert!((table.at(left) - expected).abs() < 0.02, "{left}: {}, not {expected}", table.at(left));
         }
-        // Where all sizes are alike, nothing is learnt of it.
+        // If all sizes find the same, nothing can be learned from it.
         table.replace([0.0; TRAINED.len()], [false; TRAINED.len()]);
         table.calibrate(0.35, 0.0);
         assert!((table.crowded - 0.9).abs() < 0.011, "{table:?}");
     }
 
-    /// Of sizes that still fill, as much is expected as where all lines are written alike, unless they clean nothing
-    /// yet or have found more already. Half of the lines valid when cleaned: they take 1 / (2 ln 2) of the flash.
+    /// Sizes that still fill are expected to find what cleaning finds when all lines are written equally often, unless
+    /// they clean nothing yet or have found more already. At a share of one half, lines take 1 / (2 ln 2) of the flash.
     #[test]
     fn sizes_that_fill_are_expected_to_find_more() {
         assert!((valid_of_uniform(1.0 - 0.5 / 2f64.ln()) - 0.5).abs() < 1e-6);

@@ -48,12 +48,13 @@ pub struct AllocationSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationCurve {
-    /// SHARDS, at the rate at which a full flash has 32,768 lines in the sample, or with all lines of a smaller one.
+    /// SHARDS, at the rate with which a full flash has 32,768 lines in the sample, or with all lines if the flash has
+    /// fewer.
     #[default]
     Sampled,
-    /// AET, from the times between uses of a line. Takes some 30 bytes for each line that is used.
+    /// AET, from the times between uses of a line. Takes about 30 bytes for each line that is used.
     Aet,
-    /// Exact. Takes some 30 bytes for each line that is used.
+    /// Exact. Takes about 30 bytes for each line that is used.
     Exact,
 }
 
@@ -61,23 +62,23 @@ pub enum AllocationCurve {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationTraining {
-    /// A sample of the lines goes through eight small caches, each over a small flash of its own. The host's requests
-    /// are served with one size meanwhile.
+    /// A sample of the lines goes through eight small caches, each on a small flash of its own. Meanwhile the cache
+    /// itself serves the host with one size.
     #[default]
     InMiniature,
-    /// The cache is run with eight sizes in turn, after the first window and when the curve has changed (Xia 2017,
+    /// The cache runs with eight sizes in turn, after the first window and whenever the curve has changed (Xia 2017,
     /// section 4.4).
     OnFlash,
 }
 
-/// Lines of a full flash in the sample of its curve. Assumed.
+/// Number of lines of a full flash in the sample of its curve. Assumed.
 const SAMPLED: f64 = 32_768.0;
 
 impl AllocationCurve {
-    /// Of a cache on a flash of so many lines.
+    /// The method for a cache on a flash of `slots` lines.
     pub(in super::super) fn method(self, slots: u32) -> CurveMethod {
         match self {
-            // A sample of a fixed size would have to look at all distances again whenever its rate falls.
+            // A sample of fixed size would have to rescale all distances whenever its rate falls.
             Self::Sampled => CurveMethod::Shards { rate: Ratio::from_f64((SAMPLED / f64::from(slots)).min(1.0)) },
             Self::Aet => CurveMethod::Aet,
             Self::Exact => CurveMethod::Exact,
@@ -118,9 +119,9 @@ impl Default for AllocationSettings {
 /// A setting of [`AllocationSettings`] that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocationFault {
-    /// Where it is, as configurations call it.
+    /// The keys of the setting, as configurations name them.
     pub keys: &'static [&'static str],
-    /// What is wrong.
+    /// What is wrong with it.
     pub message: String,
 }
 

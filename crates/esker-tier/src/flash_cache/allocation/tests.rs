@@ -1,4 +1,4 @@
-//! The allocator over a flash whose cleaning is known, on which it is trained.
+//! The allocator on a flash whose cleaning follows a formula, on which the cache is trained.
 
 use esker_core::Rng;
 
@@ -8,13 +8,13 @@ use super::*;
 const SLOTS: u32 = 1000;
 const LINE: u64 = 4096;
 
-/// What cleaning finds valid on this flash.
+/// The share that cleaning finds valid on this flash.
 fn valid(over_provisioning: f64) -> f64 {
     (1.0 - over_provisioning).powi(2)
 }
 
-/// Writes, one in a millisecond, to a cache whose choice is followed at once.
-struct Run {
+/// One write per millisecond, to a cache that adopts each choice at once.
+struct AllocatorRun {
     allocator: Allocator,
     rng: Rng,
     now: Nanos,
@@ -23,7 +23,7 @@ struct Run {
     erased: f64,
 }
 
-impl Run {
+impl AllocatorRun {
     fn new(settings: &AllocationSettings) -> Self {
         let (curve, training) = (AllocationCurve::Exact, AllocationTraining::OnFlash);
         let settings = AllocationSettings { curve, training, ..settings.clone() };
@@ -37,7 +37,7 @@ impl Run {
         }
     }
 
-    /// Writes so often, to the lines that `draw` draws.
+    /// Writes `times` times, each time to a line that `draw` draws.
     fn write(&mut self, times: u64, draw: impl Fn(&mut Rng) -> u64) {
         for _ in 0..times {
             self.now += Nanos::from_millis(1);
@@ -50,18 +50,18 @@ impl Run {
     }
 }
 
-/// Half of the lines are in a set that all sizes hold but the smallest ones, the others are anywhere.
+/// Draws a line: half of the accesses go to a set that all but the smallest sizes hold, the others to any line.
 fn mixed(rng: &mut Rng) -> u64 {
     if rng.chance(1, 2) { rng.below(400) } else { rng.below(4000) }
 }
 
-/// The size that costs least, of all, by the cost of each: with half of the accesses spread over four times the flash,
-/// and half over a set.
+/// The chosen size costs about as little as the best of all sizes, with half of the accesses spread over four times the
+/// flash, and half over a small set.
 #[test]
 fn the_size_with_the_least_latency_is_found() {
     for miss in [Nanos::from_micros(100), Nanos::from_millis(1), Nanos::from_millis(5)] {
         let settings = AllocationSettings { miss, copying_back: CopyingBack::InTurn, ..AllocationSettings::default() };
-        let mut run = Run::new(&settings);
+        let mut run = AllocatorRun::new(&settings);
         run.write(60_000, mixed);
         let mut curve = CurveBuilder::new(&CurveSettings::default());
         let mut rng = Rng::new(2);
@@ -80,10 +80,10 @@ fn the_size_with_the_least_latency_is_found() {
     }
 }
 
-/// What the allocator believes of cleaning where it serves is what cleaning does.
+/// The allocator knows what cleaning finds valid with the size at which the cache serves.
 #[test]
 fn cleaning_is_measured() {
-    let mut run = Run::new(&AllocationSettings::default());
+    let mut run = AllocatorRun::new(&AllocationSettings::default());
     run.write(60_000, mixed);
     let (believed, true_share) = (run.allocator.valid.at(run.left), valid(run.left));
     assert!((believed - true_share).abs() < 0.05, "{believed} at {}, not {true_share}", run.left);
@@ -91,23 +91,23 @@ fn cleaning_is_measured() {
     assert_eq!(trained.iter().filter(|trains| **trains).count(), 1, "{trained:?}");
 }
 
-/// From a hot set to writes all over the volume: the curves differ, and the cache is trained again.
+/// A change from a hot set to writes all over the volume changes the curve, so the cache is trained again.
 #[test]
 fn another_workload_is_trained_again() {
-    let mut run = Run::new(&AllocationSettings::default());
+    let mut run = AllocatorRun::new(&AllocationSettings::default());
     run.write(40_000, |rng| rng.below(100));
-    let trained = |run: &Run| run.allocator.windows().decided.iter().filter(|window| window.trains).count();
+    let trained = |run: &AllocatorRun| run.allocator.windows().decided.iter().filter(|window| window.trains).count();
     assert_eq!(trained(&run), 1);
     run.write(40_000, |rng| 10_000 + rng.below(3000));
     assert!(trained(&run) > 1, "{:?}", run.allocator.windows().decided);
 }
 
-/// A budget of erases between what the smallest and the largest cache would take is kept within 5 %.
+/// A budget of erases between those of the smallest and of the largest cache is kept to within 5 %.
 #[test]
 fn a_lifetime_is_kept() {
     let per_write = |over_provisioning: f64| 1.0 / ((1.0 - valid(over_provisioning)) * 64.0);
     let settings = |share: f64| {
-        // Erases of a day, of a write in a millisecond, as cycles of all blocks in a year.
+        // Erases per day at one write per millisecond, as cycles of all blocks in a year.
         let per_day = share * 86_400_000.0;
         let blocks = f64::from(SLOTS) / 64.0;
         let lifetime = Some(Lifetime { years: 1, cycles: (per_day * 365.0 / blocks) as u32 });
@@ -115,21 +115,21 @@ fn a_lifetime_is_kept() {
     };
     for target in [0.3, 0.5, 0.7] {
         let budget = per_write(target);
-        let mut run = Run::new(&settings(budget));
+        let mut run = AllocatorRun::new(&settings(budget));
         run.write(200_000, mixed);
         let used = run.erased / 200_000.0;
         assert!(used < 1.05 * budget, "{used} of {budget} a write");
         assert!(run.allocator.windows().decided.last().unwrap().keeps_lifetime);
     }
-    // Nobody can keep less than what a cache of the least size takes.
-    let mut run = Run::new(&settings(0.5 * per_write(0.85)));
+    // No cache can keep a budget below what the smallest size takes.
+    let mut run = AllocatorRun::new(&settings(0.5 * per_write(0.85)));
     run.write(100_000, mixed);
     let last = run.allocator.windows().decided.last().unwrap();
     assert!(!last.keeps_lifetime && last.over_provisioning > 0.8, "{last:?}");
 }
 
-/// Where cleaning finds nothing valid, no other size could be better, and none is tried: the window does not say that
-/// the cache is trained.
+/// If cleaning finds nothing valid, no other size could be better, and none is tried: the window does not say that the
+/// cache is trained.
 #[test]
 fn a_training_without_steps_is_not_called_one() {
     let training = AllocationTraining::OnFlash;

@@ -1,4 +1,4 @@
-//! Training on the flash: the cache is run with each size in turn, and what cleaning finds valid is noted.
+//! Training on the flash: the cache runs with each size in turn, and measures how many lines cleaning finds valid.
 
 use esker_core::Nanos;
 
@@ -6,11 +6,12 @@ use super::model::{TRAINED, Traffic};
 use super::{Allocator, Phase, Wear, Window};
 use crate::mrc::MissRatioCurve;
 
-/// The shapes of curves are compared at so many sizes.
+/// Number of sizes at which the shapes of two curves are compared.
 const COMPARED: u64 = 100;
 
-/// How much the shapes of two curves differ, in the mean of all sizes up to `largest`: in the share that each size
-/// gets of the hits of the largest. First uses, which hit in no cache, become fewer while a workload stays as it is.
+/// Returns how much the shapes of two curves differ, on average over all sizes up to `largest`: in the share of the
+/// largest size's hits that each size gets. First uses, which hit in no cache, are left out, because their number falls
+/// while a workload stays the same.
 fn difference(one: &MissRatioCurve, other: &MissRatioCurve, largest: u64) -> f64 {
     let got = |curve: &MissRatioCurve, size| {
         let possible = 1.0 - curve.miss_ratio_at(largest);
@@ -22,24 +23,25 @@ fn difference(one: &MissRatioCurve, other: &MissRatioCurve, largest: u64) -> f64
 
 /// A step of the training.
 #[derive(Debug)]
-pub(super) struct Step {
-    /// Which of [`TRAINED`].
+pub(super) struct TrainingStep {
+    /// Index in [`TRAINED`].
     index: usize,
-    /// The wear in its middle.
+    /// The wear in the middle of the step.
     pub(super) middle: Option<Wear>,
-    /// The window before the training, and its over-provisioning.
+    /// The window before the training, and the over-provisioning then.
     window: Window,
     present: f64,
 }
 
 impl Allocator {
-    /// Whether the cache has not been trained, or its curve differs from the one after that.
+    /// Returns true if the cache has not been trained, or the curve of `window` differs much from that of the last
+    /// training.
     pub(super) fn has_to_train(&self, window: &Window) -> bool {
         let differs = |trained: &MissRatioCurve| difference(trained, &window.curve, self.slots) > self.retrain;
         !self.is_trained || self.trained_on.as_ref().is_some_and(differs)
     }
 
-    /// Begins a training after `window`, if any step is worth its while. Returns the over-provisioning.
+    /// Begins a training after `window` if any step could pay off. Returns the over-provisioning to use now.
     pub(super) fn train(&mut self, now: Nanos, window: Window) -> f64 {
         (self.is_trained, self.trained_on) = (true, None);
         let present = self.now_left;
@@ -48,9 +50,9 @@ impl Allocator {
         first.map_or(chosen, |index| self.begin_step(index, window, present))
     }
 
-    /// The first step from `index` on that could be worth its while: what costs more than the `present`
-    /// over-provisioning even if cleaning found nothing valid is left out. First uses, which miss with any size, are
-    /// not counted: after the first window they are still many.
+    /// Returns the first step from `index` on that could pay off. A step cannot if its size costs more than the
+    /// `present` over-provisioning even if cleaning found nothing valid. First uses, which miss with any size, are not
+    /// counted: after the first window there are still many.
     fn hopeful_step(&self, index: usize, window: &Window, present: f64) -> Option<usize> {
         let latency = |over_provisioning: f64, valid: f64| {
             let miss_ratio = self.miss_ratio(over_provisioning, window) - window.curve.lowest_miss_ratio();
@@ -65,13 +67,13 @@ impl Allocator {
 
     fn begin_step(&mut self, index: usize, window: Window, present: f64) -> f64 {
         self.written = 0;
-        self.phase = Phase::Training(Step { index, middle: None, window, present });
+        self.phase = Phase::Training(TrainingStep { index, middle: None, window, present });
         f64::from(TRAINED[index]) / 100.0
     }
 
-    /// Ends a step of the training: notes what cleaning found valid, and goes on with the next one.
+    /// Ends a step of the training: takes in the share that cleaning found valid, and begins the next step or decides.
     pub(super) fn end_step(&mut self, now: Nanos) -> f64 {
-        let Phase::Training(Step { index, middle, window, present }) =
+        let Phase::Training(TrainingStep { index, middle, window, present }) =
             std::mem::replace(&mut self.phase, Phase::Serving)
         else {
             unreachable!("it is trained")

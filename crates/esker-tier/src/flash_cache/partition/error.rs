@@ -1,23 +1,23 @@
-//! Why a cache cannot have parts.
+//! Errors of dividing a cache into parts.
 
 use esker_core::Hint;
 use thiserror::Error;
 
 use super::super::allocation::AllocationFault;
 
-/// Why a cache cannot have the parts that its settings ask for.
+/// Why a cache cannot be divided as its settings ask.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PartitionError {
-    /// Parts replace lines in an order of their own.
+    /// Parts evict lines in an order of their own. Contains the policy's name.
     #[error("`partition` replaces the least recently used lines of each part, and `policy` is \"{0}\"")]
     Policy(String),
-    /// A log has an order of its own: the order of slots, as it is written in configurations.
+    /// A log evicts lines in an order of its own. Contains the order of slots, as configurations name it.
     #[error("`slots = \"{0}\"` lets lines leave in the order in which they came in, and `partition` does not")]
     Log(String),
-    /// Both would change the shares of lines.
+    /// `allocation` and `partition` cannot be combined.
     #[error("`allocation` changes the size of the cache, and `partition` divides one that stays")]
     Allocation,
-    /// There are no dirty lines, or no clean ones: role and handling of writes, as they are written in configurations.
+    /// There are no dirty lines, or no clean ones. Role and handling of writes are as configurations name them.
     #[error(
         "`by = \"access\"` divides the cache between clean and dirty lines, and there are not both with \
          `role = \"{role}\"` and `write = \"{write}\"`"
@@ -28,13 +28,13 @@ pub enum PartitionError {
         /// What happens to writes.
         write: String,
     },
-    /// A setting of `partition` makes no sense: which, and why.
+    /// A setting of `partition` makes no sense.
     #[error("{}", .0.message)]
     Setting(AllocationFault),
 }
 
 impl PartitionError {
-    /// The keys that it is about, as configurations call them.
+    /// Returns the keys that the error is about, as configurations name them.
     pub(in super::super) fn keys(&self) -> &'static [&'static str] {
         match self {
             Self::Policy(_) => &["policy", "partition"],

@@ -1,12 +1,12 @@
-//! A cache in parts: clean lines and dirty ones, or the lines of each volume. Each part replaces its least recently
-//! used lines ([`Partitioned`]); the shares are fixed, or chosen anew in each window.
+//! A cache that is divided into parts: clean and dirty lines, or the lines of each volume. Each part evicts its least
+//! recently used lines ([`Partitioned`]). The shares are fixed, or chosen anew in each window.
 //!
-//! By access: a line goes to the part of dirty lines when it is written, and stays until it leaves, or has been copied
-//! back and is read again. So the share of that part bounds what is dirty, but for lines on their way out. A write to a
-//! dirty line saves a copy back, a read of any line that is held saves a read; the split with the least cost of what is
-//! left is taken.
+//! By access: a line enters the part of dirty lines when it is written. It stays there until it leaves the cache, or
+//! until it is read after it was copied back. So the share of this part limits the number of dirty lines, apart from
+//! lines that are leaving. A write to a dirty line saves a later copy back, and a read of any cached line saves a read
+//! of the backing device. The cache takes the split with which the remaining reads and copies cost least.
 //!
-//! By volume: the division that misses least by the volumes' miss-ratio curves is taken.
+//! By volume: the cache takes the shares with which the volumes miss least, according to their miss-ratio curves.
 
 mod error;
 mod policy;
@@ -22,24 +22,24 @@ use esker_core::{Bytes, Nanos};
 use crate::engine::{CacheParts, PartUse, PartitionDecision, SplitCost};
 use crate::mrc::{CurveObjects, CurveSettings};
 pub use error::PartitionError;
-pub(super) use policy::Policy;
+pub(super) use policy::CachePolicy;
 pub use settings::{PartitionBy, PartitionSettings};
-use splits::{Expected, Splits};
+use splits::{SplitEstimate, Splits};
 use volumes::Volumes;
 
-/// The shares stay if they are expected to cost no more than this part above the best ones. Assumed.
+/// The shares stay the same if their expected cost exceeds the least one by no more than this part. Assumed.
 const HARDLY: f64 = 0.01;
-/// Weights of the parts for a share of one.
+/// Weight of a part whose share is the whole cache.
 const UNIT: f64 = 1e6;
 
-/// An access of the host to a line, before it is served.
+/// An access of the host to a line, as it is before it is served.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineAccess {
     pub(super) line: u32,
     /// The volume, by the number of its stream.
     pub(super) volume: u16,
     pub(super) is_write: bool,
-    /// Whether it touches all of the line.
+    /// Whether it covers the whole line.
     pub(super) is_whole: bool,
     /// Whether the cache holds the line, and whether it is dirty.
     pub(super) is_held: bool,
@@ -53,18 +53,18 @@ pub(super) struct Partition {
     weights: Vec<u32>,
     uses: Vec<PartUse>,
     chooser: Chooser,
-    /// Bytes of a window, of a line, and of the lines used since the window began.
+    /// Length of a window, size of a line, and how much of the window has passed: all in bytes.
     window: u64,
     line: u64,
     used: u64,
-    /// Least share of dirty lines.
+    /// Least share of clean lines, and of dirty ones.
     least: f64,
-    /// Nanoseconds of a read and of a write of the backing device.
+    /// Time of a read and of a write of the backing device, in nanoseconds.
     costs: [f64; 2],
     windows: Vec<PartitionDecision>,
 }
 
-/// What finds the shares.
+/// How the shares are chosen.
 #[derive(Debug)]
 enum Chooser {
     Fixed,
@@ -73,7 +73,7 @@ enum Chooser {
 }
 
 impl Partition {
-    /// Parts of a cache that may hold `room` lines of `line` bytes, on a flash of `slots` slots.
+    /// The partition of a cache that may hold `room` lines of `line` bytes, on a flash of `slots` slots.
     pub(super) fn new(settings: &PartitionSettings, [room, slots]: [u32; 2], line: u64, seed: u64) -> Self {
         let curve = CurveSettings { method: settings.curve.method(slots), objects: CurveObjects::Pages, seed };
         let least = settings.least.as_f64();
@@ -104,7 +104,7 @@ impl Partition {
         &self.weights
     }
 
-    /// The cache may hold so many lines.
+    /// Notes that the cache may now hold `room` lines.
     pub(super) fn resize(&mut self, room: u32) {
         match &mut self.chooser {
             Chooser::Fixed => {}
@@ -113,7 +113,8 @@ impl Partition {
         }
     }
 
-    /// The part of a line that an access takes in or hits. It has to exist: [`access`](Self::access) comes first.
+    /// Returns the part to which the accessed line belongs. [`Self::access`] has to be called first, so that the part
+    /// exists.
     pub(super) fn part_of(&self, access: &LineAccess) -> u16 {
         match self.by {
             PartitionBy::Access => splits::part_of(access.is_write, access.is_dirty),
@@ -121,12 +122,12 @@ impl Partition {
         }
     }
 
-    /// The part of a line that was restored.
+    /// Returns the part for a restored line.
     pub(super) fn part_of_restored(&self, is_dirty: bool) -> u16 {
         if self.by == PartitionBy::Access { splits::part_of(false, is_dirty) } else { 0 }
     }
 
-    /// The volume of an access. Of fixed shares, the last one is for all volumes beyond.
+    /// Returns the number of the accessed volume's part. The last part also takes all volumes with higher numbers.
     fn volume(&self, access: &LineAccess) -> u16 {
         let parts = if matches!(self.chooser, Chooser::Fixed) { self.weights.len() as u16 } else { PARTS_MAX };
         access.volume.min(parts - 1)
@@ -157,7 +158,7 @@ impl Partition {
         changed
     }
 
-    /// A volume is used for the first time: until the window ends it has as much as the others have in the mean.
+    /// Adds a volume that is used for the first time. Until the window ends, its share is the mean of the others.
     fn join(&mut self, volume: u16) {
         let place = usize::from(volume);
         let others: Vec<u32> = self.weights.iter().copied().filter(|&weight| weight > 0).collect();
@@ -166,7 +167,7 @@ impl Partition {
             self.weights.resize(place + 1, 0);
             self.uses.resize(place + 1, PartUse::default());
         }
-        // The first volume of all takes the place that a cache begins with.
+        // A new cache has one part that no volume uses. The first volume replaces it.
         if self.uses.iter().all(|used| used.hits + used.misses == 0) {
             self.weights.fill(0);
         }
@@ -207,7 +208,7 @@ impl Partition {
         true
     }
 
-    /// What the parts are, and what was decided so far.
+    /// Reports the parts and the decisions so far.
     pub(super) fn report(&self, parts: &Partitioned) -> CacheParts<'_> {
         CacheParts {
             is_by_volume: self.by == PartitionBy::Volume,
@@ -221,10 +222,10 @@ impl Partition {
     }
 }
 
-/// The share of dirty lines that costs least; the `present` one if that costs hardly more.
-fn split(expected: &[Expected], present: f64, least: f64, costs: [f64; 2]) -> Option<f64> {
-    let cost = |expected: &Expected| expected.reads * costs[0] + expected.writes * costs[1];
-    // Shares are whole percents, and bounds may miss them by a rounding error.
+/// Returns the share of dirty lines with the least cost, or the `present` share if its cost is about as low.
+fn split(expected: &[SplitEstimate], present: f64, least: f64, costs: [f64; 2]) -> Option<f64> {
+    let cost = |expected: &SplitEstimate| expected.reads * costs[0] + expected.writes * costs[1];
+    // Shares are whole percents, and rounding errors could exclude one that lies exactly on a limit.
     let allowed = least - 1e-9..=1.0 - least + 1e-9;
     let allowed = expected.iter().filter(|expected| allowed.contains(&expected.written));
     let best = allowed.min_by(|one, other| cost(one).total_cmp(&cost(other)))?;

@@ -1,59 +1,59 @@
-//! The replacement policy of a cache, which may be one in parts.
+//! The replacement policy of a cache, divided into parts or not.
 
 use std::ops::{Deref, DerefMut};
 
 use esker_cache::{Partitioned, Replacement};
 
-/// What chooses the lines that leave.
+/// The replacement policy: it chooses which lines to evict.
 #[derive(Debug)]
-pub(in super::super) enum Policy {
-    /// One of the registry.
+pub(in super::super) enum CachePolicy {
+    /// A policy of the registry, for the whole cache.
     Whole(Box<dyn Replacement>),
-    /// Least recently used, in parts.
-    Parted(Box<Partitioned>),
+    /// Least recently used, for each part by itself.
+    Divided(Box<Partitioned>),
 }
 
-impl Policy {
-    /// The parts; `None` of a cache that has none.
+impl CachePolicy {
+    /// Returns the parts; `None` if the cache is not divided.
     pub(in super::super) fn parts(&self) -> Option<&Partitioned> {
         match self {
             Self::Whole(_) => None,
-            Self::Parted(parts) => Some(parts),
+            Self::Divided(parts) => Some(parts),
         }
     }
 
-    /// The parts, to change them.
+    /// Returns the parts, to change them; `None` if the cache is not divided.
     pub(in super::super) fn parts_mut(&mut self) -> Option<&mut Partitioned> {
         match self {
             Self::Whole(_) => None,
-            Self::Parted(parts) => Some(parts),
+            Self::Divided(parts) => Some(parts),
         }
     }
 
-    /// Parts with these weights, for a cache of `room` of `lines` lines.
-    pub(in super::super) fn parted(room: u32, lines: u32, weights: &[u32]) -> Self {
-        Self::Parted(Box::new(Partitioned::new(room, lines, weights)))
+    /// A policy for parts with these weights, in a cache that may hold `room` of the volume's `lines` lines.
+    pub(in super::super) fn divided(room: u32, lines: u32, weights: &[u32]) -> Self {
+        Self::Divided(Box::new(Partitioned::new(room, lines, weights)))
     }
 }
 
-impl Deref for Policy {
+impl Deref for CachePolicy {
     type Target = dyn Replacement;
 
     #[inline]
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Whole(policy) => &**policy,
-            Self::Parted(parts) => &**parts,
+            Self::Divided(parts) => &**parts,
         }
     }
 }
 
-impl DerefMut for Policy {
+impl DerefMut for CachePolicy {
     #[inline]
     fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             Self::Whole(policy) => &mut **policy,
-            Self::Parted(parts) => &mut **parts,
+            Self::Divided(parts) => &mut **parts,
         }
     }
 }

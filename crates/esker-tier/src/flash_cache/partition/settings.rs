@@ -1,4 +1,4 @@
-//! Settings of a cache in parts.
+//! Settings of a cache that is divided into parts.
 
 use esker_cache::PARTS_MAX;
 use esker_core::{Bytes, Nanos, Ratio};
@@ -17,8 +17,8 @@ pub enum PartitionBy {
     Volume,
 }
 
-/// A cache in parts, each of which replaces its least recently used lines. Their shares are fixed, or chosen anew in
-/// each window of the requests.
+/// How a cache is divided into parts, each of which evicts its least recently used lines. The shares are fixed, or
+/// chosen anew in each window of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionSettings {
@@ -49,16 +49,16 @@ const fn default_least() -> Ratio {
     Ratio::percent(10)
 }
 
-/// That of Xia's table 5, as for `allocation`.
+/// The time of Xia's table 5, as for `allocation`.
 const fn default_time() -> Nanos {
     Nanos::from_millis(5)
 }
 
-/// Fixed shares are counted in millionths.
+/// Fixed shares are stored as millionths.
 const MILLION: f64 = 1e6;
 
 impl PartitionSettings {
-    /// Parts whose shares are chosen.
+    /// Settings for parts whose shares are chosen.
     pub fn by(by: PartitionBy) -> Self {
         Self {
             by,
@@ -71,7 +71,7 @@ impl PartitionSettings {
         }
     }
 
-    /// The fixed shares as weights.
+    /// Returns the fixed shares as weights.
     pub(super) fn weights(&self) -> Option<Vec<u32>> {
         let weight = |share: &Ratio| (share.as_f64() * MILLION).round() as u32;
         self.shares.as_ref().map(|shares| shares.iter().map(weight).collect())

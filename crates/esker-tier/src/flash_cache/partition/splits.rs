@@ -1,69 +1,68 @@
-//! Clean and dirty lines: what each split of the cache between them would cost.
+//! Estimates what each split of the cache between clean and dirty lines would cost.
 //!
-//! Two miss-ratio curves decide: which accesses the backing device has to read for, and which writes make a line dirty
-//! that later has to be copied back. Both depend on the split, and on each other: a line that is written leaves the
-//! clean ones, and a dirty one also serves reads. So no stack distance tells them, and a miniature cache of each split
-//! sees a sample of the lines instead (Waldspurger, Saemundsson, Ahmad, Park, "Cache Modeling and Optimization using
-//! Miniature Simulations", USENIX ATC 2017). All of them run from the first request on, so each is as full as a cache
-//! that always had its split.
+//! Two numbers decide: how many accesses read the backing device, and how many writes make a line dirty, which later
+//! has to be copied back. Both depend on the split and on each other: a written line leaves the clean part, and a dirty
+//! line also serves reads. No stack distance shows that, so a miniature cache for each split sees a sample of the lines
+//! (Waldspurger, Saemundsson, Ahmad, Park, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC
+//! 2017). All miniatures run from the first request on, so each is as full as a cache that always had its split.
 
 use esker_cache::{Access, AccessKind, NEVER, ObjectId, Partitioned, Replacement};
 use esker_core::{IdMap, mix64};
 
 use super::LineAccess;
 
-/// Shares of dirty lines that are compared, in percent.
+/// The shares of dirty lines that are compared, in percent.
 const SHARES: [u32; 19] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95];
-/// Lines that a miniature holds, if the cache holds more. Assumed.
+/// Number of lines that a miniature holds, if the cache holds more. Assumed.
 const LINES: u32 = 8192;
-/// What windows have shown counts so much less with each window that follows. Assumed.
+/// With each window that follows, measurements count this many times as much. Assumed.
 const FADING: f64 = 0.5;
 
-/// The parts: clean lines, and dirty ones.
+/// The numbers of the two parts: clean lines, and dirty lines.
 pub(super) const READ: u16 = 0;
 pub(super) const WRITTEN: u16 = 1;
 
-/// The part of a line after an access: a line that the host has written is dirty until it is copied back.
+/// Returns the part of a line after an access: a written line is dirty until it is copied back.
 pub(super) fn part_of(is_write: bool, is_dirty: bool) -> u16 {
     if is_write || is_dirty { WRITTEN } else { READ }
 }
 
-/// What a split lets expect.
+/// The expected traffic to the backing device with one split.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Expected {
+pub(super) struct SplitEstimate {
     /// Share of dirty lines.
     pub(super) written: f64,
-    /// Reads of the backing device for an access, and lines that become dirty.
+    /// Reads of the backing device per access, and lines that become dirty per access.
     pub(super) reads: f64,
     pub(super) writes: f64,
 }
 
-/// A miniature for each of [`SHARES`].
+/// One miniature for each of [`SHARES`].
 #[derive(Debug)]
 pub(super) struct Splits {
     salt: u64,
     /// Lines with a larger hash are not in the sample.
     hash_max: u64,
-    /// Lines that the cache may hold for each that a miniature may.
+    /// How many lines the cache may hold for each line that a miniature may hold.
     scale: f64,
-    caches: Vec<Miniature>,
+    caches: Vec<SplitMiniature>,
     accesses: f64,
 }
 
 impl Splits {
-    /// For a cache of so many lines.
+    /// Miniatures of a cache that may hold `room` lines.
     pub(super) fn new(room: u32, seed: u64) -> Self {
         let lines = room.min(LINES);
         Self {
             salt: mix64(seed ^ 0x5350_4c49_5453),
             hash_max: (u128::from(u64::MAX) * u128::from(lines) / u128::from(room.max(1))) as u64,
             scale: f64::from(room) / f64::from(lines),
-            caches: SHARES.map(|percent| Miniature::new(lines, percent)).into(),
+            caches: SHARES.map(|percent| SplitMiniature::new(lines, percent)).into(),
             accesses: 0.0,
         }
     }
 
-    /// The cache may hold so many lines.
+    /// Notes that the cache may now hold `room` lines.
     pub(super) fn resize(&mut self, room: u32) {
         let lines = (f64::from(room) / self.scale).round().max(1.0) as u32;
         self.caches.iter_mut().for_each(|cache| cache.resize(lines));
@@ -77,9 +76,10 @@ impl Splits {
         }
     }
 
-    /// What each split has cost lately, by rising share of dirty lines; none before the first access of the sample.
-    pub(super) fn expected(&self) -> Vec<Expected> {
-        let expect = |(cache, percent): (&Miniature, u32)| Expected {
+    /// Returns the recent traffic of each split, by rising share of dirty lines; empty before the first access in the
+    /// sample.
+    pub(super) fn expected(&self) -> Vec<SplitEstimate> {
+        let expect = |(cache, percent): (&SplitMiniature, u32)| SplitEstimate {
             written: f64::from(percent) / 100.0,
             reads: cache.reads / self.accesses,
             writes: cache.writes / self.accesses,
@@ -87,7 +87,7 @@ impl Splits {
         if self.accesses == 0.0 { Vec::new() } else { self.caches.iter().zip(SHARES).map(expect).collect() }
     }
 
-    /// A window has ended: what it has shown counts less from now on.
+    /// Lowers the weight of all measurements at the end of a window.
     pub(super) fn fade(&mut self) {
         self.accesses *= FADING;
         for cache in &mut self.caches {
@@ -97,32 +97,33 @@ impl Splits {
     }
 }
 
-/// A small cache with a split. Its policy knows places for lines, which are used again, instead of lines.
+/// A small cache with one split. Its policy knows the lines by their index in `held`, because indices are reused and so
+/// stay small.
 #[derive(Debug)]
-struct Miniature {
+struct SplitMiniature {
     cache: Partitioned,
-    /// Places by line.
+    /// Index in `held` of each line.
     places: IdMap,
-    /// What is in each place.
-    held: Vec<Held>,
-    /// Places without a line: one at least.
+    /// The lines that it holds, by index.
+    held: Vec<SplitLine>,
+    /// Free indices: always at least one.
     free: Vec<u32>,
     reads: f64,
     writes: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct SplitLine {
     line: u32,
     is_dirty: bool,
 }
 
-impl Miniature {
+impl SplitMiniature {
     fn new(lines: u32, percent: u32) -> Self {
         Self {
             cache: Partitioned::new(lines, lines + 1, &[100 - percent, percent]),
             places: IdMap::default(),
-            held: vec![Held::default(); lines as usize + 1],
+            held: vec![SplitLine::default(); lines as usize + 1],
             free: (0..=lines).rev().collect(),
             reads: 0.0,
             writes: 0.0,
@@ -135,9 +136,9 @@ impl Miniature {
         let is_held = place != spare;
         let was_dirty = is_held && self.held[place as usize].is_dirty;
         let is_dirty = was_dirty || access.is_write;
-        self.held[place as usize] = Held { line: access.line, is_dirty };
+        self.held[place as usize] = SplitLine { line: access.line, is_dirty };
         self.cache.assign(ObjectId(place), part_of(access.is_write, was_dirty));
-        // A write to a part of a line that is not there reads the rest.
+        // A partial write to a line that is not cached reads the rest of it.
         self.reads += f64::from(u8::from(!(is_held || access.is_write && access.is_whole)));
         self.writes += f64::from(u8::from(is_dirty && !was_dirty));
         let object = Access { object: ObjectId(place), bytes: 0, kind: AccessKind::Read, next_use: NEVER };
@@ -155,7 +156,7 @@ impl Miniature {
         self.free.push(place);
     }
 
-    /// There are as many places as at the beginning, or fewer are used.
+    /// Changes the number of lines, up to the number at the beginning.
     fn resize(&mut self, lines: u32) {
         self.cache.set_capacity(lines.min(self.held.len() as u32 - 1));
         while self.cache.len() > self.cache.capacity()

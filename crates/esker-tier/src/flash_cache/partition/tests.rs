@@ -1,4 +1,4 @@
-//! Parts of a cache.
+//! Tests of a divided cache.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn fixed(by: PartitionBy, percents: &[u64]) -> Partition {
     Partition::new(&settings, [100, 104], 4096, 1)
 }
 
-/// Every split's miniature, with all lines in the sample, counts what a cache with that split does.
+/// With all lines in the sample, the miniature of a split counts what a cache with that split does.
 #[test]
 fn miniatures_count_what_caches_with_their_split_do() {
     const ROOM: u32 = 200;
@@ -49,10 +49,10 @@ fn miniatures_count_what_caches_with_their_split_do() {
     }
 }
 
-/// What costs hardly less than the present split is no reason to change, and a part keeps the least that was asked for.
+/// A small gain over the present split is no reason to change, and each part keeps the least share that was asked for.
 #[test]
 fn splits_stay_unless_another_one_gains() {
-    let expected = |written: f64, reads| Expected { written, reads, writes: 0.1 };
+    let expected = |written: f64, reads| SplitEstimate { written, reads, writes: 0.1 };
     let all = [expected(0.1, 0.100), expected(0.5, 0.101), expected(0.9, 0.2)];
     assert_eq!(split(&all, 0.5, 0.05, [1.0, 1.0]), Some(0.5));
     assert_eq!(split(&all, 0.9, 0.05, [1.0, 1.0]), Some(0.1));
@@ -61,7 +61,7 @@ fn splits_stay_unless_another_one_gains() {
     assert_eq!(split(&[], 0.5, 0.05, [1.0, 1.0]), None);
 }
 
-/// A line that is written goes to the dirty ones, and stays there when it is read while it is dirty.
+/// A written line goes to the dirty part, and stays there when it is read while it is dirty.
 #[test]
 fn dirty_lines_are_a_part_of_their_own() {
     let partition = fixed(PartitionBy::Access, &[40, 60]);
@@ -71,7 +71,7 @@ fn dirty_lines_are_a_part_of_their_own() {
     assert_eq!([false, true].map(|is_dirty| partition.part_of_restored(is_dirty)), [0, 1]);
 }
 
-/// Of fixed shares the last one is for all volumes beyond them.
+/// With fixed shares, the last part takes all volumes with higher numbers.
 #[test]
 fn volumes_beyond_the_last_share_have_that_one() {
     let mut partition = fixed(PartitionBy::Volume, &[40, 60]);
@@ -81,8 +81,8 @@ fn volumes_beyond_the_last_share_have_that_one() {
     assert_eq!(partition.uses[1].misses, 1);
 }
 
-/// Volumes get room when they are used first, whatever their numbers; those that never are get none, and those beyond
-/// the last part share it.
+/// A volume gets room when it is first used, whatever its number. Volumes that are never used get none, and those
+/// beyond the last part share it.
 #[test]
 fn volumes_join_with_the_mean_share() {
     let mut partition = Partition::new(&PartitionSettings::by(PartitionBy::Volume), [100, 104], 4096, 1);

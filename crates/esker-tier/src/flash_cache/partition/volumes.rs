@@ -1,52 +1,52 @@
-//! Volumes: how much of the cache each of them deserves.
+//! Chooses how much of the cache each volume gets.
 //!
-//! Each volume has a miss-ratio curve of its own. The room goes where it saves most misses: again and again to the
-//! volume, and in the amount, with the most hits for a line more. For curves that only flatten this is the best
-//! division (Stone, Turek, Wolf, "Optimal partitioning of cache memory", IEEE Transactions on Computers 1992); to look
-//! at all amounts at once lets it pass over stretches where more room gains nothing (Qureshi, Patt, "Utility-based
-//! cache partitioning", MICRO 2006).
+//! Each volume has a miss-ratio curve of its own. The room goes where it saves the most misses: step by step, to the
+//! volume and in the amount that gain the most hits per line. For curves that only flatten, this is the best division
+//! (Stone, Turek, Wolf, "Optimal partitioning of cache memory", IEEE Transactions on Computers 1992). Because all
+//! amounts are compared in each step, it also gets past stretches of a curve where a little more room gains nothing
+//! (Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006).
 
 use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 
-/// Amounts of room that are compared: so many parts of the cache.
+/// Number of equal chunks in which the cache is divided among volumes.
 const CHUNKS: usize = 256;
-/// What windows have shown counts so much less with each window that follows. Assumed.
+/// With each window that follows, measurements count this many times as much. Assumed.
 const FADING: f64 = 0.5;
 
-/// A volume.
+/// Measurements of one volume.
 #[derive(Debug)]
 struct Volume {
     curve: CurveBuilder,
-    /// The curve of all accesses before the window.
+    /// The curve of all accesses before this window.
     before: MissRatioCurve,
-    /// Accesses lately, and hits of them with so many chunks.
+    /// Recent accesses, and how many of them hit with 0, 1, 2, ... chunks.
     accesses: f64,
     hits: Vec<f64>,
 }
 
-/// The volumes that share a cache, by their number. Some may never be used.
+/// The volumes that share a cache, by number; `None` for one that was never used.
 #[derive(Debug)]
 pub(super) struct Volumes {
     settings: CurveSettings,
     volumes: Vec<Option<Volume>>,
     room: u32,
-    /// The least part of an equal share.
+    /// The least room of a volume, as a part of an equal share.
     least: f64,
 }
 
 impl Volumes {
-    /// For a cache of so many lines.
+    /// No volumes yet, for a cache that may hold `room` lines.
     pub(super) fn new(settings: CurveSettings, room: u32, least: f64) -> Self {
         let settings = CurveSettings { objects: CurveObjects::Pages, ..settings };
         Self { settings, volumes: Vec::new(), room, least }
     }
 
-    /// The cache may hold so many lines.
+    /// Notes that the cache may now hold `room` lines.
     pub(super) fn resize(&mut self, room: u32) {
         self.room = room;
     }
 
-    /// Takes an access. Returns true if it is the first one of this volume.
+    /// Counts an access. Returns true if it is the first one of this volume.
     #[inline]
     pub(super) fn access(&mut self, volume: u16, line: u32) -> bool {
         let place = usize::from(volume);
@@ -65,7 +65,7 @@ impl Volumes {
         is_new
     }
 
-    /// Takes what the window has shown of each volume.
+    /// Ends a window: takes in the measurements of each volume.
     pub(super) fn end_window(&mut self) {
         let room = u64::from(self.room);
         for volume in self.volumes.iter_mut().flatten() {
@@ -81,7 +81,7 @@ impl Volumes {
         }
     }
 
-    /// The share of each volume that misses least. Those that were never used get nothing.
+    /// Returns the shares with which the volumes miss least. Volumes that were never used get nothing.
     pub(super) fn best(&self) -> Vec<f64> {
         let known = self.volumes.iter().flatten().count().max(1);
         let least = self.least / known as f64;
@@ -101,7 +101,7 @@ impl Volumes {
         shares.iter().map(|share| share / all.max(f64::MIN_POSITIVE)).collect()
     }
 
-    /// The share of each volume's accesses that miss with `shares` of the cache.
+    /// Returns the share of each volume's accesses that miss with `shares` of the cache.
     pub(super) fn miss_ratios(&self, shares: &[f64]) -> Vec<f64> {
         let ratio = |(volume, share): (&Option<Volume>, &f64)| {
             let volume = volume.as_ref().filter(|volume| volume.accesses > 0.0);
@@ -110,22 +110,22 @@ impl Volumes {
         self.volumes.iter().zip(shares).map(ratio).collect()
     }
 
-    /// The misses of all volumes with `shares` of the cache.
+    /// Returns the number of misses of all volumes with `shares` of the cache.
     pub(super) fn misses(&self, shares: &[f64]) -> f64 {
         let accesses = self.volumes.iter().map(|volume| volume.as_ref().map_or(0.0, |volume| volume.accesses));
         accesses.zip(self.miss_ratios(shares)).map(|(accesses, ratio)| accesses * ratio).sum()
     }
 }
 
-/// Hits with so many chunks, between those that were counted.
+/// Returns the hits with `chunks` chunks, interpolated between whole numbers of chunks.
 fn at(hits: &[f64], chunks: f64) -> f64 {
     let below = (chunks as usize).min(hits.len() - 1);
     let above = (below + 1).min(hits.len() - 1);
     hits[below] + (hits[above] - hits[below]) * (chunks - below as f64).clamp(0.0, 1.0)
 }
 
-/// Divides `free` chunks among `volumes` by `hits` of a volume with so many. Returns how many each gets; what would
-/// gain nothing is left.
+/// Divides `free` chunks among `volumes` volumes; `hits` returns the hits of a volume with a number of chunks. Returns
+/// how many chunks each gets. Chunks that would gain nothing are not given out.
 fn look_ahead(volumes: usize, free: usize, hits: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let mut given = vec![0; volumes];
     let mut left = free;
@@ -156,13 +156,13 @@ mod tests {
 
     use super::*;
 
-    /// The fewest misses of all divisions, by trying each.
+    /// Returns the most hits of any division, by trying all of them.
     fn most_hits(curves: &[Vec<f64>], left: usize) -> f64 {
         let Some((first, others)) = curves.split_first() else { return 0.0 };
         (0..=left).map(|chunks| first[chunks] + most_hits(others, left - chunks)).fold(0.0, f64::max)
     }
 
-    /// Hits that gain less and less.
+    /// Generates curves of hits that flatten: each chunk gains at most as much as the one before.
     fn flattening() -> impl Strategy<Value = Vec<f64>> {
         prop::collection::vec(0u32..100, 12).prop_map(|mut gains| {
             gains.sort_unstable_by(|one, other| other.cmp(one));
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// A volume that gains nothing before it has eight chunks gets them, and not seven.
+    /// A volume that gains nothing until it has eight chunks gets all eight or none.
     #[test]
     fn cliffs_are_reached_or_left_alone() {
         let slope = |chunks: usize| 3.0 * chunks as f64;

@@ -6,8 +6,8 @@ use esker_core::Hint;
 use super::*;
 use crate::engine::{BufferId, DataRef, IoId};
 
-/// Hands `input` to `engine` and ends every request to a device, and makes every record durable, at once. Returns all
-/// effects.
+/// Hands `input` to `engine`, ends every request to a device at once, and makes every record durable at once. Returns
+/// all effects.
 pub(super) fn serve(engine: &mut FlashCacheEngine, input: Input) -> Vec<Effect> {
     let mut effects = Vec::new();
     engine.on(Nanos::ZERO, input, &mut effects);
@@ -32,7 +32,7 @@ pub(super) fn host(request: Request) -> Input {
     Input::Host { tag: Tag::new(0, 0), request }
 }
 
-/// What is sent to devices: which one, what, from which sector, how many.
+/// Returns the requests to devices: device, kind, first sector, number of sectors.
 pub(super) fn ios(effects: &[Effect]) -> Vec<(u16, RequestKind, u64, u64)> {
     effects
         .iter()
@@ -66,8 +66,8 @@ pub(super) fn write(line: u64, lines: u64) -> Input {
     host(Request::write(Lba(line * LINE), Bytes(lines * LINE * 512)))
 }
 
-/// A read of one sector fetches its line. The host has its answer before the line is on the flash, which serves the
-/// next read.
+/// A read of one sector fetches its line. The host is answered before the line is on the flash, which serves the next
+/// read.
 #[test]
 fn a_read_fetches_its_line_and_the_next_one_needs_the_flash_alone() {
     let mut engine = engine(CacheRole::Read, WriteHandling::WriteThrough);
@@ -82,7 +82,7 @@ fn a_read_fetches_its_line_and_the_next_one_needs_the_flash_alone() {
     assert_eq!((counts.read_hits, counts.read_misses, counts.held), (1, 1, 1));
 }
 
-/// Neighbours are one request: on the backing device, and on the flash if their slots are neighbours.
+/// Adjacent lines are one request: on the backing device, and on the flash if their slots are adjacent.
 #[test]
 fn neighbouring_lines_are_joined() {
     let mut engine = engine(CacheRole::Unified, WriteHandling::WriteThrough);
@@ -102,12 +102,12 @@ fn a_write_back_is_recorded_before_the_flush_is_answered() {
     assert_eq!(records(&flush), [MapRecord::Cached { line, slot, dirty: true }]);
     let last_two = &flush[flush.len() - 2..];
     assert!(matches!(last_two, [Effect::Harden { .. }, Effect::Reply { result: Ok(()), .. }]), "{flush:?}");
-    // It is dirty in the journal: another write needs no record.
+    // The journal says that it is dirty: another write needs no record.
     assert!(records(&serve(&mut engine, write(3, 1))).is_empty());
     assert!(records(&serve(&mut engine, host(FLUSH))).is_empty());
 }
 
-/// The slot is free after the copy is durable and the record that the line has left, too.
+/// The slot is free once the copy is durable and so is the record that the line has left.
 #[test]
 fn a_dirty_line_is_copied_back_before_it_leaves() {
     let mut engine = engine(CacheRole::Write, WriteHandling::WriteBack);
@@ -124,8 +124,8 @@ fn a_dirty_line_is_copied_back_before_it_leaves() {
     assert_eq!(ios(&serve(&mut engine, write(10, 1)))[0], (0, WRITE, 0, LINE), "slot 0 is used again");
 }
 
-/// A write that failed may have got into the backing device's buffer all the same. What is read from there afterwards
-/// is clean only after a flush.
+/// A failed write may have reached the backing device's write cache all the same. Data that are read from there
+/// afterwards are clean only after a flush.
 #[test]
 fn a_failed_write_is_not_taken_for_durable() {
     let mut engine = engine(CacheRole::Read, WriteHandling::WriteAround);
@@ -151,7 +151,7 @@ fn the_cleaner_works_while_the_host_rests() {
     assert_eq!((counts.cleaned, counts.dirty, counts.held), (1, 1, 2));
 }
 
-/// A part of a line that is written brings the rest of the line with it, but zeroes and trims go around.
+/// A partial write fetches the rest of its line, but zeroes and trims go around.
 #[test]
 fn a_write_to_part_of_a_line_fills_it_up() {
     let mut engine = engine(CacheRole::Unified, WriteHandling::WriteBack);
@@ -167,7 +167,7 @@ fn a_write_to_part_of_a_line_fills_it_up() {
     assert_eq!(ios(&serve(&mut engine, other)), [(1, RequestKind::Trim, 9 * LINE, 1)]);
 }
 
-/// A restarted cache serves what it served, without a device being read for it.
+/// A restarted cache serves the lines that it held, without any read of a device during the restart.
 #[test]
 fn a_restart_is_warm() {
     for (role, handling) in MODES {
@@ -191,7 +191,7 @@ fn a_restart_is_warm() {
     }
 }
 
-/// What a flush of the host never covered is found again, too: the cache flushes for itself now and then.
+/// A restart finds also the lines that no flush of the host covered: the cache flushes for itself now and then.
 #[test]
 fn clean_lines_are_recorded_without_a_flush_of_the_host() {
     let settings = FlashCacheSettings { ..settings(200, 200, CacheRole::Read, WriteHandling::WriteThrough) };
@@ -200,13 +200,14 @@ fn clean_lines_are_recorded_without_a_flush_of_the_host() {
     assert_eq!(recorded, 128, "64 lines at a time");
 }
 
-/// One request at a time, the cache hits what its policy alone would hit: of random reads, half of them of a few lines.
+/// With one request at a time, the cache hits exactly when its policy alone would hit: with random reads, half of them
+/// of a few lines.
 #[test]
 fn hits_are_those_of_the_policy() {
     let mut rng = esker_core::Rng::new(1);
     let lines: Vec<u64> = (0..5000).map(|_| if rng.chance(1, 2) { rng.below(200) } else { rng.below(20) }).collect();
     for policy in 0..4 * esker_cache::REPLACEMENTS.len() {
-        // In a log, too, if it can be one.
+        // Also in a log, if the policy can run in one.
         let FlashCacheSettings { policy, slots, .. } = drawn(40, 0, policy);
         let role = (CacheRole::Unified, WriteHandling::WriteBack);
         let settings = FlashCacheSettings { policy, slots, ..settings(40, 200, role.0, role.1) };
@@ -225,7 +226,7 @@ fn hits_are_those_of_the_policy() {
     }
 }
 
-/// What is refused goes around: a read is not filled, a write to a part of a line fetches nothing. A line that is held
+/// Requests for refused lines go around: a read does not fill the line, a partial write fetches nothing. A cached line
 /// takes every write.
 #[test]
 fn what_is_refused_goes_around_the_cache() {
@@ -243,7 +244,7 @@ fn what_is_refused_goes_around_the_cache() {
     assert_eq!((counts.without_slot, counts.flash_written_bytes), (0, (LINE + 1) * 512));
 }
 
-/// One request at a time, the cache takes in what its policies alone would take in.
+/// With one request at a time, the cache admits exactly the lines that its policies alone would admit.
 #[test]
 fn admissions_are_those_of_the_policies() {
     let mut rng = esker_core::Rng::new(2);
@@ -271,8 +272,8 @@ fn admissions_are_those_of_the_policies() {
     }
 }
 
-/// Slots that become free are trimmed, neighbours as one, once their lines are on record as gone; also those that a
-/// smaller flash does not use any more.
+/// Slots that become free are trimmed, adjacent ones in one request, once the record that their lines have left is
+/// durable. So are slots that a smaller cache no longer uses.
 #[test]
 fn freed_slots_are_trimmed() {
     const TRIM: RequestKind = RequestKind::Trim;
@@ -375,7 +376,7 @@ fn impossible_maps_are_refused() {
     assert_eq!(error(&[cached(16, 0)]), FlashCacheError::NoLine(16));
     assert_eq!(error(&[cached(0, 5)]), FlashCacheError::NoSlot(5));
     assert_eq!(error(&[cached(0, 0), cached(1, 0)]), FlashCacheError::Twice { line: 1, slot: 0 });
-    // A record may say that a line has gone to another slot, but a checkpoint has one slot of each line.
+    // A record may say that a line has moved to another slot, but a checkpoint has one slot for each line.
     let slots = [0, 1].map(|slot| (crate::LogicalExtent(0), crate::PhysicalExtent(slot)));
     let cached = slots.map(|(line, slot)| crate::CachedLine { line, slot, dirty: false }).to_vec();
     let checkpoint = Checkpoint { cached, ..Checkpoint::default() };

@@ -1,4 +1,4 @@
-//! Slots as a log, and the streams of what is written to the flash.
+//! Tests of slots as a log, and of the streams of writes to the flash.
 
 use esker_core::{Rng, StreamId};
 
@@ -9,14 +9,14 @@ fn log(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> FlashCa
     FlashCacheSettings { policy: Choice::named("fifo"), slots: SlotOrder::Log, ..settings(slots, lines, role, write) }
 }
 
-/// The slots that `effects` write to, in order.
+/// Returns the slots that `effects` write to, in order.
 fn written(effects: &[Effect]) -> Vec<u64> {
     let writes = ios(effects).into_iter().filter(|(device, kind, ..)| *device == 0 && *kind == WRITE);
     writes.flat_map(|(_, _, start, sectors)| start / LINE..(start + sectors) / LINE).collect()
 }
 
-/// Whatever is read, and whatever leaves in between because it is trimmed: the flash is written from its first slot to
-/// its last, round after round, and a slot that became free early waits for its turn.
+/// Whatever is read, and whatever leaves in between because it is trimmed, the flash is written from its first slot to
+/// its last, round after round. A slot that becomes free early waits for its turn.
 #[test]
 fn a_log_is_written_in_the_order_of_addresses() {
     let mut rng = Rng::new(2);
@@ -26,7 +26,7 @@ fn a_log_is_written_in_the_order_of_addresses() {
         let mut engine = FlashCacheEngine::new(&settings).unwrap();
         let mut all = Vec::new();
         for _ in 0..20 * slots {
-            // No more lines at a time than half of those in reserve.
+            // At most half as many lines at a time as there are slots in reserve.
             let lines = 1 + rng.below(lines);
             all.extend(written(&serve(&mut engine, read(rng.below(volume - lines), lines))));
             if rng.chance(1, 5) {
@@ -41,7 +41,7 @@ fn a_log_is_written_in_the_order_of_addresses() {
     }
 }
 
-/// However often the oldest line is read, it leaves when the log comes to it, and no other one does.
+/// However often the oldest line is read, it leaves when the log reaches it, and no other line does.
 #[test]
 fn the_log_lets_the_oldest_line_leave() {
     let mut engine = FlashCacheEngine::new(&log(5, 16, CacheRole::Read, WriteHandling::WriteAround)).unwrap();
@@ -49,14 +49,14 @@ fn the_log_lets_the_oldest_line_leave() {
         serve(&mut engine, read(line, 1));
     }
     assert_eq!(ios(&serve(&mut engine, read(0, 1))), [(0, READ, 0, LINE)]);
-    // Slot 4 is the last free one: line 0, in the slot behind it, leaves.
+    // Slot 4 is the last free one: line 0, in the slot after it, leaves.
     assert_eq!(written(&serve(&mut engine, read(9, 1))), [4]);
     assert_eq!(written(&serve(&mut engine, read(0, 1))), [0]);
     assert_eq!(ios(&serve(&mut engine, read(2, 1))), [(0, READ, 2 * LINE, LINE)]);
     assert_eq!(written(&serve(&mut engine, read(1, 1))), [1]);
 }
 
-/// After a restart the log goes on behind the line that was written last, and the oldest one leaves first.
+/// After a restart the log continues after the slot that was written last, and the oldest line leaves first.
 #[test]
 fn a_restarted_log_goes_on_where_it_was() {
     let settings = log(8, 64, CacheRole::Unified, WriteHandling::WriteBack);
@@ -71,7 +71,7 @@ fn a_restarted_log_goes_on_where_it_was() {
     for (line, slot) in [(20, 3), (21, 4), (22, 5)] {
         assert_eq!(written(&serve(&mut restarted, write(line, 1))), [slot]);
     }
-    // The lines 4 to 6 of the first round have left for them.
+    // Lines 4 to 6 of the first round have left to make room.
     let held = |line: u64| ios(&serve(&mut restarted, read(line, 1)))[0].0 == 0;
     assert_eq!([7, 8, 10, 20, 22].map(held), [true; 5]);
 }
@@ -81,7 +81,7 @@ pub(super) fn append_only(slots: u64, lines: u64) -> FlashCacheSettings {
     FlashCacheSettings { slots: SlotOrder::AppendOnly, ..log }
 }
 
-/// Whatever is written, whole lines and parts of them, and however often it is flushed: nothing is changed where it is.
+/// Nothing is changed in place, whether whole lines or parts of them are written, and however often the host flushes.
 #[test]
 fn an_append_only_log_is_written_in_the_order_of_addresses() {
     let mut rng = Rng::new(2);
@@ -106,11 +106,11 @@ fn an_append_only_log_is_written_in_the_order_of_addresses() {
     }
 }
 
-/// The line that is changed is the youngest of the log. The rest of it comes from the flash, and its old slot is free
+/// A changed line becomes the newest of the log. The rest of its data come from the flash, and its old slot is free
 /// once the journal names the new one.
 #[test]
 fn a_changed_line_goes_to_the_end_of_the_log() {
-    // Nothing is copied back meanwhile.
+    // Nothing is copied back in the meantime.
     let (dirty_low, dirty_high) = (Ratio::ONE, Ratio::ONE);
     let settings = FlashCacheSettings { dirty_low, dirty_high, ..append_only(8, 64) };
     let mut engine = FlashCacheEngine::new(&settings).unwrap();
@@ -121,7 +121,7 @@ fn a_changed_line_goes_to_the_end_of_the_log() {
     let part = serve(&mut engine, host(Request::write(Lba(LINE + 1), Bytes(512))));
     assert_eq!(ios(&part), [(0, READ, LINE, LINE), (0, WRITE, 4 * LINE, LINE)]);
     assert_eq!(ios(&serve(&mut engine, read(1, 1))), [(0, READ, 4 * LINE, LINE)]);
-    // Without a flush a restart finds what was flushed before.
+    // Without a flush, a restart finds the data that were flushed earlier.
     let restored = |engine: &FlashCacheEngine| {
         FlashCacheEngine::restore(&settings, &engine.checkpoint(), &mut std::iter::empty()).unwrap()
     };
@@ -131,8 +131,8 @@ fn a_changed_line_goes_to_the_end_of_the_log() {
     assert_eq!(slot_of_1(restored(&engine)), 4);
 }
 
-/// Where the flash does not take a changed line, the host is served by the backing device, which has all that the flash
-/// had of a clean line. Of a dirty one it has not.
+/// If the flash fails to take a changed line, the backing device serves the host: it has everything that the flash had
+/// of a clean line, but not of a dirty one.
 #[test]
 fn a_clean_line_that_cannot_be_appended_goes_around() {
     let part = || host(Request::write(Lba(LINE + 1), Bytes(512)));
@@ -167,7 +167,7 @@ fn a_clean_line_that_cannot_be_appended_goes_around() {
     }
 }
 
-/// The handles of the writes that `effects` send to the flash, and of those to the backing device.
+/// Returns the streams of the writes that `effects` send to the flash, and of those to the backing device.
 fn streams(effects: &[Effect]) -> [Vec<u16>; 2] {
     [FLASH, BACKING].map(|wanted| {
         let of = |effect: &Effect| match effect {
@@ -193,7 +193,7 @@ fn writes_have_the_stream_of_their_purpose() {
         let mut engine = FlashCacheEngine::new(&settings).unwrap();
         let mut serve = |input: Input| streams(&serve(&mut engine, input));
         let all = [serve(in_stream(read(3, 1))), serve(in_stream(write(4, 1))), serve(in_stream(write(3, 1)))];
-        // A part of a line that is not there: it is read first.
+        // A partial write to a line that is not cached: the line is read first.
         let all = [&all[..], &[serve(part())]].concat();
         assert_eq!(all.iter().map(|[flash, _]| flash[0]).collect::<Vec<_>>(), expected);
         assert_eq!(

@@ -1,12 +1,13 @@
-//! The cache against an array of sectors, with effects performed in random order and with crashes; and single cases.
+//! Compares the cache with an array of sectors, with effects performed in random order and with crashes; and single
+//! cases.
 
 mod cases;
 mod log;
-mod owned;
+mod owned_flash;
 mod properties;
 mod restarts;
+mod wear;
 mod world;
-mod worn;
 
 use esker_cache::ReplacementCapability;
 use esker_core::registry::{Choice, ParameterValue};
@@ -15,12 +16,12 @@ use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 use super::*;
 use crate::engine::MapRecord;
 
-/// Sectors of a line.
+/// Number of sectors in a line.
 const LINE: u64 = 4;
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
-/// A cache of `slots` lines before a volume of `lines` lines.
+/// Settings of a cache of `slots` lines in front of a volume of `lines` lines.
 fn settings(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
     let line = Bytes(LINE * 512);
     FlashCacheSettings {
@@ -33,7 +34,7 @@ fn settings(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> Fl
     }
 }
 
-/// All roles and handlings that go together.
+/// All roles and handlings of writes that go together.
 const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Unified, WriteHandling::WriteBack),
     (CacheRole::Write, WriteHandling::WriteBack),
@@ -43,10 +44,11 @@ const MODES: [(CacheRole, WriteHandling); 6] = [
     (CacheRole::Read, WriteHandling::WriteAround),
 ];
 
-/// Settings of one of [`MODES`] with one of the policies that need not know the future, and one of the admission
-/// policies. Every fourth one is a log; half of the logs are append-only, where writes are not through. Windows are
-/// long, so that something enters, and a budget is for ten lines. Half of them trim slots, a fifth choose their
-/// size, and of the others half have parts, and a sixth own their flash.
+/// Settings of one of [`MODES`], with one of the policies that need not know the future and one of the admission
+/// policies. Every fourth one is a log; half of the logs are append-only, except with write-through. The windows of
+/// admission policies are long, so that some lines enter, and their budgets are ten lines or so. Half of the caches
+/// trim slots, and some of these choose their own size. Of the others, half are divided into parts, and a third own
+/// their flash.
 fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     let log = policy % 4 == 3;
     let can_run = |entry: &&esker_cache::ReplacementEntry| {
@@ -73,7 +75,7 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         true => SlotOrder::Log,
         false => SlotOrder::Any,
     };
-    // Windows of ten writes, so that the size changes all the time.
+    // Windows of ten writes, so that the size changes often.
     let line = Bytes(LINE * 512);
     let allocation = (trim_freed && !log && role != CacheRole::Read && kind % 5 < 2).then(|| AllocationSettings {
         window: Some(Bytes(10 * line.0)),
@@ -82,7 +84,7 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         block: line,
         ..AllocationSettings::default()
     });
-    // Some have parts, whose shares change as often.
+    // Some are divided into parts, whose shares change as often.
     let partition = (!log && allocation.is_none() && kind % 4 < 2).then(|| PartitionSettings {
         shares: kind.is_multiple_of(8).then(|| vec![Ratio::percent(30), Ratio::percent(70)]),
         window: Some(Bytes(10 * line.0)),
@@ -90,7 +92,7 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
     });
     let policy = if partition.is_some() { Choice::named("lru") } else { policy };
     let settings = settings(slots, 16, role, write);
-    // A third of those that may be own their flash.
+    // A third of those that may own their flash do.
     let owned = (!log && allocation.is_none() && kind.is_multiple_of(3)).then(|| {
         let user = (slots * 2 / 3).max(2);
         let hot = Bytes(kind as u64 % 2 * (user / 2) * line.0);

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::world::{Failures, World};
 use super::*;
 
-/// Every pair of a policy and an admission policy is among so many numbers for [`drawn`], each as often as the others;
-/// one in four is for logs.
+/// With this many numbers, [`drawn`] returns every pair of a policy and an admission policy, each equally often; one in
+/// four is for logs.
 const POLICIES: usize = 4 * (esker_cache::REPLACEMENTS.len() - 1) * esker_cache::ADMISSIONS.len();
 
 /// (kind, start, sectors, fua, effects to perform afterwards)
@@ -21,7 +21,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec((0u8..16, start, sectors, any::<bool>(), 0u8..8), 1..80)
 }
 
-/// A request of the host, or now and then the flash shrinks.
+/// Submits a request of the host, or now and then shrinks the flash.
 fn submit(world: &mut World, operation: Operation) {
     let (kind, start, _, often, effects) = operation;
     if kind == 15 && often && start < 8 {
@@ -44,7 +44,7 @@ fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request 
         12 => RequestKind::WriteZeroes { fua },
         _ => return FLUSH,
     };
-    // Some streams for caches with a part for each.
+    // Several streams, for caches with a part for each.
     Request { stream: StreamId((start / 8) as u16 % 3), ..Request::new(kind, Lba(start), length) }
 }
 
@@ -77,8 +77,8 @@ proptest! {
         prop_assert_eq!(world.failed_requests, 0);
     }
 
-    /// Power is lost at any moment: what was flushed or written with FUA is there, every sector holds that value or one
-    /// that was written later, and keeps it when the cache is emptied.
+    /// Power is lost at any moment: each sector holds the value that was last flushed or written with FUA, or a later
+    /// one, and keeps it when the cache is emptied.
     #[test]
     fn what_was_promised_survives_crashes(
         (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
@@ -100,8 +100,8 @@ proptest! {
         live_and_crash(world, [&first, &second]).unwrap();
     }
 
-    /// The flash begins to fail, and then is gone. Every request is answered, what is read is right, and where nothing
-    /// is dirty no request fails at all.
+    /// The flash begins to fail, and later does not answer any more. Every request is answered, reads return right
+    /// data, and if nothing is dirty, no request fails at all.
     #[test]
     fn a_lost_flash_loses_only_what_was_dirty(
         (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
@@ -121,8 +121,8 @@ proptest! {
     }
 }
 
-/// Requests, the loss of power, and what a host sees then: twice, as the cache goes on from what it was restored to.
-/// The error names a sector that is wrong.
+/// Performs requests, loses power, and checks what the host sees then: twice, because the cache goes on from what it
+/// was restored to. The error names a sector that is wrong.
 fn live_and_crash(world: World, lives: [&[Operation]; 2]) -> Result<(), String> {
     let mut world = world;
     for operations in lives {
@@ -139,7 +139,7 @@ fn live_and_crash(world: World, lives: [&[Operation]; 2]) -> Result<(), String> 
     world.check_survivors()
 }
 
-/// In how many of `runs` runs a cache with this fault breaks a promise.
+/// Returns in how many of `runs` runs a cache with this fault breaks a promise.
 fn losses(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
@@ -158,7 +158,7 @@ fn losses(runs: u64, fault: Option<Fault>) -> usize {
     (0..runs).filter(loses).count()
 }
 
-/// Faulty caches lose what they promised, or show old data. The properties above would find each of them.
+/// Faulty caches lose promised data or return old data. The properties above would find each of them.
 #[test]
 fn wrong_caches_are_found_out() {
     assert_eq!(losses(1500, None), 0);
@@ -180,8 +180,8 @@ fn wrong_caches_are_found_out() {
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
 }
 
-/// Two lines of an append-only log are changed again and again while the host waits for flushes, and power is lost. In
-/// how many of `runs` runs is something gone that was promised?
+/// Two lines of an append-only log are changed again and again while the host waits for flushes, and then power is
+/// lost. Returns in how many of `runs` runs promised data are lost.
 fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
@@ -197,7 +197,7 @@ fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {
     (0..runs).filter(loses).count()
 }
 
-/// What a flush was asked for survives, though its line has gone to another slot before the flush has ended.
+/// Data that a flush was to make durable survive, even if their line moves to another slot before the flush has ended.
 #[test]
 fn a_flush_keeps_what_moves_meanwhile() {
     assert_eq!(losses_under_flushes(2_000, None), 0);
@@ -205,15 +205,15 @@ fn a_flush_keeps_what_moves_meanwhile() {
     assert!(found >= 20, "{found}");
 }
 
-/// A cache that owns its flash has little room, most lines are used now and then, and power is lost. In how many of
-/// `runs` runs is something wrong?
+/// A cache that owns its flash has little room, most lines are used now and then, and power is lost. Returns in how
+/// many of `runs` runs something is wrong.
 fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
         let (role, write) = MODES[rng.below(MODES.len() as u64) as usize];
         let line = Bytes(LINE * 512);
         let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(3 * line.0), hot: Bytes::ZERO };
-        let settings = FlashCacheSettings { owned: Some(room), ..super::owned::owned(role, write) };
+        let settings = FlashCacheSettings { owned: Some(room), ..super::owned_flash::owned(role, write) };
         let mut world = World::new(settings, *seed);
         world.engine.fault = fault;
         let mut operation = |_| {
@@ -227,12 +227,12 @@ fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
     (0..runs).filter(loses).count()
 }
 
-/// Owned flash wears out while half of the requests write. In how many of `runs` runs is something wrong?
+/// Owned flash wears out while half of the requests are writes. Returns in how many of `runs` runs something is wrong.
 fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
         let (role, write) = MODES[rng.below(2) as usize];
-        let mut world = World::new(super::owned::owned(role, write), *seed);
+        let mut world = World::new(super::owned_flash::owned(role, write), *seed);
         world.engine.fault = fault;
         let mut operation = |number: u64| {
             let wears = number % 20 == 19;
@@ -250,7 +250,7 @@ fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
     (0..runs).filter(loses).count()
 }
 
-/// The flash shrinks until nothing is left of it, and takes no write that it has no room for.
+/// The flash shrinks until no room is left, and takes no write for which it has no room.
 #[test]
 fn caches_that_are_wrong_about_worn_flash_are_found_out() {
     assert_eq!(losses_of_worn_flash(2_000, None), 0);
@@ -259,7 +259,7 @@ fn caches_that_are_wrong_about_worn_flash_are_found_out() {
     assert!(found.iter().all(|(_, found)| *found >= 20), "{found:?}");
 }
 
-/// What the journal still names as dirty is not given up.
+/// Data that the journal still names as dirty are not dropped.
 #[test]
 fn owned_flash_gives_up_nothing_that_the_journal_needs() {
     assert_eq!(losses_of_owned_flash(3_000, None), 0);

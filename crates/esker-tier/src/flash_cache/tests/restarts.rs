@@ -1,4 +1,4 @@
-//! The loss of power, and what a restarted cache shows.
+//! Loss of power, and what a restarted cache returns.
 
 use esker_core::Rng;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::History;
 
 impl World {
-    /// Loses power, and restores the cache from what survived.
+    /// Loses power, and restores the cache from the data and records that survive.
     pub(super) fn crash(mut self) -> Self {
         let mut through = self.hardened;
         while self.journal.contains_key(&RecordNumber(through.0 + 1)) && self.rng.chance(1, 2) {
@@ -15,7 +15,7 @@ impl World {
         }
         let records: Vec<MapRecord> =
             (self.base.through.0 + 1..=through.0).map(|number| self.journal[&RecordNumber(number)]).collect();
-        // Half of the records are applied through a checkpoint.
+        // The first half of the records is applied through a checkpoint.
         let (first, second) = records.split_at(records.len() / 2);
         let restore = |base: &Checkpoint, records: &[MapRecord]| {
             FlashCacheEngine::restore(&self.settings, base, &mut records.iter().copied()).unwrap()
@@ -40,7 +40,7 @@ impl World {
         next
     }
 
-    /// Reads everything after a crash: each sector has a value that it may have. From now on it has to keep it.
+    /// Reads everything after a crash: each sector has one of the values that it may have, and has to keep that value.
     pub(super) fn check_survivors(&mut self) -> Result<(), String> {
         let history = self.history.clone();
         self.forget_history();
@@ -54,7 +54,7 @@ impl World {
         Ok(())
     }
 
-    /// Has everything leave the cache that can. What is read stays what it was.
+    /// Evicts everything that can leave the cache. Reads return the same values as before.
     pub(super) fn empty_out(&mut self) {
         self.shrink(2);
         self.drain();
@@ -63,7 +63,7 @@ impl World {
 }
 
 impl World {
-    /// The world after a loss of power, but for its engine and stores: what was under way is gone.
+    /// Returns the world after a loss of power, with its engine and stores taken out: requests under way are gone.
     pub(super) fn into_next(self, rng: Rng) -> Self {
         let mut next = Self::new(self.settings.clone(), 0);
         (next.values, next.history) = (self.values, self.history);
@@ -72,14 +72,14 @@ impl World {
         next
     }
 
-    /// Any value is right, for now.
+    /// For now, any value is right.
     pub(super) fn forget_history(&mut self) {
         for (history, values) in self.history.iter_mut().zip(&self.values) {
             *history = History::any_of(values.iter().copied());
         }
     }
 
-    /// `sector` holds `value`, durably.
+    /// Notes that `sector` holds `value` durably.
     pub(super) fn is_now(&mut self, sector: usize, value: u64) {
         self.history[sector] = History::durable(value);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::Rng;
 
-use super::owned::OwnedStore;
+use super::owned_flash::OwnedStore;
 use super::*;
 use crate::engine::DataRef;
 use crate::testing::{Buffers, History, Store};
@@ -14,10 +14,10 @@ struct Pending {
     issued: u64,
 }
 
-/// Which faults of devices and journal there are: one in so many operations fails, none if 0.
+/// How often devices and the journal fail: one in this many operations fails, none if 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Failures {
-    /// Flushes, durable writes and hardenings of the journal.
+    /// Flushes, durable writes, and hardenings of the journal.
     pub(super) durable: u64,
     /// Flushes of the flash alone.
     pub(super) flash_flushes: u64,
@@ -34,13 +34,13 @@ pub(super) struct World {
     pub(super) stores: Vec<Store>,
     /// The flash, if the cache owns it.
     pub(super) owned: Option<OwnedStore>,
-    /// Where the journal began: the map there, from which it goes on.
+    /// The checkpoint from which the journal began.
     pub(super) base: Checkpoint,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
     pub(super) issued: Vec<MapRecord>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
-    /// For each sector: all values that the host has given it.
+    /// For each sector: all values that the host has written to it.
     pub(super) values: Vec<BTreeSet<u64>>,
     /// For each sector: the values from the oldest one that may survive to the latest.
     pub(super) history: Vec<History>,
@@ -51,9 +51,9 @@ pub(super) struct World {
     busy: Vec<bool>,
     buffers: Buffers,
     pub(super) failures: Failures,
-    /// The flash answers nothing but errors.
+    /// The flash answers all requests with errors.
     pub(super) flash_gone: bool,
-    /// A write has failed, or may have failed.
+    /// Whether a write has failed, or may have failed.
     pub(super) write_failed: bool,
     pub(super) journal_failed: bool,
     pub(super) failed_requests: u64,
@@ -102,7 +102,7 @@ impl World {
         self.take(effects);
     }
 
-    /// Takes effects. Checks that every record is of data that are durable, and that no failed device is written to.
+    /// Takes effects. Checks that every record describes durable data, and that no failed device is written to.
     pub(super) fn take(&mut self, effects: Vec<Effect>) {
         for effect in &effects {
             match *effect {
@@ -124,7 +124,7 @@ impl World {
         self.effects.extend(effects.into_iter().filter(|effect| !at_once(effect)));
     }
 
-    /// Whatever survives a crash now, the record is true.
+    /// Checks that the record is true whatever data survive a crash now.
     fn check_record(&self, record: MapRecord) {
         let MapRecord::Cached { line, slot, dirty } = record else { return };
         for sector in 0..LINE as usize {
@@ -194,7 +194,7 @@ impl World {
                     self.tell(Input::JournalFailed);
                 }
             }
-            // The journal waits for records that are still on their way.
+            // A hardening waits for records that have not reached the journal yet.
             Effect::Harden { through } if self.has_all(through) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
@@ -232,7 +232,7 @@ impl World {
         let durable = kind == RequestKind::Flush || kind.is_fua();
         let fails = match kind {
             _ if self.flash_gone && device == 0 => true,
-            // The room that owned flash promises rests on its trims.
+            // Owned flash can keep its promise of room only if its trims succeed.
             RequestKind::Trim if device == 0 && self.owned.is_some() => false,
             RequestKind::Read if device == 0 && self.has_dropped(&request) => true,
             RequestKind::Read => device == 0 && self.fails(failures.flash_reads),
@@ -267,13 +267,13 @@ impl World {
         let flash_reads = self.flash_gone || self.failures.flash_reads > 0;
         let write_back = self.settings.write == WriteHandling::WriteBack;
         match request.kind {
-            // Only what the flash alone had may be lost.
+            // Only data that the flash alone had may be lost.
             RequestKind::Read => flash_reads && write_back,
             _ => self.journal_failed || self.stores[1].failed || self.write_failed || (flash_reads && write_back),
         }
     }
 
-    /// Checks replies at once: they need not be performed.
+    /// Checks replies at once: unlike other effects they need not be performed.
     pub(super) fn take_replies(&mut self) {
         let (replies, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
@@ -317,7 +317,7 @@ impl World {
         assert!(self.pending.is_empty(), "requests without an answer");
     }
 
-    /// Uses only the first slots of the flash; owned flash has room for some fewer.
+    /// Uses only the first slots of the flash. Owned flash then has room for some fewer.
     pub(super) fn shrink(&mut self, slots: u64) {
         if self.owned.is_some() {
             return self.wear(slots.saturating_sub(3));
@@ -331,7 +331,7 @@ impl World {
         }
     }
 
-    /// Reads every sector, once everything has ended. `None` for one that cannot be read.
+    /// Reads every sector, once everything has ended. `None` for a sector that cannot be read.
     pub(super) fn read_everything(&mut self) -> Vec<Option<u64>> {
         self.drain();
         let sectors = 0..self.history.len();

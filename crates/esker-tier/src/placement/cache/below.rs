@@ -7,24 +7,24 @@ use crate::engine::{BufferId, BufferPlace, BufferStep, Effect, Engine, Input};
 
 /// A request to the engine below.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Below {
-    /// A request of the host, as it came.
+pub(super) enum SubRequest {
+    /// A request of the host, unchanged.
     Whole { host: Tag, request: Request },
-    /// Part of a host's read, past the cache.
+    /// A part of a host's read, past the cache.
     Part { host: Tag, offset: u64 },
     /// A read of a whole extent into a buffer.
     Fetch { slot: u32, request: Request },
-    /// A host's write, as a write of all that its extent holds. Its data begin at `at` of the buffer.
+    /// A host's write, widened to all data of its extent. The data begin at offset `at` of the buffer.
     Widened { host: Tag, slot: u32, at: u64, request: Request },
 }
 
 impl MemoryCache {
     /// Sends `request` to the engine below.
-    pub(super) fn send(&mut self, now: Nanos, below: Below, request: Request, effects: &mut Vec<Effect>) {
+    pub(super) fn send(&mut self, now: Nanos, below: SubRequest, request: Request, effects: &mut Vec<Effect>) {
         match below {
-            Below::Whole { host, .. } | Below::Widened { host, .. } => self.hosts.wait(host),
-            Below::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
-            Below::Part { .. } => {}
+            SubRequest::Whole { host, .. } | SubRequest::Widened { host, .. } => self.hosts.wait(host),
+            SubRequest::Fetch { .. } => self.counts.fetched_bytes += request.length.0,
+            SubRequest::Part { .. } => {}
         }
         let tag = self.requests.insert(below);
         self.tell(now, Input::Host { tag, request }, effects);
@@ -58,17 +58,17 @@ impl MemoryCache {
                     let below = self.requests.remove(tag);
                     let ok = result.is_ok();
                     match below {
-                        Below::Whole { host, request } => {
+                        SubRequest::Whole { host, request } => {
                             self.end_writes(&request, ok);
                             self.part_ended(host, 0, result, effects);
                         }
-                        Below::Part { host, offset } => self.part_ended(host, offset, result, effects),
-                        Below::Widened { host, slot, request, .. } => {
+                        SubRequest::Part { host, offset } => self.part_ended(host, offset, result, effects),
+                        SubRequest::Widened { host, slot, request, .. } => {
                             self.slots.give_back(slot);
                             self.end_writes(&request, ok);
                             self.part_ended(host, 0, result, effects);
                         }
-                        Below::Fetch { slot, request } => {
+                        SubRequest::Fetch { slot, request } => {
                             let mut waiting = std::mem::take(&mut self.waiting);
                             self.slots.fetched(slot, ok, &mut waiting);
                             for part in waiting.drain(..) {
@@ -76,7 +76,7 @@ impl MemoryCache {
                                     effects.push(Self::serve(slot, &part));
                                     self.part_ended(part.host, part.offset, result, effects);
                                 } else {
-                                    // What cannot be read may lie elsewhere in the extent.
+                                    // The unreadable data may lie elsewhere in the extent.
                                     self.read_part(now, &part, &request, effects);
                                 }
                             }
@@ -92,8 +92,8 @@ impl MemoryCache {
     /// The host's request that `tag` of the engine below is for.
     fn host_of(&mut self, tag: Tag) -> Tag {
         match *self.requests.get_mut(tag) {
-            Below::Whole { host, .. } | Below::Part { host, .. } | Below::Widened { host, .. } => host,
-            Below::Fetch { slot, .. } => self.slots.fetches_for(slot),
+            SubRequest::Whole { host, .. } | SubRequest::Part { host, .. } | SubRequest::Widened { host, .. } => host,
+            SubRequest::Fetch { slot, .. } => self.slots.fetches_for(slot),
         }
     }
 
@@ -101,10 +101,10 @@ impl MemoryCache {
     fn place_of(&mut self, buffer: BufferId) -> BufferPlace {
         let BufferId::Host(tag) = buffer else { return BufferPlace::new(buffer, Bytes::ZERO) };
         match *self.requests.get_mut(tag) {
-            Below::Whole { host, .. } => BufferPlace::new(BufferId::Host(host), Bytes::ZERO),
-            Below::Part { host, offset } => BufferPlace::new(BufferId::Host(host), Bytes(offset)),
-            Below::Fetch { slot, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes::ZERO),
-            Below::Widened { slot, at, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes(at)),
+            SubRequest::Whole { host, .. } => BufferPlace::new(BufferId::Host(host), Bytes::ZERO),
+            SubRequest::Part { host, offset } => BufferPlace::new(BufferId::Host(host), Bytes(offset)),
+            SubRequest::Fetch { slot, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes::ZERO),
+            SubRequest::Widened { slot, at, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes(at)),
         }
     }
 }

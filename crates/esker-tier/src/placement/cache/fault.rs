@@ -1,14 +1,14 @@
-//! Faults for tests.
+//! Faults that tests introduce into a cache.
 
-/// Ways in which a cache can be made faulty, so that the properties have to find it.
+/// A fault of a cache, which the properties have to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::placement) enum Fault {
-    /// A fetch during a write is kept.
+pub(in crate::placement) enum CacheFault {
+    /// Data fetched during a write are kept.
     OverlooksWrites,
-    /// What a trim empties stays in the cache.
+    /// Trimmed data stay in the cache.
     OverlooksTrims,
-    /// A write does not change what is cached.
+    /// A write does not change the cached data.
     WritesAround,
-    /// What a failed write was to change stays in the cache.
+    /// The data of a failed write stay in the cache.
     KeepsFailedWrites,
 }

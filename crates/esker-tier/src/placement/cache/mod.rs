@@ -1,10 +1,10 @@
-//! A cache in memory before a placement engine: it holds the extents that were read last, as a whole, and every write
-//! goes through it (Wu 2011, section III.B, figures 11 and 12).
+//! A cache in memory in front of a placement engine: it holds the most recently read extents as a whole, and every
+//! write goes through it (Wu 2011, section III.B, figures 11 and 12).
 
 mod below;
+mod buffers;
 #[cfg(test)]
 mod fault;
-mod slots;
 mod writes;
 
 use std::ops::Range;
@@ -17,44 +17,44 @@ use crate::engine::{
     Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
-use below::Below;
+use below::SubRequest;
+use buffers::{BufferState, CacheBuffers, ReadPart};
 #[cfg(test)]
-pub(super) use fault::Fault;
-use slots::{Found, Slots, Waiter};
+pub(super) use fault::CacheFault;
 use writes::WritesUnderWay;
 
-/// Serves reads of cached extents from memory, and fetches the whole extent for any other. A write to a cached extent
-/// that the policy wants elsewhere becomes a write of all that the extent holds, which the engine below redirects: the
-/// extent has moved, and nothing was read for that.
+/// Serves reads of cached extents from memory, and fetches the whole extent for any other read. If the policy wants a
+/// cached extent on another device, the cache widens a write to that extent to all of its data, which the engine below
+/// redirects: so the extent moves without having to be read.
 ///
-/// What is in memory is what the volume holds, or what a write under way is about to make of it. An extent is dropped
-/// when that cannot be told: after a failed write, or while writes to the same bytes are under way together.
+/// The cached data are what the volume holds, or what a write under way will make of it. An extent is dropped if
+/// neither is certain: after a failed write, or while several writes to the same bytes are under way.
 #[derive(Debug)]
 pub struct MemoryCache {
     pub(super) engine: PlacementEngine,
     extent: u64,
-    slots: Slots,
+    slots: CacheBuffers,
     hosts: Hosts,
     /// Requests to the engine below.
-    requests: TagSlab<Below>,
+    requests: TagSlab<SubRequest>,
     /// Extents with writes under way.
     writes: WritesUnderWay,
     effects: Vec<Effect>,
     /// Memory for the parts of reads that waited for an extent.
-    waiting: Vec<Waiter>,
+    waiting: Vec<ReadPart>,
     counts: CacheCounts,
     /// A fault for tests.
     #[cfg(test)]
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<CacheFault>,
 }
 
 impl MemoryCache {
-    /// A cache of `extents` extents before `engine`, which has not taken any input yet.
+    /// Creates a cache of `extents` extents in front of `engine`, which has not taken any input yet.
     pub fn new(engine: PlacementEngine, extents: u32) -> Self {
         Self {
             extent: engine.extent,
             engine,
-            slots: Slots::new(extents),
+            slots: CacheBuffers::new(extents),
             hosts: Hosts::default(),
             requests: TagSlab::default(),
             writes: WritesUnderWay::default(),
@@ -76,13 +76,13 @@ impl MemoryCache {
             RequestKind::Trim | RequestKind::WriteZeroes { .. } if lies_within => {
                 self.note_writes(&request);
                 self.drop_trimmed(&request);
-                self.send(now, Below::Whole { host: tag, request }, request, effects);
+                self.send(now, SubRequest::Whole { host: tag, request }, request, effects);
             }
-            _ => self.send(now, Below::Whole { host: tag, request }, request, effects),
+            _ => self.send(now, SubRequest::Whole { host: tag, request }, request, effects),
         }
     }
 
-    /// The extents that `request` touches, each with these bytes of the volume.
+    /// Returns the extents that `request` touches, each with the bytes of the volume that it touches there.
     fn extents(&self, request: &Request) -> impl Iterator<Item = (LogicalExtent, Range<u64>)> + use<> {
         let (start, end, extent) = (request.start.byte_offset(), request.end_byte(), self.extent);
         (start / extent..=(end - 1) / extent).map(move |number| {
@@ -91,27 +91,27 @@ impl MemoryCache {
     }
 
     fn read(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) {
-        // The host is answered when all its parts have ended, and its own is the last one to begin.
+        // This extra wait ends last, so that parts served from memory cannot answer the host too early.
         self.hosts.wait(tag);
         for (extent, bytes) in self.extents(request) {
-            let part = Waiter {
+            let part = ReadPart {
                 host: tag,
                 offset: bytes.start - request.start.byte_offset(),
                 at: bytes.start % self.extent,
                 length: bytes.end - bytes.start,
             };
             match self.slots.find(extent) {
-                Found::Here(slot) | Found::Lent(slot) => {
+                BufferState::Here(slot) | BufferState::Lent(slot) => {
                     self.counts.hits += 1;
                     self.slots.touch(slot);
                     effects.push(Self::serve(slot, &part));
                 }
-                Found::Fetched(slot) => {
+                BufferState::Fetched(slot) => {
                     self.counts.hits += 1;
                     self.slots.wait(slot, part);
                     self.hosts.wait(tag);
                 }
-                Found::Nothing => {
+                BufferState::Nothing => {
                     self.counts.misses += 1;
                     self.hosts.wait(tag);
                     self.fetch(now, request, extent, part, effects);
@@ -121,30 +121,37 @@ impl MemoryCache {
         self.part_ended(tag, 0, Ok(()), effects);
     }
 
-    /// Reads the extent of `part` into a buffer, or if that may not be, `part` alone.
-    fn fetch(&mut self, now: Nanos, request: &Request, extent: LogicalExtent, part: Waiter, effects: &mut Vec<Effect>) {
+    /// Fetches the extent of `part` into a buffer, or if that is not possible, reads only `part`.
+    fn fetch(
+        &mut self,
+        now: Nanos,
+        request: &Request,
+        extent: LogicalExtent,
+        part: ReadPart,
+        effects: &mut Vec<Effect>,
+    ) {
         let start = u64::from(extent.0) * self.extent;
         let read = |at: u64, length: u64| Request { start: Lba::containing(at), length: Bytes(length), ..*request };
         let is_written = self.writes.any(extent);
         #[cfg(test)]
-        let is_written = is_written && self.fault != Some(Fault::OverlooksWrites);
+        let is_written = is_written && self.fault != Some(CacheFault::OverlooksWrites);
         match if is_written { None } else { self.slots.fetch(extent, part) } {
             Some(slot) => {
                 let request = read(start, self.extent);
-                self.send(now, Below::Fetch { slot, request }, request, effects);
+                self.send(now, SubRequest::Fetch { slot, request }, request, effects);
             }
             None => self.read_part(now, &part, &read(start, self.extent), effects),
         }
     }
 
-    /// Reads the bytes of `part` alone, past the cache. `extent` is a read of all that its extent holds.
-    fn read_part(&mut self, now: Nanos, part: &Waiter, extent: &Request, effects: &mut Vec<Effect>) {
-        let &Waiter { host, offset, at, length } = part;
+    /// Reads only the bytes of `part`, past the cache. `extent` is a read of the whole extent.
+    fn read_part(&mut self, now: Nanos, part: &ReadPart, extent: &Request, effects: &mut Vec<Effect>) {
+        let &ReadPart { host, offset, at, length } = part;
         let start = Lba::containing(extent.start.byte_offset() + at);
-        self.send(now, Below::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
+        self.send(now, SubRequest::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
     }
 
-    const fn serve(slot: u32, part: &Waiter) -> Effect {
+    const fn serve(slot: u32, part: &ReadPart) -> Effect {
         let from = BufferPlace::new(BufferId::Cache(slot), Bytes(part.at));
         let into = BufferPlace::new(BufferId::Host(part.host), Bytes(part.offset));
         Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(part.length) })
@@ -160,25 +167,25 @@ impl MemoryCache {
         for (extent, bytes) in self.extents(&request) {
             match self.slots.find(extent) {
                 #[cfg(test)]
-                Found::Here(_) if self.fault == Some(Fault::WritesAround) => {}
-                Found::Here(slot) if !self.writes.overlap(extent, &bytes) => {
+                BufferState::Here(_) if self.fault == Some(CacheFault::WritesAround) => {}
+                BufferState::Here(slot) if !self.writes.overlap(extent, &bytes) => {
                     let offset = bytes.start - request.start.byte_offset();
                     effects.push(Self::keep(slot, bytes.start % self.extent, tag, offset, bytes.end - bytes.start));
                 }
                 #[cfg(test)]
-                Found::Fetched(_) if self.fault == Some(Fault::OverlooksWrites) => {}
+                BufferState::Fetched(_) if self.fault == Some(CacheFault::OverlooksWrites) => {}
                 _ => self.slots.drop_extent(extent),
             }
         }
         self.note_writes(&request);
-        self.send(now, Below::Whole { host: tag, request }, request, effects);
+        self.send(now, SubRequest::Whole { host: tag, request }, request, effects);
     }
 
-    /// Makes `request` a write of all that its extent holds, if that is cached and the policy wants it elsewhere.
-    /// Returns whether it was.
+    /// Widens `request` to a write of all data of its extent, if the extent is cached and the policy wants it on
+    /// another device. Returns true if it did.
     fn widen(&mut self, now: Nanos, tag: Tag, request: &Request, effects: &mut Vec<Effect>) -> bool {
         let extent = LogicalExtent((request.start.byte_offset() / self.extent) as u32);
-        let Found::Here(slot) = self.slots.find(extent) else { return false };
+        let BufferState::Here(slot) = self.slots.find(extent) else { return false };
         if self.writes.any(extent) {
             return false;
         }
@@ -189,14 +196,14 @@ impl MemoryCache {
         self.slots.lend(slot);
         self.counts.widened += 1;
         self.note_writes(&widened);
-        let below = Below::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
+        let below = SubRequest::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
         self.send(now, below, widened, effects);
         true
     }
 
     fn drop_trimmed(&mut self, request: &Request) {
         #[cfg(test)]
-        if self.fault == Some(Fault::OverlooksTrims) {
+        if self.fault == Some(CacheFault::OverlooksTrims) {
             return;
         }
         self.extents(request).for_each(|(extent, _)| self.slots.drop_extent(extent));
@@ -208,7 +215,7 @@ impl MemoryCache {
         }
     }
 
-    /// Notes the end of a write. If it has failed, nobody knows what the volume holds.
+    /// Notes the end of a write. If the write has failed, the content of the volume is unknown.
     fn end_writes(&mut self, request: &Request, ok: bool) {
         let changes = !matches!(request.kind, RequestKind::Read | RequestKind::Flush);
         if !changes || request.length == Bytes::ZERO || request.end_byte() > self.engine.capacity().0 {
@@ -217,7 +224,7 @@ impl MemoryCache {
         for (extent, _) in self.extents(request) {
             self.writes.end(extent);
             #[cfg(test)]
-            let ok = ok || self.fault == Some(Fault::KeepsFailedWrites);
+            let ok = ok || self.fault == Some(CacheFault::KeepsFailedWrites);
             if !ok {
                 self.slots.drop_extent(extent);
             }

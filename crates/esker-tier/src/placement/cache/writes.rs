@@ -1,4 +1,4 @@
-//! Writes under way, by extent.
+//! ExtentWrites under way, by extent.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::extent::LogicalExtent;
 pub(super) struct WritesUnderWay {
     /// The index in `writes` of each extent.
     by_extent: IdMap,
-    writes: Vec<Writes>,
+    writes: Vec<ExtentWrites>,
     /// Indices in `writes` that are not in use.
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Writes {
+struct ExtentWrites {
     count: u32,
-    /// The bytes of the volume from the first to the last one that any of them has touched.
+    /// Bytes of the volume from the first to the last one that any of these writes touches.
     bytes: Range<u64>,
 }
 
@@ -32,7 +32,7 @@ impl WritesUnderWay {
         self.find(extent).is_some()
     }
 
-    /// Whether a write to `extent` may have touched any of `bytes`.
+    /// Returns true if a write under way to `extent` may touch any of `bytes`.
     pub(super) fn overlap(&self, extent: LogicalExtent, bytes: &Range<u64>) -> bool {
         let Some(index) = self.find(extent) else { return false };
         let writes = &self.writes[index];
@@ -46,7 +46,7 @@ impl WritesUnderWay {
             writes.bytes = writes.bytes.start.min(bytes.start)..writes.bytes.end.max(bytes.end);
             return;
         }
-        let writes = Writes { count: 1, bytes };
+        let writes = ExtentWrites { count: 1, bytes };
         let index = match self.free.pop() {
             Some(index) => {
                 self.writes[index as usize] = writes;
@@ -60,7 +60,7 @@ impl WritesUnderWay {
         self.by_extent.replace(extent.0.into(), index.into());
     }
 
-    /// Notes the end of a write that was noted before (asserted).
+    /// Notes the end of a write that [`Self::begin`] has noted (asserted).
     pub(super) fn end(&mut self, extent: LogicalExtent) {
         let index = self.find(extent).expect("it was noted");
         self.writes[index].count -= 1;

@@ -1,12 +1,12 @@
-//! The map that records make.
+//! Builds the map from records.
 
 use super::super::RestoreError;
-use super::{ExtentMap, NOWHERE, Recorded};
+use super::{ExtentMap, NOWHERE, RecordedPlace};
 use crate::engine::MapRecord;
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
 impl ExtentMap {
-    /// The map that results from `records`, applied in order.
+    /// Returns the map that results from applying `records` in order.
     pub(in crate::placement) fn restore(
         sizes: &[u32],
         extent: u64,
@@ -28,7 +28,7 @@ impl ExtentMap {
             MapRecord::Mapped { place, blocks, .. } => {
                 self.claim_place(place)?;
                 self.put(extent, place);
-                self.entries[extent.0 as usize].recorded = Recorded::Here;
+                self.entries[extent.0 as usize].recorded = RecordedPlace::Here;
                 self.apply_blocks(extent, blocks)?;
             }
             _ if !is_mapped => return Err(RestoreError::Absent(extent.0)),
@@ -46,7 +46,7 @@ impl ExtentMap {
         Ok(())
     }
 
-    /// Takes a place that a record names.
+    /// Takes the place that a record names.
     fn claim_place(&mut self, place: ExtentPlace) -> Result<(), RestoreError> {
         let ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) } = place;
         let places = self.devices.get_mut(device as usize).filter(|places| extent < places.free.size());

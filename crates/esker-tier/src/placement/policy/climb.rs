@@ -1,35 +1,36 @@
-//! Improves shares by trying: others that promise something, then a little more for one device and less for another,
-//! kept where requests are answered faster.
+//! Improves shares by trial: first some promising shares, then a little more for one device and less for another.
+//! Shares with which requests are answered faster are kept.
 
-/// The first step, as a share of all requests, and the largest and the least one.
+/// The first step, as a share of all requests, the largest, and the smallest one.
 const STEP_FIRST: f64 = 0.1;
 const STEP_MAX: f64 = 0.2;
 const STEP_MIN: f64 = 0.02;
-/// Batches of requests that measure the shares to begin with, and those of a trial at least and at most.
+/// Number of batches that measure the shares in the beginning, and the least and most batches of a trial.
 const BASE: usize = 32;
 const TRIAL_MIN: usize = 8;
 const TRIAL_MAX: usize = 128;
-/// Standard errors of a difference after which a trial is good, or bad, before its last batch; and how many the
-/// difference has to be after it.
+/// By how many standard errors a trial has to differ to be judged good or bad before its last batch, and to be good
+/// after it.
 const GOOD: f64 = 3.0;
 const BAD: f64 = 1.5;
 const GOOD_AT_LAST: f64 = 1.5;
-/// A smaller part of the mean response time is not worth a change.
+/// A gain below this share of the mean response time is not worth a change.
 const GAIN_MIN: f64 = 0.003;
-/// At rest the mean response time is looked at in so many batches; if it has changed by this much, trying begins anew.
+/// At rest, the mean response time is checked every `WATCHED` batches; if it has changed by more than the share
+/// `CHANGED`, the search begins anew.
 const WATCHED: usize = 512;
 const CHANGED: f64 = 0.25;
 
-/// Mean response times of batches.
+/// Statistics of the mean response times of batches.
 #[derive(Clone, Debug, Default)]
-struct Measured {
+struct BatchMeans {
     count: f64,
     mean: f64,
-    /// Sum of squared differences from the mean.
+    /// Sum of the squared differences from the mean.
     squares: f64,
 }
 
-impl Measured {
+impl BatchMeans {
     fn add(&mut self, value: f64) {
         self.count += 1.0;
         let difference = value - self.mean;
@@ -44,45 +45,45 @@ impl Measured {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Measures the best shares so far, until there are so many batches of them.
+enum ClimbStage {
+    /// Measures the best shares so far, until they have this many batches.
     Base(usize),
     /// Measures other shares.
     Trial,
-    /// Nothing was better: watches.
+    /// Nothing was better: only watches.
     Rest,
 }
 
-/// Climbs from shares to better ones, until no step of 2 % of the requests is one.
+/// Climbs from shares to better ones, until no step of at least 2 % of the requests improves them.
 #[derive(Debug)]
 pub(super) struct Climb {
-    stage: Stage,
-    /// The best shares so far, and what requests take with them.
+    stage: ClimbStage,
+    /// The best shares so far, and their response times.
     shares: Vec<f64>,
-    best: Measured,
-    /// The shares that are tried, and what requests take with them.
+    best: BatchMeans,
+    /// The shares of the present trial, and their response times.
     trial: Option<Vec<f64>>,
-    tried: Measured,
+    tried: BatchMeans,
     /// Shares to try before any step.
     promising: Option<Vec<f64>>,
     step: f64,
-    /// The pair of devices, one of which gets more, by the number of the pair.
+    /// The number of the pair of devices, one of which gives to the other.
     direction: usize,
-    /// Trials that were no better, one after the other.
+    /// Number of trials in a row that were no better.
     failures: usize,
     lost: bool,
 }
 
 impl Climb {
-    /// A search from `shares` on, which tries the `promising` ones first.
+    /// Creates a search that starts at `shares` and tries the `promising` ones first.
     pub(super) fn new(shares: &[f64], promising: Vec<f64>) -> Self {
         let differs = shares.iter().zip(&promising).any(|(one, other)| (one - other).abs() > STEP_MIN);
         Self {
-            stage: Stage::Base(BASE),
+            stage: ClimbStage::Base(BASE),
             shares: shares.to_vec(),
-            best: Measured::default(),
+            best: BatchMeans::default(),
             trial: None,
-            tried: Measured::default(),
+            tried: BatchMeans::default(),
             promising: differs.then_some(promising),
             step: STEP_FIRST,
             direction: 0,
@@ -91,32 +92,32 @@ impl Climb {
         }
     }
 
-    /// Whether response times at rest have changed so much that the search should begin anew.
+    /// Returns true if response times at rest have changed so much that the search should begin anew.
     pub(super) fn has_lost_its_way(&self) -> bool {
         self.lost
     }
 
-    /// Takes the mean response time of a batch of requests. Returns the shares to go on with, if they change.
+    /// Takes the mean response time of a batch of requests. Returns new shares if they change.
     pub(super) fn batch(&mut self, mean: f64) -> Option<Vec<f64>> {
         match self.stage {
-            Stage::Base(goal) => {
+            ClimbStage::Base(goal) => {
                 self.best.add(mean);
                 if self.best.count < goal as f64 {
                     return None;
                 }
                 match &self.trial {
                     Some(trial) => {
-                        self.stage = Stage::Trial;
+                        self.stage = ClimbStage::Trial;
                         Some(trial.clone())
                     }
                     None => self.next_trial(),
                 }
             }
-            Stage::Trial => {
+            ClimbStage::Trial => {
                 self.tried.add(mean);
                 self.judge()
             }
-            Stage::Rest => {
+            ClimbStage::Rest => {
                 self.tried.add(mean);
                 if self.tried.count >= WATCHED as f64 {
                     let watched = std::mem::take(&mut self.tried);
@@ -127,8 +128,8 @@ impl Climb {
         }
     }
 
-    /// Ends the trial if it can be judged. A trial that cannot is interrupted when the best shares were measured less
-    /// than it was.
+    /// Ends the trial if it can be judged. If it cannot, and has twice as many batches as the best shares, those are
+    /// measured again first.
     fn judge(&mut self) -> Option<Vec<f64>> {
         let count = self.tried.count as usize;
         if count < TRIAL_MIN {
@@ -144,14 +145,14 @@ impl Climb {
             self.direction += 1;
             self.next_trial()
         } else if count as f64 >= 2.0 * self.best.count {
-            self.stage = Stage::Base(count);
+            self.stage = ClimbStage::Base(count);
             Some(self.shares.clone())
         } else {
             None
         }
     }
 
-    /// Keeps the shares of this trial, and goes on in the same direction.
+    /// Keeps the shares of this trial, and continues in the same direction.
     fn keep(&mut self) -> Option<Vec<f64>> {
         self.shares = self.trial.take().expect("they were tried");
         self.best = std::mem::take(&mut self.tried);
@@ -160,7 +161,7 @@ impl Climb {
         self.next_trial()
     }
 
-    /// The shares with a step in this direction; `None` if there is nothing to take away.
+    /// Returns the shares after a step in this direction; `None` if there is too little to take away.
     fn next_step(&self) -> Option<Vec<f64>> {
         let devices = self.shares.len();
         let pair = self.direction % (devices * (devices - 1));
@@ -174,13 +175,13 @@ impl Climb {
     }
 
     fn next_trial(&mut self) -> Option<Vec<f64>> {
-        self.tried = Measured::default();
+        self.tried = BatchMeans::default();
         self.trial = self.promising.take().or_else(|| self.next_of_all_steps());
-        self.stage = if self.trial.is_some() { Stage::Trial } else { Stage::Rest };
+        self.stage = if self.trial.is_some() { ClimbStage::Trial } else { ClimbStage::Rest };
         Some(self.trial.clone().unwrap_or_else(|| self.shares.clone()))
     }
 
-    /// The next step that can be taken, of any size; `None` if all were tried.
+    /// Returns the next step that can be taken, with smaller steps if necessary; `None` if all were tried.
     fn next_of_all_steps(&mut self) -> Option<Vec<f64>> {
         let directions = self.shares.len() * self.shares.len().saturating_sub(1);
         while self.step >= STEP_MIN && directions > 0 {
@@ -205,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// Climbs on a valley of response times with noise. Returns the shares in the end, and how many batches it took.
+    /// Climbs in a valley of response times with noise. Returns the final shares, and the number of batches.
     fn climbed(start: &[f64], best: &[f64], noise: f64) -> (Vec<f64>, usize) {
         let mut climb = Climb::new(start, start.to_vec());
         let (mut shares, mut rng) = (start.to_vec(), Rng::new(1));
@@ -214,7 +215,7 @@ mod tests {
             let mean = 100.0 * (1.0 + 2.0 * away) * (1.0 + noise * (rng.unit() - 0.5));
             shares = climb.batch(mean).unwrap_or(shares);
             assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && shares.iter().all(|share| *share > 0.0));
-            if climb.stage == Stage::Rest {
+            if climb.stage == ClimbStage::Rest {
                 return (shares, batches);
             }
         }
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn a_change_of_the_response_times_makes_it_try_again() {
         let mut climb = Climb::new(&[0.5, 0.5], vec![0.5, 0.5]);
-        while climb.stage != Stage::Rest {
+        while climb.stage != ClimbStage::Rest {
             climb.batch(100.0);
         }
         (0..WATCHED).for_each(|_| drop(climb.batch(101.0)));

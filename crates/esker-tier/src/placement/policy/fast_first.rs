@@ -5,7 +5,7 @@ use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::room::{Room, RoomSettings};
+use super::room::{RoomMaker, RoomSettings};
 use super::{
     DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Wishes, check_device,
     schema_of,
@@ -46,15 +46,15 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
     let rest = (0..devices as u16).filter(|device| !order.contains(device));
     order.extend(rest.collect::<Vec<_>>());
-    let room = make_room.map(|settings| Room::new(settings, devices));
+    let room = make_room.map(|settings| RoomMaker::new(settings, devices));
     Ok(Box::new(FastFirst { order: order.into_iter().map(DeviceIndex).collect(), room }))
 }
 
-/// The first device in this order that has room.
+/// Chooses the first device in this order that has room.
 #[derive(Debug)]
 struct FastFirst {
     order: Vec<DeviceIndex>,
-    room: Option<Room>,
+    room: Option<RoomMaker>,
 }
 
 impl Placement for FastFirst {
@@ -80,7 +80,7 @@ impl Placement for FastFirst {
         self.room.is_some()
     }
 
-    /// Nothing moves to a device that is filled first.
+    /// Nothing moves to a device that is filled earlier.
     fn needs_free_extents(&self) -> bool {
         false
     }

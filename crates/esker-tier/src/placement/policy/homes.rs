@@ -1,4 +1,4 @@
-//! Devices that extents belong to, by shares of the requests.
+//! Assigns each extent a home device, according to shares of the requests.
 
 #[cfg(test)]
 mod tests;
@@ -9,86 +9,86 @@ use super::usage::{Residents, Usage};
 use super::{Completed, DeviceView, MoveOutcome, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Extents that are moved at a time. As many moves as a device has requests of the host were tried, and overloaded it:
-/// the longer its queue was, the more was moved.
+/// Most extents that are moved at a time. Moving as many as a device has requests of the host was tried and overloaded
+/// it: the longer its queue became, the more was moved.
 const MOVES_MAX: usize = 4;
-/// A device that takes more than this many times as long for a request as another one, queues aside, is far slower: it
-/// gets at most its part of what all devices serve while they are busy, and extents leave it among the requests of the
-/// host. Devices that are nearer to each other find their shares by steps.
+/// A device is far slower than another if it takes more than this many times as long for a request, not counting
+/// queues. It gets at most its part of what all busy devices serve together, and extents leave it with the priority of
+/// the host's requests. Devices that are closer to each other find their shares step by step.
 const FAR_SLOWER: f64 = 8.0;
-/// Extents that are moved beside these away from devices that are far slower than the ones they go to. Such a device
-/// has as many of them under way as requests of the host, so that they take half of its time: it gets ever fewer
+/// Most extents that are moved, in addition, away from devices that are far slower than their targets. Such a device
+/// has as many moves under way as requests of the host, so the moves take half of its time; it gets fewer and fewer
 /// requests.
 const RELIEVING_MAX: usize = 16;
-/// Weight of a new sample in the average time of a device for a request.
+/// Weight of a new sample in a device's average time per request.
 const NEWEST: f64 = 0.01;
-/// An extent that is not in use now moves at once when its devices have nothing else to do. Under a high load they
-/// seldom have: then it moves when the last move ended this part of its own length ago, so that slow devices are not
-/// filled with moves.
+/// An extent that is not in use moves at once if its devices are idle. Under a high load they seldom are: then it moves
+/// after a pause of 1/`PAUSE_PART` of the duration of the last move, so that moves do not fill slow devices.
 const PAUSE_PART: u64 = 4;
-/// The least share at first, so that a device with the weight 0 is measured.
+/// The least share in the beginning, so that a device with the weight 0 is measured, too.
 pub(super) const LEAST_FIRST: f64 = 0.001;
-/// When extents of more than this share have another home, those that are in use are looked for and moved: on a large
+/// When more than this share of the extents has another home, a sweep looks for those in use and moves them. On a large
 /// volume it would take long until all of them are used again.
 const SWEEP_MIN: f64 = 0.002;
-/// While more than this share of the requests go to extents that were never used before, those are looked for, too:
-/// they will be used soon.
+/// While more than this share of the requests go to extents that were never used before, sweeps also move unused
+/// extents: they will be used soon.
 const SWEEP_UNUSED: f64 = 0.05;
-/// So many shares of before are remembered, of sweeps that did not come to their ends.
+/// Number of earlier sets of shares that are remembered while their sweeps are not complete.
 const SWEEP_FOLLOWED: usize = 4;
-/// Extents that are looked at for one that has to move, at a time.
+/// Most extents that are examined at a time to find one that has to move.
 const SWEEP_STEP: u32 = 256;
 
-/// Gives each device a share of the extents, drawn by the extent's number: an extent belongs to the device with the
-/// lowest score, and a device whose share grows takes extents from all others alike (rendezvous hashing). So the shares
-/// are those of the requests, whatever is hot, and nothing has to be remembered of an extent. An extent that is not
-/// where it belongs moves when it is used, or after a change of the shares.
+/// Gives each device a share of the extents by rendezvous hashing: an extent's home is the device with the lowest score
+/// for the extent's number, so a device whose share grows takes extents from all others alike. The devices' shares of
+/// the requests follow, whichever extents are hot, and nothing has to be stored for an extent. An extent that is not at
+/// home moves when it is used, or in a sweep after a change of the shares.
 ///
-/// A device without a free extent makes room for what belongs there: extents leave it that belong elsewhere, or that
-/// are not in use.
+/// A device without a free extent makes room for extents that belong there: extents leave it that belong elsewhere, or
+/// that are not in use.
 #[derive(Debug)]
 pub(super) struct Homes {
     pub(super) shares: Vec<f64>,
-    /// The least of them, at the last change.
+    /// The least share at the last change.
     pub(super) least: f64,
     probe_per_s: f64,
     interval: Nanos,
-    moving: Vec<Moving>,
+    moving: Vec<HomeMove>,
     next_move: Nanos,
-    /// The end of the pause after the last move.
+    /// End of the pause after the last move.
     rests_until: Nanos,
-    /// What each device takes for a request on average, queues aside, in nanoseconds; 0 before its first request.
+    /// Average time that each device takes for a request, not counting queues, in nanoseconds; 0 before its first
+    /// request.
     times: Vec<f64>,
-    /// When each device ended the last request, of the host or of a copy.
+    /// Time at which each device ended its last request, of the host or of a copy.
     last_ends: Vec<Nanos>,
-    /// Of extents that are not in use, no device would notice whether they move.
+    /// Which extents are in use. Moving one that is not relieves no device.
     usage: Usage,
     residents: Residents,
-    /// The shares by which all used extents were moved last.
+    /// The shares that the last sweep has applied.
     swept: Vec<f64>,
-    sweep: Option<Sweep>,
+    sweep: Option<HomeSweep>,
 }
 
 /// A move under way.
 #[derive(Clone, Copy, Debug)]
-struct Moving {
+struct HomeMove {
     extent: LogicalExtent,
     since: Nanos,
-    /// The device that it relieves, if that is far slower than the one it goes to.
+    /// The device that it relieves, if that device is far slower than the target.
     relieves: Option<DeviceIndex>,
 }
 
-/// Goes through the extents, in order, and moves those whose home has changed.
+/// Goes through the extents in order and moves those whose home has changed.
 #[derive(Debug)]
-struct Sweep {
+struct HomeSweep {
     next: u32,
-    /// The shares that extents may still follow: those before, and those whose sweep did not come to its end.
+    /// Earlier shares by which extents may still be placed: the last ones, and those whose sweep did not reach its end.
     before: Vec<Vec<f64>>,
 }
 
 impl Homes {
-    /// Shares by `weights`. Each device keeps a share of `probe_per_s` requests per second; from one move to the next
-    /// pass `interval`.
+    /// Creates shares from `weights`. Each device keeps a share of at least `probe_per_s` requests per second. Moves
+    /// are at least `interval` apart.
     pub(super) fn new(weights: &[u32], probe_per_s: f64, interval: Nanos) -> Self {
         let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         let mut homes = Self {
@@ -106,13 +106,13 @@ impl Homes {
             swept: Vec::new(),
             sweep: None,
         };
-        // The rate of the host is not known yet.
+        // The host's request rate is not known yet.
         homes.give_least(LEAST_FIRST);
         homes.swept.clone_from(&homes.shares);
         homes
     }
 
-    /// The device that `extent` belongs to.
+    /// Returns the home of `extent`.
     pub(super) fn home(&self, extent: LogicalExtent) -> DeviceIndex {
         home(extent, &self.shares)
     }
@@ -122,8 +122,8 @@ impl Homes {
         self.residents.placed(extent, device);
     }
 
-    /// Moves the extents of `done` that are not at home, as far as moves are allowed now. Returns whether any was not,
-    /// or whether another one moves: response times of now say less of the shares.
+    /// Moves home the extents of `done` that are elsewhere, as far as moves are allowed now. Returns true if any extent
+    /// was not at home, or another one is moving: then the present response times say less about the shares.
     pub(super) fn move_home(
         &mut self,
         now: Nanos,
@@ -159,7 +159,8 @@ impl Homes {
         astray | self.sweep(now, done.device, devices, wishes)
     }
 
-    /// Notes what a device took for a request of the host, without those before it in its queue.
+    /// Notes the time that a device took for a request of the host, without the time for requests ahead of it in the
+    /// queue.
     fn note_time(&mut self, done: &Completed) {
         let before = self.last_ends[usize::from(done.device.0)];
         self.copy_ended(done);
@@ -168,12 +169,12 @@ impl Homes {
         *time += if *time == 0.0 { sample } else { NEWEST * (sample - *time) };
     }
 
-    /// Notes that a read or a write of a copy has ended: those of the host waited for it.
+    /// Notes the end of a copy's read or write: the host's requests had to wait for it.
     pub(super) fn copy_ended(&mut self, done: &Completed) {
         self.last_ends[usize::from(done.device.0)] = done.at;
     }
 
-    /// Of each device, whether it is far slower than the fastest one.
+    /// Returns for each device whether it is far slower than the fastest one.
     pub(super) fn far_slower(&self) -> Vec<bool> {
         let known = self.times.iter().copied().filter(|time| *time > 0.0);
         let fastest = known.fold(f64::INFINITY, f64::min);
@@ -184,31 +185,32 @@ impl Homes {
         self.moving.iter().any(|moving| moving.extent == extent)
     }
 
-    /// Moves under way that relieve no slow device.
+    /// Returns the number of moves under way that relieve no slow device.
     fn ordinary_moves(&self) -> usize {
         self.moving.iter().filter(|moving| moving.relieves.is_none()).count()
     }
 
-    /// Whether an extent that goes from the one device to the other leaves one that is far slower.
+    /// Returns true if a move between these devices leaves one that is far slower than the other.
     fn relieves(&self, (from, to): (DeviceIndex, DeviceIndex)) -> bool {
         let [from, to] = [from, to].map(|device| self.times[usize::from(device.0)]);
         to > 0.0 && from > FAR_SLOWER * to
     }
 
-    /// Moves under way that relieve `from`.
+    /// Returns the number of moves under way that relieve `from`.
     fn relieving(&self, from: DeviceIndex) -> usize {
         self.moving.iter().filter(|moving| moving.relieves == Some(from)).count()
     }
 
-    /// How many moves may relieve `from` at a time: as many as it has requests of the host. `ended` has just ended one.
+    /// Returns how many moves may relieve `from` at a time: as many as it has requests of the host. `ended` is the
+    /// device that has just ended one.
     fn relieving_max(&self, from: DeviceIndex, ended: DeviceIndex, devices: &[DeviceView]) -> usize {
         let of_the_host = devices[usize::from(from.0)].under_way.saturating_sub(u32::from(from == ended)) as usize;
         let of_others = self.moving.len() - self.ordinary_moves() - self.relieving(from);
         of_the_host.min(RELIEVING_MAX.saturating_sub(of_others))
     }
 
-    /// Whether an extent that is not in use now may begin to move: its devices have nothing else to do, or the pause
-    /// after the last move is over, or it relieves a slow device. `ended` has just ended a request.
+    /// Returns true if an extent that is not in use may begin to move now: its devices are idle, or the pause after the
+    /// last move is over, or it relieves a slow device. `ended` is the device that has just ended a request.
     fn may_move(
         &self,
         now: Nanos,
@@ -229,12 +231,12 @@ impl Homes {
     /// Asks for a move away from `from`.
     fn wish(&mut self, now: Nanos, wished: WishedMove, from: DeviceIndex, wishes: &mut Wishes) {
         let relieves = self.relieves((from, wished.to)).then_some(from);
-        self.moving.push(Moving { extent: wished.extent, since: now, relieves });
+        self.moving.push(HomeMove { extent: wished.extent, since: now, relieves });
         self.next_move = now + self.interval;
         wishes.moves.push(wished);
     }
 
-    /// Has an extent leave `full`, which belongs elsewhere or is not in use, if one may move now.
+    /// Has an extent leave the device `full`, if a move may begin now: one that belongs elsewhere or is not in use.
     fn make_room(
         &mut self,
         now: Nanos,
@@ -261,13 +263,13 @@ impl Homes {
         }
     }
 
-    /// Moves the next extent whose home has changed, if it may move now. `ended` has just ended a request. Returns
-    /// whether an extent moves.
+    /// Moves the next extent whose home has changed, if a move may begin now. `ended` is the device that has just ended
+    /// a request. Returns true if an extent moves.
     fn sweep(&mut self, now: Nanos, ended: DeviceIndex, devices: &[DeviceView], wishes: &mut Wishes) -> bool {
         if self.sweep.is_none() || now < self.next_move {
             return false;
         }
-        let Some(Sweep { next, before }) = self.sweep.take() else { return false };
+        let Some(HomeSweep { next, before }) = self.sweep.take() else { return false };
         let end = next.saturating_add(SWEEP_STEP).min(self.usage.end());
         let all_of_them = self.usage.first_uses() > SWEEP_UNUSED;
         let is_wanted = |extent: &LogicalExtent| all_of_them || self.usage.contains(*extent);
@@ -283,9 +285,9 @@ impl Homes {
             (Some((moves, ..)), Some(_)) => moves.0 + 1,
             (None, _) => end,
         };
-        self.sweep = (next < self.usage.end()).then_some(Sweep { next, before });
+        self.sweep = (next < self.usage.end()).then_some(HomeSweep { next, before });
         if let Some((extent, from, to)) = may_move {
-            // A slow device always has requests of the host: behind them, nothing would leave it.
+            // A slow device always has requests of the host: with background priority, nothing would leave it.
             let wished = match self.relieves((from, to)) {
                 true => WishedMove::among_requests(extent, to),
                 false => WishedMove::in_background(extent, to),
@@ -304,19 +306,19 @@ impl Homes {
             }
         }
         match outcome {
-            // What is full now is not asked again at once.
+            // A device that is full now is not asked again right away.
             MoveOutcome::NoRoom => self.next_move = now + Nanos(self.interval.0.saturating_mul(100)),
             MoveOutcome::NothingToDo => self.next_move = now,
             _ => {}
         }
     }
 
-    /// Gives each device its probes, of `rate_per_s` requests per second.
+    /// Gives each device its least share, if the host sends `rate_per_s` requests per second.
     pub(super) fn keep_probing(&mut self, rate_per_s: f64) {
         self.give_least(self.probe_per_s / rate_per_s);
     }
 
-    /// Makes the shares add up to one. None is less than `least`, or half of an equal share if that is less.
+    /// Makes the shares add up to one. None is less than `least`, or than half of an equal share if that is less.
     pub(super) fn give_least(&mut self, least: f64) {
         let least = least.min(0.5 / self.shares.len() as f64);
         self.least = least;
@@ -327,7 +329,7 @@ impl Homes {
         self.begin_sweep();
     }
 
-    /// Has extents in use moved, if enough of them have another home than when that was done last.
+    /// Begins a sweep if enough extents have another home than after the last one.
     fn begin_sweep(&mut self) {
         let gained = |(share, before): (&f64, &f64)| (share - before).max(0.0);
         let changed: f64 = self.shares.iter().zip(&self.swept).map(gained).sum();
@@ -335,11 +337,11 @@ impl Homes {
             let mut before = self.sweep.take().map_or_else(Vec::new, |sweep| sweep.before);
             before.truncate(SWEEP_FOLLOWED - 1);
             before.insert(0, std::mem::replace(&mut self.swept, self.shares.clone()));
-            self.sweep = Some(Sweep { next: 0, before });
+            self.sweep = Some(HomeSweep { next: 0, before });
         }
     }
 
-    /// New devices begin with their probes.
+    /// New devices begin with the least share.
     pub(super) fn devices_joined(&mut self, devices: usize) {
         self.shares.resize(devices, 0.0);
         self.swept.resize(devices, 0.0);
@@ -349,7 +351,7 @@ impl Homes {
     }
 }
 
-/// The device that `extent` belongs to by `shares`.
+/// Returns the home of `extent` according to `shares`.
 fn home(extent: LogicalExtent, shares: &[f64]) -> DeviceIndex {
     let score = |device: usize| -draw(extent, device).ln() / shares[device];
     let scores = (0..shares.len()).map(|device| (score(device), device));
@@ -357,7 +359,7 @@ fn home(extent: LogicalExtent, shares: &[f64]) -> DeviceIndex {
     DeviceIndex(device as u16)
 }
 
-/// A number above 0 and up to 1, always the same for this extent and device.
+/// Returns a number in `(0, 1]` that is always the same for this extent and device.
 fn draw(extent: LogicalExtent, device: usize) -> f64 {
     // SplitMix64.
     let mut bits = (u64::from(extent.0) << 16 | device as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

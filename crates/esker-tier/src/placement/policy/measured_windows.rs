@@ -1,4 +1,4 @@
-//! Response times of devices over windows that grow until a difference between devices is no noise.
+//! Compares the response times of devices over windows that grow until a difference between devices is no longer noise.
 
 use std::collections::VecDeque;
 
@@ -6,40 +6,42 @@ use esker_core::Nanos;
 
 use crate::extent::DeviceIndex;
 
-/// Requests of each device in a batch, at least.
+/// Least number of requests of each device in a batch.
 const BATCH_DEVICE_MIN: u64 = 8;
-/// Requests of all devices in a batch, at least.
+/// Least number of requests of all devices in a batch.
 const BATCH_MIN: u64 = 256;
-/// When there are this many batches, each two of them become one.
+/// When a window has this many batches, they are merged in pairs.
 const BATCHES_MAX: usize = 64;
-/// A window ends when it has this many batches of the first size, so that a change is not hidden by a long past.
+/// A window without a difference ends after this many batches of the first size, so that a long past does not hide a
+/// change.
 const WINDOW_MAX: u64 = 1 << 14;
-/// How many times its standard error a difference has to be: while that error is known from few batches, in windows
-/// that are looked at often, and in long ones of this many batches of the first size.
+/// How many times its standard error a difference has to be to count: while few batches make the error itself
+/// uncertain, in windows of medium length, and in long windows of at least `MANY` batches of the first size.
 const SIGNIFICANT_OF_FEW: f64 = 8.0;
 const SIGNIFICANT: f64 = 4.0;
 const SIGNIFICANT_OF_MANY: f64 = 3.0;
 const MANY: u64 = 1024;
-/// A difference below this part of the mean does not matter.
+/// A difference below this share of the mean response time does not matter.
 const TOLERANCE: f64 = 0.01;
-/// Batches with more requests than this to extents that are not at home, as a share, do not count.
+/// Batches in which more than this share of the requests go to extents that are not at home do not count.
 const ASTRAY_MAX: f64 = 0.002;
 
-/// So many batches of the first size tell that response times have changed: by this many standard errors, and by this
-/// part of what they were.
+/// The last `RECENT` batches of the first size show a change of response times if the mean of a device differs from its
+/// earlier mean by more than `CHANGED` standard errors and by more than the share `CHANGED_BY`.
 const RECENT: usize = 16;
 const CHANGED: f64 = 8.0;
 const CHANGED_BY: f64 = 0.5;
 
-/// Requests of one device, the sum of their response times, and how long any of them was under way; in nanoseconds.
+/// Number of requests of one device, the sum of their response times, and how long the device was busy; both times in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct DeviceSum {
     requests: u64,
     times: f64,
     busy: f64,
 }
 
-impl Sum {
+impl DeviceSum {
     fn mean(&self) -> f64 {
         self.times / self.requests as f64
     }
@@ -52,61 +54,61 @@ impl Sum {
 }
 
 /// Adds the sums of each device.
-fn add_all(to: &mut [Sum], from: &[Sum]) {
+fn add_all(to: &mut [DeviceSum], from: &[DeviceSum]) {
     to.iter_mut().zip(from).for_each(|(sum, other)| sum.add(other));
 }
 
-/// What a window found of one device.
+/// The measurements of one device in a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct DeviceMeasurement {
     /// Its share of the requests.
     pub(super) share: f64,
     /// Its mean response time, in nanoseconds.
     pub(super) mean: f64,
-    /// Requests that it ends in a nanosecond while it has any.
+    /// Requests per nanosecond that it completes while it is busy.
     pub(super) rate: f64,
     /// Variance of that mean.
     variance: f64,
 }
 
-/// What a window found, if it is no noise.
+/// A difference between devices that is not noise.
 #[derive(Clone, Debug)]
-pub(super) struct Difference {
-    /// One entry per device.
-    pub(super) devices: Vec<Found>,
-    /// The part of the largest difference that remains after a standard error is taken off.
+pub(super) struct ResponseDifference {
+    /// The measurements of each device.
+    pub(super) devices: Vec<DeviceMeasurement>,
+    /// The share of the largest difference that remains after one standard error is subtracted.
     pub(super) certain: f64,
 }
 
-/// Requests that follow each other wait for each other, so that single response times say too little of the noise; the
-/// means of long batches are nearly independent. Batches become longer with the window.
+/// Measures response times in batches of requests. Single requests wait for each other, so their response times
+/// understate the noise; the means of long batches are nearly independent. Batches become longer as the window grows.
 #[derive(Clone, Debug)]
-pub(super) struct Windows {
-    /// The batch that is being filled, and the closed ones: one sum per device each.
-    open: Vec<Sum>,
-    closed: Vec<Vec<Sum>>,
+pub(super) struct ResponseWindows {
+    /// The batch that is being filled, and the complete ones: each has one sum per device.
+    open: Vec<DeviceSum>,
+    closed: Vec<Vec<DeviceSum>>,
     /// The last [`RECENT`] batches of the first size.
-    recent: VecDeque<Vec<Sum>>,
-    /// Each of `closed`, but for the last one while it grows, is made of this many batches of the first size.
+    recent: VecDeque<Vec<DeviceSum>>,
+    /// Number of batches of the first size in each of `closed`; the last one may still be growing.
     per_batch: u64,
-    /// Batches of the first size in the window, and at how many it is looked at next: that doubles, because each look
-    /// may mistake noise.
+    /// Number of batches of the first size in the window, and the number at which the window is next examined. That
+    /// number doubles each time, because each examination may mistake noise for a difference.
     batches: u64,
     look_at: u64,
-    /// Requests of the open batch that went to extents that were not at home.
+    /// Number of requests of the open batch that went to extents which were not at home.
     astray: u64,
-    /// Requests since the window began, including those of batches that did not count.
+    /// Number of requests since the window began, including those of batches that did not count.
     seen: u64,
     since: Nanos,
     now: Nanos,
-    /// When the last request of each device ended.
+    /// Time at which the last request of each device ended.
     last_ends: Vec<Nanos>,
 }
 
-impl Windows {
+impl ResponseWindows {
     pub(super) fn new(devices: usize) -> Self {
         Self {
-            open: vec![Sum::default(); devices],
+            open: vec![DeviceSum::default(); devices],
             closed: Vec::with_capacity(BATCHES_MAX),
             recent: VecDeque::with_capacity(RECENT),
             per_batch: 1,
@@ -126,15 +128,15 @@ impl Windows {
         *self = Self { since: self.now, now: self.now, last_ends, ..Self::new(self.open.len()) };
     }
 
-    /// Takes the end of a request. Returns whether the window should be looked at.
+    /// Takes the end of a request. Returns true if the window should be examined now.
     pub(super) fn record(&mut self, now: Nanos, device: DeviceIndex, response: Nanos, astray: bool) -> bool {
         self.now = now;
         self.seen += 1;
         let device = usize::from(device.0);
-        // Requests end in the order in which they were sent, or nearly so.
+        // Requests end roughly in the order in which they were sent.
         let since_last_end = now.saturating_sub(std::mem::replace(&mut self.last_ends[device], now));
         let busy = response.min(since_last_end).0 as f64;
-        self.open[device].add(&Sum { requests: 1, times: response.0 as f64, busy });
+        self.open[device].add(&DeviceSum { requests: 1, times: response.0 as f64, busy });
         self.astray += u64::from(astray);
         let total: u64 = self.open.iter().map(|sum| sum.requests).sum();
         if total < BATCH_MIN || self.open.iter().any(|sum| sum.requests < BATCH_DEVICE_MIN) {
@@ -145,7 +147,7 @@ impl Windows {
             self.close_batch();
             self.forget_the_past();
         }
-        self.open.fill(Sum::default());
+        self.open.fill(DeviceSum::default());
         let look = astray <= ASTRAY_MAX && self.batches == self.look_at;
         self.look_at <<= u32::from(look);
         look
@@ -169,7 +171,8 @@ impl Windows {
         }
     }
 
-    /// Begins anew with the last batches, if a device answers in another time now: a long past would hide that.
+    /// Starts a new window with the last batches if the response time of a device has changed, because a long past
+    /// would hide that.
     fn forget_the_past(&mut self) {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
@@ -179,7 +182,7 @@ impl Windows {
             return;
         }
         let changed = (0..self.open.len()).any(|device| {
-            let (past, now) = (found(&self.closed, device), found(&self.recent, device));
+            let (past, now) = (measurement(&self.closed, device), measurement(&self.recent, device));
             let difference = (now.mean - past.mean).abs();
             difference > CHANGED * (past.variance + now.variance).sqrt() && difference > CHANGED_BY * past.mean
         });
@@ -192,10 +195,11 @@ impl Windows {
         }
     }
 
-    /// What the devices took to answer, if two of them differ by more than noise and by more than matters. A device for
-    /// which `is_least` is true has the least share already: that it is the slower one changes nothing.
-    pub(super) fn difference(&mut self, is_least: impl Fn(usize) -> bool) -> Option<Difference> {
-        let devices: Vec<Found> = (0..self.open.len()).map(|device| found(&self.closed, device)).collect();
+    /// Returns the measurements if two devices differ by more than noise and by enough to matter. A device for which
+    /// `is_least` is true has the least share already, so it makes no difference if it is the slower one.
+    pub(super) fn difference(&mut self, is_least: impl Fn(usize) -> bool) -> Option<ResponseDifference> {
+        let devices: Vec<DeviceMeasurement> =
+            (0..self.open.len()).map(|device| measurement(&self.closed, device)).collect();
         let mean: f64 = devices.iter().map(|device| device.share * device.mean).sum();
         let by_mean = |one: &usize, other: &usize| devices[*one].mean.total_cmp(&devices[*other].mean);
         let slowest = (0..devices.len()).filter(|&device| !is_least(device)).max_by(by_mean)?;
@@ -208,7 +212,7 @@ impl Windows {
         };
         if difference > significant * noise && difference > TOLERANCE * mean {
             let certain = (difference - noise) / difference;
-            return Some(Difference { devices, certain });
+            return Some(ResponseDifference { devices, certain });
         }
         if self.batches >= WINDOW_MAX {
             self.restart();
@@ -216,33 +220,33 @@ impl Windows {
         None
     }
 
-    /// Requests in the window, of all devices.
+    /// Returns the number of requests in the window, of all devices.
     pub(super) fn requests(&self) -> u64 {
         self.closed.iter().flatten().map(|sum| sum.requests).sum()
     }
 
-    /// Requests a second of the host, over the window.
+    /// Returns the host's requests per second over the window.
     pub(super) fn rate_per_s(&self) -> f64 {
         self.seen as f64 / self.now.saturating_sub(self.since).as_secs_f64().max(1e-9)
     }
 }
 
-/// What `batches` say of a device.
-fn found<'a>(batches: impl IntoIterator<Item = &'a Vec<Sum>> + Copy, device: usize) -> Found {
-    let (mut own, mut all, mut count) = (Sum::default(), 0, 0.0);
+/// Returns the measurements of a device in `batches`.
+fn measurement<'a>(batches: impl IntoIterator<Item = &'a Vec<DeviceSum>> + Copy, device: usize) -> DeviceMeasurement {
+    let (mut own, mut all, mut count) = (DeviceSum::default(), 0, 0.0);
     for batch in batches {
         own.add(&batch[device]);
         all += batch.iter().map(|sum| sum.requests).sum::<u64>();
         count += 1.0;
     }
     let mean = own.mean();
-    let deviation = |batch: &Vec<Sum>| {
+    let deviation = |batch: &Vec<DeviceSum>| {
         let weight = batch[device].requests as f64 * count / own.requests as f64;
         weight * (batch[device].mean() - mean).powi(2)
     };
     let variance = batches.into_iter().map(deviation).sum::<f64>() / (count * (count - 1.0));
     let rate = own.requests as f64 / own.busy.max(1.0);
-    Found { share: own.requests as f64 / all as f64, mean, rate, variance }
+    DeviceMeasurement { share: own.requests as f64 / all as f64, mean, rate, variance }
 }
 
 #[cfg(test)]
@@ -251,10 +255,10 @@ mod tests {
 
     use super::*;
 
-    /// The number of requests after which a difference between two devices of these mean times is told, out of
-    /// 500,000. Each response is exponential, and half of the one before it.
+    /// Returns after how many requests, of at most 500,000, a difference between two devices with these mean response
+    /// times is reported. Each response time is half of the previous one plus half of an exponential one.
     fn told_after(means: [f64; 2], seed: u64) -> Option<u64> {
-        let (mut windows, mut rng, mut last) = (Windows::new(2), Rng::new(seed), means);
+        let (mut windows, mut rng, mut last) = (ResponseWindows::new(2), Rng::new(seed), means);
         (1..500_000).find(|&request| {
             let device = rng.below(2) as usize;
             last[device] = (last[device] + rng.exponential(means[device])) / 2.0;
@@ -273,11 +277,11 @@ mod tests {
         }
     }
 
-    /// After half a million requests a device becomes three times slower. Without forgetting it would take as many
-    /// again.
+    /// After half a million requests a device becomes three times slower. If the past were not forgotten, noticing that
+    /// would take as many requests again.
     #[test]
     fn a_long_past_does_not_hide_a_change() {
-        let (mut windows, mut rng) = (Windows::new(2), Rng::new(3));
+        let (mut windows, mut rng) = (ResponseWindows::new(2), Rng::new(3));
         let mut told = None;
         for request in 0..600_000u64 {
             let device = rng.below(2) as u16;
@@ -293,36 +297,36 @@ mod tests {
 
     #[test]
     fn batches_with_extents_that_are_not_at_home_do_not_count() {
-        let mut windows = Windows::new(2);
+        let mut windows = ResponseWindows::new(2);
         let mut record =
             |request: u64, astray| windows.record(Nanos(request), DeviceIndex((request % 2) as u16), Nanos(1), astray);
         assert!((0..100_000).all(|request| !record(request, request % 50 == 0)));
         assert!((0..100_000).any(|request| record(request, request % 1000 == 0)));
     }
 
-    /// A device that answers every second microsecond a request which took one is busy half of the time; one with a
-    /// queue is busy all the time.
+    /// A device that gets a request every 2 us and takes 1 us for it is busy half of the time; one with a queue is busy
+    /// all the time.
     #[test]
     fn the_rate_is_that_of_a_busy_device() {
         for (response, rate) in [(1_000, 1e-3), (2_000, 5e-4), (50_000, 5e-4)] {
-            let mut windows = Windows::new(1);
+            let mut windows = ResponseWindows::new(1);
             for request in 1..100_000u64 {
                 windows.record(Nanos(request * 2_000), DeviceIndex(0), Nanos(response), false);
             }
-            let found = found(&windows.closed, 0).rate;
+            let found = measurement(&windows.closed, 0).rate;
             assert!((found / rate - 1.0).abs() < 1e-3, "{response} ns: {found}");
         }
     }
 
     #[test]
     fn means_and_shares_are_those_of_all_batches() {
-        let mut windows = Windows::new(2);
+        let mut windows = ResponseWindows::new(2);
         for request in 0..300_000u64 {
             let device = DeviceIndex(u16::from(request % 4 == 0));
             windows.record(Nanos(request * 1_000), device, Nanos(1000 + request % 7), false);
         }
         assert!(windows.closed.len() < BATCHES_MAX && windows.batches > 1000);
-        let found = found(&windows.closed, 1);
+        let found = measurement(&windows.closed, 1);
         assert!((found.share - 0.25).abs() < 1e-3 && (found.mean - 1003.0).abs() < 0.1, "{found:?}");
         assert!((windows.rate_per_s() / 1e6 - 1.0).abs() < 1e-3);
     }

@@ -1,4 +1,4 @@
-//! Moves extents to the device that answers their mix of reads and writes faster, as measured.
+//! Moves extents to the device that, as measured, answers their mix of reads and writes faster.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, TokenCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::room::{Room, RoomSettings};
+use super::room::{RoomMaker, RoomSettings};
 use super::{
     Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
     WishedMove, Wishes, schema_of,
@@ -24,20 +24,22 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     build,
 };
 
-/// Weight of a new sample in the average response times, section II.B.
+/// Weight of a new sample in the average response times, from section II.B.
 const NEWEST: f64 = 0.01;
-/// Likewise of the recent average, which shows whether response times rise or fall.
+/// Weight of a new sample in the recent average, which shows whether response times rise or fall.
 const NEWEST_OF_LATE: f64 = 0.1;
-/// Nothing leaves a device whose response times of late are below this part of their averages: what was moved has
-/// relieved it, and its queue becomes shorter. The averages follow a hundred requests later; by them, many more extents
-/// would leave it, and be missed there.
+/// Nothing leaves a device whose recent response time is below this share of its average: earlier moves have relieved
+/// it, and its queue is becoming shorter. The average follows a hundred requests later; by then many more extents would
+/// have left, and would be missing there.
 const RECOVERS: f64 = 0.8;
-/// Accesses count for so many uses of each extent, on average, and then anew: what was used long ago is cold now.
+/// Accesses are counted over this many uses per extent, on average, and then anew: an extent that was used long ago is
+/// cold now.
 const COUNTED_OVER: u32 = 2;
-/// An extent takes the place of a colder one if it was used more often than that one would have been in the same time,
-/// by so many standard deviations: among extents that are used alike, chance alone would move ever more of them.
+/// An extent replaces a colder one if it was used more often than expected of the colder one in the same time, by more
+/// than this many standard deviations. Among extents that are used equally often, chance alone would otherwise keep
+/// moving them.
 const HOTTER: f64 = 4.0;
-/// Uses that an extent may well have missed by chance.
+/// Number of uses that an extent may have missed by chance.
 const MISSED: f64 = 3.0;
 
 /// Settings of [`Migration`].
@@ -81,7 +83,7 @@ impl Default for MigrationSettings {
     }
 }
 
-/// The list of extents used last is searched at each access.
+/// Limit of `recent`: the list is searched at each access.
 const RECENT_MAX: u32 = 10_000;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
@@ -103,65 +105,65 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
 struct ResponseTimes {
     read: Option<f64>,
     write: Option<f64>,
-    /// Of reads and writes together: the average, and that of late.
+    /// Of reads and writes together: the long-term average, and the recent one.
     both: Option<f64>,
     of_late: Option<f64>,
 }
 
 impl ResponseTimes {
-    /// Whether requests are answered faster and faster.
+    /// Returns true if requests are being answered faster and faster.
     fn fall(&self) -> bool {
         self.both.zip(self.of_late).is_some_and(|(average, of_late)| of_late < RECOVERS * average)
     }
 }
 
-/// Takes a sample into an average, in which it has this weight.
+/// Adds a sample to an average, in which it has the weight `weight`.
 fn follow(average: &mut Option<f64>, weight: f64, sample: f64) {
     *average = Some(average.map_or(sample, |average| average + weight * (sample - average)));
 }
 
-/// What is known of an extent.
+/// What is known about an extent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Accesses {
+struct ExtentAccesses {
     reads: u16,
     writes: u16,
     /// Average size of the requests that touched it, in bytes.
     request: u32,
-    /// Where it is, once a request to it has ended.
+    /// The device that holds it; `None` until a request to it has ended.
     device: Option<DeviceIndex>,
-    /// How many uses of extents there had been when these accesses began to count. It wraps around, so that an extent
-    /// that was not used for four billion uses counts as used lately for once.
+    /// Number of uses of all extents when these counts began. It wraps around, so an extent that was not used for four
+    /// billion uses counts as recently used once.
     since: u32,
 }
 
-impl Accesses {
+impl ExtentAccesses {
     fn count(&self) -> f64 {
         f64::from(self.reads) + f64::from(self.writes)
     }
 }
 
-/// Measures devices and counts accesses of extents.
+/// Measures devices and counts accesses to extents.
 #[derive(Debug)]
 struct Migration {
     settings: MigrationSettings,
     stripes: StaticSplit,
     times: Vec<ResponseTimes>,
-    /// By number of the extent, as far as there were requests.
-    extents: Vec<Accesses>,
-    /// Uses of extents so far. It wraps around.
+    /// The extents by number, up to the last one with a request.
+    extents: Vec<ExtentAccesses>,
+    /// Number of uses of extents so far. It wraps around.
     uses: u32,
-    /// The extents used last, the newest first.
+    /// The most recently used extents, newest first.
     recent: VecDeque<LogicalExtent>,
-    /// When there is the next token, which lets an extent move; `None` while nothing happens.
+    /// Time of the next token, which lets an extent move; `None` while there are no requests.
     timer: Option<Nanos>,
-    /// What became of all tokens so far.
+    /// Counts of all tokens so far.
     tokens: TokenCounts,
-    room: Option<Room>,
+    room: Option<RoomMaker>,
 }
 
 impl Migration {
     fn new(settings: MigrationSettings, stripes: StaticSplit, devices: usize) -> Self {
-        let room = settings.make_room.clone().map(|settings| Room::new(settings, devices));
+        let room = settings.make_room.clone().map(|settings| RoomMaker::new(settings, devices));
         Self {
             room,
             settings,
@@ -175,10 +177,10 @@ impl Migration {
         }
     }
 
-    fn extent(&mut self, extent: LogicalExtent) -> &mut Accesses {
+    fn extent(&mut self, extent: LogicalExtent) -> &mut ExtentAccesses {
         let index = extent.0 as usize;
         if self.extents.len() <= index {
-            self.extents.resize(index + 1, Accesses::default());
+            self.extents.resize(index + 1, ExtentAccesses::default());
         }
         &mut self.extents[index]
     }
@@ -187,13 +189,13 @@ impl Migration {
         let size = u32::try_from(request.length.0).unwrap_or(u32::MAX);
         let is_read = request.kind == RequestKind::Read;
         self.uses = self.uses.wrapping_add(1);
-        // Where nothing makes room, they count as published.
+        // If nothing makes room, accesses are counted as published.
         let extents = self.extents.len() as u32;
         let counted_over = if self.room.is_some() { COUNTED_OVER.saturating_mul(extents) } else { u32::MAX };
         let uses = self.uses;
         let accesses = self.extent(extent);
         if uses.wrapping_sub(accesses.since) > counted_over {
-            *accesses = Accesses { device: accesses.device, since: uses, ..Accesses::default() };
+            *accesses = ExtentAccesses { device: accesses.device, since: uses, ..ExtentAccesses::default() };
         }
         let before = accesses.count();
         accesses.request = ((f64::from(accesses.request) * before + f64::from(size)) / (before + 1.0)) as u32;
@@ -219,14 +221,16 @@ impl Migration {
         follow(&mut times.of_late, NEWEST_OF_LATE, sample);
     }
 
-    /// Mean time of the extent's reads and writes on `device`; `None` if such requests were not measured there yet.
-    fn cost(&self, accesses: &Accesses, device: DeviceIndex) -> Option<f64> {
+    /// Returns the mean response time that the extent's reads and writes would have on `device`; `None` if such
+    /// requests have not been measured there.
+    fn cost(&self, accesses: &ExtentAccesses, device: DeviceIndex) -> Option<f64> {
         let ResponseTimes { read, write, .. } = self.times[device.0 as usize];
         let part = |count: u16, time: Option<f64>| if count == 0 { Some(0.0) } else { Some(f64::from(count) * time?) };
         Some((part(accesses.reads, read)? + part(accesses.writes, write)?) / accesses.count())
     }
 
-    /// Where `extent` should go, of the devices for which `takes` is true, if that is worth it.
+    /// Returns the device to which `extent` should move, among those for which `takes` is true; `None` if no move is
+    /// worth it.
     fn better_device(
         &self,
         extent: LogicalExtent,
@@ -251,18 +255,18 @@ impl Migration {
         (gains && self.deserves_room(accesses, device, &devices[usize::from(device.0)])).then_some(device)
     }
 
-    /// Whether an extent with these accesses may go to `device`: there is room enough, or it is hotter than the extent
-    /// that would leave for it.
-    fn deserves_room(&self, accesses: &Accesses, device: DeviceIndex, view: &DeviceView) -> bool {
+    /// Returns true if an extent with these accesses may go to `device`: there is enough room, or the extent is hotter
+    /// than the one that would have to leave.
+    fn deserves_room(&self, accesses: &ExtentAccesses, device: DeviceIndex, view: &DeviceView) -> bool {
         let Some(coldest) = self.room.as_ref().and_then(|room| room.would_leave(device, view)) else { return true };
-        // One that was never used is told by the time since the beginning.
+        // An extent that was never used is judged over the time since the beginning.
         let coldest = self.extents.get(coldest.0 as usize).copied().unwrap_or_default();
-        let uses_since = |accesses: &Accesses| f64::from(self.uses.wrapping_sub(accesses.since).max(1));
+        let uses_since = |accesses: &ExtentAccesses| f64::from(self.uses.wrapping_sub(accesses.since).max(1));
         let expected = (coldest.count() + MISSED) * uses_since(accesses) / uses_since(&coldest);
         accesses.count() > expected + HOTTER * expected.sqrt() + 1.0
     }
 
-    /// Moves the extent used last that gains enough, for a token that lapses if there is none.
+    /// Spends a token on moving the most recently used extent that gains enough. If there is none, the token lapses.
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
         self.tokens.granted += 1;
         let gains =
@@ -275,7 +279,7 @@ impl Migration {
         };
         self.tokens.moves += 1;
         wishes.moves.push(WishedMove::among_requests(extent, device));
-        *self.extent(extent) = Accesses { since: self.uses, ..Accesses::default() };
+        *self.extent(extent) = ExtentAccesses { since: self.uses, ..ExtentAccesses::default() };
         self.recent.retain(|&recent| recent != extent);
     }
 }
@@ -302,7 +306,7 @@ impl Placement for Migration {
         match *event {
             Event::Request { request, first, extents } if request.kind.has_data() => {
                 (first.0..first.0 + extents).for_each(|extent| self.count(request, LogicalExtent(extent)));
-                // Without requests there is no timer: nothing is moved for a host that does nothing.
+                // Without requests there is no timer: nothing moves while the host is idle.
                 if self.timer.is_none() {
                     let at = now + self.settings.interval;
                     self.timer = Some(at);

@@ -1,4 +1,4 @@
-//! Policies: they choose the device for each extent.
+//! Placement policies: they choose the device for each extent.
 
 mod balance;
 mod climb;
@@ -33,7 +33,7 @@ use crate::extent::{DeviceIndex, LogicalExtent};
 
 pub use static_split::{StaticSplit, StaticSplitSettings};
 
-/// Every policy, in the order in which lists show them.
+/// All policies, in the order in which lists show them.
 pub static PLACEMENTS: &[PlacementEntry] = &[
     static_split::ENTRY,
     fast_first::ENTRY,
@@ -45,45 +45,47 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     throughput::ENTRY,
 ];
 
-/// One policy of the registry.
+/// An entry of the registry of policies.
 pub type PlacementEntry = Entry<BuildPlacement>;
 
-/// Makes a policy for this many devices from the keys of its table.
+/// Makes a policy for `devices` devices from its settings.
 pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError>;
 
-/// Decides where extents go. A policy only knows what it is told: no clocks, journals or copies.
+/// Decides where extents go. A policy knows only what it is told: it has no clock, no journal, and does not copy data
+/// itself.
 pub trait Placement: Debug + Send {
-    /// The device for a new extent. If that has no room or takes no writes, the engine takes the next one by index that
-    /// has room and takes writes.
+    /// Returns the device for a new extent. If that device has no room or takes no writes, the engine takes the next
+    /// one by index that has room and takes writes.
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex;
 
-    /// How many of the first `extents` logical extents, of so many bytes each, each of the `devices` devices has to
-    /// hold; `None` if the policy has no fixed shares. Extents that may lie anywhere are left out.
+    /// Returns how many of the first `extents` logical extents, of `extent` bytes each, each of the `devices` devices
+    /// has to hold; `None` if the policy has no fixed shares. Extents that may lie anywhere are not counted.
     fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
         let _ = (extents, extent, devices);
         None
     }
 
-    /// Whether the extent that begins at `start` has its device by its address, so that it should get a place there
-    /// before others do, where all extents get one at a time.
+    /// Returns true if the address of the extent, which begins at byte `start`, decides its device. When all extents
+    /// get places one after the other, such extents should come first.
     fn is_pinned(&self, start: Bytes) -> bool {
         let _ = start;
         false
     }
 
-    /// The share that each device should have, in their order; they add up to one. Of the host's requests for a policy
-    /// that balances them, else of the extents. `None` if the policy has no such shares.
+    /// Returns the share that each device should have, in their order; the shares add up to one. They are shares of the
+    /// host's requests if the policy balances requests, otherwise shares of the extents. `None` if the policy has no
+    /// such shares.
     fn targets(&self) -> Option<Vec<f64>> {
         None
     }
 
-    /// What became of its tokens; `None` if it has none.
+    /// Returns the counts of the policy's tokens; `None` if it has none.
     fn tokens(&self) -> Option<TokenCounts> {
         None
     }
 
-    /// Learns where an extent, which begins at `start`, is from now on; `None` if it has no place any more. Told of all
-    /// extents of a volume that is opened, and of each change, whoever caused it.
+    /// Learns where an extent, which begins at byte `start`, is from now on; `None` if it has lost its place. The
+    /// engine calls this for all extents of a volume that is opened, and for each change, whatever its cause.
     fn placed(&mut self, extent: LogicalExtent, start: Bytes, device: Option<DeviceIndex>) {
         let _ = (extent, start, device);
     }
@@ -93,33 +95,34 @@ pub trait Placement: Debug + Send {
         let _ = (now, event, devices, wishes);
     }
 
-    /// Whether [`Placement::observe`] should be called at all.
+    /// Returns true if [`Placement::observe`] should be called.
     fn observes(&self) -> bool {
         false
     }
 
-    /// Whether it moves extents to devices that may be full of new ones, so that each should keep some extents free.
+    /// Returns true if the policy moves extents to devices that new extents may fill, so that each device should keep
+    /// some extents free.
     fn needs_free_extents(&self) -> bool {
         self.observes()
     }
 
-    /// Another device for a write that replaces all that an extent holds; `None` if it goes where the extent is. The
-    /// device needs room. This may be asked without a write that follows.
+    /// Returns another device for a write that replaces all data of an extent, or `None` if the write should go where
+    /// the extent is. The other device needs room. The engine may ask this without such a write following.
     fn redirect(&mut self, write: &Rewrite<'_>, devices: &[DeviceView]) -> Option<DeviceIndex> {
         let _ = (write, devices);
         None
     }
 
-    /// Whether [`Placement::redirect`] should be called at all.
+    /// Returns true if [`Placement::redirect`] should be called.
     fn redirects(&self) -> bool {
         false
     }
 
-    /// Learns that devices have joined, behind the others: now there are `devices`.
+    /// Learns that devices have joined, after the existing ones: there are `devices` now.
     fn devices_joined(&mut self, devices: usize);
 
-    /// How often the policy wants [`Event::Device`] with the telemetry of each device; `None` for only when something
-    /// has happened there.
+    /// Returns how often the policy wants [`Event::Device`] with the telemetry of each device; `None` for only when
+    /// something has happened there.
     fn telemetry_period(&self) -> Option<Nanos> {
         None
     }
@@ -132,22 +135,22 @@ pub struct NewExtent<'a> {
     pub extent: LogicalExtent,
     /// Its first byte in the host's address space.
     pub start: Bytes,
-    /// The host's write that needs it; `None` for data that are there before the first request.
+    /// The host's write that creates it; `None` for data that exist before the first request.
     pub write: Option<&'a Request>,
 }
 
-/// A write of the host that replaces all that an extent holds.
+/// A write of the host that replaces all data of an extent.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewrite<'a> {
     /// The extent.
     pub extent: LogicalExtent,
-    /// The device where it is.
+    /// The device that holds it.
     pub from: DeviceIndex,
-    /// The host's write, which may go beyond the extent.
+    /// The host's write, which may extend beyond the extent.
     pub write: &'a Request,
 }
 
-/// An event that a policy is told.
+/// An event that the engine reports to a policy.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A request of the host.
@@ -156,10 +159,11 @@ pub enum Event<'a> {
         request: &'a Request,
         /// The first extent that it touches.
         first: LogicalExtent,
-        /// Number of extents that it touches, one after the other; zero for a flush and for what lies past the end.
+        /// Number of consecutive extents that it touches; zero for a flush and for a request past the end of the
+        /// volume.
         extents: u32,
     },
-    /// A request to a device has ended, of the host or of a copy.
+    /// A request to a device has ended: one for the host or one of a copy.
     Completed(Completed),
     /// A move that the policy asked for has ended, or could not begin.
     Moved {
@@ -186,7 +190,7 @@ pub struct Completed {
     pub device: DeviceIndex,
     /// The first extent that it concerned.
     pub first: LogicalExtent,
-    /// Number of extents, one after the other.
+    /// Number of consecutive extents.
     pub extents: u32,
     /// What the request did.
     pub kind: RequestKind,
@@ -194,9 +198,10 @@ pub struct Completed {
     pub length: Bytes,
     /// When it was sent to the device.
     pub sent: Nanos,
-    /// When the device ended it. On a real device this is when it happened, not when the engine was told.
+    /// When the device ended it. On a real device this is the time of the end, not the time at which the engine was
+    /// told.
     pub at: Nanos,
-    /// Whether it was part of a host's request, and not of a copy.
+    /// True if it was part of a host's request, false if it was part of a copy.
     pub for_host: bool,
     /// Whether it succeeded.
     pub ok: bool,
@@ -205,11 +210,12 @@ pub struct Completed {
 /// What a policy asks of the engine.
 #[derive(Debug, Default)]
 pub struct Wishes {
-    /// Extents to copy.
+    /// Extents to move.
     pub moves: Vec<WishedMove>,
-    /// When [`Event::Timer`] should be sent, at the latest.
+    /// Time of the next [`Event::Timer`], at the latest.
     pub wake_at: Option<Nanos>,
-    /// How often an extent should have moved to a device that has no free extent. The engine counts them for results.
+    /// Number of times that an extent should have moved to a device that has no free extent. The engine counts them for
+    /// results.
     pub without_room: u64,
 }
 
@@ -227,18 +233,18 @@ pub struct WishedMove {
     pub extent: LogicalExtent,
     /// The device to copy it to.
     pub to: DeviceIndex,
-    /// The place of its requests among those of the host.
+    /// The priority of its requests, compared with those of the host.
     pub priority: Priority,
 }
 
 impl WishedMove {
-    /// A copy that waits for the host's requests. On a device that always has some it makes no headway.
+    /// A copy that gives way to the host's requests. It makes no progress on a device that always has some.
     pub const fn in_background(extent: LogicalExtent, to: DeviceIndex) -> Self {
         Self { extent, to, priority: Priority::BACKGROUND }
     }
 
-    /// A copy that waits like any request of the host: it is there to relieve a busy device, and the policy limits how
-    /// often that happens.
+    /// A copy that waits its turn like any request of the host: it is meant to relieve a busy device, and the policy
+    /// limits how often it asks for one.
     pub const fn among_requests(extent: LogicalExtent, to: DeviceIndex) -> Self {
         Self { extent, to, priority: Priority::USER }
     }
@@ -249,39 +255,40 @@ impl WishedMove {
 pub enum MoveOutcome {
     /// The extent has moved.
     Done,
-    /// Not begun: the extent has no data, is there already, or is being copied.
+    /// Not begun: the extent has no data, is on that device already, or is being copied.
     NothingToDo,
     /// Not begun: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,
-    /// Given up: the host wrote to the extent during each of several tries.
+    /// Given up: the host wrote to the extent during each of several attempts.
     WrittenMeanwhile,
     /// Failed: a device failed during the copy.
     Failed,
 }
 
-/// What a policy may know about a device.
+/// What a policy knows about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceView {
     /// Number of extents, free or not.
     pub extents: u32,
-    /// Number of free extents. For new extents, those kept for moves are left out
+    /// Number of free extents. When a new extent is placed, those kept free for moves are not counted
     /// ([`super::PlacementEngine::keep_free`]).
     pub free_extents: u32,
     /// Whether the device serves requests.
     pub state: DeviceState,
-    /// Whether its data are moved away, so that it can be removed.
+    /// Whether the device is being drained.
     pub drained: bool,
-    /// Parts of host requests that are under way there. When a policy hears of the end of one, it still counts.
+    /// Number of parts of host requests under way on the device. When a policy hears of the end of a part, that part is
+    /// still counted.
     pub under_way: u32,
 }
 
 impl DeviceView {
-    /// Whether it would take an extent if one of its own left.
+    /// Returns true if only the lack of free extents keeps the device from taking an extent.
     pub fn is_full(&self) -> bool {
         self.free_extents == 0 && self.state == DeviceState::Online && !self.drained
     }
 
-    /// Whether a new extent can go there.
+    /// Returns true if a new extent can go there.
     pub fn has_room(&self) -> bool {
         self.free_extents > 0 && self.state == DeviceState::Online && !self.drained
     }
@@ -303,7 +310,7 @@ pub struct PolicySettings {
 pub struct PlacementError(#[from] ReadError);
 
 impl PlacementError {
-    /// What is wrong with the policy's own key `key`.
+    /// An error about the policy's own key `key`.
     fn new(key: &str, message: impl Into<String>) -> Self {
         Self::of(key, Problem::new(message))
     }
@@ -313,7 +320,7 @@ impl PlacementError {
         Self(ReadError::new(problem).below(key))
     }
 
-    /// This error as one of the settings that have the policy's table at `key`.
+    /// Returns this error as one of settings that contain the policy's table at `key`.
     pub fn below(&self, key: &str) -> ReadError {
         self.0.clone().below(key)
     }
@@ -326,7 +333,7 @@ impl Hint for PlacementError {
 }
 
 impl PolicySettings {
-    /// Makes the policy for `devices` devices, at least one.
+    /// Makes the policy for `devices` devices; there has to be at least one.
     pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
         let entry = registry::find(PLACEMENTS, "policy", &self.kind)
             .map_err(|name| ReadError::new(name.into()).below("kind"))?;
@@ -336,7 +343,7 @@ impl PolicySettings {
         (entry.build)(self, devices)
     }
 
-    /// The policy's own keys as settings of type `T`.
+    /// Returns the policy's own keys as settings of type `T`.
     fn options<T: DeserializeOwned>(&self) -> Result<T, PlacementError> {
         Ok(esker_core::read(&serde_json::Value::Object(self.options.clone()))?)
     }
@@ -346,7 +353,7 @@ fn schema_of<T: JsonSchema>() -> Schema {
     SchemaGenerator::default().into_root_schema_for::<T>()
 }
 
-/// Checks that there is a device with the index `device` of the key `key`.
+/// Checks that the device with index `device`, which the key `key` names, exists.
 fn check_device(key: &str, device: u16, devices: usize) -> Result<(), PlacementError> {
     match usize::from(device) < devices {
         true => Ok(()),

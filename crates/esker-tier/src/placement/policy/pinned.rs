@@ -1,4 +1,4 @@
-//! Keeps ranges of addresses on devices of their own.
+//! Pins ranges of addresses to devices.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos, TokenCounts};
@@ -33,7 +33,7 @@ struct PinnedSettings {
     rest: PolicySettings,
 }
 
-/// A range of addresses, and its device.
+/// A range of addresses, and the device for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PinnedRange {
@@ -71,12 +71,12 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
 struct Pinned {
     ranges: Vec<PinnedRange>,
     rest: Box<dyn Placement>,
-    /// Whether each extent is pinned, by its number, as far as they were placed.
+    /// Whether each extent is pinned, by number, for the extents that have been placed.
     pinned: Vec<bool>,
 }
 
 impl Pinned {
-    /// The range to which the extent that begins at `start` belongs.
+    /// Returns the range to which the extent that begins at `start` belongs.
     fn range(&self, start: Bytes) -> Option<&PinnedRange> {
         let holds = |range: &&PinnedRange| start.0.checked_sub(range.start.0).is_some_and(|to| to < range.length.0);
         self.ranges.iter().find(holds)
@@ -106,16 +106,16 @@ impl Placement for Pinned {
         }
     }
 
-    /// What is pinned, and the shares of the other policy without those extents.
+    /// The pinned extents, and the shares of the other policy without those extents.
     fn shares(&self, extents: u32, extent: Bytes, devices: usize) -> Option<Vec<u32>> {
-        // The first extent that begins at this byte or later.
+        // Number of the first extent that begins at this byte or later.
         let at = |byte: u64| byte.div_ceil(extent.0).min(u64::from(extents)) as u32;
         let ends = |range: &PinnedRange| [at(range.start.0), at(range.start.0.saturating_add(range.length.0))];
         let mut bounds: Vec<u32> = self.ranges.iter().flat_map(ends).chain([0, extents]).collect();
         bounds.sort_unstable();
         let rest = |end: u32| self.rest.shares(end, extent, devices);
         let mut shares = vec![0; devices];
-        // Between two bounds all extents are in the same range, or in none.
+        // Between two bounds, all extents are in the same range, or in none.
         for (&first, &end) in bounds.iter().zip(&bounds[1..]).filter(|(first, end)| first < end) {
             match self.range(Bytes(u64::from(first) * extent.0)) {
                 Some(range) => shares[usize::from(range.device)] += end - first,

@@ -1,19 +1,20 @@
-//! What devices do at each number of requests under way, and what that makes of a closed queueing network.
+//! Measures the rate of each device at each number of requests under way, and computes the throughput of a closed
+//! queueing network from that.
 
 use esker_core::Nanos;
 
 use super::DeviceView;
 use crate::extent::DeviceIndex;
 
-/// More requests under way than this are taken for as many.
+/// Larger numbers of requests under way are counted as this many.
 const DEPTH_MAX: usize = 256;
 
-/// So many ends make a rate that is known.
+/// Number of completed requests from which a rate is known.
 const ENDS_MIN: f64 = 64.0;
 
-/// Time and ends of requests of one device, by the number of its requests under way.
+/// Time spent, and requests completed, by one device at each number of requests under way.
 #[derive(Clone, Debug)]
-struct Depths {
+struct DepthCounts {
     seconds: Vec<f64>,
     ends: Vec<f64>,
 }
@@ -21,9 +22,9 @@ struct Depths {
 /// Measured rates of all devices.
 #[derive(Debug)]
 pub(super) struct Rates {
-    devices: Vec<Depths>,
+    devices: Vec<DepthCounts>,
     last: Nanos,
-    /// Requests under way, times time.
+    /// Integral of the number of requests under way over time.
     population_seconds: f64,
     busy_seconds: f64,
 }
@@ -36,12 +37,12 @@ impl Rates {
     }
 
     pub(super) fn resize(&mut self, devices: usize) {
-        let none = Depths { seconds: vec![0.0; DEPTH_MAX + 1], ends: vec![0.0; DEPTH_MAX + 1] };
+        let none = DepthCounts { seconds: vec![0.0; DEPTH_MAX + 1], ends: vec![0.0; DEPTH_MAX + 1] };
         self.devices.resize(devices, none);
     }
 
-    /// Counts the time since the last event, in which `views` tells how many requests were under way; now one of
-    /// `ended` ends.
+    /// Counts the time since the last event, with the requests under way that `views` show. If `ended` is given, a
+    /// request of that device ends now.
     pub(super) fn time_passes(&mut self, now: Nanos, views: &[DeviceView], ended: Option<DeviceIndex>) {
         let seconds = now.saturating_sub(self.last).as_secs_f64();
         self.last = now;
@@ -60,7 +61,7 @@ impl Rates {
         }
     }
 
-    /// Makes all that was counted so far count less.
+    /// Multiplies all counts by `memory`, so that they count less.
     pub(super) fn forget(&mut self, memory: f64) {
         for depths in &mut self.devices {
             depths.seconds.iter_mut().chain(&mut depths.ends).for_each(|sum| *sum *= memory);
@@ -69,36 +70,36 @@ impl Rates {
         self.busy_seconds *= memory;
     }
 
-    /// Mean number of requests under way while there are any; at least one.
+    /// Returns the mean number of requests under way while there are any; at least 1.
     pub(super) fn population(&self) -> f64 {
         if self.busy_seconds == 0.0 { 1.0 } else { (self.population_seconds / self.busy_seconds).clamp(1.0, 256.0) }
     }
 
-    /// For each device its requests per second with 1, 2, ... `most` under way. What was not seen often enough is taken
-    /// to go on as before: with as much more as the last one more brought, and from one alone in proportion. So a
-    /// device is tried rather than given up.
+    /// Returns for each device its requests per second with 1, 2, ... `most` under way. Depths that were seen too
+    /// seldom are extrapolated: each further request adds as much as the last known one did, or if only one rate is
+    /// known, in proportion. So a device is tried rather than given up.
     pub(super) fn of_devices(&self, most: usize) -> Vec<Vec<f64>> {
         self.devices.iter().map(|depths| depths.rates(most)).collect()
     }
 }
 
-/// The rate at a number of requests under way, and how far it may be off (one standard deviation).
+/// A known rate at a number of requests under way, and its standard deviation.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownRate {
     depth: f64,
     rate: f64,
     error: f64,
 }
 
-impl Depths {
+impl DepthCounts {
     fn rates(&self, most: usize) -> Vec<f64> {
         let points = self.known();
         (1..=most).map(|depth| rate_at(&points, depth as f64).max(f64::MIN_POSITIVE)).collect()
     }
 
-    /// Rates at 1, 2, 3 to 4, 5 to 8, ... requests under way, as far as they were seen often enough. Single depths
-    /// would be too noisy.
-    fn known(&self) -> Vec<Known> {
+    /// Returns the rates at 1, 2, 3 to 4, 5 to 8, ... requests under way, where they were seen often enough. Single
+    /// depths would be too noisy.
+    fn known(&self) -> Vec<KnownRate> {
         let mut points = Vec::new();
         let (mut first, mut last) = (1, 1);
         while first <= DEPTH_MAX {
@@ -107,7 +108,7 @@ impl Depths {
             let ends: f64 = self.ends[depths.clone()].iter().sum();
             if ends >= ENDS_MIN && seconds > 0.0 {
                 let depth = depths.map(|depth| depth as f64 * self.seconds[depth]).sum::<f64>() / seconds;
-                points.push(Known { depth, rate: ends / seconds, error: ends.sqrt() / seconds });
+                points.push(KnownRate { depth, rate: ends / seconds, error: ends.sqrt() / seconds });
             }
             (first, last) = (last + 1, last * 2);
         }
@@ -115,20 +116,20 @@ impl Depths {
     }
 }
 
-/// The rate at `depth`, from rates at rising depths.
-fn rate_at(points: &[Known], depth: f64) -> f64 {
-    const ORIGIN: Known = Known { depth: 0.0, rate: 0.0, error: 0.0 };
+/// Returns the rate at `depth`, from known rates at rising depths.
+fn rate_at(points: &[KnownRate], depth: f64) -> f64 {
+    const ORIGIN: KnownRate = KnownRate { depth: 0.0, rate: 0.0, error: 0.0 };
     let after = points.partition_point(|known| known.depth < depth);
     let before = after.checked_sub(1).map(|index| points[index]);
-    let rise = |from: Known, to: Known| (to.rate - from.rate) / (to.depth - from.depth);
+    let rise = |from: KnownRate, to: KnownRate| (to.rate - from.rate) / (to.depth - from.depth);
     match (before, points.get(after)) {
         (None, None) => 1.0,
         (from, Some(&to)) => {
             let from = from.unwrap_or(ORIGIN);
             from.rate + rise(from, to) * (depth - from.depth)
         }
-        // It rises by as much as can be told from noise. It does not fall: a device that thrashes shows that when it is
-        // there.
+        // The rate goes on rising by as much as is certain in spite of noise. It never falls: a device that thrashes
+        // shows that when it gets there.
         (Some(last), None) => {
             let earlier = after.checked_sub(2).map_or(ORIGIN, |index| points[index]);
             let noise = 2.0 * earlier.error.hypot(last.error) / (last.depth - earlier.depth);
@@ -137,11 +138,11 @@ fn rate_at(points: &[Known], depth: f64) -> f64 {
     }
 }
 
-/// Requests per second of a closed network with `population` requests, each of which goes to a device by `shares`:
-/// G(n - 1) / G(n) of Buzen's convolution. Between whole numbers it is interpolated.
+/// Returns the requests per second of a closed network with `population` requests, each of which goes to a device by
+/// `shares`: G(n - 1) / G(n) of Buzen's convolution, interpolated between whole numbers.
 pub(super) fn throughput(rates: &[Vec<f64>], shares: &[f64], population: f64) -> f64 {
     let most = population.ceil() as usize;
-    // Scaled, so that nothing overflows: all rates as multiples of the largest one.
+    // All rates are scaled by the largest one, so that nothing overflows.
     let scale = rates.iter().flatten().fold(0.0, |largest: f64, &rate| largest.max(rate));
     let mut sums = vec![0.0; most + 1];
     sums[0] = 1.0;
@@ -158,8 +159,8 @@ pub(super) fn throughput(rates: &[Vec<f64>], shares: &[f64], population: f64) ->
     if part == 0.0 { at(below) } else { at(below) * (1.0 - part) + at(below + 1) * part }
 }
 
-/// The shares with which the throughput is largest: for each pair of devices in turn, the best way to share what both
-/// have.
+/// Returns the shares with the largest throughput: for each pair of devices in turn, what both have is divided in the
+/// best way.
 pub(super) fn best_shares(rates: &[Vec<f64>], population: f64) -> Vec<f64> {
     let devices = rates.len();
     let mut shares = vec![1.0 / devices as f64; devices];
@@ -174,8 +175,8 @@ pub(super) fn best_shares(rates: &[Vec<f64>], population: f64) -> Vec<f64> {
     shares
 }
 
-/// Shares what `one` and `other` have so that the throughput is largest: the best of 33 ways, and then finer ones
-/// around it.
+/// Divides what `one` and `other` have so that the throughput is largest: takes the best of 33 divisions, and then of
+/// finer ones around it.
 fn share_between(rates: &[Vec<f64>], population: f64, shares: &mut [f64], (one, other): (usize, usize)) {
     let both = shares[one] + shares[other];
     let (mut middle, mut width) = (0.5, 0.5);
@@ -196,12 +197,12 @@ fn share_between(rates: &[Vec<f64>], population: f64, shares: &mut [f64], (one, 
 mod tests {
     use super::*;
 
-    /// A device of `servers` servers, each with `rate` requests per second.
+    /// Returns the rates of a device with `servers` servers, each with `rate` requests per second.
     fn servers(rate: f64, servers: usize, most: usize) -> Vec<f64> {
         (1..=most).map(|depth| rate * depth.min(servers) as f64).collect()
     }
 
-    /// Two single servers with rates 2 and 1, half of the requests each: with weights (share / rate)^n, G(n) is a
+    /// Two single servers with rates 2 and 1 get half of the requests each: with weights (share / rate)^n, G(n) is a
     /// geometric sum.
     #[test]
     fn the_throughput_is_that_of_a_closed_network() {
@@ -227,11 +228,11 @@ mod tests {
 
     #[test]
     fn rates_that_were_not_seen_go_on_as_before() {
-        let known = |depth, rate| Known { depth, rate, error: 5.0 };
+        let known = |depth, rate| KnownRate { depth, rate, error: 5.0 };
         let points = [known(1.0, 100.0), known(3.0, 160.0)];
         let at = |depth| rate_at(&points, depth);
         assert_eq!((at(0.5), at(1.0), at(2.0), at(3.0)), (50.0, 100.0, 130.0, 160.0));
-        // The rise of 30 for each more is known to 7 (two standard deviations).
+        // The rise of 30 per request is known to within 7 (two standard deviations).
         assert!((at(4.0) - 190.0 + 2.0 * 50f64.sqrt() / 2.0).abs() < 1e-9);
         assert_eq!((rate_at(&points[..1], 2.0), rate_at(&[], 5.0)), (190.0, 1.0));
         assert_eq!(rate_at(&[known(1.0, 100.0), known(2.0, 102.0)], 5.0), 102.0);

@@ -1,4 +1,4 @@
-//! Makes room on devices that fill up: their coldest extents go to other devices in idle moments.
+//! Makes room on devices that fill up: their coldest extents move to other devices while those are idle.
 
 use esker_core::{DeviceState, Linked, Links, List, Nanos, Ratio};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceView, Event, MoveOutcome, PlacementError, WishedMove, Wishes};
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Settings of [`Room`].
+/// Settings of [`RoomMaker`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RoomSettings {
@@ -26,7 +26,7 @@ impl Default for RoomSettings {
 }
 
 impl RoomSettings {
-    /// Checks the table, which is the key `key` of a policy.
+    /// Checks the settings, which are the key `key` of a policy.
     pub(super) fn check(&self, key: &str) -> Result<(), PlacementError> {
         let Self { below, until, .. } = self;
         if *below > *until || *until >= Ratio::ONE {
@@ -38,17 +38,17 @@ impl RoomSettings {
     }
 }
 
-/// Where an extent is, and its place among those by their last use.
+/// The device of an extent, and its links in the list of that device's extents by last use.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
+struct ListedExtent {
     links: Links,
     device: u16,
 }
 
-/// The device of an extent without a place.
+/// Device of an extent that has no place.
 const NOWHERE: u16 = u16::MAX;
 
-impl Linked for Extent {
+impl Linked for ListedExtent {
     fn links(&self) -> &Links {
         &self.links
     }
@@ -57,27 +57,27 @@ impl Linked for Extent {
     }
 }
 
-/// Keeps the extents of each device in the order of their last use (twelve bytes for each). When few places of a device
-/// are free, those not used for longest move, one at a time, whenever the host leaves both devices alone: new and hot
-/// extents find room then.
+/// Keeps the extents of each device in the order of their last use (twelve bytes for each). When a device has few free
+/// places, its least recently used extents move away, one at a time, while the host leaves both devices alone. So new
+/// and hot extents find room.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct RoomMaker {
     settings: RoomSettings,
-    /// By number of the extent.
-    extents: Vec<Extent>,
-    /// The extents of each device, the coldest first.
+    /// The extents, by number.
+    extents: Vec<ListedExtent>,
+    /// The extents of each device, coldest first.
     lists: Vec<List>,
-    /// When the last request of the host to each device ended.
+    /// Time at which the last request of the host to each device ended.
     used_at: Vec<Nanos>,
-    /// Whether each device makes room now.
+    /// Whether each device is making room now.
     filling: Vec<bool>,
-    /// The extent that moves.
+    /// The extent that is moving.
     moving: Option<LogicalExtent>,
-    /// When devices may have been idle for long enough.
+    /// Time at which devices may have been idle for long enough.
     timer: Option<Nanos>,
 }
 
-impl Room {
+impl RoomMaker {
     pub(super) fn new(settings: RoomSettings, devices: usize) -> Self {
         let (extents, moving, timer) = (Vec::new(), None, None);
         let mut room =
@@ -95,7 +95,7 @@ impl Room {
     /// Notes where `extent` is now.
     pub(super) fn placed(&mut self, LogicalExtent(extent): LogicalExtent, device: Option<DeviceIndex>) {
         if self.extents.len() <= extent as usize {
-            self.extents.resize(extent as usize + 1, Extent { links: Links::NONE, device: NOWHERE });
+            self.extents.resize(extent as usize + 1, ListedExtent { links: Links::NONE, device: NOWHERE });
         }
         let before = std::mem::replace(&mut self.extents[extent as usize].device, NOWHERE);
         if before != NOWHERE {
@@ -107,9 +107,9 @@ impl Room {
         }
     }
 
-    /// Notes that `extent` is used: it is the hottest of its device.
+    /// Notes a use of `extent`: it is the hottest of its device now.
     fn touch(&mut self, LogicalExtent(extent): LogicalExtent) {
-        let Some(&Extent { device, .. }) = self.extents.get(extent as usize) else { return };
+        let Some(&ListedExtent { device, .. }) = self.extents.get(extent as usize) else { return };
         if device != NOWHERE {
             let list = &mut self.lists[usize::from(device)];
             list.remove(&mut self.extents, extent);
@@ -117,15 +117,15 @@ impl Room {
         }
     }
 
-    /// The extent that would have to leave `device` if one more came; `None` if there are free ones enough.
+    /// Returns the extent that would have to leave `device` if another one came; `None` if enough extents are free.
     pub(super) fn would_leave(&self, device: DeviceIndex, view: &DeviceView) -> Option<LogicalExtent> {
         let is_short = u64::from(view.free_extents) < self.settings.until.of(u64::from(view.extents));
         let coldest = self.lists[usize::from(device.0)].first().filter(|_| is_short);
         coldest.map(LogicalExtent)
     }
 
-    /// Takes an event, and asks for a move where one is due. `may_go` tells whether cold extents of the first device
-    /// may go to the second one.
+    /// Takes an event, and asks for a move if one is due. `may_go` tells whether cold extents of the first device may
+    /// go to the second one.
     pub(super) fn observe(
         &mut self,
         now: Nanos,
@@ -138,7 +138,7 @@ impl Room {
             Event::Request { first, extents, .. } => {
                 (first.0..first.0 + extents).for_each(|extent| self.touch(LogicalExtent(extent)));
             }
-            // Nothing is moved for a host that does nothing: only the end of a request sets the timer anew.
+            // Nothing moves while the host is idle: only the end of a request sets the timer again.
             Event::Completed(done) if done.for_host => {
                 self.used_at[usize::from(done.device.0)] = now;
                 if self.timer.is_none() && self.moving.is_none() && self.any_fills(devices) {
@@ -149,7 +149,7 @@ impl Room {
                 self.moving = None;
                 match outcome {
                     MoveOutcome::Done => self.move_one(now, devices, may_go, wishes),
-                    // Another one may do.
+                    // Another extent may be able to move.
                     MoveOutcome::NothingToDo | MoveOutcome::WrittenMeanwhile => {
                         self.touch(extent);
                         self.move_one(now, devices, may_go, wishes);
@@ -174,7 +174,7 @@ impl Room {
         wishes.wake(at);
     }
 
-    /// Notes which devices fill up, and returns whether any does.
+    /// Notes which devices are making room. Returns true if any is.
     fn any_fills(&mut self, devices: &[DeviceView]) -> bool {
         let RoomSettings { below, until, .. } = self.settings;
         for (fills, device) in self.filling.iter_mut().zip(devices) {
@@ -184,7 +184,7 @@ impl Room {
         self.filling.contains(&true)
     }
 
-    /// Moves the coldest extent of a device that fills up, or waits until devices have been idle for long enough.
+    /// Moves the coldest extent of a device that makes room, or waits until devices have been idle for long enough.
     fn move_one(
         &mut self,
         now: Nanos,
@@ -197,7 +197,8 @@ impl Room {
         }
         let mut next = None;
         for from in (0..devices.len()).filter(|&from| self.filling[from]) {
-            // A failed device gives nothing away. Of those that have room, the one with most.
+            // Nothing moves away from a failed device. Of the devices that have room, the one with the most free
+            // extents is taken.
             let takes = |&to: &usize| to != from && may_go(from, to) && devices[to].has_room() && !self.filling[to];
             let to = (0..devices.len()).filter(takes).max_by_key(|&to| devices[to].free_extents);
             let Some(to) = to.filter(|_| devices[from].state != DeviceState::Failed) else { continue };
@@ -228,17 +229,17 @@ mod tests {
     use super::super::Completed;
     use super::*;
 
-    /// Two devices of ten and of a hundred extents, with a room that wants two to four extents of the first one free.
-    struct World {
-        room: Room,
+    /// Two devices of ten and of a hundred extents, with settings that keep two to four extents of the first one free.
+    struct RoomWorld {
+        room: RoomMaker,
         devices: [DeviceView; 2],
         wishes: Wishes,
     }
 
-    impl World {
+    impl RoomWorld {
         fn new(extents: u32) -> Self {
             let settings = r#"{"below":"20%","until":"40%","idle":"10ms"}"#;
-            let mut room = Room::new(serde_json::from_str(settings).unwrap(), 2);
+            let mut room = RoomMaker::new(serde_json::from_str(settings).unwrap(), 2);
             (0..extents).for_each(|extent| room.placed(LogicalExtent(extent), Some(DeviceIndex(0))));
             let view = |extents, free_extents| DeviceView {
                 extents,
@@ -255,7 +256,7 @@ mod tests {
             self.room.observe(now, &event, &self.devices, |from, to| from < to, &mut self.wishes);
         }
 
-        /// A read of `extent`, which ends at this time.
+        /// Reports a read of `extent`, which ends at this time.
         fn read(&mut self, millis: u64, extent: u32) {
             let (request, first) = (Request::read(Lba(0), Bytes(512)), LogicalExtent(extent));
             self.tell(millis, Event::Request { request: &request, first, extents: 1 });
@@ -268,7 +269,7 @@ mod tests {
             );
         }
 
-        /// The extent that is to move, and then has moved.
+        /// Returns the extent that the policy moves, and reports that it has moved.
         fn moved(&mut self, millis: u64) -> Option<u32> {
             let WishedMove { extent, to, priority } = self.wishes.moves.pop()?;
             assert_eq!((to, priority), (DeviceIndex(1), esker_core::Priority::BACKGROUND));
@@ -281,17 +282,17 @@ mod tests {
 
     #[test]
     fn the_coldest_extents_move_between_the_marks_when_nothing_else_is_to_do() {
-        let mut world = World::new(9);
+        let mut world = RoomWorld::new(9);
         world.read(0, 0);
         world.read(3, 2);
         assert_eq!(world.wishes.wake_at.take(), Some(Nanos::from_millis(10)));
-        // Until 13 ms the device is not idle for long enough.
+        // Until 13 ms, the device has not been idle for long enough.
         world.tell(10, Event::Timer);
         assert_eq!((world.wishes.moves.len(), world.wishes.wake_at.take()), (0, Some(Nanos::from_millis(13))));
         world.tell(13, Event::Timer);
-        // Four are free then.
+        // Then four extents are free.
         assert_eq!([(); 4].map(|()| world.moved(14)), [Some(1), Some(3), Some(4), None]);
-        // Three free ones are no reason to begin anew, and one is.
+        // Three free extents are no reason to begin again; one is.
         world.devices[0].free_extents = 3;
         world.read(20, 5);
         assert_eq!(world.wishes.wake_at.take(), None);
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn requests_of_the_host_hold_moves_up() {
-        let mut world = World::new(9);
+        let mut world = RoomWorld::new(9);
         world.read(0, 0);
         world.devices[1].under_way = 1;
         world.tell(10, Event::Timer);
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_cannot_move_is_passed_over_and_what_was_freed_forgotten() {
-        let mut world = World::new(9);
+        let mut world = RoomWorld::new(9);
         world.room.placed(LogicalExtent(0), None);
         world.read(0, 8);
         world.tell(10, Event::Timer);

@@ -56,6 +56,6 @@ impl Placement for SizeThreshold {
         DeviceIndex(if is_large { large } else { small })
     }
 
-    /// New devices get what the others have no room for.
+    /// New devices get extents for which the others have no room.
     fn devices_joined(&mut self, _: usize) {}
 }

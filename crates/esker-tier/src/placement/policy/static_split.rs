@@ -1,4 +1,4 @@
-//! Places a fixed share of the extents on each device.
+//! Puts a fixed share of the extents on each device.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Problem};
@@ -27,7 +27,7 @@ pub struct StaticSplitSettings {
     pub weights: Vec<u32>,
 }
 
-/// The table of turns has one entry per unit of weight.
+/// Limit of the sum of weights: the table of turns has one entry per unit of weight.
 const WEIGHT_SUM_MAX: u64 = 65_536;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
@@ -35,7 +35,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     Ok(Box::new(StaticSplit::of_weights(&weights, devices)?))
 }
 
-/// The key `weights` for `devices` devices: all are equal if it is empty.
+/// Returns the weights of the key `weights` for `devices` devices; equal ones if the key is empty.
 pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32>, PlacementError> {
     let error = |message: String, hint: &str| Err(PlacementError::of("weights", Problem::with_hint(message, hint)));
     if weights.is_empty() {
@@ -62,21 +62,22 @@ pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32
 pub struct StaticSplit {
     weights: Vec<u32>,
     turns: Vec<DeviceIndex>,
-    /// Whether the shares were asked for, by weights.
+    /// Whether the settings ask for shares, by weights.
     asked: bool,
 }
 
 impl StaticSplit {
-    /// A split over `devices` devices by the key `weights`; in turns if it is empty.
+    /// Creates a split over `devices` devices from the key `weights`; in turns if the key is empty.
     pub(super) fn of_weights(weights: &[u32], devices: usize) -> Result<Self, PlacementError> {
         Ok(Self { asked: !weights.is_empty(), ..Self::new(&checked_weights(weights, devices)?) })
     }
 
-    /// A split by these weights, at least one of which is not zero (asserted).
+    /// Creates a split by these weights, at least one of which is not zero (asserted).
     pub fn new(weights: &[u32]) -> Self {
         let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
         assert!(total > 0, "a device takes something");
-        // In each turn every device earns its weight, and the device that is owed most pays a whole round for the turn.
+        // In each turn every device earns its weight, and the device that is owed most gets the turn and pays the sum
+        // of all weights for it.
         let mut owed = vec![0i64; weights.len()];
         let turns = (0..total).map(|_| {
             owed.iter_mut().zip(weights).for_each(|(owed, &weight)| *owed += i64::from(weight));
@@ -108,7 +109,7 @@ impl Placement for StaticSplit {
         Some(self.weights.iter().map(|&weight| f64::from(weight) / f64::from(total)).collect())
     }
 
-    /// New devices have the mean weight of the others. Extents that have a place stay there.
+    /// New devices get the mean weight of the others. Extents that have a place stay there.
     fn devices_joined(&mut self, devices: usize) {
         let total: u32 = self.weights.iter().sum();
         let mean = (total / self.weights.len() as u32).max(1);

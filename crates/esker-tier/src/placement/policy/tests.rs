@@ -1,4 +1,4 @@
-//! What every policy keeps to, and single cases.
+//! Rules that every policy keeps, and single cases.
 
 use esker_core::{Lba, Request};
 
@@ -17,8 +17,8 @@ fn mistakes_are_named() {
     assert_eq!(found, "wieghts: unknown key; did you mean `weights`?");
 }
 
-/// The devices that the policy of this table chooses for extents of 1 MiB, one after the other. Each of `room` devices
-/// has so many free extents at first; a write of `sizes` bytes creates each extent.
+/// Returns the devices that the policy of this table chooses for consecutive extents of 1 MiB. `room` has the number of
+/// free extents of each device at first; each extent is created by a write with its size in `sizes`.
 fn chosen(table: &str, room: &[u32], sizes: &[u64]) -> Vec<u16> {
     let settings: PolicySettings = serde_json::from_str(table).unwrap();
     let mut policy = settings.build(room.len()).unwrap();
@@ -70,7 +70,7 @@ fn pinned_ranges_stay_where_they_belong_and_the_rest_is_placed_by_its_policy() {
     let rest = r#""rest":{"kind":"fast-first","order":[1]}"#;
     let table = format!(r#"{{"kind":"pinned","ranges":[{{"start":"1MiB","length":"2MiB","device":0}}],{rest}}}"#);
     assert_eq!(chosen(&table, &[9, 9], &[1; 5]), [1, 0, 0, 1, 1]);
-    // Half an extent is pinned if it begins in the range.
+    // An extent that begins in the range is pinned, even if only half of it lies there.
     let table = format!(r#"{{"kind":"pinned","ranges":[{{"length":"1537KiB","device":0}}],{rest}}}"#);
     assert_eq!(chosen(&table, &[9, 9], &[1; 4]), [0, 0, 1, 1]);
 }
@@ -86,7 +86,7 @@ fn devices_that_are_not_there_are_named() {
     assert_eq!(error(rest), "rest.weights: `weights` are all zero");
 }
 
-/// A volume that is opened anew tells the policy where its extents are: what is pinned stays, whatever the rest wants.
+/// The policy of a reopened volume learns where its extents are: pinned extents stay, whatever the other policy wants.
 #[test]
 fn extents_stay_pinned_when_a_volume_is_opened() {
     let table =

@@ -1,11 +1,11 @@
-//! Splits requests so that as many as possible end per second.
+//! Divides requests among devices so that as many as possible are completed per second.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::balance::{Balance, Shown};
+use super::balance::{Balance, BalanceOutcome};
 use super::climb::Climb;
 use super::homes::Homes;
 use super::rates::{Rates, best_shares};
@@ -46,15 +46,15 @@ impl Default for ThroughputSettings {
     }
 }
 
-/// Requests without a difference between the devices after which they are balanced, and requests after which their
-/// balance is looked for no longer.
+/// Number of requests without a difference between the devices after which they count as balanced, and number of
+/// requests after which balancing ends in any case.
 const BALANCED: u64 = 1 << 14;
 const BALANCING_MAX: u64 = 150_000;
-/// Requests of a batch of the search.
+/// Number of requests in a batch of the search.
 const BATCH: u64 = 256;
-/// Part of the requests of a window that may go to extents that still have to move, for it to count.
+/// A batch does not count if more than this share of its requests go to extents that still have to move.
 const ASTRAY_MAX: f64 = 0.02;
-/// What the rates measured before count when this many requests have ended since.
+/// By this factor, earlier measurements of rates lose weight each time this many requests have ended.
 const MEMORY: f64 = 0.8;
 const MEMORY_AFTER: u64 = 2048;
 
@@ -65,41 +65,43 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     }
     let weights = checked_weights(&weights, devices)?;
     let homes = Homes::new(&weights, 1.0 / probe.as_secs_f64(), interval);
-    let (rates, window, stage) = (Rates::new(devices), Window::default(), Stage::first(devices));
+    let (rates, window, stage) = (Rates::new(devices), SearchWindow::default(), ThroughputStage::first(devices));
     Ok(Box::new(Throughput { homes, rates, window, stage }))
 }
 
-/// Searches the shares with which requests end fastest. Equal response times ([`super::wardrop`]) are a good place to
-/// begin, and with many requests under way the best one; with few, a slow device makes them wait that could be answered
-/// elsewhere. A model tells where that could be: it is measured how many requests each device ends per second when it
-/// has one, two, three... of them under way, and computed with which shares most would end. The model knows nothing of
-/// caches that are emptied in between, or of neighbours that are read together, so its shares are tried first, and then
-/// small steps, by the mean response time of all requests: in a closed loop, it is least where most requests end
-/// (Little).
+/// Searches for the shares with which requests are completed fastest. It begins at equal response times
+/// ([`super::wardrop`]), which are best with many requests under way; with few, a slow device keeps requests waiting
+/// that could be answered elsewhere.
+///
+/// A model suggests better shares: it uses the measured rate of each device with one, two, three, ... requests under
+/// way, and computes with which shares the most requests would be completed. The model knows nothing about caches that
+/// empty in between, or about adjacent data that are read together. So its shares are only tried first, followed by
+/// small steps, and all are judged by the mean response time of all requests: in a closed loop it is least where the
+/// most requests are completed (Little's law).
 #[derive(Debug)]
 struct Throughput {
     homes: Homes,
     rates: Rates,
-    window: Window,
-    stage: Stage,
+    window: SearchWindow,
+    stage: ThroughputStage,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ThroughputStage {
     /// Looks for equal response times.
     Balancing { balance: Balance, requests: u64 },
     /// Tries other shares.
     Searching(Climb),
 }
 
-impl Stage {
+impl ThroughputStage {
     fn first(devices: usize) -> Self {
         Self::Balancing { balance: Balance::new(devices), requests: 0 }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Window {
+struct SearchWindow {
     began: Nanos,
     requests: u64,
     astray: u64,
@@ -108,34 +110,35 @@ struct Window {
 }
 
 impl Throughput {
-    /// Takes the end of a request of the host, `astray` if its extents were not at home.
+    /// Takes the end of a request of the host; `astray` if some of its extents were not at home.
     fn ended(&mut self, now: Nanos, done: &Completed, astray: bool) {
         match &mut self.stage {
-            Stage::Balancing { balance, requests } => {
+            ThroughputStage::Balancing { balance, requests } => {
                 *requests += 1;
                 if requests.is_multiple_of(MEMORY_AFTER) {
                     self.rates.forget(MEMORY);
                 }
                 let shown = balance.record(now, done, astray, &mut self.homes);
-                let balanced = matches!(shown, Shown::NoDifference(requests) if requests >= BALANCED);
+                let balanced = matches!(shown, BalanceOutcome::NoDifference(requests) if requests >= BALANCED);
                 if balanced || *requests >= BALANCING_MAX {
                     self.begin_search(now);
                 }
             }
-            Stage::Searching(climb) => {
+            ThroughputStage::Searching(climb) => {
                 self.window.requests += 1;
                 self.window.astray += u64::from(astray);
                 self.window.times += done.at.saturating_sub(done.sent).0 as f64;
                 if self.window.requests < BATCH {
                     return;
                 }
-                let window = std::mem::replace(&mut self.window, Window { began: now, ..Window::default() });
+                let window =
+                    std::mem::replace(&mut self.window, SearchWindow { began: now, ..SearchWindow::default() });
                 if window.astray as f64 > ASTRAY_MAX * window.requests as f64 {
                     return;
                 }
                 let shares = climb.batch(window.times / window.requests as f64);
                 if climb.has_lost_its_way() {
-                    self.stage = Stage::first(self.homes.shares.len());
+                    self.stage = ThroughputStage::first(self.homes.shares.len());
                 } else if let Some(shares) = shares {
                     self.homes.shares = shares;
                     let seconds = now.saturating_sub(window.began).as_secs_f64().max(1e-9);
@@ -149,8 +152,8 @@ impl Throughput {
         let population = self.rates.population();
         let rates = self.rates.of_devices(population.ceil() as usize);
         let promising = best_shares(&rates, population);
-        self.window = Window { began: now, ..Window::default() };
-        self.stage = Stage::Searching(Climb::new(&self.homes.shares, promising));
+        self.window = SearchWindow { began: now, ..SearchWindow::default() };
+        self.stage = ThroughputStage::Searching(Climb::new(&self.homes.shares, promising));
     }
 }
 
@@ -187,7 +190,7 @@ impl Placement for Throughput {
         true
     }
 
-    /// A write that replaces an extent takes it home.
+    /// A write that replaces an extent moves it home.
     fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
         Some(self.homes.home(write.extent))
     }
@@ -198,6 +201,6 @@ impl Placement for Throughput {
 
     fn devices_joined(&mut self, devices: usize) {
         self.homes.devices_joined(devices);
-        (self.rates, self.stage) = (Rates::new(devices), Stage::first(devices));
+        (self.rates, self.stage) = (Rates::new(devices), ThroughputStage::first(devices));
     }
 }

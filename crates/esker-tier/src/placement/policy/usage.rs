@@ -1,27 +1,28 @@
-//! Which extents are in use, and which device holds each.
+//! Tracks which extents are in use, and which device holds each.
 
 use esker_core::bits;
 
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-/// Requests over which the share of first uses is averaged.
+/// Number of requests over which the share of first uses is averaged.
 const FIRST_USES_OVER: f64 = 1024.0;
-/// A generation lasts until there were this many uses for each extent of the volume, on average: of extents that are
-/// used alike, one in nine million is missed then.
+/// A generation lasts until extents were used this many times the number of extents in the volume. If all extents are
+/// used equally often, one in nine million is missed.
 const USES_PER_EXTENT: u64 = 16;
-/// The mark of an extent that has no place.
+/// Device of an extent that has no place.
 const NOWHERE: u16 = u16::MAX;
 
-/// Extents that were used in this generation or in the one before, a bit each: what was hot long ago is cold now.
+/// The extents that were used in this generation or in the one before, one bit each. An extent that was hot long ago is
+/// cold now.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     used: Vec<u64>,
     before: Vec<u64>,
-    /// Uses in this generation.
+    /// Number of uses in this generation.
     uses: u64,
-    /// One after the last extent that was ever used: the volume may end there.
+    /// The number after that of the last extent that was ever used: the volume may end there.
     end: u32,
-    /// Share of the last requests that went to extents which had not been in use before.
+    /// Share of recent requests that went to extents which were not in use before.
     first_uses: f64,
 }
 
@@ -32,7 +33,7 @@ impl Default for Usage {
 }
 
 impl Usage {
-    /// Notes that `extent` is used.
+    /// Notes a use of `extent`.
     pub(super) fn note(&mut self, LogicalExtent(extent): LogicalExtent) {
         let index = extent as usize;
         if self.used.len() <= index / 64 {
@@ -51,7 +52,7 @@ impl Usage {
         }
     }
 
-    /// Whether `extent` is in use.
+    /// Returns true if `extent` is in use.
     pub(super) fn contains(&self, LogicalExtent(extent): LogicalExtent) -> bool {
         let index = extent as usize;
         index / 64 < self.used.len() && (bits::is_set(&self.used, index) || bits::is_set(&self.before, index))
@@ -66,8 +67,8 @@ impl Usage {
     }
 }
 
-/// The device that holds each extent, two bytes for each, and for each device where to look for the next extent that
-/// could leave it.
+/// The device that holds each extent (two bytes each), and for each device where to look for the next extent that could
+/// leave it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Residents {
     devices: Vec<u16>,
@@ -84,8 +85,8 @@ impl Residents {
         self.devices[index] = device.map_or(NOWHERE, |device| device.0);
     }
 
-    /// The next extent of `device` for which `leaves` names another device, of the next `most` extents after those
-    /// that were looked at before.
+    /// Returns the next extent of `device` for which `leaves` names another device, and that device. Examines up to
+    /// `most` extents, after those that were examined last.
     pub(super) fn next_to_leave(
         &mut self,
         device: DeviceIndex,

@@ -1,4 +1,4 @@
-//! Balances response times: the Wardrop equilibrium, in which no extent would be answered faster elsewhere.
+//! Balances response times: in the Wardrop equilibrium no extent would be answered faster elsewhere.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos};
@@ -89,7 +89,7 @@ impl Placement for Wardrop {
         true
     }
 
-    /// A write that replaces an extent takes it home.
+    /// A write that replaces an extent moves it home.
     fn redirect(&mut self, write: &Rewrite<'_>, _: &[DeviceView]) -> Option<DeviceIndex> {
         Some(self.homes.home(write.extent))
     }
@@ -98,7 +98,7 @@ impl Placement for Wardrop {
         true
     }
 
-    /// A new device begins with its probes.
+    /// A new device begins with the least share.
     fn devices_joined(&mut self, devices: usize) {
         self.homes.devices_joined(devices);
         self.balance = Balance::new(devices);

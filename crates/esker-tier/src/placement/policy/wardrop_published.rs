@@ -1,4 +1,4 @@
-//! Equation 3.1 as published, with its constants: beside `wardrop`, which has neither.
+//! Equation 3.1 as published, with its constants; `wardrop` is a variant without them.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     build,
 };
 
-/// Weight of a new sample in the average response times, section III.B.
+/// Weight of a new sample in the average response times, from section III.B.
 const NEWEST: f64 = 0.01;
 
 /// Settings of [`WardropPublished`].
@@ -68,7 +68,7 @@ impl Default for WardropPublishedSettings {
     }
 }
 
-/// The list of extents used last is searched at each access.
+/// Limit of `recent`: the list is searched at each access.
 const RECENT_MAX: u32 = 10_000;
 
 fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
@@ -93,46 +93,46 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     Ok(Box::new(WardropPublished::new(settings, &weights)))
 }
 
-/// What is known of a device, and what is wanted of it.
+/// What is known about a device, and what is wanted from it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Load {
+struct DeviceLoad {
     /// Average response time in ms; zero before the first request.
     average_ms: f64,
-    /// The host's requests that ended there in this period.
+    /// Number of the host's requests that ended there in this period.
     requests: u32,
     /// P: the share that it should have.
     share: f64,
-    /// P - Q, above zero for a lighter-loaded device.
+    /// P - Q: above zero for a device that should get more.
     change: f64,
-    /// Extents that it should still get in this period.
+    /// Number of extents that it should still get in this period.
     tokens: u32,
-    /// New extents that it is behind its share.
+    /// By how many new extents it is behind its share.
     owed: f64,
 }
 
-/// Computes shares once in each period. Where a device should have more, there are tokens, which new extents spend
-/// first; then those used last move there.
+/// Computes shares once in each period. A device that should have more gets tokens. New extents spend them first; the
+/// rest let recently used extents move there.
 #[derive(Debug)]
 struct WardropPublished {
     settings: WardropPublishedSettings,
-    loads: Vec<Load>,
-    /// New extents of this period.
+    loads: Vec<DeviceLoad>,
+    /// Number of new extents in this period.
     allocated: u32,
-    /// Tokens that moves may still spend in this period.
+    /// Number of tokens that moves may still spend in this period.
     for_moves: u32,
-    /// What became of all tokens so far.
+    /// Counts of all tokens so far.
     tokens: TokenCounts,
-    /// The extents used last with their devices, the newest first.
+    /// The most recently used extents with their devices, newest first.
     recent: VecDeque<(LogicalExtent, DeviceIndex)>,
-    /// The extent that moves: one at a time.
+    /// The extent that is moving: one at a time.
     moving: Option<LogicalExtent>,
-    /// The end of the period; `None` while nothing happens.
+    /// End of the period; `None` while there are no requests.
     timer: Option<Nanos>,
 }
 
 /// Equation 3.1 for any number of devices: P = Q + alpha (R - R_i) Q with R = sum of Q R_i. `found` has Q and R_i, in
-/// ms, of each device. As printed, the equation has the absolute value of the difference; the text says that a slower
-/// device loses. Shares below `least` are raised to it, and all are then divided by their sum.
+/// ms, of each device. The printed equation has the absolute value of the difference, but the text says that a slower
+/// device loses. Shares below `least` are raised to it, and all shares are then divided by their sum.
 fn shares(found: &[(f64, f64)], alpha: f64, least: f64) -> Vec<f64> {
     let mean: f64 = found.iter().map(|(share, time)| share * time).sum();
     let least = least.min(1.0 / found.len() as f64);
@@ -148,7 +148,7 @@ impl WardropPublished {
         let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         let found: Vec<_> = weights.iter().map(|&weight| (f64::from(weight) / total, 0.0)).collect();
         let shares = shares(&found, 0.0, settings.least.as_f64());
-        let loads = shares.into_iter().map(|share| Load { share, ..Load::default() }).collect();
+        let loads = shares.into_iter().map(|share| DeviceLoad { share, ..DeviceLoad::default() }).collect();
         Self {
             settings,
             loads,
@@ -177,11 +177,11 @@ impl WardropPublished {
         }
     }
 
-    /// The end of a period: new shares and new tokens.
+    /// Ends a period: computes new shares and tokens.
     fn balance(&mut self) {
         let requests: u32 = self.loads.iter().map(|load| load.requests).sum();
         if requests > 0 {
-            let share = |load: &Load| f64::from(load.requests) / f64::from(requests);
+            let share = |load: &DeviceLoad| f64::from(load.requests) / f64::from(requests);
             let found: Vec<(f64, f64)> = self.loads.iter().map(|load| (share(load), load.average_ms)).collect();
             let wanted = shares(&found, self.settings.alpha, self.settings.least.as_f64());
             for (load, (wanted, (had, _))) in self.loads.iter_mut().zip(wanted.into_iter().zip(found)) {
@@ -189,15 +189,15 @@ impl WardropPublished {
                 let tokens = (change.max(0.0) * self.settings.beta).round() as u32;
                 self.tokens.lapsed += u64::from(load.tokens);
                 self.tokens.granted += u64::from(tokens);
-                *load = Load { share: wanted, change, tokens, requests: 0, ..*load };
+                *load = DeviceLoad { share: wanted, change, tokens, requests: 0, ..*load };
             }
         }
-        // Moves get what new extents, if there are as many as before, will leave.
+        // Moves get the tokens that new extents will leave, if there are as many new extents as in the last period.
         let tokens = self.loads.iter().fold(0u32, |sum, load| sum.saturating_add(load.tokens));
         self.for_moves = tokens.saturating_sub(std::mem::take(&mut self.allocated));
     }
 
-    /// The device with most tokens that has room.
+    /// Returns the device with the most tokens among those that have room.
     fn lightest(&self, devices: &[DeviceView]) -> Option<usize> {
         let with_room = (0..self.loads.len()).filter(|&device| devices[device].has_room());
         with_room.filter(|&device| self.loads[device].tokens > 0).max_by_key(|&device| self.loads[device].tokens)
@@ -207,13 +207,13 @@ impl WardropPublished {
         self.loads[device.0 as usize].change < 0.0
     }
 
-    /// Moves the extent used last that a heavier-loaded device holds, if there is a token for it.
+    /// Moves the most recently used extent on a device that should have less, if there is a token for it.
     fn move_one(&mut self, devices: &[DeviceView], wishes: &mut Wishes) {
         if self.for_moves == 0 || self.moving.is_some() {
             return;
         }
         let Some(to) = self.lightest(devices) else {
-            let is_wanted = |(load, view): (&Load, &DeviceView)| load.tokens > 0 && view.is_full();
+            let is_wanted = |(load, view): (&DeviceLoad, &DeviceView)| load.tokens > 0 && view.is_full();
             wishes.without_room += u64::from(self.loads.iter().zip(devices).any(is_wanted));
             return;
         };
@@ -230,12 +230,12 @@ impl WardropPublished {
         });
     }
 
-    /// The next device by the shares: each is owed its share of every new extent.
+    /// Returns the next device by shares: each device is owed its share of every new extent.
     fn by_shares(&mut self, devices: &[DeviceView]) -> usize {
         self.loads.iter_mut().for_each(|load| load.owed += load.share);
         let room = |device: &usize| devices[*device].has_room();
         let owed = |one: &usize, other: &usize| self.loads[*one].owed.total_cmp(&self.loads[*other].owed);
-        // Of equals, the first.
+        // Of equal devices, the first.
         let chosen = (0..self.loads.len()).rev().filter(room).max_by(owed).unwrap_or(0);
         self.loads[chosen].owed -= 1.0;
         chosen
@@ -259,7 +259,7 @@ impl Placement for WardropPublished {
 
     fn observe(&mut self, now: Nanos, event: &Event<'_>, devices: &[DeviceView], wishes: &mut Wishes) {
         match *event {
-            // Without requests there is no timer: nothing is moved for a host that does nothing.
+            // Without requests there is no timer: nothing moves while the host is idle.
             Event::Request { request, .. } if request.kind.has_data() && self.timer.is_none() => {
                 let at = now + self.settings.period;
                 self.timer = Some(at);
@@ -313,7 +313,7 @@ impl Placement for WardropPublished {
 
     /// A new device begins with the least share.
     fn devices_joined(&mut self, devices: usize) {
-        self.loads.resize(devices, Load::default());
+        self.loads.resize(devices, DeviceLoad::default());
         let found: Vec<_> = self.loads.iter().map(|load| (load.share, 0.0)).collect();
         let shares = shares(&found, 0.0, self.settings.least.as_f64());
         self.loads.iter_mut().zip(shares).for_each(|(load, share)| load.share = share);

@@ -1,14 +1,14 @@
-//! A cache before the engine, as single cases.
+//! A cache in front of the engine, as single cases.
 
 use super::*;
 use crate::engine::{BufferPlace, BufferStep};
 use crate::placement::cache::MemoryCache;
 
-/// Places extents on the first device, and wants those that are written anew on the second: at every other question.
+/// Places extents on the first device, and redirects writes to the second one at every other question.
 #[derive(Debug)]
-struct Wavering(bool);
+struct WaveringPolicy(bool);
 
-impl Placement for Wavering {
+impl Placement for WaveringPolicy {
     fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
         DeviceIndex(0)
     }
@@ -71,11 +71,11 @@ fn the_extent_that_was_not_used_for_longest_makes_room() {
     assert_eq!(needs, [true, true, false, true, false, true, true]);
 }
 
-/// A write to part of a cached extent takes all of it to the other device: by what the policy has said when it was
-/// asked, and not by a second answer.
+/// A write to part of a cached extent moves all of it to the other device. The policy's first answer counts: it is not
+/// asked again for the widened write.
 #[test]
 fn a_write_to_a_cached_extent_moves_it() {
-    let mut cache = volume(2, Wavering(false));
+    let mut cache = volume(2, WaveringPolicy(false));
     serve(&mut cache, read(0));
     let write = Request::write(Lba(5), Bytes(512));
     let effects = serve(&mut cache, host(0, write));
@@ -86,14 +86,14 @@ fn a_write_to_a_cached_extent_moves_it() {
     assert!(effects.iter().any(from_cache), "{effects:?}");
     assert_eq!(cache.movements().unwrap().redirected, 1);
     assert_eq!(cache.cache_counts().unwrap().widened, 1);
-    // What is not in memory is not widened.
+    // A write to an extent that is not in memory is not widened.
     let [(_, _, request)] = ios(&serve(&mut cache, host(0, Request::write(Lba(5 + EXTENT), Bytes(512)))))[..] else {
         panic!("one write")
     };
     assert_eq!(request.length, Bytes(512));
 }
 
-/// A volume without a cache reads past it.
+/// With a cache of no extents, all reads go past it.
 #[test]
 fn no_extents_are_no_cache() {
     let mut cache = volume(0, StaticSplit::new(&[1, 1]));
@@ -102,8 +102,8 @@ fn no_extents_are_no_cache() {
     }
 }
 
-/// One sector of an extent cannot be read. Reads of the others are answered all the same, whether they asked first or
-/// waited for the extent to be fetched.
+/// One sector of an extent cannot be read. Reads of the others succeed all the same, whether they caused the fetch or
+/// waited for it.
 #[test]
 fn a_bad_sector_elsewhere_in_the_extent_fails_no_read() {
     let mut cache = volume(2, StaticSplit::new(&[1, 1]));

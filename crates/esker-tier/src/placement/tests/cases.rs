@@ -6,8 +6,8 @@ use super::*;
 use crate::engine::RecordNumber;
 use crate::extent::{BlockRange, PhysicalExtent};
 
-/// A flush goes to the written device, then to the journal, then to the reply. With nothing new to record it is one
-/// flush and no journal.
+/// A flush goes to the written device, then to the journal, then the host is answered. If there is nothing new to
+/// record, there is only the flush of the device.
 #[test]
 fn a_flush_goes_to_written_devices_only_and_hardens_only_new_records() {
     let mut engine = engine();
@@ -50,7 +50,7 @@ fn the_first_error_by_address_counts_whichever_comes_first() {
     }
 }
 
-/// Data behind a failed flush are lost, so no later flush may succeed, nor one that was under way.
+/// The data of a failed flush are lost, so no later flush may succeed, nor one that was under way.
 #[test]
 fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     let mut engine = engine();
@@ -67,8 +67,8 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
 }
 
-/// 32 hosts write and flush: a device has one flush under way, and all who ask meanwhile share the next one. The
-/// records of what becomes durable are hardened once for all.
+/// 32 hosts write and flush: a device has one flush under way, and all who ask during it share the next one. The
+/// records of the data that become durable are hardened together.
 #[test]
 fn flushes_that_come_together_are_one_at_a_time_on_a_device() {
     let mut engine = engine();
@@ -100,8 +100,8 @@ fn flushes_that_come_together_are_one_at_a_time_on_a_device() {
     engine.check();
 }
 
-/// Who waits for the flush after one that fails is told of the failure: a success told to the later one would promise
-/// data that the earlier one has lost.
+/// A host that waits for the flush after a failed one is told of the failure: a success would promise data that the
+/// earlier flush has lost.
 #[test]
 fn a_flush_that_waits_behind_a_failed_one_fails_with_it() {
     let mut engine = engine();
@@ -119,7 +119,7 @@ fn a_flush_that_waits_behind_a_failed_one_fails_with_it() {
     assert_eq!(effects, [reply(0), reply(1)]);
 }
 
-/// Device 0 fails a flush: what happens to everything else.
+/// Device 0 fails a flush: what happens to all other requests.
 #[test]
 fn a_failed_device_serves_reads_only() {
     let mut engine = engine();
@@ -138,10 +138,10 @@ fn a_failed_device_serves_reads_only() {
     let plain = send(&mut engine, 2, write(false, 0));
     let durable = send(&mut engine, 3, write(true, 2));
     assert!(on(&mut engine, Input::Done { io: flush_0, at: Nanos::ZERO, result: Err(DeviceError::Medium) }).is_empty());
-    // Requests that were under way there end after the failure, and do not count.
+    // Requests that were under way there end after the failure, and do not count as successful.
     assert_eq!(on(&mut engine, Input::Done { io: durable, at: Nanos::ZERO, result: Ok(()) }), [failed(3)]);
     assert_eq!(on(&mut engine, Input::Done { io: plain, at: Nanos::ZERO, result: Ok(()) }), [failed(2)]);
-    // The part of the flush on the other device makes durable what it can. The flush fails all the same.
+    // The flush of the other device makes its data durable. The host's flush fails all the same.
     let effects = on(&mut engine, Input::Done { io: flush_1, at: Nanos::ZERO, result: Ok(()) });
     assert!(matches!(effects[0], Effect::Record { record: MapRecord::Mapped { extent: LogicalExtent(1), .. }, .. }));
     let tag = Tag::new(9, 0);
@@ -154,7 +154,7 @@ fn a_failed_device_serves_reads_only() {
     ] {
         assert_eq!(on(&mut engine, host(slot, request)), [failed(slot)]);
     }
-    // A device that reports that it is well again has still not been opened anew.
+    // A device that reports that it is healthy again stays failed until the engine is restored.
     on(&mut engine, Input::Device { device: DeviceIndex(0), telemetry: Telemetry::default() });
     assert_eq!(on(&mut engine, host(7, FLUSH)), [failed(7)]);
     let read = send(&mut engine, 4, sector(RequestKind::Read, 0));
@@ -210,7 +210,8 @@ fn a_failed_journal_fails_who_waits_and_everything_but_reads() {
     assert_eq!(engine.state(), DeviceState::Failed);
 }
 
-/// A full device, or one that takes no writes, passes its share on. If all are full, the request fails with that error.
+/// A full device, or one that takes no writes, passes its share on to another. If all are full, the request fails with
+/// that error.
 #[test]
 fn fresh_extents_go_where_there_is_room() {
     let mut engine = PlacementEngine::new(&settings(&[32, 64], "[1, 1]")).unwrap();
@@ -278,10 +279,11 @@ fn impossible_settings_say_what_is_wrong() {
     assert_eq!(error(&settings(&[64], "[0]")), "weights: `weights` are all zero");
 }
 
-/// A host that never flushes: what waits for its flush stays bounded, and so does what one step records.
+/// With a host that never flushes, the number of records that wait for a flush stays bounded, and so does the number
+/// that one step issues.
 #[test]
 fn first_writes_that_nobody_flushes_are_flushed_by_the_engine() {
-    const LIMIT: usize = crate::placement::recording::FIRST_WRITES_MAX;
+    const LIMIT: usize = crate::placement::records::FIRST_WRITES_MAX;
     let extents = 3 * LIMIT as u64;
     let mut engine = PlacementEngine::new(&settings(&[extents * EXTENT, EXTENT], "[1, 0]")).unwrap();
     let (mut flushes, mut records) = (0, 0);

@@ -1,4 +1,4 @@
-//! What happens to a [`World`] beside requests: changes of its devices, checkpoints, and the loss of power.
+//! What happens to a [`World`] apart from requests: changes of its devices, checkpoints, and loss of power.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::engine::RecordNumber;
 use crate::testing::{History, Store};
 
 impl World {
-    /// Changes the devices or the capacity as an administrator would. What cannot be done changes nothing.
+    /// Changes the devices or the capacity as an administrator would. A change that is refused changes nothing.
     pub(super) fn reshape(&mut self, kind: u64, device: u64) {
         let index = DeviceIndex((device % self.stores.len() as u64) as u16);
         let capacity = self.settings.devices[index.0 as usize];
@@ -59,7 +59,8 @@ impl World {
         self.take_replies();
     }
 
-    /// Begins a checkpoint or adds some extents to it. A complete one is the map that the records before it make.
+    /// Begins a checkpoint, or adds some extents to it. Checks that a complete one equals the map that the records up
+    /// to it make.
     pub(super) fn step_checkpoint(&mut self, most: u64) {
         let Some(mut checkpoint) = self.checkpoint.take() else {
             self.checkpoint = Some(self.engine.begin_checkpoint());
@@ -74,8 +75,8 @@ impl World {
         }
     }
 
-    /// Loses power, restores the engine from what survived, and reads everything. The error names a sector that is
-    /// wrong.
+    /// Loses power, restores the engine from the data and records that survive, and reads everything. The error names a
+    /// sector that is wrong.
     pub(super) fn crash_and_check(mut self) -> Result<(), String> {
         let mut through = self.hardened.0;
         while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {

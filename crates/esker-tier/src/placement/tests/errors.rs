@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Performs all of `effects` and what follows from them, as `end` answers each request to a device. Returns the answers
-/// to the host, and what was said of drains.
+/// Performs all of `effects` and all that follow from them; `end` answers each request to a device. Returns the replies
+/// to the host, and the reports on drains.
 fn run(
     engine: &mut PlacementEngine,
     mut now: Nanos,
@@ -65,7 +65,7 @@ fn with_data(devices: &[u64]) -> PlacementEngine {
     engine
 }
 
-/// All new data go to the other device, those included that were refused, under way or not.
+/// All new data go to the other device, and so do data that were refused, whether they were under way or not.
 #[test]
 fn a_device_that_refuses_writes_costs_the_host_no_write_while_another_has_room() {
     for error in [DeviceError::NoSpace, DeviceError::ReadOnly] {
@@ -73,7 +73,7 @@ fn a_device_that_refuses_writes_costs_the_host_no_write_while_another_has_room()
         let mut sent = [0, 0];
         let mut effects = Vec::new();
         for slot in 0..40 {
-            // Half of them are under way together; some write two halves of an extent.
+            // Half of the writes are under way together; some write two halves of an extent.
             let half = Request::write(Lba(u64::from(slot) * EXTENT / 2), Bytes(EXTENT * 256));
             effects.extend(on(&mut engine, host(slot, half)));
             if slot < 20 {
@@ -106,7 +106,7 @@ fn what_is_refused_everywhere_is_told_to_the_host() {
     assert_eq!(run(&mut engine, Nanos::ZERO, effects, |_, _| Ok(())), [reply(0, Ok(()))]);
 }
 
-/// Part of what lies on a full device cannot go elsewhere: the host is told, and nothing is sent twice.
+/// A part of an extent on a full device cannot go elsewhere: the host is told, and nothing is sent twice.
 #[test]
 fn a_part_of_an_extent_stays_where_the_rest_is() {
     let mut engine = with_data(&[64, 64]);
@@ -135,7 +135,7 @@ fn a_drain_that_cannot_read_pauses_says_so_and_ends_when_the_host_replaces_the_d
         reshape(&mut engine, Reshape::Remove { device: FIRST }),
         Err(ReshapeError::NotDrained { device: 0, extents: 1 })
     );
-    // It goes on with other requests, and does not try again by itself.
+    // The engine goes on with other requests, and does not try again by itself.
     let effects = on(&mut engine, host(0, Request::read(Lba(EXTENT), Bytes(512))));
     assert_eq!(run(&mut engine, Nanos::ZERO, effects, |_, _| Ok(())), [reply(0, Ok(()))]);
     // Written as a whole, the extent goes elsewhere.
@@ -149,7 +149,7 @@ fn a_drain_that_cannot_read_pauses_says_so_and_ends_when_the_host_replaces_the_d
     assert!(told.contains(&Effect::Drained(FIRST)), "{told:?}");
 }
 
-/// Drivers keep one timer: one that comes for the policy must not end a drain's wait.
+/// Drivers keep one timer: a timer that comes for the policy must not end a drain's pause.
 #[test]
 fn a_drain_asks_again_for_its_timer() {
     let mut engine = with_data(&[64, 64]);
@@ -180,7 +180,8 @@ fn a_drain_tries_again_what_the_host_has_written_in_part() {
     assert_eq!(told, [reply(0, Ok(())), Effect::Drained(FIRST)]);
 }
 
-/// A device whose flush failed is emptied and removed: from then on flushes succeed again, and nothing is sent to it.
+/// A device whose flush has failed is drained and removed: from then on flushes succeed again, and nothing is sent to
+/// it.
 #[test]
 fn a_failed_device_that_still_reads_is_emptied_and_removed() {
     let mut engine = with_data(&[64, 64]);
@@ -217,7 +218,7 @@ fn a_failed_device_that_still_reads_is_emptied_and_removed() {
     let effects = on(&mut engine, host(0, FLUSH));
     assert_eq!(run(&mut engine, Nanos::ZERO, effects, |_, _| Ok(())), [reply(0, Ok(()))]);
     assert_eq!(reshape(&mut engine, Reshape::Keep { device: FIRST }), Err(ReshapeError::Removed(0)));
-    // Old records speak of it; an engine that is restored knows that it is gone.
+    // Old records mention its places; an engine that is restored is told that it was removed.
     let settings = settings(&[64, 64], "[1, 1]");
     let restored = PlacementEngine::restore(&settings, engine.checkpoint(), &mut std::iter::empty()).unwrap();
     let restored = restored.with_removed(FIRST).unwrap();
@@ -247,7 +248,7 @@ fn a_volume_without_one_of_its_devices_serves_the_rest() {
     assert_eq!(ask(FLUSH), [reply(0, Ok(()))], "nothing was written to it");
     let effects = reshape(&mut engine, Reshape::Drain { device: FIRST }).unwrap();
     assert_eq!(effects, [Effect::DrainStuck { device: FIRST, extents: 1, first: LogicalExtent(0) }]);
-    // What is lost is replaced as a whole.
+    // Lost extents can be replaced as a whole.
     let effects = on(&mut engine, host(0, write(0)));
     let mut told = run(&mut engine, Nanos::ZERO, effects, |_, _| Ok(()));
     let effects = on(&mut engine, host(0, FLUSH));

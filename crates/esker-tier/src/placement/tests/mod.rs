@@ -1,4 +1,5 @@
-//! The engine against an array of sectors, with effects performed in random order and with crashes; and single cases.
+//! Compares the engine with an array of sectors, with effects performed in random order and with crashes; and single
+//! cases.
 
 mod cached;
 mod cases;
@@ -15,28 +16,28 @@ use esker_core::{Bytes, Lba, Nanos};
 use super::*;
 use crate::engine::{BufferId, DataRef, IoId};
 
-/// Sectors of an extent: two blocks.
+/// Number of sectors in an extent: two blocks.
 const EXTENT: u64 = 16;
 
-/// Sectors of a block.
+/// Number of sectors in a block.
 const SECTORS: usize = 8;
 
-/// Ways in which an engine can be made faulty, so that the properties have to find it.
+/// A fault that tests introduce into an engine, and that the properties have to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// A first write does not fill its blocks up with zeroes.
     DoesNotPad,
     /// Writes do not wait for the first write to their blocks, or for a redirected write.
     OverlooksFirstWrites,
-    /// A durable write is believed to make durable what was written to its blocks before.
+    /// A durable write counts as if it also made durable what was written to its blocks earlier.
     TrustsDurableWrites,
-    /// A flush does not wait for redirected writes that have replaced what it flushes.
+    /// A flush does not wait for redirected writes that have replaced the data that it flushes.
     ForgetsRedirected,
     /// The record of a redirected write is issued before its data are durable.
     RecordsRedirectsEarly,
-    /// A device counts as drained before the records of what has left it are durable.
+    /// A device counts as drained before the records that its extents have left it are durable.
     DrainsEarly,
-    /// Of several runs of blocks that are durable, the last one is not recorded.
+    /// Of several runs of durable blocks, the last one is not recorded.
     ForgetsLastRun,
     /// Blocks that were never written are read as whatever the host's memory holds.
     LeavesUnwritten,
@@ -47,7 +48,7 @@ fn settings(devices: &[u64], weights: &str) -> PlacementSettings {
     settings_of(EXTENT, devices, weights)
 }
 
-/// The same with extents of `extent` sectors.
+/// Settings with extents of `extent` sectors.
 fn settings_of(extent: u64, devices: &[u64], weights: &str) -> PlacementSettings {
     let options = format!(r#"{{"kind":"static-split","weights":{weights}}}"#);
     let policy: PolicySettings = serde_json::from_str(&options).unwrap();

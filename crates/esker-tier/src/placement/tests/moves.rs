@@ -24,7 +24,7 @@ fn an_extent_moves_and_its_place_is_used_again() {
         records(&mut world),
         [MapRecord::Mapped { extent, place: place(0, 0), blocks: BlockRange { first: 0, count: 1 } }]
     );
-    // Device 0 has one extent: the next one goes elsewhere while the first one is there.
+    // Device 0 has room for one extent: while the first one is there, the next goes to the other device.
     world.submit(write(2));
     world.drain();
     assert_eq!(world.engine.map.place(LogicalExtent(2)), Some(place(1, 0)));
@@ -79,7 +79,7 @@ fn a_copy_that_the_host_writes_to_again_and_again_is_given_up() {
     engine.check();
 }
 
-/// A policy is told of events, and its wishes are carried out.
+/// A policy is told about events, and its wishes are carried out.
 #[test]
 fn a_policy_hears_of_completions_with_their_times_and_is_woken() {
     #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use esker_core::Rng;
 use proptest::prelude::*;
 
-use super::redirects::Redirecting;
+use super::redirects::RedirectingPolicy;
 use super::under_test::UnderTest;
 use super::world::World;
 use super::*;
@@ -16,20 +16,20 @@ fn redirecting(seed: u64) -> World {
     redirecting_on(settings(&[64, 96], "[1, 1]"), seed)
 }
 
-/// The same with extents of eight blocks, which have several runs of written blocks.
+/// The same with extents of eight blocks, which can have several runs of written blocks.
 fn redirecting_long(seed: u64) -> World {
     redirecting_on(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]"), seed)
 }
 
 fn redirecting_on(settings: PlacementSettings, seed: u64) -> World {
     let mut world = World::new(settings, seed);
-    let policy = Redirecting::new(1, 2, seed);
+    let policy = RedirectingPolicy::new(1, 2, seed);
     let engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
     world.engine = UnderTest::Plain(Box::new(engine));
     world
 }
 
-/// A world on two devices, whose policy redirects writes, with `extents` extents in memory.
+/// A world on two devices, whose policy redirects writes, with a cache of `extents` extents.
 fn cached(extents: u32, seed: u64) -> World {
     let mut world = redirecting(seed);
     let UnderTest::Plain(engine) = world.engine else { panic!("it has no cache") };
@@ -109,8 +109,8 @@ proptest! {
         until_a_crash(world, after.to_vec()).unwrap();
     }
 
-    /// Power is lost at any moment: what was flushed or written with FUA is there, and every sector holds that value or
-    /// one that was written later.
+    /// Power is lost at any moment: every sector holds the value that was last flushed or written with FUA, or a later
+    /// one.
     #[test]
     fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
         until_a_crash(World::new(settings(&[64, 64], "[1, 1]"), seed), operations).unwrap();
@@ -127,15 +127,14 @@ proptest! {
         until_a_crash(World { failures, ..world }, operations).unwrap();
     }
 
-    /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop the data
-    /// that they had not written.
+    /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop data.
     #[test]
     fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
         let world = World::new(settings(&[64, 64], "[1, 1]"), seed);
         until_a_crash(World { failures, ..world }, operations).unwrap();
     }
 
-    /// Devices become full and refuse all writes from then on, until their owner says otherwise; flushes may fail, too.
+    /// Devices become full and refuse all writes until their owner says otherwise; flushes may fail, too.
     #[test]
     fn what_was_promised_survives_refused_writes_failures_and_a_crash(
         operations in operations(),
@@ -171,7 +170,7 @@ proptest! {
     }
 }
 
-/// Every policy, and those that make room also with a device that is always too full.
+/// Every policy. Those that can make room also run with settings for which a device is always too full.
 fn policies() -> Vec<PolicySettings> {
     let plain = PLACEMENTS.iter().map(|entry| format!(r#"{{"kind":"{}"}}"#, entry.name));
     let room = r#""make_room":{"below":"90%","until":"95%","idle":"0s"}"#;
@@ -186,7 +185,7 @@ fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), Str
     world.crash_and_check()
 }
 
-/// In how many of `runs` runs an engine breaks a promise after `spoil` has introduced a fault.
+/// Returns in how many of `runs` runs an engine breaks a promise after `spoil` has introduced a fault.
 fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     losses_of(runs, |seed| {
         let mut world = World { failures, ..redirecting(seed) };
@@ -195,7 +194,7 @@ fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     })
 }
 
-/// In how many of `runs` runs the engine that `make` makes breaks a promise.
+/// Returns in how many of `runs` runs the engine that `make` makes breaks a promise.
 fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
     let loses = |seed: &u64| {
         let world = make(*seed);
@@ -207,16 +206,16 @@ fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
             (next(16) as u8, start, sectors, next(2) == 0, next(6) as u8)
         };
         let operations = (0..80).map(operation).collect();
-        // A record of data that may be lost fails an assertion on the way.
+        // A record of data that may still be lost fails an assertion on the way.
         let run = AssertUnwindSafe(|| until_a_crash(world, operations));
         !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
     };
     (0..runs).filter(loses).count()
 }
 
-/// Faulty engines lose what they promised, or show data that are not the host's: one that tries a failed flush again
-/// and believes the second result, one that overlooks writes of the host while an extent is copied, one that uses a
-/// place again before its record is durable, and those of [`Fault`]. The properties above would find each of them.
+/// Faulty engines lose promised data, or return data that are not the host's: one that retries a failed flush and
+/// believes the second result, one that overlooks writes of the host while an extent is copied, one that reuses a place
+/// before its record is durable, and those of [`Fault`]. The properties above would find each of them.
 #[test]
 fn wrong_engines_are_found_out() {
     assert_eq!((losses(3000, 0, |_| ()), losses(300, 3, |_| ()), losses_of(1000, redirecting_long)), (0, 0, 0));
@@ -239,11 +238,11 @@ fn wrong_engines_are_found_out() {
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }
 
-/// Faulty caches show old data: one that keeps what was fetched during a write, one that forgets trims, and one whose
-/// writes do not change what is cached, or do though they have failed.
+/// Faulty caches return old data: one that keeps data fetched during a write, one that overlooks trims, one whose
+/// writes do not change the cached data, and one that keeps the data of failed writes.
 #[test]
 fn wrong_caches_are_found_out() {
-    let spoiled = |fault: Option<cache::Fault>| {
+    let spoiled = |fault: Option<cache::CacheFault>| {
         losses_of(2000, |seed| {
             let mut world = cached(4, seed);
             let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
@@ -252,12 +251,13 @@ fn wrong_caches_are_found_out() {
         })
     };
     assert_eq!(spoiled(None), 0);
-    let faults = [cache::Fault::OverlooksWrites, cache::Fault::OverlooksTrims, cache::Fault::WritesAround];
+    let faults =
+        [cache::CacheFault::OverlooksWrites, cache::CacheFault::OverlooksTrims, cache::CacheFault::WritesAround];
     let mut found = faults.map(|fault| spoiled(Some(fault))).to_vec();
     found.push(losses_of(2000, |seed| {
         let mut world = World { failures: 4, ..cached(4, seed) };
         let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
-        cache.fault = Some(cache::Fault::KeepsFailedWrites);
+        cache.fault = Some(cache::CacheFault::KeepsFailedWrites);
         world
     }));
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");

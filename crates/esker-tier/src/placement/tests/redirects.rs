@@ -6,23 +6,23 @@ use super::*;
 use crate::engine::RecordNumber;
 use crate::extent::{BlockRange, PhysicalExtent};
 
-/// Redirects a share of the writes that it may, to any device.
+/// Redirects a share of the writes that may be redirected, to any device.
 #[derive(Debug)]
-pub(super) struct Redirecting {
+pub(super) struct RedirectingPolicy {
     split: StaticSplit,
-    /// So many times, of so many.
+    /// How many writes are redirected, of how many.
     share: (u64, u64),
     rng: Rng,
 }
 
-impl Redirecting {
-    /// `times` of `of` writes are redirected.
+impl RedirectingPolicy {
+    /// Redirects `times` of every `of` writes on average.
     pub(super) fn new(times: u64, of: u64, seed: u64) -> Self {
         Self { split: StaticSplit::new(&[1, 1]), share: (times, of), rng: Rng::new(seed) }
     }
 }
 
-impl Placement for Redirecting {
+impl Placement for RedirectingPolicy {
     fn place(&mut self, new: &NewExtent<'_>, devices: &[DeviceView]) -> DeviceIndex {
         self.split.place(new, devices)
     }
@@ -40,9 +40,9 @@ impl Placement for Redirecting {
 
 /// Redirects every write to the second device.
 #[derive(Debug)]
-struct ToTheSecond;
+struct SecondDevicePolicy;
 
-impl Placement for ToTheSecond {
+impl Placement for SecondDevicePolicy {
     fn place(&mut self, _: &NewExtent<'_>, _: &[DeviceView]) -> DeviceIndex {
         DeviceIndex(0)
     }
@@ -59,12 +59,12 @@ fn done(engine: &mut PlacementEngine, io: IoId) -> Vec<Effect> {
     on(engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) })
 }
 
-/// A flush of the first device is under way when a redirected write replaces what it flushes. It waits for a flush of
-/// the second device, too, or the host's data would be nowhere after a crash.
+/// A flush of the first device is under way when a redirected write replaces the data that it flushes. The host has to
+/// wait for a flush of the second device, too, or its data would be on neither device after a crash.
 #[test]
 fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
     for fault in [None, Some(Fault::ForgetsRedirected)] {
-        let mut engine = engine().with_policy(Box::new(ToTheSecond));
+        let mut engine = engine().with_policy(Box::new(SecondDevicePolicy));
         engine.fault = fault;
         let write = |length: u64| Request::write(Lba(0), Bytes(512 * length));
         let [(io, DeviceIndex(0), _)] = ios(&on(&mut engine, host(0, write(8))))[..] else { panic!() };
@@ -90,7 +90,7 @@ fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
     }
 }
 
-/// Copies one extent after the other, until nothing is left. A device that comes back is used again.
+/// A drain copies one extent after the other until none is left. A device that is kept after all is used again.
 #[test]
 fn a_drained_device_is_emptied_and_gets_nothing_new() {
     let mut world = super::world::World::new(settings(&[64, 96], "[1, 1]"), 1);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::placement::cache::MemoryCache;
 
-/// An engine, with or without a cache before it.
+/// An engine, with or without a cache in front of it.
 pub(super) enum UnderTest {
     Plain(Box<PlacementEngine>),
     Cached(Box<MemoryCache>),

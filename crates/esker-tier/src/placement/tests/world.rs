@@ -20,11 +20,11 @@ pub(super) struct World {
     pub(super) engine: UnderTest,
     pub(super) stores: Vec<Store>,
     pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
-    /// All records, whether they have come to the journal or not.
+    /// All records, whether they have reached the journal or not.
     pub(super) issued: Vec<MapRecord>,
-    /// A checkpoint under way.
+    /// The checkpoint under way.
     pub(super) checkpoint: Option<Checkpoint>,
-    /// Devices that were drained, and told to be empty.
+    /// Devices that were reported to be drained.
     pub(super) drained: BTreeSet<u16>,
     pub(super) removed: BTreeSet<DeviceIndex>,
     /// For each sector: all values that the host has given it.
@@ -33,7 +33,7 @@ pub(super) struct World {
     pub(super) seen: Vec<Option<u64>>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
-    /// Of each sector.
+    /// For each sector: what the host knows about its content.
     pub(super) history: Vec<History>,
     pub(super) pending: BTreeMap<Tag, Pending>,
     pub(super) tags: TagSlab<()>,
@@ -41,12 +41,12 @@ pub(super) struct World {
     pub(super) buffers: Buffers,
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
-    /// One in this many writes finds the device full, which from then on refuses all; none if 0.
+    /// One in this many writes finds the device full, which from then on refuses all writes; none if 0.
     pub(super) refusals: u64,
     pub(super) journal_failed: bool,
-    /// A device was to be drained.
+    /// Whether a device was to be drained.
     pub(super) was_drained: bool,
-    /// A write has failed because there was no room.
+    /// Whether a write has failed for want of room.
     pub(super) was_full: bool,
     pub(super) step: u64,
     pub(super) next_value: u64,
@@ -86,13 +86,13 @@ impl World {
         }
     }
 
-    /// Sectors of an extent.
+    /// Number of sectors in an extent.
     pub(super) fn extent(&self) -> u64 {
         self.settings.extent.0 / 512
     }
 
-    /// Hands an input to the engine. Checks that every record it issues is of blocks whose data are durable, and that
-    /// it writes nothing to a failed device.
+    /// Hands an input to the engine. Checks that every record it issues describes blocks whose data are durable, and
+    /// that it writes nothing to a failed device.
     pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(Nanos(self.step), input, &mut effects);
@@ -129,7 +129,8 @@ impl World {
         self.effects.append(&mut effects);
     }
 
-    /// Whether after a crash only values that the host has written could be read where `record` says.
+    /// Returns true if after a crash only values that the host has written could be read at the place that `record`
+    /// names.
     fn is_durable(&self, record: MapRecord) -> bool {
         let extent = record.extent();
         let Some(place) = self.engine.map.place(extent) else { return true };
@@ -199,7 +200,7 @@ impl World {
                     self.tell(Input::JournalFailed);
                 }
             }
-            // The journal waits for records that are still on their way.
+            // A hardening waits for records that have not reached the journal yet.
             Effect::Harden { through } if (1..=through.0).all(|n| self.journal.contains_key(&RecordNumber(n))) => {
                 self.effects.swap_remove(index);
                 self.hardened = self.hardened.max(through);
@@ -267,7 +268,7 @@ impl World {
         self.take_replies();
     }
 
-    /// Checks replies at once: they need not be performed.
+    /// Checks replies at once: unlike other effects they need not be performed.
     pub(super) fn take_replies(&mut self) {
         let (replies, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|effect| matches!(effect, Effect::Reply { .. }));
@@ -291,10 +292,10 @@ impl World {
             for (sector, value) in range.zip(buffer) {
                 let history = &mut self.history[sector];
                 match request.kind {
-                    // A failed write may have changed the sector or not.
+                    // A failed write may or may not have changed the sector.
                     RequestKind::Read => {
                         assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}");
-                        // Also what a failed write has left stays as it is.
+                        // The content that a failed write has left stays as it is, too.
                         let seen = self.seen[sector].replace(value);
                         assert!(seen.is_none_or(|seen| seen == value), "sector {sector} read as {seen:?} before");
                         let certain = self.failures == 0 && !self.was_full;

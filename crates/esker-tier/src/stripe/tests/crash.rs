@@ -1,4 +1,4 @@
-//! Stripes under random requests, failures and a loss of power: what was flushed or written durably is there.
+//! Stripes under random requests, failures, and loss of power: data that were flushed or written durably survive.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{Buffers, History, Store};
 
-/// Sectors of a device: eight units.
+/// Number of sectors of a device: eight units.
 const SECTORS: u64 = 8 * UNIT / 512;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ struct Pending {
     issued: u64,
 }
 
-/// A host, its stripe, and stores that lose what was not flushed.
+/// A host, its striped volume, and stores that lose unflushed data.
 #[derive(Debug)]
 struct World {
     engine: StripeEngine,
@@ -27,7 +27,7 @@ struct World {
     buffers: Buffers,
     tags: TagSlab<()>,
     busy: Vec<bool>,
-    /// Of each sector.
+    /// For each sector: what the host knows about its content.
     history: Vec<History>,
     /// One in this many flushes and durable writes fails; none if 0.
     failures: u64,
@@ -175,7 +175,7 @@ fn run(world: &mut World, operations: &[Operation]) {
     }
 }
 
-/// A world of one to four devices, whose flushes and durable writes may fail, and what is done to it.
+/// Generates a world of one to four devices whose flushes and durable writes may fail, and operations on it.
 fn worlds() -> impl Strategy<Value = (World, Vec<Operation>)> {
     let operations = prop::collection::vec((0u8..8, 0u64..64, 1u64..30, any::<bool>(), 0u8..8), 1..60);
     let failures = prop_oneof![Just(0u64), 2u64..20];
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// In how many of 300 runs an engine breaks a promise after `spoil` has introduced a fault.
+/// Returns in how many of 300 runs an engine breaks a promise after `spoil` has introduced a fault.
 fn losses(failures: u64, spoil: fn(&mut StripeEngine)) -> usize {
     let loses = |seed: &u64| {
         let mut world = World::new(3, failures, *seed);
@@ -216,8 +216,8 @@ fn losses(failures: u64, spoil: fn(&mut StripeEngine)) -> usize {
     (0..300).filter(loses).count()
 }
 
-/// A stripe whose flush leaves the last of three devices out, and one that believes a second flush after a failed one,
-/// lose what they promised. The property above would find each of them.
+/// A stripe whose flush leaves out the last of three devices, and one that believes a second flush after a failed one,
+/// lose promised data. The property above would find each of them.
 #[test]
 fn wrong_stripes_are_found_out() {
     assert_eq!((losses(0, |_| ()), losses(3, |_| ())), (0, 0));

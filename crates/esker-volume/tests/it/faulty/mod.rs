@@ -1,4 +1,4 @@
-//! Stores that fail flushes, forget what they had to write, or answer late.
+//! Stores that fail flushes, drop data that they had to write, or answer late.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
@@ -8,8 +8,8 @@ use esker_volume::{Backend, BlockingBackend, Ended, FileBackend, Operation};
 
 const SECTOR: usize = 512;
 
-/// A file behind a page cache like that of Linux. Dirty sectors reach the file when it is flushed, and some sooner. A
-/// flush that fails leaves some of them out, but marks all of them clean, and they still read as before: the next flush
+/// A file behind a page cache like that of Linux. Dirty sectors reach the file when it is flushed, and some earlier. A
+/// failed flush leaves some of them out but marks all of them as clean, and they still read as before: the next flush
 /// finds nothing to do and succeeds.
 pub(super) struct CachedFile {
     pub(super) file: FileBackend,
@@ -68,10 +68,10 @@ impl BlockingBackend for CachedFile {
     }
 }
 
-/// Tries a failed flush again: the fault that this test has to find.
-pub(super) struct Retrying(pub(super) CachedFile);
+/// Retries a failed flush: the fault that this test has to find.
+pub(super) struct RetryingFile(pub(super) CachedFile);
 
-impl BlockingBackend for Retrying {
+impl BlockingBackend for RetryingFile {
     fn capacity(&self) -> Bytes {
         self.0.capacity()
     }
@@ -94,13 +94,13 @@ impl BlockingBackend for Retrying {
 }
 
 /// A store that performs its operations later, and in any order.
-pub(super) struct Late {
+pub(super) struct LateBackend {
     pub(super) store: Box<dyn BlockingBackend>,
     pub(super) waiting: Vec<(u64, Operation)>,
     pub(super) rng: Rng,
 }
 
-impl Backend for Late {
+impl Backend for LateBackend {
     fn capacity(&self) -> Bytes {
         self.store.capacity()
     }

@@ -1,24 +1,24 @@
-//! A small flash: pages are written one after the other, and the block with the fewest valid pages is cleaned.
+//! A small flash: pages are written one after the other, and cleaning takes the block with the fewest valid pages.
 
 const NOBODY: u32 = u32::MAX;
 
-/// Erased blocks that are kept: one for what the next cleaning copies, and one for what is written meanwhile.
+/// Number of erased blocks to keep: one for what the next cleaning copies, and one for what is written meanwhile.
 const KEPT: usize = 2;
-/// The fewest blocks: with those that are kept, lines may take 85 % of the pages.
+/// The least number of blocks: with this many, lines may take 85 % of the pages beside the blocks that are kept erased.
 pub(super) const BLOCKS_MIN: u32 = 64;
 
-/// Pages in blocks, each with the owner of its data. All that is written and copied goes to one open block.
+/// Pages in blocks, each with the owner of its data. All writes and copies go to one open block.
 #[derive(Debug)]
 pub(super) struct SmallFlash {
     block: u32,
-    /// Whose data each page holds; [`NOBODY`]'s if they are not valid.
+    /// The owner whose data each page holds; [`NOBODY`] if its data are not valid.
     owners: Vec<u32>,
-    /// Valid pages of each block.
+    /// Number of valid pages in each block.
     valid: Vec<u32>,
-    /// Blocks that can be cleaned.
+    /// Whether each block is fully written, so that it can be cleaned.
     is_full: Vec<bool>,
     erased: Vec<u32>,
-    /// The page that is written next, and the end of its block.
+    /// The page to write next, and the end of its block.
     next: u32,
     end: u32,
     erases: u64,
@@ -26,7 +26,7 @@ pub(super) struct SmallFlash {
 }
 
 impl SmallFlash {
-    /// An erased flash of so many blocks of `block` pages.
+    /// An erased flash of `blocks` blocks of `block` pages each.
     pub(super) fn new(blocks: u32, block: u32) -> Self {
         let blocks = blocks.max(BLOCKS_MIN);
         Self {
@@ -42,7 +42,7 @@ impl SmallFlash {
         }
     }
 
-    /// Blocks erased, and pages written by those who own them, so far.
+    /// Returns the blocks erased and the pages written by owners so far, without copies.
     pub(super) fn wear(&self) -> (u64, u64) {
         (self.erases, self.written)
     }
@@ -51,7 +51,7 @@ impl SmallFlash {
         self.block
     }
 
-    /// Writes a page of `owner`. Calls `place` with the page of each owner whose data were written or copied.
+    /// Writes a page of `owner`. Calls `place` with the new page of each owner whose data were written or copied.
     pub(super) fn write(&mut self, owner: u32, mut place: impl FnMut(u32, u32)) {
         self.written += 1;
         self.append(owner, &mut place);
@@ -71,13 +71,13 @@ impl SmallFlash {
         place(owner, page);
     }
 
-    /// The data of `page` are valid no more.
+    /// Marks the data of `page` as no longer valid.
     pub(super) fn forget(&mut self, page: u32) {
         self.owners[page as usize] = NOBODY;
         self.valid[(page / self.block) as usize] -= 1;
     }
 
-    /// Cleans a block. Returns false if none has anything to give.
+    /// Cleans the block with the fewest valid pages. Returns false if no block would gain anything.
     fn clean(&mut self, place: &mut impl FnMut(u32, u32)) -> bool {
         let full = (0..self.valid.len()).filter(|&block| self.is_full[block]);
         let Some(victim) = full.min_by_key(|&block| self.valid[block]) else { return false };
@@ -102,7 +102,7 @@ impl SmallFlash {
 mod tests {
     use super::*;
 
-    /// Each owner's page is its own, whatever was cleaned meanwhile; what was written and copied fills what was erased.
+    /// Each owner's data are where they were placed, whatever was cleaned; erases match the pages written and copied.
     #[test]
     fn every_page_is_where_it_was_placed() {
         let mut flash = SmallFlash::new(64, 8);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(flash.valid.iter().sum::<u32>(), owners as u32);
         let (erases, written) = flash.wear();
         assert_eq!(written, 20_000);
-        // 400 of 512 pages are valid: cleaning finds fewer than that, evenly spread, and more than half of it.
+        // 400 of 512 pages are valid. Cleaning finds less than that average share, but more than half of it.
         let valid = 1.0 - written as f64 / (erases as f64 * 8.0);
         assert!((0.3..0.78).contains(&valid), "{valid}");
     }

@@ -22,7 +22,7 @@ fn idle() -> DeviceView {
     DeviceView { extents: 9, free_extents: 9, state, drained: false, under_way: 0 }
 }
 
-/// After a change of the shares all extents in use that belong elsewhere are moved, one in each interval.
+/// After a change of the shares, all extents in use that belong elsewhere are moved, one in each interval.
 #[test]
 fn a_large_change_moves_what_is_in_use() {
     let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
@@ -43,14 +43,14 @@ fn a_large_change_moves_what_is_in_use() {
     }
     assert_eq!(moved, expected);
     assert!(homes.sweep.is_none() && moved.len() > 750);
-    // A small one is left to the use of extents.
+    // A small change is left to the use of extents.
     homes.shares = vec![0.701, 0.299];
     homes.give_least(0.001);
     assert!(homes.sweep.is_none());
 }
 
-/// Two devices that always have something to do: each move is followed by a pause of a quarter of its length. An
-/// extent that nobody has used is moved, too, while most requests go to such.
+/// Two devices that are always busy: each move is followed by a pause of a quarter of its duration. While most requests
+/// go to unused extents, these are moved, too.
 #[test]
 fn busy_devices_get_one_move_at_a_time() {
     let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));
@@ -74,8 +74,8 @@ fn busy_devices_get_one_move_at_a_time() {
     assert!(moves.iter().any(|(_, extent)| extent.0 % 2 == 1));
 }
 
-/// A device that is ten times as slow as the other is left by as many extents at a time as it has requests, one in
-/// each interval, and one that is three times as slow by one at a time.
+/// From a device that is ten times slower than the other, as many extents leave at a time as it has requests, one in
+/// each interval. From one that is three times slower, they leave one at a time.
 #[test]
 fn a_slow_device_gets_as_many_moves_as_requests() {
     let moves_at_a_time = |times: f64, under_way: u32| {
@@ -98,7 +98,7 @@ fn a_slow_device_gets_as_many_moves_as_requests() {
     assert_eq!(moves_at_a_time(3.0, 12), 1);
 }
 
-/// Of a full device, what belongs elsewhere leaves first or, if nothing does, what is not in use.
+/// From a full device, extents that belong elsewhere leave first; if there are none, extents that are not in use.
 #[test]
 fn a_full_device_makes_room_for_what_belongs_there() {
     let full = DeviceView { free_extents: 0, ..idle() };
@@ -128,13 +128,13 @@ fn a_full_device_makes_room_for_what_belongs_there() {
     let (without_room, left, at_home) = room_for(0..100, [full, busy]);
     let first_unused = at_home.iter().copied().find(|&extent| extent >= 100);
     assert_eq!((without_room, left), (1, first_unused.map(|extent| (extent, DeviceIndex(1)))));
-    // All are in use and at home: nothing can be gained.
+    // All extents are in use and at home: nothing can be gained.
     assert_eq!(room_for(0..200, [full, busy]).1, None);
-    // The other one is full, too.
+    // The other device is full, too.
     assert_eq!(room_for(0..100, [full, DeviceView { free_extents: 0, ..busy }]).1, None);
 }
 
-/// Where never-used extents move as well, none is asked for that the volume does not have.
+/// When unused extents move, too, none is asked for that lies past the end of the volume.
 #[test]
 fn no_extent_behind_the_last_used_one_moves() {
     let mut homes = Homes::new(&[1, 1], 10.0, Nanos::from_millis(1));

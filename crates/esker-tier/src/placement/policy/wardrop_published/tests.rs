@@ -9,7 +9,7 @@ fn policy(table: &str, weights: &[u32]) -> WardropPublished {
     WardropPublished::new(serde_json::from_str(table).unwrap(), weights)
 }
 
-/// A read of `extent` by the host, which `device` ended after `micros`; then the wishes of the policy.
+/// Reports a read of `extent` by the host, which `device` ended after `micros`. Returns the wishes of the policy.
 fn read(policy: &mut WardropPublished, extent: u32, device: u16, micros: u64) -> Wishes {
     let mut wishes = Wishes::default();
     let (first, device) = (LogicalExtent(extent), DeviceIndex(device));
@@ -30,7 +30,7 @@ fn read(policy: &mut WardropPublished, extent: u32, device: u16, micros: u64) ->
     wishes
 }
 
-/// The wishes when the first period has passed.
+/// Returns the policy's wishes at the end of the first period.
 fn at_the_end(policy: &mut WardropPublished) -> Wishes {
     let mut wishes = Wishes::default();
     policy.observe(Nanos::from_secs(1), &Event::Timer, &[ROOM; 3], &mut wishes);
@@ -60,7 +60,7 @@ fn equation_3_1() {
     near(&shares(&[(0.7, 0.4), (0.3, 0.4)], 10.0, 0.01), &[0.7, 0.3]);
 }
 
-/// A fifth of a millisecond is more than the whole share.
+/// A change of a fifth of a millisecond exceeds the whole share.
 #[test]
 fn no_share_is_zero() {
     near(&shares(&[(0.5, 0.3), (0.5, 0.7)], 10.0, 0.01), &[1.5 / 1.51, 0.01 / 1.51]);
@@ -69,7 +69,7 @@ fn no_share_is_zero() {
     near(&shares(&[(0.0, 0.0); 4], 10.0, 0.5), &[0.25; 4]);
 }
 
-/// Four times `read` on each device, 490 and 510 us: shares 0.55 and 0.45, five tokens.
+/// Four reads on each device, of 490 and 510 us: shares 0.55 and 0.45, five tokens.
 fn with_five_tokens() -> WardropPublished {
     let mut policy = policy("{}", &[1, 1]);
     (0..4).for_each(|_| drop((read(&mut policy, 7, 0, 490), read(&mut policy, 8, 1, 510))));
@@ -79,7 +79,7 @@ fn with_five_tokens() -> WardropPublished {
 #[test]
 fn new_extents_spend_tokens_and_then_follow_the_shares() {
     let mut policy = with_five_tokens();
-    // So many new extents before: moves leave them all the tokens.
+    // After a period with this many new extents, moves get all the tokens.
     policy.allocated = 5;
     assert_eq!(at_the_end(&mut policy).moves, []);
     let placed: Vec<u16> = (0..105).map(|_| place(&mut policy, 2)).collect();
@@ -99,13 +99,13 @@ fn moves_spend_what_new_extents_leave_one_at_a_time() {
     while let [WishedMove { extent, to, .. }] = wishes.moves[..] {
         assert_eq!(to, DeviceIndex(0));
         moved.push(extent.0);
-        // It is used where it still is.
+        // It is used on the device where it still is.
         assert_eq!(read(&mut policy, extent.0, 1, 510).moves, []);
         wishes = Wishes::default();
         let ended = Event::Moved { extent, outcome: MoveOutcome::Done };
         policy.observe(Nanos::from_secs(1), &ended, &[ROOM; 2], &mut wishes);
     }
-    // Those used last on the slower device.
+    // The most recently used extents on the slower device.
     assert_eq!(moved, [29, 28]);
     assert_eq!(policy.loads[0].tokens, 3);
     assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 2, ..TokenCounts::default() });
@@ -121,17 +121,17 @@ fn a_write_that_replaces_an_extent_spends_a_token_too() {
         policy.redirect(&rewrite, &[ROOM; 2]).map(|device| device.0)
     };
     assert_eq!(redirect(0), None);
-    // One token went to the move.
+    // The move took one token.
     assert_eq!([(); 5].map(|()| redirect(1)), [Some(0), Some(0), Some(0), Some(0), None]);
     assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 1, redirects: 4, ..TokenCounts::default() });
 }
 
-/// A period without requests grants none, and takes none back.
+/// A period without requests grants no tokens, and takes none back.
 #[test]
 fn tokens_that_are_left_lapse_when_there_are_new_ones() {
     let mut policy = with_five_tokens();
     let end = |policy: &mut WardropPublished| {
-        // So many new extents before: moves leave them all the tokens.
+        // After a period with this many new extents, moves get all the tokens.
         policy.allocated = 5;
         policy.timer = Some(Nanos::ZERO);
         assert_eq!(at_the_end(policy).moves, []);
@@ -152,7 +152,7 @@ fn a_device_that_joins_gets_the_least_share_and_a_token() {
     let shares: Vec<f64> = policy.loads.iter().map(|load| load.share).collect();
     near(&shares, &[0.75 / 1.02, 0.25 / 1.02, 0.02 / 1.02]);
     (0..4).for_each(|_| drop((read(&mut policy, 7, 0, 500), read(&mut policy, 8, 1, 500))));
-    // The other two are asked to give a little.
+    // The other two devices give a little.
     assert_eq!(at_the_end(&mut policy).moves, [WishedMove::in_background(LogicalExtent(8), DeviceIndex(2))]);
     assert_eq!(policy.loads.iter().map(|load| load.tokens).collect::<Vec<_>>(), [0, 0, 1]);
 }

@@ -1,33 +1,33 @@
-//! The free slots of the flash, and which of them is used next.
+//! The free slots of the flash, and the order in which they are used.
 
 use esker_core::bits;
 
 /// Free slots.
 #[derive(Debug)]
 pub(super) enum FreeSlots {
-    /// The slot that became free last is used next.
+    /// The slot that became free last is used first.
     Any(Vec<u32>),
-    /// Slots are used in their order, round after round.
+    /// Slots are used in the order of their addresses, round after round.
     Log(Log),
 }
 
-/// Slots in a ring. Those that the log uses next are its *window*: what they hold has to leave.
+/// Slots in a ring. The slots that the log uses next are its *window*: the lines in them have to leave.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// Bit set of the free slots.
+    /// The free slots, as a set of bits.
     free: Vec<u64>,
-    /// Number of slots in use.
+    /// Number of slots that may be used.
     limit: u32,
-    /// Where the window begins.
+    /// First slot of the window.
     next: u32,
-    /// Slots of the window.
+    /// Number of slots in the window.
     ahead: u32,
-    /// Free slots of the window.
+    /// Number of free slots in the window.
     ready: u32,
 }
 
 impl FreeSlots {
-    /// All of `slots` slots, as a log with a window of `ahead` slots if there is one.
+    /// Creates `slots` free slots. If `ahead` is given, they form a log with a window of that many slots.
     pub(super) fn new(slots: u32, ahead: Option<u32>) -> Self {
         match ahead {
             None => Self::Any((0..slots).rev().collect()),
@@ -43,7 +43,7 @@ impl FreeSlots {
         }
     }
 
-    /// Number of slots that can be taken before a log has to pass over one that is not free.
+    /// Number of slots that can be taken before a log has to skip a slot that is not free.
     pub(super) fn run(&self) -> usize {
         match self {
             Self::Any(free) => free.len(),
@@ -51,7 +51,7 @@ impl FreeSlots {
         }
     }
 
-    /// Takes a slot. Calls `reached` for each slot that the window of a log reaches by that.
+    /// Takes a slot. Calls `reached` for each slot that enters the window of a log.
     pub(super) fn take(&mut self, reached: impl FnMut(u32)) -> Option<u32> {
         match self {
             Self::Any(free) => free.pop(),
@@ -59,7 +59,7 @@ impl FreeSlots {
         }
     }
 
-    /// Gives `slot` back, which is not free.
+    /// Frees `slot`, which was taken.
     pub(super) fn put_back(&mut self, slot: u32) {
         match self {
             Self::Any(free) => free.push(slot),
@@ -70,7 +70,7 @@ impl FreeSlots {
         }
     }
 
-    /// Uses only the slots below `limit`; a log then has a window of `ahead` slots.
+    /// Limits the slots to those below `limit`. A log then has a window of `ahead` slots.
     pub(super) fn shrink(&mut self, limit: u32, ahead: u32) {
         match self {
             Self::Any(free) => free.retain(|&slot| slot < limit),
@@ -82,12 +82,13 @@ impl FreeSlots {
         }
     }
 
-    /// Whether the log has reached `slot`: what it holds has to leave.
+    /// Returns true if the log has reached `slot`: the line in it has to leave.
     pub(super) fn is_reached(&self, slot: u32) -> bool {
         matches!(self, Self::Log(log) if log.is_reached(slot))
     }
 
-    /// Where `slot` is in the order in which slots were filled: the lowest first.
+    /// Returns the rank of `slot` in the order in which a log's slots were filled, oldest first; `None` if slots are
+    /// not a log.
     pub(super) fn age(&self, slot: u32) -> Option<u32> {
         match self {
             Self::Any(_) => None,
@@ -95,8 +96,8 @@ impl FreeSlots {
         }
     }
 
-    /// Frees exactly the slots for which `is_free` holds. What the order was is not recorded: a log goes on where the
-    /// longest run of free slots begins.
+    /// Frees exactly the slots for which `is_free` is true. The journal does not record the position of a log: it
+    /// continues where the longest run of free slots begins.
     pub(super) fn restore(&mut self, limit: u32, is_free: impl Fn(u32) -> bool) {
         match self {
             Self::Any(free) => *free = (0..limit).rev().filter(|&slot| is_free(slot)).collect(),
@@ -104,7 +105,7 @@ impl FreeSlots {
         }
     }
 
-    /// The slots that are free, in no order.
+    /// Returns the free slots, in no particular order.
     pub(super) fn all(&self) -> Vec<u32> {
         match self {
             Self::Any(free) => free.clone(),
@@ -128,12 +129,12 @@ impl Log {
         Self { free, limit: slots, next: 0, ahead, ready: ahead }
     }
 
-    /// The slot so many steps behind the beginning of the window.
+    /// Returns the slot `step` steps after the beginning of the window.
     fn at(&self, step: u32) -> u32 {
         ((u64::from(self.next) + u64::from(step)) % u64::from(self.limit)) as u32
     }
 
-    /// How many steps `slot` is behind the beginning of the window.
+    /// Returns how many steps `slot` comes after the beginning of the window.
     fn steps_to(&self, slot: u32) -> u32 {
         if slot >= self.next { slot - self.next } else { self.limit - self.next + slot }
     }
@@ -146,8 +147,8 @@ impl Log {
         bits::is_set(&self.free, slot as usize)
     }
 
-    /// Takes the first free slot of the window, which then begins behind it. Slots that it passes over hold lines that
-    /// leave slowly; they wait for the next round.
+    /// Takes the first free slot of the window, which then begins after that slot. Skipped slots hold lines that have
+    /// not left yet; they wait for the next round.
     fn take(&mut self, mut reached: impl FnMut(u32)) -> Option<u32> {
         let step = (0..self.ahead).find(|&step| self.is_free(self.at(step)))?;
         let slot = self.at(step);
@@ -169,7 +170,7 @@ impl Log {
     fn restore(&mut self, is_free: impl Fn(u32) -> bool) {
         self.free.fill(0);
         (0..self.limit).filter(|&slot| is_free(slot)).for_each(|slot| bits::set(&mut self.free, slot as usize));
-        // Twice around, so that a run over the end of the ring is one run.
+        // Goes around twice, so that a run across the end of the ring counts as one.
         let (mut longest, mut run) = (0, 0);
         self.next = 0;
         for step in 0..2 * u64::from(self.limit) {

@@ -1,4 +1,4 @@
-//! What always holds of a cache, and what it counts.
+//! The invariants of a cache, and its current counts.
 
 use esker_cache::ObjectId;
 
@@ -22,7 +22,7 @@ impl FlashCacheEngine {
         self.slots.check();
         self.check_owned();
         self.durability.check();
-        let at_rest = self.parts.is_empty();
+        let at_rest = self.jobs.is_empty();
         assert!(!at_rest || (self.locks.is_empty() && self.buffers.is_empty()), "an idle cache works on a line");
         assert!(self.announced.iter().is_sorted_by_key(|(record, _)| *record));
         if at_rest {

@@ -1,9 +1,9 @@
-//! Extents without data, and places that become free.
+//! Frees extents whose data were trimmed, and reuses their places.
 
 use esker_core::{Bytes, DeviceState, Lba, Request, RequestKind, Tag};
 
-use super::leaving::{Ready, WaitsFor};
-use super::map::{Recorded, Work};
+use super::leaving_places::{ReadyPlace, WaitsFor};
+use super::map::{ExtentWork, RecordedPlace};
 use super::{HostPart, Io, PlacementEngine};
 use crate::engine::{Effect, IoId};
 use crate::extent::{ExtentPlace, LogicalExtent};
@@ -18,16 +18,16 @@ impl PlacementEngine {
         for (extent, place) in part.places() {
             let begin = u64::from(place.extent.0) * self.extent;
             let whole = begin >= start && begin + self.extent <= end;
-            if whole && self.map.place(extent) == Some(place) && self.map.work(extent) == Work::None {
+            if whole && self.map.place(extent) == Some(place) && self.map.work(extent) == ExtentWork::None {
                 self.movements.freed += 1;
                 self.free_extent(extent, effects);
             }
         }
     }
 
-    /// Frees `extent`, which has no data any more.
+    /// Frees `extent`, which holds no data any more.
     pub(super) fn free_extent(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
-        let is_elsewhere = self.map.recorded(extent) == Recorded::Elsewhere;
+        let is_elsewhere = self.map.recorded(extent) == RecordedPlace::Elsewhere;
         self.forget_unrecorded(extent);
         let record = self.record_freed(extent, effects);
         let (place, under_way) = self.map.unmap(extent);
@@ -39,8 +39,8 @@ impl PlacementEngine {
         self.leaving.add(place, waits_for, under_way, false);
     }
 
-    /// Forgets the records of `extent` that wait for a flush, since it leaves its place. Returns the requests that wait
-    /// for that flush.
+    /// Forgets the records of `extent` that wait for a flush, because the extent leaves its place. Returns the host
+    /// requests that wait for that flush.
     fn forget_unrecorded(&mut self, extent: LogicalExtent) -> Vec<Tag> {
         let place = self.map.place(extent).expect("only mapped extents leave");
         match self.is_recorded(extent, self.map.blocks_of(extent)) {
@@ -49,19 +49,19 @@ impl PlacementEngine {
         }
     }
 
-    /// The data of `extent` are at `to` now: changes the map, and lets the old place leave. Returns the requests that
-    /// wait for a flush of what was at the old place.
+    /// Changes the map: the data of `extent` are at `to` now, and the old place is leaving. Returns the host requests
+    /// that wait for a flush of the data at the old place.
     pub(super) fn relocate(&mut self, extent: LogicalExtent, to: ExtentPlace) -> Vec<Tag> {
         let hosts = self.forget_unrecorded(extent);
         let recorded = self.map.recorded(extent);
         let (from, under_way) = self.map.relocate(extent, to);
         self.tell_place(extent);
         let waits_for = match recorded {
-            Recorded::Here => {
-                self.map.set_recorded(extent, Recorded::Elsewhere);
+            RecordedPlace::Here => {
+                self.map.set_recorded(extent, RecordedPlace::Elsewhere);
                 WaitsFor::RecordOf(extent)
             }
-            Recorded::No | Recorded::Elsewhere => WaitsFor::Nothing,
+            RecordedPlace::No | RecordedPlace::Elsewhere => WaitsFor::Nothing,
         };
         self.leaving.add(from, waits_for, under_way, true);
         hosts
@@ -71,7 +71,7 @@ impl PlacementEngine {
         self.health.device(place.device) == DeviceState::Online && !self.health.has_failed(place.device)
     }
 
-    /// Releases the places that can be used again now.
+    /// Trims and releases the places that wait for nothing.
     #[inline]
     pub(super) fn reuse_places(&mut self, effects: &mut Vec<Effect>) {
         if self.leaving.is_empty() {
@@ -79,9 +79,9 @@ impl PlacementEngine {
         }
         while let Some(ready) = self.leaving.next_ready() {
             match ready {
-                Ready::Free(place) => self.map.release(place),
-                Ready::Trim(place) if !self.takes_writes(place) => self.leaving.trimmed(place),
-                Ready::Trim(place) => {
+                ReadyPlace::Free(place) => self.map.release(place),
+                ReadyPlace::Trim(place) if !self.takes_writes(place) => self.leaving.trimmed(place),
+                ReadyPlace::Trim(place) => {
                     let io = IoId(self.ios.insert(Io::Trim { place }));
                     let start = Lba::containing(u64::from(place.extent.0) * self.extent);
                     let request = Request::new(RequestKind::Trim, start, Bytes(self.extent));

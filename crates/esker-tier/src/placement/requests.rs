@@ -1,45 +1,45 @@
-//! How the engine serves a host's request: it splits the request at extents, and finds places for new extents.
+//! Requests of the host: they are split at extents and sent to devices, and new extents get places.
 
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 
 use super::blocks::BLOCK;
-use super::map::Work;
+use super::map::ExtentWork;
 use super::{DeviceView, Event, HostPart, Io, NewExtent, PlacementEngine};
 use crate::engine::{BufferId, BufferPlace, BufferStep, DataRef, Effect, Engine, IoId};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
-/// Why a request of the host waits.
+/// Why a request of the host has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    /// No place is free, but some will be.
+enum WaitReason {
+    /// No place is free, but some will become free.
     Space,
-    /// Its blocks are being written for the first time, or its extent by a redirected write.
+    /// Its blocks are being written for the first time, or a redirected write of its extent is under way.
     Writes,
 }
 
-/// Bytes of a request of the host that are split at extents.
+/// A range of bytes of a host's request, which is split at extents.
 pub(super) struct HostRange<'a> {
     pub(super) now: Nanos,
     pub(super) tag: Tag,
     pub(super) request: &'a Request,
     pub(super) range: Range<u64>,
-    /// Devices that have refused them.
+    /// Number of devices that have refused these data.
     pub(super) refusals: u8,
 }
 
 /// Extents that lie next to each other on one device.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct ExtentRun {
     first: LogicalExtent,
     place: ExtentPlace,
     count: u32,
-    /// Whether `place` is the place of its only extent once a write there has ended.
+    /// Whether it is a redirected write of one extent, whose place `place` will be when the write has ended.
     redirect: bool,
 }
 
-impl Run {
+impl ExtentRun {
     fn continues_with(&self, next: &Self) -> bool {
         next.place == self.place.after(self.count) && !self.redirect && !next.redirect
     }
@@ -67,20 +67,21 @@ impl PlacementEngine {
         }
     }
 
-    /// Why `request` has to wait, if it has to.
+    /// Returns why `request` has to wait; `None` if it need not.
     #[inline]
-    fn reason_to_wait(&self, request: &Request) -> Option<Reason> {
+    fn reason_to_wait(&self, request: &Request) -> Option<WaitReason> {
         let quiet = self.first_writes == 0 && self.redirects == 0 && self.leaving.is_empty() && self.copies.is_empty();
         if quiet || request.kind == RequestKind::Read || request.length == Bytes::ZERO || self.health.journal_failed() {
             return None;
         }
         if self.waits_for_writes(request) {
-            return Some(Reason::Writes);
+            return Some(WaitReason::Writes);
         }
-        (matches!(request.kind, RequestKind::Write { .. }) && self.waits_for_space(request)).then_some(Reason::Space)
+        (matches!(request.kind, RequestKind::Write { .. }) && self.waits_for_space(request))
+            .then_some(WaitReason::Space)
     }
 
-    /// Whether a write to the same blocks has to end first.
+    /// Returns true if a write to the same blocks, or a redirected write of the same extents, has to end first.
     fn waits_for_writes(&self, request: &Request) -> bool {
         #[cfg(test)]
         if self.has_fault(super::tests::Fault::OverlooksFirstWrites) {
@@ -90,11 +91,12 @@ impl PlacementEngine {
         if is_write && self.first_writes > 0 && self.map.blocks.any_claimed(Self::request_blocks(request)) {
             return true;
         }
-        let redirected = |extent| self.map.work(LogicalExtent(extent as u32)) == Work::Redirect;
+        let redirected = |extent| self.map.work(LogicalExtent(extent as u32)) == ExtentWork::Redirect;
         self.redirects > 0 && self.extents_of_request(request).any(redirected)
     }
 
-    /// Whether `request` writes more new extents than there are free places, while other places are about to be freed.
+    /// Returns true if `request` writes more new extents than there are free places, while other places are about to
+    /// become free.
     fn waits_for_space(&self, request: &Request) -> bool {
         if self.leaving.is_empty() && self.copies.is_empty() && self.redirects == 0 {
             return false;
@@ -110,7 +112,7 @@ impl PlacementEngine {
         new > free && becomes_free()
     }
 
-    /// How many extents `request` writes that have no place, and how many places are free for them.
+    /// Returns how many extents that `request` touches have no place, and how many places are free for new extents.
     pub(super) fn needed_and_free(&self, request: &Request) -> (u64, u64) {
         let is_new = |extent: &u64| self.map.place(LogicalExtent(*extent as u32)).is_none();
         let new = self.extents_of_request(request).filter(is_new).count() as u64;
@@ -125,23 +127,23 @@ impl PlacementEngine {
         request.start.byte_offset() / self.extent..=(request.end_byte() - 1) / self.extent
     }
 
-    fn wait(&mut self, tag: Tag, request: Request, reason: Reason, effects: &mut Vec<Effect>) {
+    fn wait(&mut self, tag: Tag, request: Request, reason: WaitReason, effects: &mut Vec<Effect>) {
         match reason {
-            Reason::Writes => self.waiting_for_writes.push_back((tag, request)),
-            Reason::Space => {
+            WaitReason::Writes => self.waiting_for_writes.push_back((tag, request)),
+            WaitReason::Space => {
                 self.waiting_for_space.push_back((tag, request));
                 self.flush_for_space(effects);
             }
         }
     }
 
-    /// Serves the requests that waited, as far as they need not wait now.
+    /// Serves the waiting requests that need not wait any longer.
     #[inline]
     pub(super) fn serve_waiting(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         let mut index = 0;
         while let Some(&(tag, request)) = self.waiting_for_writes.get(index) {
             match self.reason_to_wait(&request) {
-                Some(Reason::Writes) => index += 1,
+                Some(WaitReason::Writes) => index += 1,
                 reason => {
                     self.waiting_for_writes.remove(index);
                     self.serve(now, tag, request, reason, effects);
@@ -150,7 +152,7 @@ impl PlacementEngine {
         }
         while let Some(&(tag, request)) = self.waiting_for_space.front() {
             let reason = self.reason_to_wait(&request);
-            if reason == Some(Reason::Space) {
+            if reason == Some(WaitReason::Space) {
                 return self.flush_for_space(effects);
             }
             self.waiting_for_space.pop_front();
@@ -158,7 +160,7 @@ impl PlacementEngine {
         }
     }
 
-    fn serve(&mut self, now: Nanos, tag: Tag, request: Request, waits: Option<Reason>, effects: &mut Vec<Effect>) {
+    fn serve(&mut self, now: Nanos, tag: Tag, request: Request, waits: Option<WaitReason>, effects: &mut Vec<Effect>) {
         if let Some(reason) = waits {
             return self.wait(tag, request, reason, effects);
         }
@@ -216,18 +218,18 @@ impl PlacementEngine {
         }
     }
 
-    /// Sends one request to a device for each run of extents of `range` that lie next to each other there.
+    /// Sends one request to a device for each run of extents of the range that lie next to each other there.
     pub(super) fn split_range(&mut self, host: HostRange<'_>, effects: &mut Vec<Effect>) {
         let HostRange { tag, request, ref range, .. } = host;
         let (first, last) = (range.start / self.extent, (range.end - 1) / self.extent);
         let is_write = matches!(request.kind, RequestKind::Write { .. });
-        let mut run: Option<Run> = None;
+        let mut run: Option<ExtentRun> = None;
         for number in first..=last {
             let extent = LogicalExtent(number as u32);
-            let own = |place| Run { first: extent, place, count: 1, redirect: false };
+            let own = |place| ExtentRun { first: extent, place, count: 1, redirect: false };
             let next = match self.map.place(extent) {
                 Some(place) if is_write => match self.redirected_place(extent, place, request) {
-                    Some(place) => Some(Run { redirect: true, ..own(place) }),
+                    Some(place) => Some(ExtentRun { redirect: true, ..own(place) }),
                     None => Some(own(place)),
                 },
                 Some(place) => Some(own(place)),
@@ -247,7 +249,7 @@ impl PlacementEngine {
                 None => None,
             };
             run = match (run, next) {
-                (Some(run), Some(next)) if run.continues_with(&next) => Some(Run { count: run.count + 1, ..run }),
+                (Some(run), Some(next)) if run.continues_with(&next) => Some(ExtentRun { count: run.count + 1, ..run }),
                 (run, next) => {
                     run.into_iter().for_each(|run| self.send_part(&host, run, effects));
                     next
@@ -257,9 +259,9 @@ impl PlacementEngine {
         run.into_iter().for_each(|run| self.send_part(&host, run, effects));
     }
 
-    fn send_part(&mut self, host: &HostRange<'_>, run: Run, effects: &mut Vec<Effect>) {
+    fn send_part(&mut self, host: &HostRange<'_>, run: ExtentRun, effects: &mut Vec<Effect>) {
         let HostRange { now, tag, request, ref range, refusals } = *host;
-        let Run { first, place, count, redirect } = run;
+        let ExtentRun { first, place, count, redirect } = run;
         let begin = u64::from(first.0) * self.extent;
         let from = range.start.max(begin);
         let to = range.end.min(begin + u64::from(count) * self.extent);
@@ -307,8 +309,8 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: Some(tag), device: place.device, request: child, data });
     }
 
-    /// Zeroes that a write of the bytes from `from` to `to` needs before and after it, to fill blocks that were never
-    /// written.
+    /// Returns the number of zero bytes that a write of the bytes from `from` to `to` needs before and after its data,
+    /// to fill blocks that were never written.
     #[inline]
     fn padding(&self, from: u64, to: u64) -> (u64, u64) {
         let (head, tail) = (from % BLOCK, to.next_multiple_of(BLOCK) - to);
@@ -327,7 +329,7 @@ impl PlacementEngine {
         let is_read = part.request.kind == RequestKind::Read;
         for (extent, _) in part.places() {
             self.map.sent(extent, is_read);
-            if !is_read && self.map.work(extent) == Work::Copy {
+            if !is_read && self.map.work(extent) == ExtentWork::Copy {
                 self.copies.host_wrote(extent);
             }
         }
@@ -340,7 +342,8 @@ impl PlacementEngine {
         self.policy.placed(extent, Bytes(u64::from(extent.0) * self.extent), device);
     }
 
-    /// The policy's device for an extent, or the next one that has room and takes writes.
+    /// Returns the policy's device for an extent, or the next one by index that has room and takes writes; `None` if
+    /// there is none.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views_for_new();
         let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };

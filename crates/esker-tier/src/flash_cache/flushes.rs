@@ -3,12 +3,12 @@
 use esker_core::{Bytes, DeviceError, Lba, Priority, Request, RequestKind, Tag};
 
 use super::io::Io;
-use super::slots::{Recorded, State};
+use super::slots::{DataVersion, RecordedState};
 use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting};
+use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, MapRecord, NextFlush, RecordNumber};
 use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent};
 
-/// A flush of this priority.
+/// A flush with this priority.
 fn like(priority: Priority) -> Request {
     Request { priority, ..Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO) }
 }
@@ -18,7 +18,7 @@ impl FlashCacheEngine {
     /// with completed writes that no flush covers yet, and then for the records.
     pub(super) fn flush(&mut self, tag: Tag) {
         self.progress.get_mut(tag).flushing = true;
-        // The request's own wait, so that it does not end before all devices were asked.
+        // Keeps the request open until all devices have been asked.
         self.hosts.wait(tag);
         for device in [FLASH, BACKING] {
             if self.health.has_failed(device) {
@@ -28,9 +28,9 @@ impl FlashCacheEngine {
                 continue;
             }
             match self.durability.wait_for_flush(device, Some(tag), like(Priority::USER)) {
-                Waiting::Nothing => continue,
-                Waiting::UnderWay => {}
-                Waiting::NewFlush => self.send_flush(device, vec![tag], like(Priority::USER)),
+                FlushWait::Nothing => continue,
+                FlushWait::UnderWay => {}
+                FlushWait::NewFlush => self.send_flush(device, vec![tag], like(Priority::USER)),
             }
             self.hosts.wait(tag);
         }
@@ -39,15 +39,15 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Whether nothing that the host was promised is on `device` alone.
+    /// Returns true if no promised data are on `device` alone, so that a failed flush of it does no harm.
     fn is_dispensable(&self, device: DeviceIndex) -> bool {
         device == FLASH && !self.health.journal_failed() && !self.slots.any_dirty()
     }
 
-    /// Flushes `device` for the cache itself: now, or after the flush under way.
+    /// Flushes `device` for the cache itself: now, or after the flush that is under way.
     fn flush_for_itself(&mut self, device: DeviceIndex) {
         let request = like(Priority::BACKGROUND);
-        if let Waiting::NewFlush = self.durability.wait_for_flush(device, None, request) {
+        if let FlushWait::NewFlush = self.durability.wait_for_flush(device, None, request) {
             self.send_flush(device, Vec::new(), request);
         }
     }
@@ -59,12 +59,12 @@ impl FlashCacheEngine {
     }
 
     pub(super) fn flush_ended(&mut self, device: DeviceIndex, io: IoId, result: Result<(), DeviceError>) {
-        let FlushEnded { hosts, durable, next } = self.durability.flush_ended(device, io, result.is_ok());
+        let FlushOutcome { hosts, durable, next } = self.durability.flush_ended(device, io, result.is_ok());
         if let Some(NextFlush { hosts, like }) = next {
             self.send_flush(device, hosts, like);
         }
-        for state in durable {
-            self.data_durable(device, state);
+        for version in durable {
+            self.data_durable(device, version);
         }
         if device == FLASH && !self.durability.is_flushing(FLASH) {
             self.slots.forget_promises();
@@ -81,49 +81,50 @@ impl FlashCacheEngine {
         self.syncing = false;
     }
 
-    /// A state of a line's data is durable on `device`: the record is brought up to date.
-    fn data_durable(&mut self, device: DeviceIndex, state: State) {
+    /// Notes that a version of a line's data is durable on `device`, and issues the record that this allows.
+    fn data_durable(&mut self, device: DeviceIndex, version: DataVersion) {
         if self.health.journal_failed() {
             return;
         }
-        if !self.slots.is_here(state) {
+        if !self.slots.is_here(version) {
             return if device == FLASH {
-                self.keep_promise(state)
+                self.keep_promise(version)
             };
         }
         if device == BACKING {
-            if self.slots.is_unchanged(state) && !self.slots.is_dirty(state.line) {
+            if self.slots.is_unchanged(version) && !self.slots.is_dirty(version.line) {
                 match self.durability.is_durable(FLASH) {
-                    true => self.data_durable(FLASH, state),
-                    false => self.durability.record_after_flush_of(FLASH, state),
+                    true => self.data_durable(FLASH, version),
+                    false => self.durability.record_after_flush_of(FLASH, version),
                 }
             }
             return;
         }
-        let is_dirty = self.slots.is_dirty(state.line);
-        let unchanged = self.slots.is_unchanged(state);
+        let is_dirty = self.slots.is_dirty(version.line);
+        let unchanged = self.slots.is_unchanged(version);
         #[cfg(test)]
         let unchanged = unchanged || self.fault == Some(super::Fault::OverlooksChanges);
-        match (is_dirty, self.slots.recorded(state.line)) {
-            (true, Recorded::Dirty) | (false, Recorded::Clean) => {}
-            // What is durable are these data or later ones of the host.
-            (true, _) => drop(self.record_line(state.line, true)),
-            (false, _) if unchanged => drop(self.record_line(state.line, false)),
+        match (is_dirty, self.slots.recorded(version.line)) {
+            (true, RecordedState::Dirty) | (false, RecordedState::Clean) => {}
+            // These data or later ones of the host are durable.
+            (true, _) => drop(self.record_line(version.line, true)),
+            (false, _) if unchanged => drop(self.record_line(version.line, false)),
             (false, _) => {}
         }
     }
 
-    /// The data of `state` are durable in a slot that its line has left while they were flushed. Those in the new slot
-    /// may yet be lost, and the host waits for these: the journal names them until it can name the new slot.
-    fn keep_promise(&mut self, state: State) {
-        if let Some(slot) = self.slots.keep_promise(state) {
-            let (line, at) = (LogicalExtent(state.line), PhysicalExtent(slot));
+    /// Issues a record for data that became durable in a slot which their line has left in the meantime. The data in
+    /// the new slot may still be lost, and the host waits for those in the old slot: the journal names the old slot
+    /// until it can name the new one.
+    fn keep_promise(&mut self, version: DataVersion) {
+        if let Some(slot) = self.slots.keep_promise(version) {
+            let (line, at) = (LogicalExtent(version.line), PhysicalExtent(slot));
             let record = self.issue(MapRecord::Cached { line, slot: at, dirty: true });
-            self.slots.name_former(state.line, slot, record);
+            self.slots.name_former(version.line, slot, record);
         }
     }
 
-    /// Whether a request has to wait for records that are not durable yet.
+    /// Returns true if a request has to wait for records that are not durable yet.
     pub(super) fn waits_for_records(&mut self, tag: Tag) -> bool {
         #[cfg(test)]
         if self.fault == Some(super::Fault::AnswersEarly) {
@@ -142,8 +143,8 @@ impl FlashCacheEngine {
         for host in self.durability.durable(through, &mut self.effects) {
             self.end_host(host);
         }
-        while let Some((_, part)) = self.announced.pop_front_if(|(record, _)| *record <= through) {
-            self.announced(part, true);
+        while let Some((_, job)) = self.announced.pop_front_if(|(record, _)| *record <= through) {
+            self.announced(job, true);
         }
     }
 
@@ -152,19 +153,19 @@ impl FlashCacheEngine {
         for host in self.durability.give_up() {
             self.end_host(host);
         }
-        for (_, part) in std::mem::take(&mut self.announced) {
-            self.announced(part, false);
+        for (_, job) in std::mem::take(&mut self.announced) {
+            self.announced(job, false);
         }
         self.leave_failed_flash();
     }
 
-    /// Begins a flush of the cache's own if many clean lines are not recorded, so that a restart finds them. Also if
-    /// slots are short and some wait for a record.
+    /// Starts a flush for the cache itself if many clean lines have no record, so that a restart finds them in the
+    /// cache. Also if slots are scarce and some can become free only by a flush.
     pub(super) fn sync_if_due(&mut self) {
         let due = (self.slots.limit() / 16).max(64);
-        // Slots that wait for a record are none for new lines.
+        // Former slots that wait for a record cannot take new lines.
         let is_short = !self.slots.former_named().is_empty() && self.slots.free_in_order() <= self.few();
-        // Lines that the journal names as dirty could not be dropped.
+        // Lines that the journal names as dirty could not be dropped by the flash.
         let is_short = is_short || self.is_short_of_room();
         if (self.unrecorded < due && !is_short)
             || self.syncing

@@ -1,5 +1,5 @@
-//! Flash that a cache owns: it drops data that need not stay whenever it is written to, and promises room for so many
-//! slots.
+//! Flash that a cache owns: at every write it may drop data that it need not keep, and it promises room for a limited
+//! number of slots.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,18 @@ use esker_core::Retention;
 use super::world::World;
 use super::*;
 
-/// What the flash knows of its slots.
+/// What the flash knows about its slots.
 #[derive(Debug)]
 pub(super) struct OwnedStore {
     retained: Vec<Retention>,
     pub(super) has_data: Vec<bool>,
-    /// Slots whose data were dropped, and that nothing was written to since.
+    /// Slots whose data were dropped and that have not been written since.
     dropped: BTreeSet<u64>,
     pub(super) user: usize,
     pub(super) line: u64,
-    /// What it had room for at first: lines, and suspects.
+    /// How much room it had at first: lines, and suspects.
     pub(super) at_first: [usize; 2],
-    /// Most slots that may be valid now. More than there is room for if that has become less and lines have yet to
-    /// leave.
+    /// Most slots that may be valid now. This exceeds the room while lines that no longer fit have yet to leave.
     pub(super) bound: usize,
     /// Whether it drops anything, and how many lines and suspects it has dropped.
     pub(super) drops_data: bool,
@@ -44,8 +43,8 @@ impl OwnedStore {
         }
     }
 
-    /// What was dropped stays so. Of all else, it has what the records name, and that is to stay until the cache says
-    /// otherwise.
+    /// Restarts the flash: dropped data stay dropped. Of the rest it has the data that the records name, and keeps them
+    /// until the cache says otherwise.
     pub(super) fn after_loss_of_power(mut self, records: &Checkpoint) -> Self {
         let named: BTreeSet<usize> = records.cached.iter().map(|cached| cached.slot.0 as usize).collect();
         (0..self.has_data.len()).for_each(|slot| self.has_data[slot] &= named.contains(&slot));
@@ -57,11 +56,11 @@ impl OwnedStore {
     pub(super) fn retain(&mut self, start: Lba, retention: Retention) {
         let slot = start.byte_offset() / self.line;
         assert_eq!(start.byte_offset() % self.line, 0, "part of a slot");
-        // A cache that goes on from its records may ask for what is gone.
+        // A cache that was restored from its records may ask to keep data that are gone.
         self.retained[slot as usize] = retention;
     }
 
-    /// Number of slots whose data count as valid.
+    /// Returns the number of slots whose data count as valid.
     pub(super) fn valid(&self) -> usize {
         let counts = |slot: &usize| self.has_data[*slot] && self.retained[*slot] != Retention::Suspected;
         (0..self.has_data.len()).filter(counts).count()
@@ -71,7 +70,7 @@ impl OwnedStore {
         request.start.byte_offset() / self.line..request.end_byte().div_ceil(self.line)
     }
 
-    /// Drops a slot that may be dropped, the `choice`th of them.
+    /// Drops one of the slots that may be dropped, chosen by `choice`.
     fn drop_one(&mut self, choice: u64) -> Option<u64> {
         let may_go = |&slot: &usize| self.drops_data && self.has_data[slot] && self.retained[slot] != Retention::Kept;
         let all: Vec<usize> = (0..self.retained.len()).filter(may_go).collect();
@@ -83,16 +82,16 @@ impl OwnedStore {
     }
 }
 
-/// What a slot holds whose data were dropped, if somebody writes a part of it.
+/// The content of a slot whose data were dropped, if only a part of it is written.
 const GARBAGE: u64 = u64::MAX;
 
 impl World {
-    /// Whether a read asks for data that the flash has dropped.
+    /// Returns true if a read asks for data that the flash has dropped.
     pub(super) fn has_dropped(&self, request: &Request) -> bool {
         self.owned.as_ref().is_some_and(|owned| owned.slots(request).any(|slot| owned.dropped.contains(&slot)))
     }
 
-    /// After a restart: the flash says which slots it has dropped of those that the records name.
+    /// After a restart the flash reports which of the slots that the records name it has dropped.
     pub(super) fn tell_dropped(&mut self) {
         let Some(owned) = &self.owned else { return };
         let line = owned.line;
@@ -102,7 +101,7 @@ impl World {
         }
     }
 
-    /// The flash has served a request. A write may have it drop what need not stay.
+    /// Handles a request that the flash has served. A write may make it drop data that need not stay.
     pub(super) fn clean_flash(&mut self, request: &Request) {
         let choice = self.rng.below(64);
         let Some(owned) = &mut self.owned else { return };
@@ -134,7 +133,7 @@ impl World {
     }
 }
 
-/// A cache of four lines, and as many suspects.
+/// Settings of a cache of four lines and four suspects.
 pub(super) fn owned(role: CacheRole, write: WriteHandling) -> FlashCacheSettings {
     let line = Bytes(LINE * 512);
     let owned = Some(OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0), hot: Bytes::ZERO });
@@ -146,8 +145,8 @@ pub(super) fn read(world: &mut World, line: u64) {
     world.drain();
 }
 
-/// Three lines are held (a slot is in reserve). What leaves is had back without a read of the backing device, until
-/// four have left after it.
+/// Three lines are cached, and one slot is in reserve. A line that has left comes back without a read of the backing
+/// device, until four more have left after it.
 #[test]
 fn lines_that_have_left_come_back_for_nothing() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
@@ -157,7 +156,7 @@ fn lines_that_have_left_come_back_for_nothing() {
     assert_eq!((counts.held, counts.suspects, counts.read_misses), (3, 4, 8));
     let suspects: Vec<u32> = (0..8).filter(|&line| world.engine.is_suspect(line)).collect();
     assert_eq!(suspects, [1, 2, 3, 4]);
-    // One that comes back takes the place of another, which is a suspect then.
+    // A line that comes back takes the place of another, which becomes a suspect.
     [1, 2, 5, 3].into_iter().for_each(|line| read(&mut world, line));
     let counts = world.engine.flash_cache_counts().unwrap();
     assert_eq!((counts.read_hits, counts.revived_suspects, counts.read_misses), (4, 4, 8), "{counts:?}");
@@ -165,7 +164,7 @@ fn lines_that_have_left_come_back_for_nothing() {
     assert_eq!(world.engine.flash_cache_counts().unwrap().read_misses, 9);
 }
 
-/// Of three clean lines the two that were used last have to stay.
+/// Of three clean lines, the flash has to keep the two that were used most recently.
 #[test]
 fn lines_that_were_used_last_are_kept() {
     let line = Bytes(LINE * 512);
@@ -181,7 +180,7 @@ fn lines_that_were_used_last_are_kept() {
     assert_eq!([0, 1, 2].map(retained), [Retention::Kept, Retention::Droppable, Retention::Kept]);
 }
 
-/// What the flash erases or drops is fetched again.
+/// Lines that the flash erases or drops are fetched again.
 #[test]
 fn what_is_dropped_is_fetched_again() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
@@ -198,8 +197,8 @@ fn what_is_dropped_is_fetched_again() {
     assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
 }
 
-/// Two lines are on their way in, so that there is no room for a suspect. A write to one goes around it, once the
-/// record that it has left is durable. Returns whether it waits for that.
+/// Two lines are about to enter, so there is no room for a suspect. A write to the suspect goes around it, once the
+/// record that it has left is durable. Returns true if the write waits for that record.
 fn waits_for_the_record(fault: Option<Fault>) -> bool {
     let line = Bytes(LINE * 512);
     let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0), hot: Bytes::ZERO };
@@ -211,7 +210,7 @@ fn waits_for_the_record(fault: Option<Fault>) -> bool {
     world.drain();
     world.engine.fault = fault;
     let suspect = (0..4).find(|&line| world.engine.is_suspect(line)).unwrap();
-    assert_eq!(world.engine.slots.recorded(suspect), slots::Recorded::Clean);
+    assert_eq!(world.engine.slots.recorded(suspect), slots::RecordedState::Clean);
     for line in [9, 10] {
         world.submit(Request::read(Lba(line * LINE), line_bytes()));
     }
@@ -234,7 +233,7 @@ fn a_suspect_without_room_leaves_before_it_is_written() {
     assert!(!waits_for_the_record(Some(Fault::ForgetsLeaving)), "the fault is found");
 }
 
-/// Settings that do not go with owned flash.
+/// Settings that do not go with owned flash are refused.
 #[test]
 fn what_does_not_go_with_owned_flash_is_refused() {
     let settings = owned(CacheRole::Unified, WriteHandling::WriteBack);
@@ -245,7 +244,7 @@ fn what_does_not_go_with_owned_flash_is_refused() {
     assert!(matches!(FlashCacheEngine::new(&full), Err(FlashCacheError::OwnedRoom { .. })));
 }
 
-/// In random runs both lines that are held and suspects are dropped, and suspects come back.
+/// In random runs, both cached lines and suspects are dropped, and some suspects come back.
 #[test]
 fn owned_flash_drops_lines_and_suspects() {
     let mut counts = FlashCacheCounts::default();

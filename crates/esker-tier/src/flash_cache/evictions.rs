@@ -1,30 +1,30 @@
-//! Lines that leave the cache, and dirty ones that are copied back.
+//! Lines that leave the cache, and dirty lines that are copied back.
 
 use esker_cache::ObjectId;
 use esker_core::{Bytes, DeviceError, RequestKind, Tag};
 
-use super::part::{Part, Step, Task};
+use super::job::{Job, JobStep, JobTask};
 use super::{BACKING, FLASH, FlashCacheEngine, modes};
 use crate::engine::ReshapeError;
 
-/// Most lines that leave, and most that are cleaned, at a time. Assumed.
+/// At most this many lines are evicted, and this many are cleaned, at a time. Assumed.
 const EVICTED_AT_ONCE: u32 = 32;
 const CLEANED_AT_ONCE: u32 = 4;
 
 impl FlashCacheEngine {
-    /// Begins one piece of the cache's own work. Returns false if there is none to do now.
+    /// Starts one job of the cache's own. Returns false if there is none to start now.
     pub(super) fn begin_background(&mut self) -> bool {
         if self.evicting < EVICTED_AT_ONCE
             && let Some(line) = self.to_evict.pop_front()
         {
             self.evicting += 1;
-            self.begin_part(Part::own(line, Task::Evict, self.line));
+            self.begin_job(Job::own(line, JobTask::Evict, self.line));
             return true;
         }
         if let Some(line) = self.line_to_clean() {
             self.cleaning += 1;
             self.clean_next = line + 1;
-            self.begin_part(Part::own(line, Task::Clean, self.line));
+            self.begin_job(Job::own(line, JobTask::Clean, self.line));
             return true;
         }
         self.harden_leaving();
@@ -33,19 +33,19 @@ impl FlashCacheEngine {
         false
     }
 
-    /// Has slots become free before they are needed.
+    /// Hardens the records of lines that have left, so that their slots are free before the cache runs out of slots.
     fn harden_leaving(&mut self) {
         if self.slots.are_leaving() && !self.health.journal_failed() && self.free_slots() <= self.few() {
             self.durability.harden(&mut self.effects);
         }
     }
 
-    /// So many free slots are few.
+    /// Returns the number of free slots at or below which slots are scarce.
     pub(super) fn few(&self) -> usize {
         modes::reserve(self.most_valid()) as usize / 2
     }
 
-    /// The dirty line that the cleaner takes next, in the order of addresses.
+    /// Returns the dirty line that the cleaner takes next, in the order of addresses, if it should work now.
     fn line_to_clean(&mut self) -> Option<u32> {
         let dirty = self.slots.dirty();
         let [low, high] = if self.is_short_of_room() { [0; 2] } else { [self.dirty_low, self.dirty_high] };
@@ -59,9 +59,9 @@ impl FlashCacheEngine {
     }
 
     pub(super) fn start_eviction(&mut self, tag: Tag) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         if self.slots.of(line).is_none() || self.policy.holds(ObjectId(line)) || self.is_suspect(line) {
-            return self.end_part(tag, Ok(()));
+            return self.end_job(tag, Ok(()));
         }
         self.counts.evictions += 1;
         if self.slots.is_dirty(line) {
@@ -69,36 +69,36 @@ impl FlashCacheEngine {
             return self.copy_out(tag);
         }
         self.let_go(line);
-        self.end_part(tag, Ok(()));
+        self.end_job(tag, Ok(()));
     }
 
     pub(super) fn start_cleaning(&mut self, tag: Tag) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         if !self.slots.is_dirty(line) {
-            return self.end_part(tag, Ok(()));
+            return self.end_job(tag, Ok(()));
         }
         self.copy_out(tag);
     }
 
-    /// Reads a dirty line from the flash. After a failure that is not tried: the flash may answer with old data.
+    /// Reads a dirty line from the flash. Not after the flash has failed: it might return old data.
     pub(super) fn copy_out(&mut self, tag: Tag) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         if self.flash_failed() || self.health.has_failed(BACKING) {
             return self.copy_failed(tag, DeviceError::Failed);
         }
         self.take_buffer(tag);
-        self.part(tag).step = Step::CopyOut;
+        self.job(tag).step = JobStep::CopyOut;
         self.send_line(tag, self.slots.of(line), RequestKind::Read);
     }
 
     pub(super) fn copied_out(&mut self, tag: Tag, error: Option<DeviceError>) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         if let Some(error) = error {
             self.slots.lose(line);
             self.counts.lost += 1;
             return self.copy_failed(tag, error);
         }
-        self.part(tag).step = Step::CopyBack;
+        self.job(tag).step = JobStep::CopyBack;
         #[cfg(test)]
         let fua = self.fault != Some(super::Fault::ForgetsDirty);
         #[cfg(not(test))]
@@ -106,41 +106,42 @@ impl FlashCacheEngine {
         self.send_line(tag, None, RequestKind::Write { fua });
     }
 
-    /// The data of a dirty line are durable on the backing device, or the copy has failed and the line stays.
+    /// Handles the end of copying back: the data of the dirty line are durable on the backing device, or the copy has
+    /// failed and the line stays dirty.
     pub(super) fn copied_back(&mut self, tag: Tag, error: Option<DeviceError>) {
-        let part = *self.part(tag);
-        // A flash that has failed meanwhile may have given old data.
+        let job = *self.job(tag);
+        // If the flash has failed in the meantime, it may have returned old data.
         if error.is_some() || self.flash_failed() {
             return self.copy_failed(tag, error.unwrap_or(DeviceError::Failed));
         }
         self.counts.copied_back_bytes += self.line;
-        self.slots.set_dirty(part.line, false);
-        if matches!(part.task, Task::Write(_)) {
+        self.slots.set_dirty(job.line, false);
+        if matches!(job.task, JobTask::Write(_)) {
             return self.go_around(tag);
         }
-        if part.task == Task::Evict && !self.policy.holds(ObjectId(part.line)) {
-            self.let_go(part.line);
+        if job.task == JobTask::Evict && !self.policy.holds(ObjectId(job.line)) {
+            self.let_go(job.line);
         } else {
             self.counts.cleaned += 1;
-            self.durability.record_after_flush_of(FLASH, self.slots.state(part.line));
+            self.durability.record_after_flush_of(FLASH, self.slots.version(job.line));
         }
-        self.end_part(tag, Ok(()));
+        self.end_job(tag, Ok(()));
     }
 
-    /// The policy holds a clean line no longer: it leaves, or stays as a suspect.
+    /// Lets go of a clean line that the policy has evicted: it leaves, or stays as a suspect.
     fn let_go(&mut self, line: u32) {
         if !self.suspect(line) {
             self.drop_line(line);
         }
     }
 
-    /// Takes a clean line out of the cache. Its slot is used again once the record of that is durable.
+    /// Takes a clean line out of the cache. Its slot is reused once the record that the line has left is durable.
     pub(super) fn drop_line(&mut self, line: u32) {
         self.policy.remove(ObjectId(line));
         self.end_suspicion(line);
         let record = match self.slots.is_known(line) {
             false => None,
-            // A journal that has failed keeps its last word: the slot is never used again.
+            // No record can become durable after a failure of the journal, so the slot is never reused.
             true if self.health.journal_failed() => Some(self.durability.issued()),
             true => Some(self.record_left(line)),
         };
@@ -148,11 +149,12 @@ impl FlashCacheEngine {
         let record = record.filter(|_| self.fault != Some(super::Fault::HurriesSlots));
         self.slots.unmap(line, record);
         if let Some(allocator) = &mut self.allocator {
-            allocator.room.line_left();
+            allocator.budget.line_left();
         }
     }
 
-    /// All clean lines leave a flash that has failed, but those that a part works on: they leave at its end.
+    /// Takes all clean lines out of the cache once the flash has failed. Lines that a job holds alone leave when that
+    /// job ends.
     pub(super) fn leave_failed_flash(&mut self) {
         if !self.flash_failed() || std::mem::replace(&mut self.flash_left, true) {
             return;
@@ -165,8 +167,8 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Uses only the first `capacity` bytes of the flash. Lines that lie beyond leave, and those that the policy
-    /// chooses.
+    /// Uses only the first `capacity` bytes of the flash from now on. The lines beyond leave, and so do those that the
+    /// policy evicts to fit the new size.
     pub(super) fn shrink(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
         let slots = u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX);
         if self.owned.is_some() {
@@ -189,7 +191,7 @@ impl FlashCacheEngine {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }
-        self.hold(slots);
+        self.limit_slots(slots);
         Ok(())
     }
 }

@@ -1,20 +1,20 @@
-//! Flushes and records: a record speaks only of data that are durable on their device.
+//! Flushes and records. A record describes only data that are durable on their device.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 
-use super::map::Recorded;
+use super::map::RecordedPlace;
 use super::{Io, PlacementEngine};
-use crate::engine::{Effect, FlushEnded, IoId, MapRecord, NextFlush, RecordNumber, Waiting, WrittenBlocks};
+use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, MapRecord, NextFlush, RecordNumber, WrittenBlocks};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
-/// First writes of one device after which the engine flushes it by itself: their records are issued in one step, which
-/// takes a few milliseconds, and until then each takes 32 bytes.
+/// Number of unrecorded first writes on one device at which the engine flushes it without being asked. Their records
+/// are issued in one step, which takes a few milliseconds, and until then each takes 32 bytes.
 pub(super) const FIRST_WRITES_MAX: usize = 4_096;
 
-/// A flush that no host has asked for.
+/// A flush on behalf of the engine itself.
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
 impl PlacementEngine {
@@ -27,7 +27,7 @@ impl PlacementEngine {
             self.map.blocks.record(range);
         }
         if !matches!(record, MapRecord::Freed { .. }) {
-            self.map.set_recorded(extent, Recorded::Here);
+            self.map.set_recorded(extent, RecordedPlace::Here);
         }
         let number = self.durability.issue();
         self.leaving.recorded(extent, number);
@@ -35,7 +35,7 @@ impl PlacementEngine {
         number
     }
 
-    /// Issues the records of where `extent` is and of its blocks `runs`. All its data are durable.
+    /// Issues the records of the place of `extent` and of its blocks `runs`. All of its data are durable.
     pub(super) fn record(&mut self, extent: LogicalExtent, runs: &[Range<usize>], effects: &mut Vec<Effect>) {
         #[cfg(test)]
         let runs = match self.has_fault(super::tests::Fault::ForgetsLastRun) && runs.len() > 1 {
@@ -43,21 +43,22 @@ impl PlacementEngine {
             false => runs,
         };
         let place = self.map.place(extent).expect("written extents have a place");
-        if self.map.recorded(extent) == Recorded::Elsewhere {
+        if self.map.recorded(extent) == RecordedPlace::Elsewhere {
             self.issue(MapRecord::Moved { extent, place }, effects);
         }
         for blocks in runs.iter().map(|run| self.map.block_range(run)).collect::<Vec<_>>() {
             let record = match self.map.recorded(extent) {
-                Recorded::No => MapRecord::Mapped { extent, place, blocks },
+                RecordedPlace::No => MapRecord::Mapped { extent, place, blocks },
                 _ => MapRecord::Written { extent, blocks },
             };
             self.issue(record, effects);
         }
     }
 
-    /// Issues the record that `extent` has no data any more, and frees its place.
+    /// Issues and hardens the record that `extent` has no data any more, and returns its number; `None` if the journal
+    /// knows nothing about the extent.
     pub(super) fn record_freed(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) -> Option<RecordNumber> {
-        (self.map.recorded(extent) != Recorded::No).then(|| {
+        (self.map.recorded(extent) != RecordedPlace::No).then(|| {
             let number = self.issue(MapRecord::Freed { extent }, effects);
             self.durability.harden(effects);
             number
@@ -69,7 +70,7 @@ impl PlacementEngine {
     pub(super) fn flush(&mut self, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for index in 0..self.health.devices().len() {
             let device = DeviceIndex(index as u16);
-            // Nothing was written to it since the engine was restored.
+            // Nothing has been written to it since the engine was restored.
             if self.health.is_absent(device) {
                 continue;
             }
@@ -81,13 +82,13 @@ impl PlacementEngine {
         }
     }
 
-    /// Makes the host's request `tag` wait until the writes that have completed on `device` are durable. A flush that
-    /// this takes is like `request`.
+    /// Has the host's request `tag` wait until the writes completed so far on `device` are durable. If that needs a new
+    /// flush, it is one like `request`.
     pub(super) fn flush_for(&mut self, tag: Tag, device: DeviceIndex, request: Request, effects: &mut Vec<Effect>) {
         match self.durability.wait_for_flush(device, Some(tag), request) {
-            Waiting::Nothing => return,
-            Waiting::UnderWay => {}
-            Waiting::NewFlush => self.send_flush(device, vec![tag], request, effects),
+            FlushWait::Nothing => return,
+            FlushWait::UnderWay => {}
+            FlushWait::NewFlush => self.send_flush(device, vec![tag], request, effects),
         }
         self.hosts.wait(tag);
     }
@@ -99,13 +100,13 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: None, device, request, data: None });
     }
 
-    /// Whether places become free by flushes of the engine.
+    /// Returns true if a flush by the engine would let places become free.
     pub(super) fn frees_by_flush(&self) -> bool {
         let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
         places.into_iter().any(|place| !self.health.has_failed(place.device))
     }
 
-    /// Flushes what keeps places from becoming free.
+    /// Flushes the devices whose unrecorded data keep places from becoming free.
     pub(super) fn flush_for_space(&mut self, effects: &mut Vec<Effect>) {
         let places = self.leaving.unrecorded().filter_map(|extent| self.map.place(extent));
         let devices: BTreeSet<DeviceIndex> = places.map(|place| place.device).collect();
@@ -113,17 +114,17 @@ impl PlacementEngine {
         self.durability.harden(effects);
     }
 
-    /// Flushes `device` for the engine itself, if no flush covers all that was written there.
+    /// Flushes `device` for the engine itself, if it has writes that no flush covers.
     fn flush_unasked(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
         if !self.health.has_failed(device)
             && self.durability.lacks_flush(device)
-            && let Waiting::NewFlush = self.durability.wait_for_flush(device, None, FLUSH)
+            && let FlushWait::NewFlush = self.durability.wait_for_flush(device, None, FLUSH)
         {
             self.send_flush(device, Vec::new(), FLUSH, effects);
         }
     }
 
-    /// Flushes `device` if many first writes wait for that.
+    /// Flushes `device` if the records of many first writes wait for that.
     #[inline]
     pub(super) fn flush_first_writes(&mut self, device: DeviceIndex, effects: &mut Vec<Effect>) {
         if self.durability.records_waiting(device) >= FIRST_WRITES_MAX {
@@ -138,12 +139,12 @@ impl PlacementEngine {
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
-        let FlushEnded { hosts, mut durable, next } = self.durability.flush_ended(device, io, result.is_ok());
+        let FlushOutcome { hosts, mut durable, next } = self.durability.flush_ended(device, io, result.is_ok());
         if let Some(NextFlush { hosts, like }) = next {
             self.send_flush(device, hosts, like, effects);
         }
         durable.sort();
-        // Blocks beside each other are one record.
+        // Adjacent blocks are one record.
         let joined = durable.chunk_by(|one, next| {
             (one.extent, one.place) == (next.extent, next.place) && one.blocks.end() == next.blocks.first
         });
@@ -162,13 +163,14 @@ impl PlacementEngine {
         }
     }
 
-    /// Whether a record says that the blocks `range` of `extent` are where they are.
+    /// Returns true if records describe the present place of `extent` and its blocks `range`.
     pub(super) fn is_recorded(&self, extent: LogicalExtent, range: Range<usize>) -> bool {
-        self.map.recorded(extent) == Recorded::Here && !self.map.blocks.any_unrecorded(range)
+        self.map.recorded(extent) == RecordedPlace::Here && !self.map.blocks.any_unrecorded(range)
     }
 
-    /// Before a record spoke of what `hosts` are flushing, a redirected write to `device` has replaced it. The old data
-    /// will never be found again, so the new ones have to be durable.
+    /// Has `hosts` wait for a flush of `device`, too. They were flushing data of which no record was issued before a
+    /// redirected write to `device` replaced them. The old data will never be found again, so the new data have to be
+    /// durable.
     pub(super) fn flush_redirected(&mut self, hosts: Vec<Tag>, device: DeviceIndex, effects: &mut Vec<Effect>) {
         #[cfg(test)]
         if self.has_fault(super::tests::Fault::ForgetsRedirected) {

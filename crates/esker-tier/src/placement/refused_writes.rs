@@ -1,43 +1,44 @@
-//! Writes that a device refuses go to another one.
+//! Writes that a device refuses are sent to another device.
 //!
-//! A device without space, or one that takes no writes, refuses them without touching other data. If nothing else lies
-//! in the extents of such a write, they can get another place, and the host need not know.
+//! A device without space, or one that takes no writes, refuses them without touching other data. If the extents of
+//! such a write hold nothing else, they can get another place, and the host never learns of it.
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind};
 
-use super::map::Work;
-use super::serving::HostRange;
+use super::map::ExtentWork;
+use super::requests::HostRange;
 use super::{HostPart, PlacementEngine};
 use crate::engine::Effect;
 
-/// Devices that may refuse the same data before the host is told.
+/// Number of devices that may refuse the same data before the host is told.
 const REFUSALS_MAX: u8 = 8;
 
 /// A part of a host's write that its device refused.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct RefusedPart {
     part: HostPart,
     error: DeviceError,
 }
 
 impl PlacementEngine {
-    /// Keeps `part`, which has ended with `result`, to be sent elsewhere. Returns false if the host has to be told.
+    /// Keeps `part`, which has ended with `result`, if its device refused it, to send it elsewhere. Returns false if
+    /// the host has to be told of the result.
     pub(super) fn keep_refused(&mut self, part: &HostPart, result: Result<(), DeviceError>) -> bool {
         let Err(error @ (DeviceError::NoSpace | DeviceError::ReadOnly)) = result else { return false };
         let is_write = matches!(part.request.kind, RequestKind::Write { .. });
         if !is_write || part.refusals == REFUSALS_MAX || self.health.journal_failed() {
             return false;
         }
-        self.refused.push(Refused { part: *part, error });
+        self.refused.push(RefusedPart { part: *part, error });
         true
     }
 
-    /// Sends the parts that were refused to other devices, once nothing else is under way to their extents.
+    /// Sends refused parts to other devices, once nothing else is under way to their extents.
     #[inline]
     pub(super) fn resend_refused(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
         let mut index = 0;
         while let Some(refused) = self.refused.get(index) {
-            let is_busy = |extent| self.map.writes(extent) > 0 || self.map.work(extent) != Work::None;
+            let is_busy = |extent| self.map.writes(extent) > 0 || self.map.work(extent) != ExtentWork::None;
             if refused.part.places().any(|(extent, _)| is_busy(extent)) {
                 index += 1;
                 continue;
@@ -47,12 +48,12 @@ impl PlacementEngine {
         }
     }
 
-    fn resend(&mut self, now: Nanos, Refused { part, error }: &Refused, effects: &mut Vec<Effect>) {
+    fn resend(&mut self, now: Nanos, RefusedPart { part, error }: &RefusedPart, effects: &mut Vec<Effect>) {
         let HostPart { host, offset, first, place, request, padding: (head, tail), .. } = *part;
         let within = request.start.byte_offset() - u64::from(place.extent.0) * self.extent;
         let start = u64::from(first.0) * self.extent + within + u64::from(head);
         let end = start + request.length.0 - u64::from(head) - u64::from(tail);
-        // The host's request up to the end of this part.
+        // The host's request, up to the end of this part.
         let length = Bytes(offset + end - start);
         let whole = Request { start: Lba::containing(start - offset), length, ..request };
         let stays = part.places().any(|(extent, _)| {

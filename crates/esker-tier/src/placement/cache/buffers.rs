@@ -1,12 +1,12 @@
-//! Buffers of one extent each, and which extents they hold.
+//! Buffers of one extent each, and the extents that they hold.
 
 use esker_core::{IdMap, Linked, Links, List, Tag};
 
 use crate::extent::LogicalExtent;
 
-/// Part of a host's read that waits for an extent to be fetched.
+/// A part of a host's read within one extent, which is served from a buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
+pub(super) struct ReadPart {
     pub(super) host: Tag,
     /// Offset in the host's buffer.
     pub(super) offset: u64,
@@ -15,19 +15,19 @@ pub(super) struct Waiter {
     pub(super) length: u64,
 }
 
-/// A buffer.
+/// A buffer for one extent.
 #[derive(Debug, Default)]
-struct Slot {
+struct CacheBuffer {
     links: Links,
-    /// The extent whose data it holds, or will when they have been fetched; `None` if its data are of no use any more.
+    /// The extent that it holds or is being filled with; `None` if its data are no longer valid.
     extent: Option<LogicalExtent>,
     fetches: bool,
-    waiting: Vec<Waiter>,
-    /// Writes under way that take their data from here.
+    waiting: Vec<ReadPart>,
+    /// Number of writes under way that take their data from it.
     lent: u32,
 }
 
-impl Linked for Slot {
+impl Linked for CacheBuffer {
     fn links(&self) -> &Links {
         &self.links
     }
@@ -36,34 +36,34 @@ impl Linked for Slot {
     }
 }
 
-/// What is in memory of an extent.
+/// Whether and where an extent is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// All of it, in this buffer.
+pub(super) enum BufferState {
+    /// The whole extent is in this buffer.
     Here(u32),
-    /// All of it, in this buffer, which a write under way reads: it must not change now.
+    /// The whole extent is in this buffer, which must not change now because a write under way takes its data from it.
     Lent(u32),
-    /// It is being fetched into this buffer.
+    /// The extent is being fetched into this buffer.
     Fetched(u32),
-    /// Nothing.
+    /// It is not in memory.
     Nothing,
 }
 
 /// All buffers.
 #[derive(Debug)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
-    /// Buffers without data that no request uses.
+pub(super) struct CacheBuffers {
+    slots: Vec<CacheBuffer>,
+    /// Buffers without valid data that no request uses.
     free: Vec<u32>,
-    /// Buffers with an extent that no request works on, first those that were not used for longest.
+    /// Buffers with an extent that no request uses, the least recently used first.
     idle: List,
     /// The buffer of each extent in memory.
     by_extent: IdMap,
 }
 
-impl Slots {
+impl CacheBuffers {
     pub(super) fn new(count: u32) -> Self {
-        let slots = (0..count).map(|_| Slot::default()).collect();
+        let slots = (0..count).map(|_| CacheBuffer::default()).collect();
         Self { slots, free: (0..count).rev().collect(), idle: List::EMPTY, by_extent: IdMap::default() }
     }
 
@@ -71,16 +71,16 @@ impl Slots {
         self.by_extent.get(extent.0.into()).map(|slot| slot as u32)
     }
 
-    pub(super) fn find(&self, extent: LogicalExtent) -> Found {
-        let Some(slot) = self.slot_of(extent) else { return Found::Nothing };
+    pub(super) fn find(&self, extent: LogicalExtent) -> BufferState {
+        let Some(slot) = self.slot_of(extent) else { return BufferState::Nothing };
         match &self.slots[slot as usize] {
-            Slot { fetches: true, .. } => Found::Fetched(slot),
-            Slot { lent: 0, .. } => Found::Here(slot),
-            Slot { .. } => Found::Lent(slot),
+            CacheBuffer { fetches: true, .. } => BufferState::Fetched(slot),
+            CacheBuffer { lent: 0, .. } => BufferState::Here(slot),
+            CacheBuffer { .. } => BufferState::Lent(slot),
         }
     }
 
-    /// Notes that the data in `slot` were used.
+    /// Notes a use of the data in `slot`.
     pub(super) fn touch(&mut self, slot: u32) {
         if !self.is_used(slot) {
             self.idle.remove(&mut self.slots, slot);
@@ -88,9 +88,9 @@ impl Slots {
         }
     }
 
-    /// Takes the buffer that was not used for longest, for `extent`, which is fetched for `waiter`; `None` if requests
-    /// work on all of them.
-    pub(super) fn fetch(&mut self, extent: LogicalExtent, waiter: Waiter) -> Option<u32> {
+    /// Takes the least recently used buffer for `extent`, which is fetched for `waiter`. `None` if requests use all
+    /// buffers.
+    pub(super) fn fetch(&mut self, extent: LogicalExtent, waiter: ReadPart) -> Option<u32> {
         let slot = self.free.pop().or_else(|| {
             let oldest = self.idle.first()?;
             self.idle.remove(&mut self.slots, oldest);
@@ -107,19 +107,19 @@ impl Slots {
         Some(slot)
     }
 
-    /// Lets `waiter` wait for the data that `slot` fetches.
-    pub(super) fn wait(&mut self, slot: u32, waiter: Waiter) {
+    /// Has `waiter` wait for the data that `slot` is fetching.
+    pub(super) fn wait(&mut self, slot: u32, waiter: ReadPart) {
         self.slots[slot as usize].waiting.push(waiter);
     }
 
-    /// The request of the host for which `slot` fetches, the first of them.
+    /// Returns the first host request for which `slot` is fetching.
     pub(super) fn fetches_for(&self, slot: u32) -> Tag {
         self.slots[slot as usize].waiting[0].host
     }
 
-    /// The data that `slot` fetches have come, or will not if not `ok`. Moves the parts of reads that wait for them to
+    /// Ends the fetch of `slot`; `ok` tells whether it succeeded. Moves the parts of reads that waited for it to
     /// `waiting`.
-    pub(super) fn fetched(&mut self, slot: u32, ok: bool, waiting: &mut Vec<Waiter>) {
+    pub(super) fn fetched(&mut self, slot: u32, ok: bool, waiting: &mut Vec<ReadPart>) {
         let buffer = &mut self.slots[slot as usize];
         buffer.fetches = false;
         waiting.append(&mut buffer.waiting);
@@ -129,7 +129,7 @@ impl Slots {
         self.release(slot);
     }
 
-    /// A write takes its data from `slot`.
+    /// Notes that a write takes its data from `slot`.
     pub(super) fn lend(&mut self, slot: u32) {
         if !self.is_used(slot) {
             self.idle.remove(&mut self.slots, slot);
@@ -137,14 +137,14 @@ impl Slots {
         self.slots[slot as usize].lent += 1;
     }
 
-    /// A write that took its data from `slot` has ended.
+    /// Notes the end of a write that took its data from `slot`.
     pub(super) fn give_back(&mut self, slot: u32) {
         self.slots[slot as usize].lent -= 1;
         self.release(slot);
     }
 
-    /// What is in memory of `extent` is not what the volume holds any more. Who waits for it still gets it: these reads
-    /// are as old as the write that makes it so.
+    /// Drops `extent`, because what is in memory is not what the volume holds any more. Reads that wait for a fetch
+    /// still get its data: they are as old as the write that made the data stale.
     pub(super) fn drop_extent(&mut self, extent: LogicalExtent) {
         let Some(slot) = self.slot_of(extent) else { return };
         self.forget(slot);
@@ -154,9 +154,9 @@ impl Slots {
         }
     }
 
-    /// Whether a request works on `slot`.
+    /// Returns true if a request uses `slot`.
     fn is_used(&self, slot: u32) -> bool {
-        let Slot { fetches, lent, .. } = self.slots[slot as usize];
+        let CacheBuffer { fetches, lent, .. } = self.slots[slot as usize];
         fetches || lent > 0
     }
 
@@ -166,7 +166,7 @@ impl Slots {
         }
     }
 
-    /// Puts `slot` where it belongs after a request to it has ended.
+    /// Returns `slot` to the free or idle buffers if no request uses it any more.
     fn release(&mut self, slot: u32) {
         if self.is_used(slot) {
             return;

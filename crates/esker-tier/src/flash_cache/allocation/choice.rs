@@ -1,4 +1,4 @@
-//! The choice at the end of a window: what each size costs, and which one is taken.
+//! The choice at the end of a window: what each size would cost, and which one is taken.
 
 use esker_core::Nanos;
 
@@ -6,18 +6,18 @@ use super::model::{TRAINED, Traffic};
 use super::{Allocator, DAY_S, PERCENT, Pace, Window};
 use crate::engine::{ExpectedCost, WindowDecision};
 
-/// The size stays if it is expected to cost no more than this part above the best one. Assumed.
+/// The size stays the same if its expected latency exceeds the least one by no more than this share. Assumed.
 const HARDLY: f64 = 0.01;
 
-/// A cache is full if so large a part of the misses has another line leave. Assumed.
+/// A cache counts as full if more than this share of its misses evict a line. Assumed.
 const FULL: f64 = 0.5;
 
-/// Two windows tell how much the host waits if what an access takes differs by so large a part. Assumed.
+/// Two windows show how much the host waits if their latencies differ by more than this share. Assumed.
 const TELLING: f64 = 0.1;
 
 impl Allocator {
-    /// Chooses the over-provisioning with the least latency, of those that keep the lifetime. If none does, the one
-    /// with the fewest erases.
+    /// Chooses the over-provisioning with the least latency among those that keep the lifetime. If none does, it takes
+    /// the one with the fewest erases.
     pub(super) fn decide(&mut self, now: Nanos, window: &Window, trains: bool) -> f64 {
         self.learn_pace(window);
         let allowed = self.allowed(now, window.took);
@@ -26,9 +26,10 @@ impl Allocator {
         let best = all().filter(keeps).min_by_key(|cost| cost.latency);
         let least_wear = || all().min_by(|one, other| one.erases_per_day.total_cmp(&other.erases_per_day));
         let chosen = best.or_else(least_wear).expect("there are sizes");
-        // What is hardly better is no reason to change. But a cache that is not full yet does not show what it will
-        // cost: of sizes as good that are full, and so have shown it, it takes the one that leaves most to cleaning.
-        // Smaller ones that are not full either are no better known, and to shrink costs what has to be copied back.
+        // A small gain is no reason to change. But a cache that is not full yet does not show its final cost. So among
+        // the sizes that are about as good and full, and whose cost is therefore known, it takes the one that leaves
+        // the most to cleaning. Smaller sizes that are not full are no better known, and shrinking costs the copying
+        // back of dirty lines.
         let is_as_good =
             |cost: &ExpectedCost| cost.latency.0 as f64 <= chosen.latency.0 as f64 * (1.0 + HARDLY) && keeps(cost);
         let is_full = |cost: &ExpectedCost| self.evicting.at(cost.over_provisioning) > FULL;
@@ -36,8 +37,8 @@ impl Allocator {
         let chosen = match is_as_good(&present) {
             true if is_full(&present) => present,
             true => all().rfind(|cost| is_as_good(cost) && is_full(cost)).unwrap_or(present),
-            // A cache that grows since it is about to be full grows by no more than it has to: what cleaning will find
-            // in larger ones has not shown yet.
+            // A cache that grows before it is full grows no more than it has to: what cleaning will find with larger
+            // sizes has not shown yet.
             false if !is_full(&chosen) => all().rfind(is_as_good).unwrap_or(chosen),
             false => chosen,
         };
@@ -54,7 +55,7 @@ impl Allocator {
         chosen.over_provisioning
     }
 
-    /// Learns how much the host waits, from two windows that differ in what an access took.
+    /// Learns how much the host waits for requests, from two windows with different latencies.
     fn learn_pace(&mut self, window: &Window) {
         let pace = self.pace_of(window);
         if let Some(before) = self.pace_before.replace(pace)
@@ -64,7 +65,8 @@ impl Allocator {
         }
     }
 
-    /// Nanoseconds that an access takes with this over-provisioning, and what the flash has to do for it.
+    /// Returns the expected latency of an access with this over-provisioning, in nanoseconds, and the traffic behind
+    /// it.
     fn cost(&self, over_provisioning: f64, window: &Window) -> (f64, Traffic) {
         let (miss_ratio, valid) = (self.miss_ratio(over_provisioning, window), self.valid.at(over_provisioning));
         let evicting = self.evicting.at(over_provisioning);
@@ -72,13 +74,13 @@ impl Allocator {
         (self.costs.latency(&traffic, self.copying_back), traffic)
     }
 
-    /// What this over-provisioning lets expect if the next window is like this one.
+    /// Returns the expected cost of this over-provisioning if the next window is like `window`.
     pub(super) fn expect(&self, percent: u32, window: &Window) -> ExpectedCost {
         let over_provisioning = f64::from(percent) / 100.0;
         let (latency, traffic) = self.cost(over_provisioning, window);
         let Pace { apart, latency: present } = self.pace_of(window);
         let longer = latency - present;
-        // Where accesses come faster than one takes, several are under way at a time.
+        // If accesses come faster than one of them takes, several are under way at a time.
         let apart = apart + self.waits * if apart >= present { longer } else { longer * apart / present };
         let erases_per_day = self.costs.erases(&traffic) * DAY_S * 1e9 / apart;
         let Traffic { miss_ratio, valid, .. } = traffic;
@@ -89,8 +91,8 @@ impl Allocator {
         Pace { apart: 1e9 / window.accesses_per_s, latency: self.cost(self.now_left, window).0 }
     }
 
-    /// Erases in a day that the next window may take, if it is as long as this one: so that what was used too much or
-    /// too little so far is made good by its end.
+    /// Returns the erases per day that the next window may use, if it lasts as long as this one, so that by its end the
+    /// budget is neither exceeded nor left over.
     fn allowed(&self, now: Nanos, window_s: f64) -> Option<f64> {
         let (budget, (began, wear)) = (self.erases_per_day?, self.first?);
         let until_s = now.saturating_sub(began).as_secs_f64() + window_s;

@@ -1,57 +1,57 @@
-//! Places whose data have moved away or were freed. Before such a place is used again, the record of that has to be
-//! durable, and the requests that still go there have to end.
+//! Places whose data have moved away or were freed. Such a place may be reused once the record of that is durable, and
+//! the requests that still go there have ended.
 //!
-//! Without the first, a crash could bring back a map that points to another extent's data. Without the second, a read
-//! could return them.
+//! Without the first rule, a crash could bring back a map that points to another extent's data. Without the second, a
+//! read could return another extent's data.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::engine::RecordNumber;
 use crate::extent::{ExtentPlace, LogicalExtent};
 
-/// What a place has to wait for, beside the requests that still go there.
+/// What a place has to wait for, in addition to the requests that still go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitsFor {
-    /// Nothing: no record mentions it.
+    /// Nothing: no record mentions the place.
     Nothing,
-    /// The record that says where the data of this extent are now. It was not issued yet.
+    /// The record, not issued yet, that says where the data of this extent are now.
     RecordOf(LogicalExtent),
     /// This record.
     Record(RecordNumber),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Leaving {
-    /// Whether the record that frees it was issued.
+struct LeavingPlace {
+    /// Whether the record that frees the place was issued.
     issued: bool,
     /// Whether that record is durable.
     freed: bool,
-    /// Requests of the host to this place that are under way.
+    /// Number of the host's requests to this place that are under way.
     under_way: u32,
-    /// Whether its device has yet to be told that the data are gone.
+    /// Whether its device still has to be told, by a trim, that the data are gone.
     trim: bool,
 }
 
-/// What can be done with a place now.
+/// What can be done now with a place that waits for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ready {
-    /// Tell its device that the data are gone.
+pub(super) enum ReadyPlace {
+    /// Trim it: tell its device that the data are gone.
     Trim(ExtentPlace),
-    /// Release it: it is free.
+    /// Release it: it is free for new data.
     Free(ExtentPlace),
 }
 
-/// All places that are to be freed.
+/// All places that will become free.
 #[derive(Debug, Default)]
 pub(super) struct LeavingPlaces {
-    places: BTreeMap<ExtentPlace, Leaving>,
-    /// The recorded places of extents whose data are elsewhere by now, while no record says so.
+    places: BTreeMap<ExtentPlace, LeavingPlace>,
+    /// For each extent whose data have moved without a record yet: the place that the journal still names.
     unissued: BTreeMap<LogicalExtent, ExtentPlace>,
-    /// Places by the record that frees them, in rising order.
+    /// Places with the record that frees each, by rising number.
     by_record: VecDeque<(RecordNumber, ExtentPlace)>,
     ready: VecDeque<ExtentPlace>,
     durable: RecordNumber,
-    /// A fault for tests: places are used again before their record is durable.
+    /// A fault for tests: places are reused before their record is durable.
     #[cfg(test)]
     pub(super) hurries: bool,
 }
@@ -65,23 +65,23 @@ impl LeavingPlaces {
         self.places.keys().copied()
     }
 
-    /// Places that will be free without a further flush.
+    /// Returns the places that will become free without a further flush.
     pub(super) fn soon_free(&self) -> impl Iterator<Item = ExtentPlace> {
         self.places.iter().filter(|(_, leaving)| leaving.issued).map(|(place, _)| *place)
     }
 
-    /// Extents whose recorded places wait for a record that was not issued yet.
+    /// Returns the extents whose recorded places wait for a record that was not issued yet.
     pub(super) fn unrecorded(&self) -> impl Iterator<Item = LogicalExtent> {
         self.unissued.keys().copied()
     }
 
-    /// The place that the journal knows of an extent whose data are elsewhere.
+    /// Returns the place that the journal names for an extent whose data have moved.
     pub(super) fn recorded_place(&self, extent: LogicalExtent) -> Option<ExtentPlace> {
         self.unissued.get(&extent).copied()
     }
 
-    /// Adds `place`; `under_way` requests of the host still go there. If `trim`, its device is told that the data are
-    /// gone.
+    /// Adds `place`, to which `under_way` requests of the host still go. If `trim`, its device has to be told that the
+    /// data are gone.
     pub(super) fn add(&mut self, place: ExtentPlace, waits_for: WaitsFor, under_way: u32, trim: bool) {
         #[cfg(test)]
         let waits_for = if self.hurries { WaitsFor::Nothing } else { waits_for };
@@ -95,12 +95,12 @@ impl LeavingPlaces {
             }
             WaitsFor::Record(number) => self.wait_for(place, number),
         };
-        let earlier = self.places.insert(place, Leaving { issued, freed, under_way, trim });
+        let earlier = self.places.insert(place, LeavingPlace { issued, freed, under_way, trim });
         assert!(earlier.is_none(), "a place leaves twice");
         self.note(place);
     }
 
-    /// Notes that record `number` tells where the data of `extent` are now, or that they are gone.
+    /// Notes that record `number` says where the data of `extent` are now, or that they are gone.
     pub(super) fn recorded(&mut self, extent: LogicalExtent, number: RecordNumber) {
         if let Some(place) = self.unissued.remove(&extent) {
             let freed = self.wait_for(place, number);
@@ -110,7 +110,7 @@ impl LeavingPlaces {
         }
     }
 
-    /// Returns whether the record is durable already.
+    /// Has `place` wait for record `number`. Returns true if that record is durable already.
     fn wait_for(&mut self, place: ExtentPlace, number: RecordNumber) -> bool {
         if number > self.durable {
             self.by_record.push_back((number, place));
@@ -144,14 +144,14 @@ impl LeavingPlaces {
         }
     }
 
-    /// Takes the next place for which something can be done now.
-    pub(super) fn next_ready(&mut self) -> Option<Ready> {
+    /// Takes the next place that waits for nothing.
+    pub(super) fn next_ready(&mut self) -> Option<ReadyPlace> {
         let place = self.ready.pop_front()?;
         let leaving = self.places.get_mut(&place).expect("the place is leaving");
         if std::mem::take(&mut leaving.trim) {
-            return Some(Ready::Trim(place));
+            return Some(ReadyPlace::Trim(place));
         }
         self.places.remove(&place);
-        Some(Ready::Free(place))
+        Some(ReadyPlace::Free(place))
     }
 }

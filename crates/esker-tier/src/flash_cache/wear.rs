@@ -1,35 +1,35 @@
-//! Flash that the cache owns and that wears out: the cache holds no more than there is room for, and goes around it
-//! once nothing is left.
+//! Flash that the cache owns and that wears out: the cache holds no more lines than there is room for, and stops
+//! caching once no room is left.
 //!
-//! The flash says what it has room for whenever a block has gone out of use. Lines beyond that leave, dirty ones after
-//! they are copied back, and nothing comes in before they have left. As that takes time, a write may find no room:
+//! The flash reports its room whenever a block has gone out of use. The lines that exceed it leave, dirty ones after
+//! they are copied back, and no line enters until they have left. As that takes time, a write may find no room:
 //!
-//! - A line that was on its way in stays out.
-//! - A change of a dirty line goes to the backing device, after the line was copied back and has left.
-//! - Until the flash takes a write again, all dirty lines are copied back, and no line is kept because it was used: the
-//!   flash can drop clean lines where it has no room to copy them.
+//! - A new line does not enter the cache.
+//! - A dirty line that the host changes is copied back and leaves; then the change goes to the backing device.
+//! - Until the flash takes a write again, all dirty lines are copied back, and no line is kept because it was used
+//!   recently: the flash can drop clean lines if it has no room to copy them.
 
 use esker_cache::ObjectId;
 use esker_core::{DeviceError, Nanos, OwnedRoom, RequestKind, Tag};
 
-use super::part::Task;
+use super::job::JobTask;
 use super::{FLASH, FlashCacheEngine};
 use crate::engine::CacheRoom;
 use crate::extent::DeviceIndex;
 
-/// What has become of the room on the flash.
+/// How the room on the flash has become less.
 #[derive(Debug)]
-pub(super) struct Worn {
-    /// Lines that the flash had room for at first.
+pub(super) struct WearHistory {
+    /// Number of lines for which the flash had room at first.
     at_first: u32,
-    /// When less was left than the tenths before, and how many lines there was room for then.
+    /// Times at which a tenth of the room was lost, or anything for the first time, each with the number of lines left.
     shrank: Vec<(Nanos, u32)>,
-    /// Whether the flash has refused the last write.
+    /// Whether the flash has refused the last write for want of room.
     is_short: bool,
 }
 
-impl Worn {
-    /// Flash with room for so many lines.
+impl WearHistory {
+    /// The history of flash that has room for `at_first` lines.
     pub(super) fn new(at_first: u32) -> Self {
         Self { at_first, shrank: Vec::new(), is_short: false }
     }
@@ -38,7 +38,7 @@ impl Worn {
         self.is_short
     }
 
-    /// The number of tenths that `room` needs, or one more if nothing was lost.
+    /// Returns how many tenths of the first room `room` needs, plus one if nothing has been lost.
     fn tenths(&self, room: u32) -> u64 {
         let tenths = (10 * u64::from(room)).div_ceil(u64::from(self.at_first.max(1)));
         tenths + u64::from(room == self.at_first)
@@ -52,7 +52,7 @@ impl Worn {
 }
 
 impl FlashCacheEngine {
-    /// The flash is worn: this is what it has room for.
+    /// Limits the cache to the room that the worn flash has now.
     pub(super) fn room_left(&mut self, room: OwnedRoom) {
         #[cfg(test)]
         if self.fault == Some(super::Fault::KeepsTaking) {
@@ -61,7 +61,7 @@ impl FlashCacheEngine {
         let lines = |bytes: esker_core::Bytes| u32::try_from(bytes.0 / self.line).unwrap_or(u32::MAX);
         let (user, suspects) = (lines(room.user), lines(room.suspects));
         let Some(owned) = &mut self.owned else { return };
-        // A cache has two slots at least: one for a line, and one in reserve.
+        // A cache needs at least two slots: one for a line, and one in reserve.
         let user = if user < 2 { 0 } else { user.min(owned.user) };
         owned.wear.note(self.now, owned.user, user);
         owned.shrink(user, if user == 0 { 0 } else { suspects });
@@ -70,7 +70,7 @@ impl FlashCacheEngine {
         }
         self.drop_excess_suspects();
         if user > 0 {
-            self.hold(user);
+            self.limit_slots(user);
         } else {
             self.leave_used_up_flash();
         }
@@ -81,7 +81,7 @@ impl FlashCacheEngine {
         }
     }
 
-    /// All lines leave.
+    /// Evicts all lines.
     fn leave_used_up_flash(&mut self) {
         let held: Vec<u32> = self.slots.held().map(|(line, ..)| line).collect();
         for line in held {
@@ -90,27 +90,27 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Whether the cache owns its flash, and nothing is left of it.
+    /// Returns true if the cache owns its flash and no room is left on it.
     pub(super) fn is_used_up(&self) -> bool {
         self.owned.as_ref().is_some_and(|owned| owned.user == 0)
     }
 
-    /// Whether `line` cannot stay in the cache, whatever the policy says.
+    /// Returns true if `line` cannot stay in the cache, whatever the policy says.
     pub(super) fn has_to_leave(&self, line: u32) -> bool {
         self.is_used_up() || self.slots.has_to_leave(line)
     }
 
-    /// Whether the flash has refused the last write, for want of room.
+    /// Returns true if the flash has refused the last write for want of room.
     pub(super) fn is_short_of_room(&self) -> bool {
         self.owned.as_ref().is_some_and(|owned| owned.wear.is_short)
     }
 
-    /// Whether `error` says that worn flash had no room for a write, and has not failed.
+    /// Returns true if `error` means that worn flash had no room for a write, and not that it has failed.
     pub(super) fn is_refusal(&self, error: Option<DeviceError>) -> bool {
         self.owned.is_some() && error == Some(DeviceError::NoSpace)
     }
 
-    /// A request to a device has ended. Returns true if it was a write that the flash had no room for.
+    /// Notes the end of a request to a device. Returns true if it was a write that the flash refused for want of room.
     pub(super) fn was_refused(
         &mut self,
         device: DeviceIndex,
@@ -130,23 +130,24 @@ impl FlashCacheEngine {
         is_refusal
     }
 
-    /// The flash has no room for a change of a dirty line: the line is copied back and leaves, and then the change goes
-    /// around the cache.
+    /// Handles a change of a dirty line for which the flash has no room: the line is copied back and leaves, and then
+    /// the change goes around the cache.
     pub(super) fn change_refused(&mut self, tag: Tag) {
         #[cfg(test)]
         if self.fault == Some(super::Fault::TrustsRefused) {
-            return self.end_part(tag, Ok(()));
+            return self.end_job(tag, Ok(()));
         }
         self.copy_out(tag);
     }
 
-    /// A dirty line stays where it is, since it could not be copied back. The host's change of it is not made.
+    /// Ends a job whose dirty line could not be copied back: the line stays where it is, and a change by the host
+    /// fails.
     pub(super) fn copy_failed(&mut self, tag: Tag, error: DeviceError) {
-        let is_host = matches!(self.part(tag).task, Task::Write(_));
-        self.end_part(tag, if is_host { Err(error) } else { Ok(()) });
+        let is_host = matches!(self.job(tag).task, JobTask::Write(_));
+        self.end_job(tag, if is_host { Err(error) } else { Ok(()) });
     }
 
-    /// What has become of the room on flash that the cache owns.
+    /// Reports how the room on flash that the cache owns has become less.
     pub(super) fn room_so_far(&self) -> Option<CacheRoom<'_>> {
         let owned = self.owned.as_ref()?;
         Some(CacheRoom { at_first: owned.wear.at_first, shrank: &owned.wear.shrank })

@@ -1,17 +1,18 @@
-//! Redirected writes: a write that replaces all that an extent holds need not go where the extent is.
+//! Redirected writes: a write that replaces all data of an extent may go to another device than the one that holds the
+//! extent.
 
 use esker_core::{Bytes, DeviceError, Lba, Request};
 
 use super::blocks::BLOCK;
-use super::leaving::WaitsFor;
-use super::map::Work;
+use super::leaving_places::WaitsFor;
+use super::map::ExtentWork;
 use super::{HostPart, PlacementEngine, Rewrite};
 use crate::engine::{Effect, WrittenBlocks};
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
-    /// The place on another device to which the part of the host's write `request` that touches `extent`, now at
-    /// `from`, goes; `None` if it goes to `from`.
+    /// Returns the place on another device for the part of the host's write `request` that touches `extent`, which is
+    /// now at `from`. `None` if the part goes to `from`.
     pub(super) fn redirected_place(
         &mut self,
         extent: LogicalExtent,
@@ -21,13 +22,13 @@ impl PlacementEngine {
         let promised = self.promised.take().filter(|(promised, _)| *promised == extent);
         let to = promised.map_or_else(|| self.redirects_to(extent, from, request), |(_, to)| Some(to))?;
         let place = self.map.take_near(extent, to)?;
-        self.map.set_work(extent, Work::Redirect);
+        self.map.set_work(extent, ExtentWork::Redirect);
         self.redirects += 1;
         Some(place)
     }
 
-    /// The device to which that part goes. Extents leave devices that fail, take no more writes, or are drained; else
-    /// the policy decides.
+    /// Returns the device to which that part is redirected, if any. Extents leave devices that fail, take no writes, or
+    /// are being drained; otherwise the policy decides.
     pub(super) fn redirects_to(
         &mut self,
         extent: LogicalExtent,
@@ -38,7 +39,7 @@ impl PlacementEngine {
         if !leaves && !self.policy.redirects() {
             return None;
         }
-        if self.health.journal_failed() || self.map.work(extent) != Work::None || self.map.writes(extent) > 0 {
+        if self.health.journal_failed() || self.map.work(extent) != ExtentWork::None || self.map.writes(extent) > 0 {
             return None;
         }
         let blocks = self.map.blocks_of(extent);
@@ -48,7 +49,7 @@ impl PlacementEngine {
         if start == end || outside.into_iter().any(|blocks| self.map.blocks.next_written(blocks).is_some()) {
             return None;
         }
-        // The rest of the request may need the places that are free.
+        // The other parts of the request may need the free places.
         let (new, free) = self.needed_and_free(request);
         if new >= free {
             return None;
@@ -64,8 +65,9 @@ impl PlacementEngine {
         (to != from.device.0 as usize && self.views[to].has_room()).then_some(DeviceIndex(to as u16))
     }
 
-    /// `request`, a write of the host within one extent, as a write of all that the extent holds, if that is going to
-    /// be redirected. It has to be the next input: at the old place it could undo other writes to the extent.
+    /// Widens `request`, a write of the host within one extent, to a write of all data of the extent, if that write
+    /// will be redirected. The widened write has to be the next input: at the old place it could undo other writes to
+    /// the extent.
     pub(super) fn widened(&mut self, request: &Request) -> Option<Request> {
         let first = request.start.byte_offset() / self.extent;
         if (request.end_byte() - 1) / self.extent != first {
@@ -90,7 +92,7 @@ impl PlacementEngine {
     ) {
         let (extent, to) = (part.first, part.place);
         self.redirects -= 1;
-        self.map.set_work(extent, Work::None);
+        self.map.set_work(extent, ExtentWork::None);
         let blocks = self.part_blocks(part, extent);
         if result.is_err() {
             self.map.blocks.unclaim(blocks);
@@ -117,10 +119,10 @@ impl PlacementEngine {
         }
     }
 
-    /// Frees `extent` if nothing was ever written there: its first write has failed.
+    /// Frees `extent` if none of its blocks was ever written, because its first write has failed.
     pub(super) fn free_if_empty(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) {
         let is_empty = self.map.blocks.all_fresh(self.map.blocks_of(extent));
-        if is_empty && self.map.writes(extent) == 0 && self.map.work(extent) == Work::None {
+        if is_empty && self.map.writes(extent) == 0 && self.map.work(extent) == ExtentWork::None {
             self.free_extent(extent, effects);
         }
     }

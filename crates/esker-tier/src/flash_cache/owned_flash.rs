@@ -1,15 +1,15 @@
-//! Flash that the cache owns. It is told how long the data of each slot have to stay, drops some of them instead of
-//! copying them when it cleans, and says which (Xia 2017, chapters 2 and 3).
+//! Flash that the cache owns. The cache tells it how long to keep the data of each slot. When the flash cleans, it
+//! drops some data instead of copying them, and reports which (Xia 2017, chapters 2 and 3).
 //!
-//! - **Kept** are slots of lines that are dirty or in use, and of lines that the journal may still name as dirty. Also
-//!   those of the lines that were used last, if some of these are to be kept.
-//! - **Droppable** are those of all other lines that the policy holds.
-//! - **Suspected** are those of clean lines that the policy has let go. They stay, beyond what the policy may hold,
-//!   until the flash erases them, or until there are too many of them: then the one that left first goes. A line that
-//!   is used again before is held again, and nothing has to be written for that.
+//! - **Kept** data belong to dirty lines, to lines in use, and to lines that the journal may still name as dirty. If
+//!   the settings ask for it, also to the lines that were used most recently ("hot" lines).
+//! - **Droppable** data belong to all other lines that the policy holds.
+//! - **Suspected** data belong to clean lines that the policy has evicted: *suspects*. A suspect stays, beyond what the
+//!   policy may hold, until the flash erases it, or until there are too many suspects and it is the oldest. If a
+//!   suspect is used in time, it becomes an ordinary line again, and nothing has to be written for that.
 //!
-//! So many slots at most hold data that count as valid: the flash promises no more. All others are free, and trimmed,
-//! or suspected.
+//! The flash promises room for a limited number of slots whose data count as valid (kept or droppable). All other slots
+//! are free and trimmed, or hold suspects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -20,48 +20,47 @@ use esker_core::{Bytes, Lba, Linked, Links, List, Retention};
 use super::error::FlashCacheError;
 use super::modes::{OwnedFlash, reserve};
 use super::settings::FlashCacheSettings;
-use super::slots::Recorded;
-use super::worn::Worn;
+use super::slots::RecordedState;
+use super::wear::WearHistory;
 use super::{FLASH, FlashCacheEngine};
 use crate::engine::{Effect, RecordNumber};
 
-/// Slots of flash that the cache owns.
+/// How long the flash that the cache owns has to keep each slot.
 #[derive(Debug)]
-pub(super) struct Owned {
+pub(super) struct OwnedSlots {
     /// Most slots whose data count as valid, and most suspects.
     pub(super) user: u32,
     suspects_max: u32,
-    /// What has become of the room since the flash was new.
-    pub(super) wear: Worn,
+    /// How the room has become less since the flash was new.
+    pub(super) wear: WearHistory,
     slots: Vec<OwnedSlot>,
-    /// Slots of lines that the policy has let go, the one that left first at the front.
+    /// Slots of suspects, oldest first.
     suspects: List,
-    /// Slots of the lines that were used last, the one used longest ago at the front; and how many of them there are at
-    /// most.
+    /// Slots of hot lines, the one used longest ago first; and the most of them.
     hot: List,
     hot_max: u32,
-    /// Slots that are not free, and that the flash was told are suspected.
+    /// Number of taken slots that the flash was told to treat as suspected.
     suspected: u32,
-    /// Lines whose data may have to stay for another time than the flash was told.
+    /// Lines whose retention may have changed and has to be computed again.
     touched: Vec<u32>,
-    /// Records that lines are clean which are not durable yet; and the last one of each line.
+    /// Records, not durable yet, that a line is clean; and the last such record of each line.
     clean: VecDeque<(RecordNumber, u32)>,
     awaited: BTreeMap<u32, RecordNumber>,
-    /// What the flash is to be told before anything else.
+    /// Changes of retention that the flash has to be told before any other effect of this input.
     retained: Vec<(u32, Retention)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct OwnedSlot {
     links: Links,
-    listed: Listed,
-    /// What the flash was told.
+    listed: SlotList,
+    /// The retention that the flash was told last.
     told: Retention,
 }
 
-/// In which list a slot is.
+/// The list in which a slot is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Listed {
+enum SlotList {
     #[default]
     Nowhere,
     Suspects,
@@ -77,14 +76,14 @@ impl Linked for OwnedSlot {
     }
 }
 
-impl Owned {
-    /// `slots` slots, all of them free: `user` of them may hold data that count as valid, `suspects_max` may be
-    /// suspects, and `hot_max` those of lines that are kept since they were used last.
+impl OwnedSlots {
+    /// Creates `slots` free slots. At most `user` of them may hold data that count as valid, `suspects_max` may be
+    /// suspects, and `hot_max` may hold hot lines.
     fn new(slots: u32, user: u32, suspects_max: u32, hot_max: u32) -> Self {
         Self {
             user,
             suspects_max,
-            wear: Worn::new(user),
+            wear: WearHistory::new(user),
             slots: vec![OwnedSlot::default(); slots as usize],
             suspects: List::EMPTY,
             hot: List::EMPTY,
@@ -97,23 +96,23 @@ impl Owned {
         }
     }
 
-    /// From now on there is room for so many slots. As large a share of them as before is kept for its use.
+    /// Limits the slots to `user` valid ones and `suspects_max` suspects. The most hot lines shrink in proportion.
     pub(super) fn shrink(&mut self, user: u32, suspects_max: u32) {
         self.hot_max = (u64::from(self.hot_max) * u64::from(user) / u64::from(self.user.max(1))) as u32;
         (self.user, self.suspects_max) = (user, suspects_max);
     }
 
-    /// `line` may have to stay for another time.
+    /// Notes that the retention of `line` may have changed.
     pub(super) fn touched(&mut self, line: Option<u32>) {
         self.touched.extend(line);
     }
 
-    /// The suspect that left first, if there are too many.
+    /// Returns the oldest suspect, if there are too many.
     pub(super) fn excess_suspect(&self) -> Option<u32> {
         (self.suspects.len() > self.suspects_max).then(|| self.suspects.first()).flatten()
     }
 
-    /// The slot used longest ago of those that are kept for their use, if these are too many. It is so no longer.
+    /// If there are too many hot lines, takes the slot of the coldest one off the list and returns it.
     pub(super) fn cool(&mut self) -> Option<u32> {
         let cold = (self.hot.len() > self.hot_max).then(|| self.hot.first()).flatten()?;
         self.take_out(cold);
@@ -129,49 +128,49 @@ impl Owned {
         }
     }
 
-    /// `slot` is free: what is written to it next has to stay.
+    /// Notes that `slot` is free. The flash keeps whatever is written to it next.
     fn freed(&mut self, slot: u32) {
         let told = std::mem::take(&mut self.slots[slot as usize].told);
         self.suspected -= u32::from(told == Retention::Suspected);
     }
 
-    /// Takes `slot` out of its list. Returns whether it was a suspect.
+    /// Takes `slot` off its list. Returns true if it was a suspect.
     fn take_out(&mut self, slot: u32) -> bool {
         let listed = std::mem::take(&mut self.slots[slot as usize].listed);
         match listed {
-            Listed::Nowhere => {}
-            Listed::Suspects => drop(self.suspects.remove(&mut self.slots, slot)),
-            Listed::Hot => drop(self.hot.remove(&mut self.slots, slot)),
+            SlotList::Nowhere => {}
+            SlotList::Suspects => drop(self.suspects.remove(&mut self.slots, slot)),
+            SlotList::Hot => drop(self.hot.remove(&mut self.slots, slot)),
         }
-        listed == Listed::Suspects
+        listed == SlotList::Suspects
     }
 }
 
 impl FlashCacheSettings {
-    /// What is kept on the flash, which has so many slots, if the cache owns it.
-    pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<Owned>, FlashCacheError> {
+    /// The slots of a flash of `slots` slots, if the cache owns it.
+    pub(super) fn owned_slots(&self, slots: u32) -> Result<Option<OwnedSlots>, FlashCacheError> {
         let Some(OwnedFlash { user, suspects, hot }) = self.owned else { return Ok(None) };
         let [most, suspected, hot] = [user, suspects, hot].map(|bytes| bytes.0 / self.line.0);
         if most < 2 || most + suspected > u64::from(slots) {
             return Err(FlashCacheError::OwnedRoom { user, suspects, slots, line: self.line });
         }
-        Ok(Some(Owned::new(slots, most as u32, suspected as u32, hot.min(most) as u32)))
+        Ok(Some(OwnedSlots::new(slots, most as u32, suspected as u32, hot.min(most) as u32)))
     }
 }
 
 impl FlashCacheEngine {
-    /// Most slots that hold data which count as valid.
+    /// Returns the most slots whose data may count as valid.
     pub(super) fn most_valid(&self) -> u32 {
         self.owned.as_ref().map_or(self.slots.limit(), |owned| owned.user)
     }
 
-    /// How many more slots may hold data that count as valid.
+    /// Returns how many more slots may hold data that count as valid.
     pub(super) fn room_for_valid(&self) -> u32 {
         let Some(owned) = &self.owned else { return u32::MAX };
         owned.user.saturating_sub(self.slots.taken() - owned.suspected)
     }
 
-    /// `line` is in use, is so no longer, or is in another state.
+    /// Notes that the retention of `line` may have changed, because a job has begun or ended on it.
     pub(super) fn touched(&mut self, line: u32) {
         if let Some(owned) = &mut self.owned {
             owned.touched.push(line);
@@ -180,22 +179,25 @@ impl FlashCacheEngine {
 
     pub(super) fn is_suspect(&self, line: u32) -> bool {
         let slot = self.slots.of(line);
-        self.owned.as_ref().zip(slot).is_some_and(|(owned, slot)| owned.slots[slot as usize].listed == Listed::Suspects)
+        self.owned
+            .as_ref()
+            .zip(slot)
+            .is_some_and(|(owned, slot)| owned.slots[slot as usize].listed == SlotList::Suspects)
     }
 
-    /// The lines that are kept for their use may have to go all the same, or need not any more.
+    /// Has the retention of all hot lines computed again: the flash has become short of room, or no longer is.
     pub(super) fn touch_hot(&mut self) {
         let Some(owned) = &mut self.owned else { return };
         let hot: Vec<u32> = owned.hot.iter(&owned.slots).collect();
         owned.touched.extend(hot.into_iter().filter_map(|slot| self.slots.line_in(slot)));
     }
 
-    /// `line`, which is held, was used: its data stay until so many others were used since.
+    /// Notes a use of the cached `line`: it is the hottest line now.
     pub(super) fn warm(&mut self, line: u32) {
         let slot = self.slots.of(line);
         let Some((owned, slot)) = self.owned.as_mut().filter(|owned| owned.hot_max > 0).zip(slot) else { return };
         owned.take_out(slot);
-        owned.slots[slot as usize].listed = Listed::Hot;
+        owned.slots[slot as usize].listed = SlotList::Hot;
         owned.hot.push_back(&mut owned.slots, slot);
         if let Some(cold) = owned.cool() {
             owned.touched.extend(self.slots.line_in(cold));
@@ -207,23 +209,23 @@ impl FlashCacheEngine {
         self.owned.as_ref().map_or(0, |owned| owned.suspects.len())
     }
 
-    /// Whether `line`, which is clean, stays as a suspect now that the policy does not hold it.
+    /// Keeps the clean `line`, which the policy has evicted, as a suspect. Returns false if it cannot stay.
     pub(super) fn suspect(&mut self, line: u32) -> bool {
         let (slot, recorded) = (self.slots.of(line), self.slots.recorded(line));
         let Some((owned, slot)) = self.owned.as_mut().zip(slot) else { return false };
-        // The journal has it as dirty: until it says otherwise the data could not be given up.
-        if recorded == Recorded::Dirty || owned.suspects_max == 0 || self.health.has_failed(FLASH) {
+        // The journal says that the line is dirty: until a record says otherwise, the flash must not drop its data.
+        if recorded == RecordedState::Dirty || owned.suspects_max == 0 || self.health.has_failed(FLASH) {
             return false;
         }
         owned.take_out(slot);
-        owned.slots[slot as usize].listed = Listed::Suspects;
+        owned.slots[slot as usize].listed = SlotList::Suspects;
         owned.suspects.push_back(&mut owned.slots, slot);
         owned.touched.push(line);
         self.drop_excess_suspects();
         true
     }
 
-    /// Has the suspects leave that there are too many of.
+    /// Drops the oldest suspects while there are too many.
     pub(super) fn drop_excess_suspects(&mut self) {
         while let Some(slot) = self.owned.as_ref().and_then(|owned| owned.excess_suspect()) {
             let line = self.slots.line_in(slot).expect("a suspect is held");
@@ -231,14 +233,14 @@ impl FlashCacheEngine {
         }
     }
 
-    /// `line` is going to leave, or is held by the policy again. Returns whether it was a suspect.
+    /// Takes `line` off the lists, because it leaves or the policy holds it again. Returns true if it was a suspect.
     pub(super) fn end_suspicion(&mut self, line: u32) -> bool {
         let slot = self.slots.of(line);
         self.owned.as_mut().zip(slot).is_some_and(|(owned, slot)| owned.take_out(slot))
     }
 
-    /// `line` is about to be used: if it is suspected, its data have to stay from now on. If there is no room for
-    /// that, it leaves.
+    /// Has the flash keep the data of the suspect `line`, which is about to be used. If there is no room for that, the
+    /// line leaves.
     pub(super) fn claim(&mut self, line: u32) {
         if !self.is_suspect(line) {
             return;
@@ -254,7 +256,7 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Slots are free.
+    /// Notes that the trims of `slots` have ended: they are free.
     pub(super) fn slots_told(&mut self, slots: Range<u32>) {
         if let Some(owned) = &mut self.owned {
             slots.clone().for_each(|slot| owned.freed(slot));
@@ -262,7 +264,7 @@ impl FlashCacheEngine {
         self.slots.told(slots);
     }
 
-    /// The journal is to hold, with `record`, that `line` is clean.
+    /// Notes that `record`, which says that `line` is clean, has been issued.
     pub(super) fn await_clean(&mut self, line: u32, record: RecordNumber) {
         if let Some(owned) = &mut self.owned {
             owned.clean.push_back((record, line));
@@ -270,7 +272,7 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Records up to `through` are durable.
+    /// Notes that records up to `through` are durable: the flash need not keep the lines that they call clean.
     pub(super) fn clean_durable(&mut self, through: RecordNumber) {
         let Some(owned) = &mut self.owned else { return };
         while let Some((record, line)) = owned.clean.pop_front_if(|(record, _)| *record <= through) {
@@ -281,7 +283,8 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Has the records that lines are clean made durable, so that those need not be kept.
+    /// Hardens the records that lines are clean, if there are enough of them, so that the flash need not keep those
+    /// lines.
     pub(super) fn harden_clean(&mut self) {
         let few = if self.is_short_of_room() { 1 } else { self.few().max(1) };
         if self.owned.as_ref().is_some_and(|owned| owned.clean.len() >= few) && !self.health.journal_failed() {
@@ -289,7 +292,8 @@ impl FlashCacheEngine {
         }
     }
 
-    /// The flash has dropped the data of slots. Lines in use are kept, and were told so before.
+    /// Drops the lines whose data the flash has dropped. Lines in use are not among them: the flash was told to keep
+    /// them.
     pub(super) fn slots_dropped(&mut self, start: Lba, length: Bytes) {
         #[cfg(test)]
         if self.fault == Some(super::Fault::KeepsDropped) {
@@ -310,10 +314,10 @@ impl FlashCacheEngine {
         }
     }
 
-    /// How long the data of `line`, which is in `slot`, have to stay.
-    fn retention(&self, owned: &Owned, line: u32, slot: u32) -> Retention {
+    /// Returns how long the flash has to keep the data of `line`, which is in `slot`.
+    fn retention(&self, owned: &OwnedSlots, line: u32, slot: u32) -> Retention {
         let is_in_use = self.locks.is_in_use(line);
-        let is_awaited = self.slots.recorded(line) == Recorded::Dirty || owned.awaited.contains_key(&line);
+        let is_awaited = self.slots.recorded(line) == RecordedState::Dirty || owned.awaited.contains_key(&line);
         #[cfg(test)]
         let is_in_use = is_in_use && self.fault != Some(super::Fault::DropsInUse);
         #[cfg(test)]
@@ -322,15 +326,15 @@ impl FlashCacheEngine {
             Retention::Kept
         } else {
             match owned.slots[slot as usize].listed {
-                Listed::Nowhere => Retention::Droppable,
-                Listed::Suspects => Retention::Suspected,
-                Listed::Hot if owned.wear.is_short() => Retention::Droppable,
-                Listed::Hot => Retention::Kept,
+                SlotList::Nowhere => Retention::Droppable,
+                SlotList::Suspects => Retention::Suspected,
+                SlotList::Hot if owned.wear.is_short() => Retention::Droppable,
+                SlotList::Hot => Retention::Kept,
             }
         }
     }
 
-    /// Puts what the flash has to be told before the effects of an input.
+    /// Computes the retention of all touched lines, and puts the changes before the effects of this input.
     pub(super) fn settle_retention(&mut self) {
         let Some(mut owned) = self.owned.take() else { return };
         for line in std::mem::take(&mut owned.touched) {
@@ -354,8 +358,8 @@ impl FlashCacheEngine {
         self.owned = Some(owned);
     }
 
-    /// Those of `lines`, which were restored, that the policy is to hold: the dirty ones, and then as many clean ones
-    /// as there is room for. The others leave. All of them count as valid until the flash is told otherwise, which is
+    /// Returns the restored `lines` that the policy may hold: the dirty ones, and then as many clean ones as there is
+    /// room for. The others are evicted. All of them count as valid until the flash is told otherwise, which happens
     /// before anything is written.
     pub(super) fn most_needed(&mut self, lines: Vec<u32>) -> Vec<u32> {
         lines.iter().for_each(|&line| self.touched(line));

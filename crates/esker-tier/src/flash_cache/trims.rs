@@ -1,4 +1,4 @@
-//! Trims of slots that become free, so that a drive below need not keep what nobody will read.
+//! Trims of slots that become free, so that the drive need not keep data that nobody will read.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::{FLASH, FlashCacheEngine};
 use crate::engine::{Effect, IoId};
 
 impl FlashCacheEngine {
-    /// Tells the flash of the slots that have become free. A slot is used again once its trim has ended: a trim that
-    /// comes late would take the data of its next line.
+    /// Trims the slots that have become free. A slot is reused only after its trim has ended: a late trim would discard
+    /// the data of its next line.
     pub(super) fn send_trims(&mut self) {
         for slots in self.slots.take_untold() {
             if self.flash_failed() || self.health.journal_failed() {
@@ -29,12 +29,12 @@ impl FlashCacheEngine {
         }
     }
 
-    /// A trim has ended. One that failed has changed nothing that anybody reads.
+    /// Notes the end of a trim. A failed trim has changed nothing that anybody reads.
     pub(super) fn trim_ended(&mut self, slots: Range<u32>) {
         self.slots_told(slots);
     }
 
-    /// The slots that are free once their trim has ended: none if a fault has them free at once.
+    /// Returns the slots that become free when their trim ends: none if a fault has freed them already.
     #[cfg(test)]
     fn hurry(&mut self, slots: Range<u32>) -> Range<u32> {
         if self.fault != Some(super::Fault::HurriesTrims) {

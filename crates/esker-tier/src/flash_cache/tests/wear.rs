@@ -1,13 +1,13 @@
-//! Owned flash that wears out: it has room for less and less, and refuses writes now and then.
+//! Owned flash that wears out: it has less and less room, and refuses writes now and then.
 
 use esker_core::OwnedRoom;
 
-use super::owned::{owned, read};
+use super::owned_flash::{owned, read};
 use super::world::{Failures, World};
 use super::*;
 
 impl World {
-    /// The flash has room for so many lines from now on, if it had more before.
+    /// Reduces the flash's room to this many lines, if it had more.
     pub(super) fn wear(&mut self, lines: u64) {
         let Some(owned) = self.owned.as_mut().filter(|owned| owned.user > lines as usize) else { return };
         owned.user = lines as usize;
@@ -15,7 +15,7 @@ impl World {
         self.take_replies();
     }
 
-    /// Tells what there is room for.
+    /// Reports the room to the cache.
     pub(super) fn tell_room(&mut self) {
         let Some(owned) = &self.owned else { return };
         let [user, suspects] = owned.at_first;
@@ -28,8 +28,8 @@ impl World {
         self.tell(Input::Room { device: FLASH, room });
     }
 
-    /// Whether worn flash refuses this request: a third of the writes, and all of them once it is used up. Some of the
-    /// slots that are written may hold a part of them then.
+    /// Returns true if the worn flash refuses this request: one in three writes, or all of them once it is used up.
+    /// Some of the slots that are written may then hold a part of the data.
     pub(super) fn has_no_room(&mut self, request: &Request) -> bool {
         let writes = matches!(request.kind, RequestKind::Write { .. } | RequestKind::WriteZeroes { .. });
         let Some(owned) = self.owned.as_mut().filter(|owned| writes && owned.user < owned.at_first[0]) else {
@@ -43,7 +43,8 @@ impl World {
         refuses
     }
 
-    /// Everything has ended: no more is held than there is room for, unless something has failed.
+    /// Checks, when everything has ended, that the cache holds no more than there is room for, unless something has
+    /// failed.
     pub(super) fn check_room(&mut self) {
         let has_failed = self.journal_failed || self.write_failed || self.flash_gone;
         if has_failed || self.failures != Failures::default() {
@@ -61,8 +62,8 @@ fn write(world: &mut World, line: u64) {
     world.submit(Request::write(Lba(line * LINE), Bytes(LINE * 512)));
 }
 
-/// Of three dirty lines two leave when there is room for one and the reserve; they are copied back first. When nothing
-/// is left, everything goes around.
+/// Of three dirty lines, two leave when there is room for one and the reserve; they are copied back first. When no room
+/// is left, all requests go around.
 #[test]
 fn lines_leave_until_the_rest_fits() {
     let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), 1);
@@ -94,7 +95,7 @@ fn lines_leave_until_the_rest_fits() {
     assert_eq!((counts.read_hits, counts.flash_written_bytes), (0, written));
 }
 
-/// More suspects than there may be leave at once; so do lines that are kept because they were used last.
+/// Excess suspects leave at once, and so do lines that were kept because they were used recently.
 #[test]
 fn suspects_and_lines_in_use_go_with_the_room() {
     let line = Bytes(LINE * 512);
@@ -110,7 +111,7 @@ fn suspects_and_lines_in_use_go_with_the_room() {
     assert_eq!((counts.slots, counts.held, counts.suspects), (2, 1, 2));
 }
 
-/// A refused change of a dirty line: what it was and what it becomes are on the backing device, and the line has left.
+/// A refused change of a dirty line: the backing device has both the old data and the change, and the line has left.
 #[test]
 fn a_refused_change_goes_around() {
     for seed in 0..20 {
@@ -130,7 +131,7 @@ fn a_refused_change_goes_around() {
     }
 }
 
-/// A write back cache whose flash was refusing copies all dirty lines back, however few they are.
+/// A write-back cache whose flash has refused a write copies all dirty lines back, however few they are.
 #[test]
 fn a_cache_that_is_short_of_room_has_nothing_dirty() {
     let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), 1);

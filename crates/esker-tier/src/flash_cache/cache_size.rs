@@ -1,20 +1,20 @@
-//! A cache that chooses its own size.
+//! The size of the cache: how many lines it may hold, and how it follows the allocator.
 
 use esker_core::{Nanos, Telemetry};
 
-use super::part::{Part, Task};
+use super::job::{Job, JobTask};
 use super::{CacheRole, FlashCacheEngine, modes};
 
-/// How often the flash is asked for its erases. Assumed.
+/// How often a cache with an allocator asks the flash for its erases. Assumed.
 pub(super) const TELEMETRY: Nanos = Nanos::from_millis(100);
 
 impl FlashCacheEngine {
-    /// Counts the access of a part of the host's, and changes the size of the cache if it is time for that.
-    pub(super) fn allocate(&mut self, part: &Part) {
+    /// Counts the access of a job of the host, and changes the size of the cache if the allocator decides so.
+    pub(super) fn follow_allocator(&mut self, job: &Job) {
         let Some(allocator) = &mut self.allocator else { return };
-        let is_write = match part.task {
-            Task::Write(kind) if kind.has_data() => true,
-            Task::Read => false,
+        let is_write = match job.task {
+            JobTask::Write(kind) if kind.has_data() => true,
+            JobTask::Read => false,
             _ => return,
         };
         let counts = match self.role {
@@ -22,30 +22,31 @@ impl FlashCacheEngine {
             CacheRole::Write => is_write,
             CacheRole::Unified => true,
         };
-        if counts && let Some(over_provisioning) = allocator.access(self.now, part.line, is_write) {
+        if counts && let Some(over_provisioning) = allocator.access(self.now, job.line, is_write) {
             self.leave_to_cleaning(over_provisioning);
         }
     }
 
-    /// Leaves this share of the flash to cleaning. Lines beyond the new size leave in the order of the policy, dirty
-    /// ones after they are copied back, and their slots are trimmed.
+    /// Leaves the share `over_provisioning` of the flash to cleaning. The lines beyond the new size leave in the
+    /// policy's order, dirty ones after they are copied back, and their slots are trimmed.
     pub(super) fn leave_to_cleaning(&mut self, over_provisioning: f64) {
         let slots = self.slots.limit();
         let lines = ((f64::from(slots) * (1.0 - over_provisioning)) as u32).max(2);
-        self.hold(lines);
+        self.limit_slots(lines);
     }
 
-    /// How many slots lines can take now.
+    /// Returns how many more slots new lines may take now.
     pub(super) fn free_slots(&self) -> usize {
         let free = self.slots.free_in_order().min(self.room_for_valid() as usize);
-        self.allocator.as_ref().map_or(free, |allocator| free.min(allocator.room.left(self.slots.used()) as usize))
+        self.allocator.as_ref().map_or(free, |allocator| free.min(allocator.budget.left(self.slots.used()) as usize))
     }
 
-    /// Has lines take so many slots, of which some may be dirty. The policy holds fewer, by the reserve.
-    pub(super) fn hold(&mut self, lines: u32) {
+    /// Limits the cache to `lines` slots, and adjusts the limits of dirty lines. The policy may hold fewer lines, by
+    /// the reserve. If it holds more now, it evicts them.
+    pub(super) fn limit_slots(&mut self, lines: u32) {
         let (used, reserve) = (self.slots.used(), modes::reserve(lines));
         if let Some(allocator) = &mut self.allocator {
-            allocator.room.resize(lines, used, reserve);
+            allocator.budget.resize(lines, used, reserve);
         }
         let room = lines - reserve;
         let [low, high] = self.dirty_marks.map(|mark| mark.of(lines.into()) as u32);
@@ -60,7 +61,7 @@ impl FlashCacheEngine {
         }
     }
 
-    /// Notes what the flash says of its erases.
+    /// Tells the allocator how many erases the flash has reported.
     pub(super) fn learn_wear(&mut self, telemetry: &Telemetry) {
         let bytes = self.counts.flash_written_bytes;
         if let Some(allocator) = &mut self.allocator {

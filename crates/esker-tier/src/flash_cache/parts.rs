@@ -1,29 +1,29 @@
-//! A cache in parts: which part an access is about.
+//! The link between the cache and its partition: which part of the cache each line belongs to.
 
 use esker_cache::ObjectId;
 use esker_core::RequestKind;
 
+use super::job::{Job, JobTask};
 use super::modes::words;
-use super::part::{Part, Task};
-use super::partition::{LineAccess, Partition, PartitionBy, PartitionError, Policy};
+use super::partition::{CachePolicy, LineAccess, Partition, PartitionBy, PartitionError};
 use super::{CacheRole, FlashCacheEngine, FlashCacheError, FlashCacheSettings};
 
 impl FlashCacheEngine {
-    /// Counts the access of a part of the host's, and says to which part of the cache its line goes.
-    pub(super) fn divide(&mut self, part: &Part) {
+    /// Counts the access of a job of the host, and assigns its line to a part of the cache.
+    pub(super) fn assign_part(&mut self, job: &Job) {
         let (Some(partition), Some(parts)) = (&mut self.partition, self.policy.parts_mut()) else { return };
-        let is_write = match part.task {
-            Task::Write(kind) if kind != RequestKind::Trim => true,
-            Task::Read => false,
+        let is_write = match job.task {
+            JobTask::Write(kind) if kind != RequestKind::Trim => true,
+            JobTask::Read => false,
             _ => return,
         };
         let access = LineAccess {
-            line: part.line,
-            volume: part.stream.0,
+            line: job.line,
+            volume: job.stream.0,
             is_write,
-            is_whole: part.length == self.line,
-            is_held: self.slots.of(part.line).is_some(),
-            is_dirty: self.slots.is_dirty(part.line),
+            is_whole: job.length == self.line,
+            is_held: self.slots.of(job.line).is_some(),
+            is_dirty: self.slots.is_dirty(job.line),
         };
         let counts = match self.role {
             CacheRole::Read => !is_write,
@@ -39,16 +39,16 @@ impl FlashCacheEngine {
         parts.assign(ObjectId(access.line), partition.part_of(&access));
     }
 
-    /// A restored line goes to the part of dirty lines if it is one; of which volume it is nobody knows before it is
-    /// used.
-    pub(super) fn divide_restored(&mut self, line: u32) {
+    /// Assigns a restored line to a part of the cache. If the parts are volumes, the line goes to part 0: a line's
+    /// volume is unknown until it is next used.
+    pub(super) fn assign_restored(&mut self, line: u32) {
         let is_dirty = self.slots.is_dirty(line);
         if let (Some(partition), Some(parts)) = (&self.partition, self.policy.parts_mut()) {
             parts.assign(ObjectId(line), partition.part_of_restored(is_dirty));
         }
     }
 
-    /// The cache may hold so many lines.
+    /// Tells the partition that the cache may now hold `room` lines.
     pub(super) fn resize_parts(&mut self, room: u32) {
         if let Some(partition) = &mut self.partition {
             partition.resize(room);
@@ -57,26 +57,26 @@ impl FlashCacheEngine {
 }
 
 impl FlashCacheSettings {
-    /// The parts of a cache for `room` lines on `slots` slots, if it has some.
+    /// The partition of a cache that may hold `room` lines in `slots` slots; `None` if the cache is not divided.
     pub(super) fn partition(&self, room: u32, slots: u32) -> Option<Box<Partition>> {
         let partition = self.partition.as_ref()?;
         Some(Box::new(Partition::new(partition, [room, slots], self.line.0, self.seed)))
     }
 
-    /// The replacement policy, for `room` of `lines` lines.
+    /// The replacement policy of a cache that may hold `room` of the volume's `lines` lines.
     pub(super) fn policy(
         &self,
         room: u32,
         lines: u32,
         partition: Option<&Partition>,
-    ) -> Result<Policy, FlashCacheError> {
+    ) -> Result<CachePolicy, FlashCacheError> {
         Ok(match partition {
-            None => Policy::Whole(self.build_policy(room, lines)?),
-            Some(partition) => Policy::parted(room, lines, partition.weights()),
+            None => CachePolicy::Whole(self.build_policy(room, lines)?),
+            Some(partition) => CachePolicy::divided(room, lines, partition.weights()),
         })
     }
 
-    /// Checks what a cache in parts needs of the other settings.
+    /// Checks that the other settings go with a partition.
     pub(super) fn check_partition(&self) -> Result<(), FlashCacheError> {
         let Some(partition) = &self.partition else { return Ok(()) };
         if self.policy.kind != "lru" {

@@ -1,11 +1,11 @@
-//! What follows when a request to a device has ended.
+//! Completions: what the engine does when a request to a device has ended.
 
 use std::ops::Range;
 
 use esker_core::{DeviceError, Nanos, RequestKind, Tag};
 
 use super::blocks::BLOCK;
-use super::map::{Recorded, Work};
+use super::map::{ExtentWork, RecordedPlace};
 use super::{Completed, Event, HostPart, Io, PlacementEngine};
 use crate::engine::{Effect, IoId, WrittenBlocks};
 use crate::extent::LogicalExtent;
@@ -34,7 +34,7 @@ impl PlacementEngine {
                 self.notify_policy(now, Event::Completed(done));
                 self.copy_ended(now, slot, result, effects);
             }
-            // Whether the device has freed the place is its own affair.
+            // Whether the device has discarded the data is its own affair.
             Io::Trim { place } => {
                 let _ = self.health.judge(place.device, RequestKind::Trim, result);
                 self.leaving.trimmed(place);
@@ -105,7 +105,7 @@ impl PlacementEngine {
         if !self.copies.is_empty() {
             for (extent, place) in part.places() {
                 // A write may still go to the place that the extent had before it was trimmed.
-                if self.map.place(extent) == Some(place) && self.map.work(extent) == Work::Copy {
+                if self.map.place(extent) == Some(place) && self.map.work(extent) == ExtentWork::Copy {
                     let slot = self.copies.of(extent).expect("it is copied");
                     self.step_copy(now, slot, false, effects);
                 }
@@ -117,7 +117,7 @@ impl PlacementEngine {
         }
     }
 
-    /// The blocks of `extent` that `part` touches, counted from the start of the address space.
+    /// Returns the blocks of `extent` that `part` touches, counted from the start of the address space.
     pub(super) fn part_blocks(&self, part: &HostPart, extent: LogicalExtent) -> Range<usize> {
         let within = part.request.start.byte_offset() - u64::from(part.place.extent.0) * self.extent;
         let start = u64::from(part.first.0) * self.extent + within;
@@ -140,20 +140,20 @@ impl PlacementEngine {
                 continue;
             }
             let runs = self.map.blocks.write(blocks, false);
-            // The record of an earlier place has to come first.
-            if part.request.kind.is_fua() && self.map.recorded(extent) != Recorded::Elsewhere {
+            // The record that the extent has moved has to come first.
+            if part.request.kind.is_fua() && self.map.recorded(extent) != RecordedPlace::Elsewhere {
                 self.record(extent, &runs, effects);
                 continue;
             }
             for run in runs {
                 let blocks = self.map.block_range(&run);
-                // The write itself is counted afterwards.
+                // The write itself is counted later, in `note_durability`.
                 self.unflushed.push(WrittenBlocks { extent, place, blocks });
             }
         }
     }
 
-    /// Handles the successful end of a part that changes data: it is durable, or waits for a flush.
+    /// Handles the successful end of a part that changes data: the data are durable, or have to wait for a flush.
     fn note_durability(&mut self, part: &HostPart, effects: &mut Vec<Effect>) {
         let device = part.place.device;
         if !part.request.kind.is_fua() || !self.unflushed.is_empty() {
@@ -169,8 +169,8 @@ impl PlacementEngine {
         self.flush_first_writes(device, effects);
     }
 
-    /// Whether the data that `part` has written durably could not be found after a crash: the journal does not know
-    /// where they are, and may know it only when other data, written before, are durable, too.
+    /// Returns true if the data that `part` has written durably could not be found after a crash: no record says where
+    /// they are, and none may be issued until data that were written earlier are durable, too.
     fn needs_flush(&self, part: &HostPart) -> bool {
         #[cfg(test)]
         if self.has_fault(super::tests::Fault::TrustsDurableWrites) {
@@ -195,7 +195,8 @@ impl PlacementEngine {
         }
     }
 
-    /// All requests to devices of `tag` have ended: replies, or waits until the records are durable.
+    /// Handles the end of all requests to devices that `tag` waited for: replies, or waits until the records are
+    /// durable.
     pub(super) fn children_ended(&mut self, tag: Tag, effects: &mut Vec<Effect>) {
         let kind = self.hosts.kind(tag);
         let result = self.hosts.result(tag);

@@ -3,8 +3,8 @@
 use esker_cache::ObjectId;
 use esker_core::{DeviceError, RequestKind, Tag};
 
-use super::part::{Step, Task};
-use super::slots::Recorded;
+use super::job::{JobStep, JobTask};
+use super::slots::RecordedState;
 use super::{BACKING, CacheRole, FLASH, FlashCacheEngine, WriteHandling};
 use crate::engine::{Effect, MapRecord, RecordNumber};
 use crate::extent::{LogicalExtent, PhysicalExtent};
@@ -12,7 +12,8 @@ use crate::extent::{LogicalExtent, PhysicalExtent};
 type Errors = [Option<DeviceError>; 2];
 
 impl FlashCacheEngine {
-    /// A write as the cache sends it: durable writes are made durable by flushes, after all of their parts.
+    /// Returns the write that the cache sends for a write of the host. A durable write becomes an ordinary one: flushes
+    /// make it durable after all of its jobs.
     pub(super) fn in_cache(kind: RequestKind) -> RequestKind {
         match kind {
             RequestKind::Write { .. } => RequestKind::Write { fua: false },
@@ -22,10 +23,10 @@ impl FlashCacheEngine {
     }
 
     pub(super) fn start_write(&mut self, tag: Tag) {
-        let part = *self.part(tag);
-        let Task::Write(kind) = part.task else { unreachable!("it is a write") };
+        let job = *self.job(tag);
+        let JobTask::Write(kind) = job.task else { unreachable!("it is a write") };
         let is_trim = kind == RequestKind::Trim;
-        let is_held = self.slots.of(part.line).is_some();
+        let is_held = self.slots.of(job.line).is_some();
         if !is_trim {
             let count = if is_held { &mut self.counts.write_hits } else { &mut self.counts.write_misses };
             *count += 1;
@@ -33,17 +34,17 @@ impl FlashCacheEngine {
         #[cfg(test)]
         if self.fault == Some(super::Fault::RefusesHeld)
             && is_held
-            && !self.admission.admits(self.now, &Self::access(&part))
+            && !self.admission.admits(self.now, &Self::access(&job))
         {
             return self.send_around(tag);
         }
-        let changes = self.slots.is_dirty(part.line) || (!is_trim && self.write != WriteHandling::WriteAround);
+        let changes = self.slots.is_dirty(job.line) || (!is_trim && self.write != WriteHandling::WriteAround);
         if is_held && changes {
-            self.touch(&part);
+            self.touch(&job);
             return if !is_trim && self.appends { self.append(tag) } else { self.change(tag) };
         }
-        // Zeroes have no data that could be merged into a line.
-        let is_whole = part.length == self.line;
+        // A write of zeroes brings no data that could be merged into a line.
+        let is_whole = job.length == self.line;
         let can_enter = !is_held && changes && (is_whole || kind.has_data());
         if !can_enter || self.role == CacheRole::Read || !self.admit(tag) {
             return self.go_around(tag);
@@ -51,30 +52,30 @@ impl FlashCacheEngine {
         if !is_whole {
             return self.fetch(tag);
         }
-        let slot = self.part(tag).slot;
-        self.part(tag).step = Step::Fill;
+        let slot = self.job(tag).slot;
+        self.job(tag).step = JobStep::Fill;
         self.send_host(tag, slot, Self::in_cache(kind));
         if self.write == WriteHandling::WriteThrough {
             self.send_host(tag, None, Self::in_cache(kind));
         }
     }
 
-    /// Changes a line where it is, once a record says that this may be.
+    /// Changes a line in place, once a record allows it.
     pub(super) fn change(&mut self, tag: Tag) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         let is_dirty = self.slots.is_dirty(line);
         if self.flash_failed() {
             if is_dirty {
                 self.counts.lost += 1;
-                return self.end_part(tag, Err(DeviceError::Failed));
+                return self.end_job(tag, Err(DeviceError::Failed));
             }
             return self.go_around(tag);
         }
         self.slots.change(line);
         let stays_dirty = is_dirty || self.write == WriteHandling::WriteBack;
         let record = match (stays_dirty, self.slots.recorded(line)) {
-            (true, Recorded::Clean) => Some(self.record_line(line, true)),
-            (false, Recorded::Clean | Recorded::Dirty) => Some(self.record_left(line)),
+            (true, RecordedState::Clean) => Some(self.record_line(line, true)),
+            (false, RecordedState::Clean | RecordedState::Dirty) => Some(self.record_left(line)),
             _ => None,
         };
         if stays_dirty {
@@ -84,7 +85,7 @@ impl FlashCacheEngine {
         let record = record.filter(|_| self.fault != Some(super::Fault::ChangesUnannounced));
         match record {
             Some(record) => {
-                self.part(tag).step = Step::Announce;
+                self.job(tag).step = JobStep::Announce;
                 self.announced.push_back((record, tag));
                 self.durability.harden(&mut self.effects);
             }
@@ -92,66 +93,66 @@ impl FlashCacheEngine {
         }
     }
 
-    /// The record that a part waited for is durable, or never will be.
+    /// Continues a job whose record is durable, or never will be.
     pub(super) fn announced(&mut self, tag: Tag, durable: bool) {
-        let part = *self.part(tag);
-        match part.step {
-            _ if !durable => return self.end_part(tag, Err(DeviceError::Failed)),
-            // Meanwhile it may have left once more.
-            Step::Lock => return self.start(tag),
-            Step::Leave => return self.send_around(tag),
+        let job = *self.job(tag);
+        match job.step {
+            _ if !durable => return self.end_job(tag, Err(DeviceError::Failed)),
+            // The line may have left once more in the meantime.
+            JobStep::Lock => return self.start(tag),
+            JobStep::Leave => return self.send_around(tag),
             _ => {}
         }
         if self.flash_failed() {
-            // Nothing was written yet: the backing device has what the flash had.
-            self.slots.set_dirty(part.line, false);
+            // Nothing has been written yet: the backing device has what the flash had.
+            self.slots.set_dirty(job.line, false);
             return self.go_around(tag);
         }
         self.send_change(tag);
     }
 
     fn send_change(&mut self, tag: Tag) {
-        let part = *self.part(tag);
-        let Task::Write(kind) = part.task else { unreachable!("it is a write") };
-        let is_dirty = self.slots.is_dirty(part.line);
-        self.part(tag).step = Step::Change;
-        // A trim of what only the flash has leaves zeroes there: the backing device may hold older data.
+        let job = *self.job(tag);
+        let JobTask::Write(kind) = job.task else { unreachable!("it is a write") };
+        let is_dirty = self.slots.is_dirty(job.line);
+        self.job(tag).step = JobStep::Change;
+        // Trimming a line that only the flash has writes zeroes there: the backing device may hold older data.
         let on_flash = if kind == RequestKind::Trim { RequestKind::WriteZeroes { fua: false } } else { kind };
-        self.send_host(tag, self.slots.of(part.line), Self::in_cache(on_flash));
+        self.send_host(tag, self.slots.of(job.line), Self::in_cache(on_flash));
         if !is_dirty {
             self.send_host(tag, None, Self::in_cache(kind));
         }
     }
 
     pub(super) fn changed(&mut self, tag: Tag, errors: Errors) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         let is_dirty = self.slots.is_dirty(line);
         match errors {
             [None, None] if is_dirty => {
-                if self.slots.recorded(line) != Recorded::Dirty {
-                    self.durability.record_after_flush_of(FLASH, self.slots.state(line));
+                if self.slots.recorded(line) != RecordedState::Dirty {
+                    self.durability.record_after_flush_of(FLASH, self.slots.version(line));
                 }
-                self.end_part(tag, Ok(()));
+                self.end_job(tag, Ok(()));
             }
             [None, None] => {
                 self.record_when_durable(line);
-                self.end_part(tag, Ok(()));
+                self.end_job(tag, Ok(()));
             }
             [flash, _] if is_dirty && self.is_refusal(flash) => self.change_refused(tag),
             [flash, _] if is_dirty => {
                 self.counts.lost += 1;
-                self.end_part(tag, flash.map_or(Ok(()), Err));
+                self.end_job(tag, flash.map_or(Ok(()), Err));
             }
             [_, backing] => {
                 self.drop_line(line);
-                self.end_part(tag, backing.map_or(Ok(()), Err));
+                self.end_job(tag, backing.map_or(Ok(()), Err));
             }
         }
     }
 
-    /// Sends the host's write to the backing device alone. What the flash holds of the line leaves first.
+    /// Sends the host's write to the backing device only, after the line has left the cache.
     pub(super) fn go_around(&mut self, tag: Tag) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         #[cfg(test)]
         if self.fault == Some(super::Fault::KeepsStale) {
             return self.send_around(tag);
@@ -163,31 +164,31 @@ impl FlashCacheEngine {
         if !was_recorded {
             return self.send_around(tag);
         }
-        self.part(tag).step = Step::Leave;
+        self.job(tag).step = JobStep::Leave;
         if self.health.journal_failed() {
-            return self.end_part(tag, Err(DeviceError::Failed));
+            return self.end_job(tag, Err(DeviceError::Failed));
         }
         self.announced.push_back((self.durability.issued(), tag));
         self.durability.harden(&mut self.effects);
     }
 
     fn send_around(&mut self, tag: Tag) {
-        let Task::Write(kind) = self.part(tag).task else { unreachable!("it is a write") };
-        self.part(tag).step = Step::Around;
+        let JobTask::Write(kind) = self.job(tag).task else { unreachable!("it is a write") };
+        self.job(tag).step = JobStep::Around;
         self.send_host(tag, None, Self::in_cache(kind));
     }
 
     pub(super) fn went_around(&mut self, tag: Tag, error: Option<DeviceError>) {
-        self.end_part(tag, error.map_or(Ok(()), Err));
+        self.end_job(tag, error.map_or(Ok(()), Err));
     }
 
-    /// A line is in `slot` now. Ends the part.
+    /// Puts a new line into `slot`, and ends the job.
     pub(super) fn settle_line(&mut self, tag: Tag, slot: Option<u32>, dirty: bool) {
-        let line = self.part(tag).line;
+        let line = self.job(tag).line;
         self.slots.map(line, slot.expect("it was taken"), dirty);
         self.warm(line);
         if dirty {
-            self.durability.record_after_flush_of(FLASH, self.slots.state(line));
+            self.durability.record_after_flush_of(FLASH, self.slots.version(line));
         } else {
             self.record_when_durable(line);
         }
@@ -195,22 +196,22 @@ impl FlashCacheEngine {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }
-        self.end_part(tag, Ok(()));
+        self.end_job(tag, Ok(()));
     }
 
-    /// A clean line is recorded after its data are durable on the backing device, and then on the flash.
+    /// Has a clean line recorded once its data are durable on the backing device, and then on the flash.
     fn record_when_durable(&mut self, line: u32) {
         self.unrecorded += 1;
-        let state = self.slots.state(line);
+        let version = self.slots.version(line);
         let trusts = self.durability.is_durable(BACKING);
         #[cfg(test)]
         let trusts = trusts || self.fault == Some(super::Fault::TrustsBacking);
-        self.durability.record_after_flush_of(if trusts { FLASH } else { BACKING }, state);
+        self.durability.record_after_flush_of(if trusts { FLASH } else { BACKING }, version);
     }
 
-    /// Issues the record of where `line` is.
+    /// Issues the record that says in which slot `line` is.
     pub(super) fn record_line(&mut self, line: u32, dirty: bool) -> RecordNumber {
-        self.slots.set_recorded(line, if dirty { Recorded::Dirty } else { Recorded::Clean });
+        self.slots.set_recorded(line, if dirty { RecordedState::Dirty } else { RecordedState::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
         let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
         if !dirty {
@@ -222,7 +223,7 @@ impl FlashCacheEngine {
 
     /// Issues the record that `line` has left.
     pub(super) fn record_left(&mut self, line: u32) -> RecordNumber {
-        self.slots.set_recorded(line, Recorded::No);
+        self.slots.set_recorded(line, RecordedState::No);
         self.issue(MapRecord::Uncached { line: LogicalExtent(line) })
     }
 

@@ -1,0 +1,97 @@
+//! Jobs: the work on one line, for a request of the host or for the cache itself.
+
+use esker_core::{DeviceError, Priority, RequestKind, StreamId, Tag};
+
+/// The purpose of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JobTask {
+    /// Serve a read of the host.
+    Read,
+    /// Serve a write, a write of zeroes, or a trim of the host.
+    Write(RequestKind),
+    /// Evict the line.
+    Evict,
+    /// Copy the dirty line back and keep it.
+    Clean,
+}
+
+/// The step that a job is in: what it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JobStep {
+    /// Its lock, and the record that its line has left an earlier slot.
+    Lock,
+    /// The host's read on the flash.
+    ReadFlash,
+    /// The host's read on the backing device.
+    ReadBacking,
+    /// Reading the whole line from the backing device.
+    Fetch,
+    /// Writing the whole line to its new slot; with write-through also the host's write to the backing device.
+    Fill,
+    /// The record after which the line may be changed in place.
+    Announce,
+    /// The host's write to the line in place; with write-through also its write to the backing device.
+    Change,
+    /// Reading the line, of which the host changes a part, before it is written to another slot.
+    Merge,
+    /// Writing the changed line to another slot.
+    Append,
+    /// The record that the line has left, after which the host's write goes around the cache.
+    Leave,
+    /// The host's write to the backing device only.
+    Around,
+    /// Reading a dirty line from the flash.
+    CopyOut,
+    /// Writing that line durably to the backing device.
+    CopyBack,
+}
+
+/// The work on one line, for a request of the host or for the cache itself. A job holds its line's lock from its first
+/// step to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) line: u32,
+    /// First byte within the line, and length in bytes.
+    pub(super) from: u64,
+    pub(super) length: u64,
+    pub(super) task: JobTask,
+    /// The host's request, until this job has reported to it; `None` for the cache's own jobs.
+    pub(super) host: Option<Tag>,
+    /// Offset in the host's buffer at which the bytes of this job begin.
+    pub(super) offset: u64,
+    pub(super) priority: Priority,
+    pub(super) stream: StreamId,
+    /// Whether it shares its line's lock with other reads.
+    pub(super) shared: bool,
+    pub(super) step: JobStep,
+    /// Number of its requests to devices that are under way.
+    pub(super) open: u8,
+    /// Errors in this step: of the flash, of the backing device.
+    pub(super) errors: [Option<DeviceError>; 2],
+    /// The buffer for the line: its number, and the offset of the line in it.
+    pub(super) buffer: Option<(u32, u64)>,
+    /// A slot that was reserved for the line and does not hold it yet.
+    pub(super) slot: Option<u32>,
+}
+
+impl Job {
+    /// A job of the cache itself on `length` bytes of a line.
+    pub(super) fn own(line: u32, task: JobTask, length: u64) -> Self {
+        Self {
+            line,
+            from: 0,
+            length,
+            task,
+            host: None,
+            offset: 0,
+            priority: Priority::BACKGROUND,
+            stream: StreamId::default(),
+            shared: false,
+            step: JobStep::Lock,
+            open: 0,
+            errors: [None; 2],
+            buffer: None,
+            slot: None,
+        }
+    }
+}
