@@ -1,5 +1,6 @@
-//! Which admission policy a cache gets: of those that cost no more slow requests than admitting everything, the one
-//! that writes the flash least, before any simulation. On the samples on which replacement policies are compared.
+//! Chooses the admission policy of a cache before any device is simulated. Among the policies that cause no more slow
+//! requests than admitting everything, it takes the one that writes least to the flash. Policies run on the same
+//! samples of the trace on which replacement policies are compared.
 
 use std::ops::ControlFlow;
 
@@ -11,20 +12,20 @@ use esker_results::study::AdmissionWrites;
 use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
-/// By what share an admission policy has to lower what is written to the flash, to be worth having. Assumed: within
-/// that the simpler cache is better.
+/// An admission policy has to lower the bytes written to the flash by at least this share; if it saves less, the
+/// simpler cache is better. Assumed.
 const SAVING_MIN: f64 = 0.1;
 
-/// The admission policy of caches of one shape, with one way of writing.
+/// The admission policy for caches of one shape and one way of writing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AdmissionChoice {
     pub(crate) admission: &'static str,
-    /// Why: a sentence.
+    /// Why this policy was chosen, as a sentence.
     pub(crate) because: String,
     pub(crate) compared: Vec<AdmissionWrites>,
 }
 
-/// Of each way of writing: through to the disks, and back to them later.
+/// The admission policies for caches of one shape: one for write-through, one for write-back.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Admissions {
     pub(crate) through: AdmissionChoice,
@@ -32,7 +33,7 @@ pub(crate) struct Admissions {
 }
 
 impl Admissions {
-    /// The choice where nothing ever has to leave: what enters is written once.
+    /// The choice for flash that holds everything the trace touches: nothing is evicted, so each line enters once.
     pub(crate) fn any() -> Self {
         let choice = AdmissionChoice {
             admission: NO_ADMISSION,
@@ -43,7 +44,7 @@ impl Admissions {
     }
 }
 
-/// An admission policy that counts what becomes of accesses.
+/// Wraps an admission policy and counts its decisions.
 #[derive(Debug)]
 struct Counting {
     inner: Box<dyn Admission>,
@@ -80,19 +81,19 @@ impl Admission for Counting {
     }
 }
 
-/// What one admission policy does on each sample, per access of the trace.
+/// Results of one admission policy, with one number for each sample, per access of the trace.
 #[derive(Clone, Debug)]
 struct Tried {
     admission: &'static str,
-    /// Accesses that wait for the disks: with write-through reads that miss, with write-back writes that are refused,
-    /// too.
+    /// Accesses that wait for the disks: with write-through, reads that miss; with write-back, also writes that are
+    /// refused.
     slow_through: Vec<f64>,
     slow_back: Vec<f64>,
     /// Bytes written to the flash.
     written: Vec<f64>,
 }
 
-/// Simulates every admission policy with `policy` in caches of one shape.
+/// Simulates every admission policy together with the replacement policy `policy` in caches of one shape, and chooses.
 pub(crate) fn chosen(
     samples: &[AccessLog],
     shape: CacheShape,
@@ -122,9 +123,10 @@ pub(crate) fn chosen(
     Ok(Admissions { through: choose(&tried, |one| &one.slow_through), back: choose(&tried, |one| &one.slow_back) })
 }
 
-/// Of admission policies, the first of which admits everything: the one that writes least among those that have no more
-/// slow accesses but for noise, twice the standard error of the difference, sample by sample. Everything enters unless
-/// that saves enough, and more than noise.
+/// Chooses among the results of all admission policies; the first of them admits everything. Among the policies whose
+/// slow accesses exceed those of the first by no more than noise (twice the standard error of the differences between
+/// samples), it takes the one that writes least. It takes the first if no policy saves at least [`SAVING_MIN`] of the
+/// writes, and more than noise.
 fn choose(tried: &[Tried], slow: impl Fn(&Tried) -> &Vec<f64>) -> AdmissionChoice {
     let all = &tried[0];
     let more = |one: &[f64], than: &[f64]| -> Vec<f64> { one.iter().zip(than).map(|(one, than)| one - than).collect() };
@@ -185,14 +187,14 @@ mod tests {
         assert!(less.because.contains("by 75"), "{}", less.because);
         assert_eq!(choice(&[tried("larc", 0.32, 1000.0)]).admission, "none");
         assert_eq!(choice(&[tried("larc", 0.30, 3700.0)]).admission, "none");
-        // What differs more from sample to sample than in the mean is noise.
+        // A saving that varies more between samples than it is on average is noise.
         let mut unsure = tried("larc", 0.30, 0.0);
         unsure.written = (0..8).map(|n| if n % 2 == 0 { 7000.0 } else { 0.0 }).collect();
         assert_eq!(choice(&[unsure]).admission, "none");
     }
 
-    /// Half of the reads are of lines that are never used again: they need not enter. A write that is refused waits for
-    /// the disks, if it would not do so anyway.
+    /// Half of the accesses are to lines that are never used again, so these need not enter. A refused write waits for
+    /// the disks; with write-through it waits for them anyway.
     #[test]
     fn what_is_read_once_need_not_enter() {
         let log = |seed: u64, kind: AccessKind| {

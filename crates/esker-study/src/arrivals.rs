@@ -1,4 +1,4 @@
-//! Maps a study's workload to its designs.
+//! Turns a study's workload into requests for a design.
 
 use std::cell::Cell;
 
@@ -15,30 +15,30 @@ pub(crate) struct Load<'a> {
     pub(crate) shifts: &'a [u64],
     /// Factor for the trace's times.
     pub(crate) time_scale: Ratio,
-    /// The bytes over which volumes are spread as they lie on disks; `None` for touched areas side by side.
+    /// On disks, the bytes over which volumes are spread; `None` packs touched areas side by side.
     pub(crate) spread_over: Option<Bytes>,
 }
 
 impl Load<'_> {
     pub(crate) const AS_TRACED: Load<'static> = Load { shifts: &[], time_scale: Ratio::ONE, spread_over: None };
 
-    /// This load on the design of an experiment.
+    /// Returns this load with the `spread_over` of an experiment's design.
     pub(crate) fn on(self, experiment: &Experiment) -> Self {
         Self { spread_over: experiment.workload.spread_over, ..self }
     }
 
-    /// Returns a time of the trace under this load.
+    /// Returns the time at which a request of the trace arrives under this load.
     pub(crate) fn scaled(&self, at: Nanos) -> Nanos {
         esker_sim::scaled(at, self.time_scale)
     }
 }
 
-/// How touched areas lie on a design.
+/// Returns how touched areas are laid out on a design.
 pub(crate) fn beyond_capacity(spread_over: Option<Bytes>) -> BeyondCapacity {
     if spread_over.is_some() { BeyondCapacity::Spread } else { BeyondCapacity::Dense }
 }
 
-/// Returns a workload's requests under `load` on a design of `capacity`, exactly as the design's experiment has them.
+/// Returns a workload's requests under `load` on a design of `capacity`: exactly those of the design's experiment file.
 pub(crate) fn arrivals<'a>(
     requests: &'a Workload,
     load: &Load<'a>,

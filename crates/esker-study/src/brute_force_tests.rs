@@ -1,5 +1,5 @@
-//! Cheapest first is true: simulating every offer, without bounds and whatever its price, finds nothing cheaper that
-//! keeps the budgets.
+//! Checks that the search from the cheapest offer on misses nothing: simulating every offer, without bounds and
+//! whatever its price, finds nothing cheaper that keeps the budgets.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -40,15 +40,15 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
     }
 }
 
-/// The part of `current` with these products, each with at most `capacities` of its capacities.
+/// Returns the catalogue `current` with only these products, each with at most `capacities` of its capacities.
 fn part(names: &[&str], capacities: usize) -> Catalogue {
     let mut catalogue = Catalogue::builtin("current").unwrap().only(names).unwrap();
     catalogue.products.iter_mut().for_each(|product| product.capacities.truncate(capacities));
     catalogue
 }
 
-/// Compares what is recommended with what simulating every offer of up to `count_max` devices finds. Returns how many
-/// cheaper ones there were to try.
+/// Compares the recommended design with a simulation of every cheaper offer of up to `count_max` devices. Returns the
+/// number of these offers.
 pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_max: u32) -> usize {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
@@ -62,14 +62,15 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let found = search().market(settings.market, &all, true, usize::MAX).unwrap();
     let price = |candidate: &Candidate| candidate.cost.as_ref().unwrap().total;
     let limit = found.recommended().map_or(f64::INFINITY, price);
-    // What rules forbid whatever it can do is no competitor; what bounds say it cannot do is put to the test.
+    // Offers that break a rule for classes, devices or endurance do not compete. What other bounds rule out is
+    // simulated.
     let allowed = |offer: &&Offer<'_>| {
         let by = ruled_out(offer, &bounds).map_or(String::new(), |ruled| ruled.by);
         !matches!(by.as_str(), "class" | "devices" | "endurance")
     };
     let of_market = |offer: &&Offer<'_>| offer.market() == settings.market && offer.count <= count_max;
-    // What costs more without ever working cannot be cheaper at work. Devices that wait more take less electricity: a
-    // thousandth is no other price.
+    // An offer that costs more when idle cannot cost less under load. Prices within a thousandth count as equal,
+    // because devices that wait more take less electricity.
     let cheaper = |offer: &&Offer<'_>| offer.cost(0.0, &settings.running).total.as_f64() < limit * 0.999;
     let every = all.iter().filter(of_market).filter(allowed).filter(cheaper).copied();
     let every: Vec<Offer<'_>> = every.collect();
@@ -97,13 +98,13 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     every.len()
 }
 
-/// The reference traces of these names, where they are at hand.
+/// Returns the paths of reference traces; empty if the reference data are not installed.
 pub(crate) fn traces(names: &[&str]) -> Vec<PathBuf> {
     let folder = esker_testkit::reference_data("traces");
     folder.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }
 
-/// Budgets that the cheapest of all do not keep.
+/// Budgets that the cheapest offer of all does not keep.
 fn budgets() -> Budgets {
     Budgets { years: 5.0, p99_us: Some(400.0), ..Budgets::default() }
 }

@@ -1,18 +1,20 @@
-//! The budgets that a workload's designs are judged by: those asked for, and defaults for the others.
+//! The budgets by which a workload's designs are judged: those of the user, and defaults for the others.
 
 use esker_core::words;
 use esker_results::study::{Budgets, Measured};
 
 use crate::strain::Limits;
 
-/// Bounds of the default for response times, which is that of today: nobody notices less, or accepts more.
+/// Bounds of the default budget for response times. The default is today's response time; nobody notices less than the
+/// lower bound, or accepts more than the upper one.
 const P99_MIN_US: f64 = 1_000.0;
 const P99_MAX_US: f64 = 100_000.0;
-/// The default where the trace recorded no response times.
+/// The default budget if the trace recorded no response times.
 const P99_DEFAULT_US: f64 = 10_000.0;
-/// A resource that is busier makes queues that grow fast with every further request.
+/// Default budget for utilisation: in front of a busier resource, queues grow fast with every further request.
 const UTILISATION: f64 = 0.7;
-/// The load that has to be carried: what people ask for by habit, and what a forecast may be wrong by.
+/// Default budget for headroom: how many times the load of the trace a design has to carry. It is the customary margin,
+/// and about what a forecast may be wrong by.
 const HEADROOM: f64 = 1.3;
 
 /// Fills in defaults. `measured` has the response times that the trace recorded.
@@ -45,7 +47,7 @@ pub(crate) fn budgets(asked: &Budgets, measured: Option<&Measured>) -> Budgets {
     budgets
 }
 
-/// Returns what has to be kept under load.
+/// Returns the limits that a design has to keep under load.
 pub(crate) fn limits(budgets: &Budgets) -> Limits {
     Limits {
         p99_us: budgets.p99_us.unwrap_or(f64::INFINITY),

@@ -1,4 +1,4 @@
-//! The stretch of time in which budgets hold, and the busiest ones like it.
+//! Finds the stretch of a trace in which budgets hold, and the busiest stretches like it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,16 +9,16 @@ use esker_sim::Workload;
 
 use crate::StudyError;
 
-/// A 99th percentile of fewer requests than this is the response time of a handful of them.
+/// A stretch has at least this many requests: the 99th percentile of fewer is the response time of a handful of them.
 const REQUESTS_MIN: usize = 1_000;
 /// Larger loads are tried on this many stretches.
 const STRETCHES: usize = 10;
-/// No further stretches are taken once they have this much work together.
+/// No stretch is added that would bring the [`work`] of all stretches above this.
 const WORK_MAX: u64 = 450_000;
-/// Bytes that are simulated in about the time of one more request.
+/// Simulating this many more bytes takes about as long as simulating one more request.
 const BYTES_LIKE_A_REQUEST: u64 = 16 << 10;
 
-/// How long requests take to simulate, in small requests: large ones have more pages.
+/// Returns how long requests take to simulate, as a number of small requests: large requests have more pages.
 pub(crate) fn work(requests: u64, bytes: u64) -> u64 {
     requests + bytes / BYTES_LIKE_A_REQUEST
 }
@@ -49,12 +49,12 @@ pub(crate) struct Busy {
     pub(crate) times: BusyTimes,
     /// The busiest hour: budgets hold in it, too.
     pub(crate) hour: Option<Stretch>,
-    /// Those of the busiest stretches.
+    /// The requests in the busiest stretches.
     pub(crate) requests: Workload,
 }
 
 impl Busy {
-    /// Of `requests`, which `arrivals` returns with their bytes as often as it is asked.
+    /// Finds the busy times of `requests`. Each call of `arrivals` returns their arrival times with their bytes.
     pub(crate) fn of<I: Iterator<Item = (Nanos, u64)>>(
         requests: &Workload,
         profile: &Profile,
@@ -74,11 +74,11 @@ impl Busy {
 /// The busy times of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BusyTimes {
-    /// That with most requests. Budgets hold in it.
+    /// The stretch with the most requests. Budgets hold in it.
     pub(crate) stretch: Stretch,
-    /// That with most bytes, in which budgets hold, too; `None` if `stretch` has as many.
+    /// The stretch with the most bytes. Budgets hold in it, too; `None` if `stretch` has as many bytes.
     pub(crate) by_bytes: Option<Stretch>,
-    /// The busiest stretches of that length in order of time; the two others are among them.
+    /// The busiest stretches in order of time: the two above, and others of the same length as `stretch`.
     pub(crate) busiest: Vec<Stretch>,
 }
 
@@ -89,8 +89,8 @@ impl BusyTimes {
     }
 }
 
-/// Finds the busy times among arrivals in rising order with their bytes, which `arrivals` returns twice. `minute` is
-/// the busiest minute.
+/// Finds the busy times. Each call of `arrivals` returns all arrivals in rising order of time with their bytes.
+/// `minute` is the busiest minute.
 fn busy_times<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute: Option<&BusiestWindow>) -> BusyTimes {
     let (shortest, all) = shortest(arrivals().map(|(at, _)| at));
     let stretch = match (minute.filter(|minute| minute.requests >= REQUESTS_MIN as u64), shortest) {
@@ -108,9 +108,10 @@ fn busy_times<I: Iterator<Item = (Nanos, u64)>>(arrivals: impl Fn() -> I, minute
     BusyTimes { stretch, by_bytes, busiest: busiest(arrivals(), stretch, by_bytes) }
 }
 
-/// Returns the stretch with most bytes a second, of at most the length `longest`, that has enough requests; where there
-/// is no such length, of as many requests as are enough. `None` if none has more than `least`, bytes in a time: over
-/// `longest` bytes alone are compared, since no stretch may have more time.
+/// Returns the stretch with at least [`REQUESTS_MIN`] requests that moves most bytes. With `longest`, a stretch is at
+/// most that long, and bytes are compared. Without it, a stretch has exactly [`REQUESTS_MIN`] requests, and bytes per
+/// second are compared. Returns `None` if no stretch has more than `least`, a pair of bytes and the time that they
+/// took.
 fn by_bytes(
     arrivals: impl Iterator<Item = (Nanos, u64)>,
     longest: Option<Nanos>,
@@ -140,7 +141,7 @@ fn by_bytes(
     found
 }
 
-/// Returns the shortest stretch with enough requests, if there are as many, and the whole trace.
+/// Returns the shortest stretch with [`REQUESTS_MIN`] requests, if there are that many, and the whole trace.
 fn shortest(arrivals: impl Iterator<Item = Nanos>) -> (Option<Stretch>, Stretch) {
     let mut recent = VecDeque::with_capacity(REQUESTS_MIN);
     let mut shortest: Option<Stretch> = None;
@@ -161,11 +162,11 @@ fn shortest(arrivals: impl Iterator<Item = Nanos>) -> (Option<Stretch>, Stretch)
     (shortest, all.unwrap_or(Stretch { from: Nanos::ZERO, to: Nanos(1), requests: 0 }))
 }
 
-/// Returns the busiest of the stretches that `like` is one of when time is divided into pieces of its length: half of
-/// them those with most requests, half those with most bytes. `most_bytes` is taken instead of those that it overlaps.
+/// Divides time into pieces as long as `like`, so that `like` is one of them, and returns the busiest pieces: half of
+/// them by requests, half by bytes. `most_bytes` replaces the pieces that it overlaps.
 fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch, most_bytes: Option<Stretch>) -> Vec<Stretch> {
     let length = like.length().0.max(1);
-    // How many lengths before `like` a stretch begins (or after it, if that is negative).
+    // How many pieces before `like` the piece with `at` lies (after it, if negative).
     let before = |at: Nanos| {
         if at >= like.from {
             -((at.0 - like.from.0) as i128 / i128::from(length))
@@ -173,7 +174,7 @@ fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch, most_byt
             (like.from.0 - at.0).div_ceil(length).into()
         }
     };
-    // Requests and bytes.
+    // Pairs of requests and bytes.
     let mut of_most_bytes = (0, 0);
     let mut counts: BTreeMap<i128, (u64, u64)> = BTreeMap::new();
     for (at, bytes) in arrivals {
@@ -191,7 +192,7 @@ fn busiest(arrivals: impl Iterator<Item = (Nanos, u64)>, like: Stretch, most_byt
     by_bytes.sort_by_key(|&(before, (_, bytes))| (std::cmp::Reverse(bytes), before));
     let mut found: Vec<Stretch> = std::iter::once(like).chain(most_bytes).collect();
     let mut taken = BTreeSet::new();
-    // In turn, so that both kinds are there if there is no room for all.
+    // Takes from both lists in turn, so that both kinds are included if there is no room for all.
     for (before, (requests, bytes)) in by_bytes.into_iter().zip(by_requests).flat_map(|(one, other)| [one, other]) {
         if found.len() == STRETCHES || work_of_all + work(requests, bytes) > WORK_MAX {
             break;
@@ -267,12 +268,12 @@ mod tests {
         assert!(busy.busiest.contains(&expected) && busy.busiest.contains(&busy.stretch));
         let others = busy.busiest.iter().filter(|stretch| **stretch != expected);
         assert!(others.into_iter().all(|stretch| stretch.to <= expected.from || stretch.from >= expected.to));
-        // Where all requests are as large, the busiest minute by requests is that by bytes, too.
+        // If all requests have the same size, the busiest minute by requests is also that by bytes.
         let alike = || arrivals().map(|(at, _)| (at, 512));
         assert_eq!(busy_times(alike, Some(&minute(600.0, 2_400))).by_bytes, None);
     }
 
-    /// Without a busy minute it is the thousand requests in a row with most bytes a second.
+    /// Without a busy minute, the stretch is the thousand consecutive requests that move most bytes per second.
     #[test]
     fn else_a_thousand_large_requests_in_a_row() {
         // Every ten seconds; from the 2,000th on every five, small; from the 4,000th on every six, large.

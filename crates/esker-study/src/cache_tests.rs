@@ -1,4 +1,5 @@
-//! Caches on made-up workloads: where they are the cheapest answer, where not, and where it cannot be told.
+//! Studies of caches on synthetic workloads: where a cache is the cheapest answer, where it is not, and where no cache
+//! can be judged.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -17,9 +18,9 @@ use crate::{DataSettings, Hooks, StudySettings, load};
 
 const THROUGH: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB-write-through-cache";
 const BACK: &str = "2x-micron-5400-pro-960GB+toshiba-mg10-20TB-write-back-cache";
-/// One request of a thousand writes, which a budget for the 99th percentile leaves out.
+/// One request in a thousand is a write, so that a budget for the 99th percentile ignores writes.
 const READS: Made = Made { write_one_of: 1_000, ..HOT };
-/// More writes than keep a disk idle enough: 210 a second.
+/// More writes than a disk can take and stay idle enough: 210 a second.
 const WRITES: Made = Made { per_s: 420, ..HOT };
 
 fn with_caches(made: &Made, folder: &Path) -> StudySettings {
@@ -30,7 +31,7 @@ fn caches(study: &WorkloadStudy) -> Vec<&Candidate> {
     study.candidates.iter().filter(|candidate| candidate.cache.is_some()).collect()
 }
 
-/// No cache is recommended. Returns those that were simulated.
+/// Asserts that no cache is recommended. Returns the caches that were simulated.
 fn without_a_cache(study: &WorkloadStudy) -> Vec<&Candidate> {
     let caches = caches(study);
     for candidate in &caches {
@@ -40,7 +41,8 @@ fn without_a_cache(study: &WorkloadStudy) -> Vec<&Candidate> {
     caches
 }
 
-/// 15 TB ask for a disk, and 300 reads a second for flash: one drive does, for the disk has all data.
+/// 15 TB of data ask for a disk, and 300 reads a second for flash. One drive is enough, because the disk holds all
+/// data.
 #[test]
 fn where_reads_are_hot_a_cache_is_cheapest() {
     let folder = tempfile::tempdir().unwrap();
@@ -51,7 +53,7 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     assert_eq!(best.title, "1 x Micron 5400 PRO, 960 GB + 1 x Toshiba MG10, 20 TB, cache (lru, write-through)");
     let cache = best.cache.as_ref().unwrap();
     assert!(cache.warmed.unwrap().warm && !cache.mirrored, "{cache:?}");
-    // All misses are first uses, of which one request of 400 is one; they are neither forgotten nor counted twice.
+    // All misses are first uses, about one in 400 requests; they are neither lost nor counted twice.
     let misses = 1.0 - cache.hit_ratio.unwrap();
     assert!((0.001..0.01).contains(&misses), "{misses}");
     // The volume is that of the disk, and the price that of both.
@@ -65,8 +67,8 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
 }
 
-/// A disk that takes so many writes is too busy, so that writing through is no answer. What only the flash has is on
-/// two drives.
+/// A disk that takes all these writes is too busy, so that write-through is no answer. Lines that only the flash holds
+/// are on two drives.
 #[test]
 fn where_more_is_written_than_disks_take_it_takes_write_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +82,7 @@ fn where_more_is_written_than_disks_take_it_takes_write_back() {
     assert!(through.cost.as_ref().unwrap().total < best.cost.as_ref().unwrap().total);
 }
 
-/// Everything is used once: whatever a cache holds is of no use.
+/// Every line is used once, so that nothing in a cache is used again.
 #[test]
 fn where_reads_go_anywhere_a_cache_is_of_no_use() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,7 +94,7 @@ fn where_reads_go_anywhere_a_cache_is_of_no_use() {
     assert!(caches.iter().all(|one| one.judgement.p99 != Some(true)), "{:?}", caches[0].judgement);
 }
 
-/// Disks read one block after the other as fast as that is asked for.
+/// Disks read consecutive blocks as fast as the workload asks for them.
 #[test]
 fn where_reads_are_sequential_a_disk_is_enough() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,7 +116,7 @@ fn where_the_trace_is_too_short_to_warm_a_cache_none_is_judged() {
     }
 }
 
-/// The flash takes all writes of the host and what fills it: no less, and hardly more where little does.
+/// The flash takes all writes of the host and all line fills: no less, and hardly more if few lines are filled.
 #[test]
 fn a_cache_whose_flash_wears_out_too_early_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,8 +162,8 @@ fn write_back_is_mirrored_unless_each_copy_has_a_cache() {
     assert_eq!(found.len(), 8);
 }
 
-/// A cache with half the room that hot lines ask for is full before its busy stretch: it is judged, and misses half.
-/// What fills it goes on for good.
+/// A cache with half the room that the hot lines need is full before its busy stretch. It is judged, and misses half of
+/// the requests; lines go on being filled for good.
 #[test]
 fn a_full_cache_is_warm() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +193,7 @@ fn a_full_cache_is_warm() {
     assert!(full.late.pages > 20.0 * large.late.pages, "{} and {}", full.late.pages, large.late.pages);
 }
 
-/// Simulating every cache that is cheaper finds none that keeps the budgets.
+/// Simulating every cheaper cache finds none that keeps the budgets.
 #[test]
 fn of_caches_too_nothing_cheaper_keeps_the_budgets() {
     let folder = tempfile::tempdir().unwrap();

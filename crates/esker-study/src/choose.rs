@@ -1,70 +1,71 @@
-//! The rule: the cheapest design that keeps every budget.
+//! The rule: the cheapest design that keeps every budget is recommended.
 
 use std::cmp::Ordering;
 
-/// Differences of response times below this are noise.
+/// Response times that differ by less than this share count as equal: the difference is noise.
 pub(crate) const NOISE: f64 = 0.1;
-/// Prices closer than this are equal: dearer by less than what prices change in a week.
+/// Prices that differ by less than this share count as equal: prices change by more in a week.
 const PRICE_NOISE: f64 = 0.01;
 
-/// Whether the life of a design's flash is known.
+/// How the life of a design's flash compares with the budgeted years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// It has no flash to wear out.
+    /// The design has no flash that wears out.
     None,
-    /// It lasts as long as asked.
+    /// The flash lasts as long as asked.
     Kept,
     /// Too little is known to say.
     Unjudged,
-    /// It does not.
+    /// The flash wears out earlier.
     Broken,
 }
 
-/// Whether a design keeps the budgets, but for the life of its flash.
+/// Whether a design keeps the budgets other than that for the life of its flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeps {
-    /// Every one.
+    /// It keeps all of them.
     Yes,
-    /// Chance decides: with other random numbers it may be otherwise.
+    /// It misses one by so little that other random numbers may decide otherwise.
     Close,
-    /// Not all.
+    /// It misses at least one.
     No,
 }
 
-/// What the rule looks at. All of them are of one market.
+/// What the rule has to know of a design. The contenders compared with each other are of one market.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
-    /// Over the budgeted years.
+    /// Cost over the budgeted years.
     pub(crate) cost: f64,
     pub(crate) keeps: Keeps,
     pub(crate) life: Life,
-    /// Capacity on sale of all devices.
+    /// Capacity on sale of all devices, in bytes.
     pub(crate) capacity: u64,
-    /// Devices.
+    /// Number of devices.
     pub(crate) parts: u32,
-    /// The largest 99th percentile that it is judged by.
+    /// The largest of the 99th percentiles by which it is judged.
     pub(crate) p99_us: f64,
-    /// By how much budgets are missed: the sum of the logarithms of how many times too much. Zero if none is.
+    /// By how much budgets are missed: the sum of the logarithms of value over budget. Zero if none is missed.
     pub(crate) missed: f64,
 }
 
-/// What the rule says.
+/// The answer of the rule, as indices of contenders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// The one to buy.
+    /// The design to buy.
     pub(crate) recommended: Option<usize>,
-    /// Those that keep every budget and cannot be told from it: as cheap and as fast.
+    /// Designs that keep every budget, and are as cheap and as fast as the recommended one.
     pub(crate) equals: Vec<usize>,
-    /// Those that are as cheap or cheaper, and miss a budget by so little that chance decides.
+    /// Designs that are as cheap or cheaper, and miss a budget by so little that chance decides.
     pub(crate) close: Vec<usize>,
-    /// Where none is recommended: the one whose price and whose misses are least together.
+    /// If no design is recommended: the one with the least [`far`] of its misses and its price.
     pub(crate) nearest: Option<usize>,
 }
 
 /// Chooses among designs of one market.
 pub(crate) fn choose(contenders: &[Contender]) -> Choice {
     let all = || 0..contenders.len();
-    // Flash whose life is unknown does not win over flash whose life is known. What has none to lose gains nothing.
+    // Flash of unknown life does not win if other flash is known to last. A design without flash is no reason to reject
+    // it.
     let judged = all().any(|n| contenders[n].keeps == Keeps::Yes && contenders[n].life == Life::Kept);
     let lives = |n: usize| match contenders[n].life {
         Life::None | Life::Kept => true,
@@ -92,12 +93,12 @@ pub(crate) fn choose(contenders: &[Contender]) -> Choice {
     Choice { recommended, equals, close, nearest: None }
 }
 
-/// What a factor of price weighs beside the same factor by which a budget is missed: four times the price has to halve
-/// what is missed. Assumed.
+/// Weight of the price beside that of the misses: a design at four times the price is nearer only if it misses by less
+/// than half the factor. Assumed.
 const PRICE_WEIGHT: f64 = 0.5;
 
-/// How far a design is from what was asked for, by its misses and its price. One that misses more and costs more than
-/// another is never nearer.
+/// Returns how far a design is from what was asked for, from its misses and its price. A design that misses more and
+/// costs more than another is never nearer.
 pub(crate) fn far(missed: f64, cost: f64) -> f64 {
     missed + PRICE_WEIGHT * cost.max(f64::MIN_POSITIVE).ln()
 }
@@ -109,7 +110,7 @@ fn same_speed(one: &Contender, other: &Contender) -> bool {
     (one.p99_us - other.p99_us).abs() <= NOISE * one.p99_us.min(other.p99_us)
 }
 
-/// Orders by price, then the larger, then the one with fewer parts, then the faster.
+/// Orders by price, then the larger first, then the one with fewer devices, then the faster.
 fn better(one: &Contender, other: &Contender) -> Ordering {
     (one.cost.total_cmp(&other.cost))
         .then_with(|| other.capacity.cmp(&one.capacity))
@@ -152,7 +153,7 @@ mod tests {
     fn an_unjudged_life_does_not_win_over_a_judged_one() {
         let unjudged = Contender { cost: 100.0, life: Life::Unjudged, ..SSD };
         assert_eq!(choose(&[unjudged.clone(), SSD]).recommended, Some(1));
-        // A disk is no judge of the flash beside it.
+        // A disk is no reason to reject flash of unknown life.
         let disk = Contender { cost: 200.0, life: Life::None, ..SSD };
         assert_eq!(choose(&[unjudged, disk]).recommended, Some(0));
     }
@@ -175,14 +176,14 @@ mod tests {
         assert_eq!(choice, Choice { recommended: Some(1), close: vec![0], ..Choice::default() });
     }
 
-    /// Nothing that costs more and misses more is nearer than what costs less and misses less: 17,800 dollars for 17
-    /// months beside 7,400 dollars for 2.3 years of five.
+    /// A design that costs more and misses more than another is never nearer: 17,800 dollars for 17 months is not
+    /// nearer than 7,400 dollars for 2.3 years if five years are asked for.
     #[test]
     fn the_nearest_is_near_in_price_and_in_what_it_misses() {
         let of = |cost: f64, times: f64| Contender { cost, keeps: Keeps::No, missed: times.ln(), ..SSD };
         let nearest = |all: &[Contender]| choose(all).nearest.unwrap();
         assert_eq!(nearest(&[of(17_800.0, 60.0 / 17.0), of(7_400.0, 5.0 / 2.3)]), 1);
-        // A cheap one that is far off is not near, and neither is a dear one that is a little nearer.
+        // Neither a cheap design that is far off is near, nor an expensive one that is only a little nearer.
         assert_eq!(nearest(&[of(60.0, 100.0), of(600.0, 1.1), of(6_000.0, 1.05)]), 1);
         let mut rng = esker_core::Rng::new(3);
         for _ in 0..1_000 {

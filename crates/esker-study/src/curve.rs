@@ -8,13 +8,13 @@ use crate::load::StudyWorkload;
 use crate::{Hooks, StudyError};
 use esker_results::study::{MissRatioCurve, MissRatioPoint};
 
-/// Up to this many page accesses the curve is exact; above, it is sampled.
+/// Up to this many page accesses the curve is exact; above that, it is sampled.
 const EXACT_MAX: u64 = 3_000_000;
-/// Up to this many accesses a tenth of the pages is sampled; above, a hundredth.
+/// Up to this many accesses, a tenth of the pages is sampled; above that, a hundredth.
 const TENTH_MAX: u64 = 60_000_000;
-/// Points of the curve.
+/// Number of points of the curve.
 const POINTS: usize = 128;
-/// The knee of the curve: where this share of the hits of an unlimited cache is reached.
+/// The knee of the curve is where this share of an unlimited cache's hits is reached.
 const KNEE_SHARE: f64 = 0.9;
 
 /// Returns the curve over all volumes of the workload.
@@ -54,7 +54,7 @@ pub(crate) fn curve(workload: &StudyWorkload, seed: u64, hooks: &Hooks<'_>) -> R
     })
 }
 
-/// Returns the range of the record over all volumes; `None` for trims and flushes.
+/// Returns offset and length of a record in the packed address space of all volumes; `None` for trims and flushes.
 pub(crate) fn place(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
     matches!(record.operation, Operation::Read | Operation::Write)
         .then(|| map.map(record.volume, record.offset))

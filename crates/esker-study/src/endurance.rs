@@ -14,9 +14,9 @@ use crate::run::MeasuredRun;
 use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
-/// Traces shorter than this do not tell how much is written a day.
+/// Traces shorter than this many seconds do not tell how much is written a day.
 const SHORT: f64 = 600.0;
-/// Of a day of such a trace's writes, what is written if they go on for eight hours.
+/// If the load of such a trace lasts eight hours a day, this is the share of a full day's writes.
 const EIGHT_HOURS: f64 = 1.0 / 3.0;
 
 /// The flash of a design as it is sold.
@@ -26,9 +26,9 @@ pub(crate) struct FlashOnSale {
     pub(crate) raw: Bytes,
     /// Capacity on sale of all its drives.
     pub(crate) capacity: Bytes,
-    /// What the makers warrant, if they do.
+    /// The makers' warranty for writes, if there is one.
     pub(crate) warranty: Option<Warranty>,
-    /// Whether the catalogue states how often each block may be erased. Else the preset assumes it.
+    /// Whether the catalogue states the rated erases of a block. If not, the preset assumes them.
     pub(crate) cycles_are_stated: bool,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Warranty {
 }
 
 impl FlashOnSale {
-    /// How often each block may be erased, and whether the warranty says so. A warranty is published and the erases of
-    /// a preset are assumed for its kind of flash: where what is warranted takes more erases, written at random, these
-    /// count.
+    /// Returns the rated erases of each block, and whether they follow from the warranty. A warranty is published,
+    /// while the erases `of_preset` are assumed for a kind of flash. If writing what is warranted at random takes more
+    /// erases, these count. `random` is the write amplification of random writes.
     fn rated_cycles(&self, of_preset: u64, random: f64) -> (u64, bool) {
         let warranted = self.warranty.map_or(0.0, |Warranty { bytes_per_day, years }| {
             bytes_per_day * 365.0 * years * random / self.raw.0.max(1) as f64
@@ -68,7 +68,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// The mean of the workload.
+    /// Returns the demand of a workload that goes on at its mean rate.
     pub(crate) fn of(workload: &StudyWorkload, growth_per_year: f64, years: f64) -> Self {
         let duration = workload.profile.duration_s.filter(|&seconds| workload.has_times() && seconds > 0.0);
         let host_bytes_per_day = duration.map(|seconds| workload.profile.write_bytes as f64 / seconds * 86_400.0);
@@ -76,54 +76,53 @@ impl Demand {
         Self { host_bytes_per_day, seconds: duration, short, growth_per_year, years }
     }
 
-    /// These writes and years for flash that takes so many bytes in the time of the trace.
+    /// Returns this demand for flash that takes `bytes` in the time of the trace.
     fn of_flash(&self, bytes: f64) -> Self {
         Self { host_bytes_per_day: self.seconds.map(|seconds| bytes / seconds * 86_400.0), ..*self }
     }
 
-    /// Host bytes a day on average over the budgeted years: the least and the most that the trace allows for.
+    /// Returns the least and the most host bytes a day that the trace allows for, on average over the budgeted years.
     pub(crate) fn bytes_per_day(&self) -> Option<[f64; 2]> {
         let most = self.host_bytes_per_day? * load_of(self.years, self.growth_per_year) / self.years;
         Some([if self.short { most * EIGHT_HOURS } else { most }, most])
     }
 }
 
-/// What a simulated design's flash went through, whatever the size of the drives on sale.
+/// The wear of the flash of a simulated design, whatever the size of the drives on sale.
 #[derive(Clone, Debug)]
 pub(crate) struct Wearing {
     settled: SettledResults,
     settings: SettleSettings,
-    /// What random overwriting costs a drive as full as this one, in programs a page: no workload costs more.
+    /// Programs per page if a drive as full as this one is overwritten at random: no workload costs more.
     random: f64,
     rated_cycles: u64,
-    /// Bytes of whole pages that a host byte costs before amplification: partial pages cost whole programs.
+    /// Bytes of whole pages written per host byte, before amplification: a partial page costs a whole program.
     page_bytes_per_byte: f64,
-    /// Of a hybrid or a cache, bytes of whole pages that its flash takes in the time of the trace, moved extents and
-    /// lines that are filled included: they count instead of those of the host.
+    /// For a hybrid or a cache, bytes of whole pages that its flash takes in the time of the trace, including moved
+    /// extents and filled lines. They count instead of the host's bytes.
     on_flash: Option<f64>,
 }
 
-/// What the flash of a hybrid or a cache took late, when what is hot was there.
+/// Writes to the flash of a hybrid or a cache late in the trace, when hot data were there already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Late {
-    /// Pages that would be written to it in the whole trace if all of it were like its late part.
+    /// Pages that would be written to the flash in the whole trace if all of it were like its late part.
     pub(crate) pages: f64,
-    /// Bytes that went there once: extents that moved in the whole run, or lines that filled a cache.
+    /// Bytes that were written to the flash once: extents that moved in the whole run, or lines that filled a cache.
     pub(crate) once_bytes: u64,
 }
 
 impl Late {
-    /// Pages that the flash takes each time that the trace repeats, of `all` that were written in the run. What moves
-    /// there at first does so once. What is written for good is at least what is left without that, and as much as in
-    /// the late part if that is more.
+    /// Returns the pages that the flash takes each time the trace repeats, if `all` pages were written in the run. Data
+    /// that moved there at first do so once, and are taken off; at least the pages of the late part remain.
     fn pages_of_trace(&self, all: u64, page_bytes: f64) -> f64 {
         let for_good = all as f64 - self.once_bytes as f64 / page_bytes.max(1.0);
         for_good.max(self.pages).min(all as f64)
     }
 }
 
-/// Finds write amplification after the measured run. `devices` has the results of that run. `late` is what the flash of
-/// a hybrid or a cache took late.
+/// Finds write amplification by going on after the measured run, whose results are in `devices`. `late` has the late
+/// writes to the flash of a hybrid or a cache.
 pub(crate) fn wearing(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,
@@ -161,7 +160,7 @@ pub(crate) fn wearing(
     })
 }
 
-/// Judges the life of drives on sale.
+/// Judges the life of the drives on sale.
 pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
     let Wearing { settled, random, on_flash, page_bytes_per_byte, .. } = wearing;
     let (rated_cycles, cycles_of_warranty) = on_sale.rated_cycles(wearing.rated_cycles, *random);
@@ -219,8 +218,8 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     }
 }
 
-/// Whether a drive that lasts between `lowest` and `highest` years, and is asked to take between `fewest` and `most`
-/// bytes a day, lasts as long as it has to and is written no more than is warranted; `None` if it cannot be told.
+/// Returns whether a drive that lasts between `lowest` and `highest` years, and has to take between `fewest` and `most`
+/// bytes a day, lasts `years` years and is written at most `warranted` bytes a day; `None` if that cannot be told.
 fn is_kept([lowest, highest]: [f64; 2], [fewest, most]: [f64; 2], years: f64, warranted: f64) -> Option<bool> {
     if lowest >= years && most <= warranted {
         Some(true)
@@ -231,15 +230,16 @@ fn is_kept([lowest, highest]: [f64; 2], [fewest, most]: [f64; 2], years: f64, wa
     }
 }
 
-/// What a host byte costs a drive.
+/// What one host byte costs a drive.
 struct Costs {
     page_bytes_per_byte: f64,
     amplification: f64,
-    /// The amplification of random overwriting, which the warranty is taken to hold for.
+    /// The amplification of random overwriting. The warranty is assumed to hold for it.
     random: f64,
 }
 
-/// Why a drive that is written no more than its maker warrants has a life below the warranty; `None` if it has not.
+/// Says why a drive that is written no more than its maker warrants lasts less than the warranty; `None` if it lasts as
+/// long, or is written more.
 fn below_warranty(
     years: f64,
     bytes_per_day: f64,
@@ -247,7 +247,7 @@ fn below_warranty(
     costs: &Costs,
     rated_cycles: u64,
 ) -> Option<String> {
-    // An hour less is rounding.
+    // A life that is less than an hour too short is rounded.
     if bytes_per_day > warranty.bytes_per_day || years >= warranty.years * (1.0 - 1e-5) {
         return None;
     }
@@ -274,8 +274,8 @@ fn below_warranty(
     ))
 }
 
-/// Returns the requests that matter for wear in further passes: writes, trims, and flushes, which empty write buffers;
-/// and reads if these fill a cache.
+/// Returns the requests that matter for wear in further passes: writes, trims and flushes, which empty write buffers;
+/// also reads, if reads fill a cache.
 fn changes<'a>(
     workload: &'a StudyWorkload,
     capacity: Bytes,
@@ -322,12 +322,12 @@ fn basis(settled: &SettledResults, settings: &SettleSettings, random: f64) -> St
 pub(crate) mod tests {
     use super::*;
 
-    /// What a drive went through, and what is written to it, in round figures.
+    /// Wear of a drive, and writes to it, in round figures.
     pub(crate) struct Worn {
         pub(crate) bytes_per_day: f64,
-        /// Programs a page that random overwriting costs.
+        /// Programs per page of random overwriting.
         pub(crate) random: f64,
-        /// Programs a page that were measured; `None` if too little was written.
+        /// Programs per page that were measured; `None` if too little was written.
         pub(crate) amplification: Option<f64>,
         pub(crate) page_bytes_per_byte: f64,
     }
@@ -338,7 +338,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Judges drives with 5,000 erases by the preset for five years of that.
+    /// Judges drives that have 5,000 erases by their preset, for five years.
     pub(crate) fn judge_worn(on_sale: &FlashOnSale, worn: &Worn) -> Endurance {
         let settled = SettledResults {
             outcome: if worn.amplification.is_some() { Settling::Settled } else { Settling::TooFewWrites },

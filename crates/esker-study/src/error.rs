@@ -57,16 +57,16 @@ pub enum DesignFault {
     /// Its replay cannot go on.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its product's settings are not those of its kind of device.
+    /// The catalogue's settings of its product do not describe a device.
     #[error("the catalogue's settings do not make a device: {0}")]
     Settings(String),
     /// Its drive does not report its flash.
     #[error("a drive does not report its flash")]
     NoFlash,
-    /// A replacement policy of its cache cannot be built.
+    /// A policy of its cache cannot be built.
     #[error(transparent)]
     Policy(#[from] esker_cache::BuildError),
-    /// Too much of the trace would be kept to compare policies.
+    /// There are too many accesses in the trace to compare the policies of caches.
     #[error(transparent)]
     Accesses(#[from] esker_cache::AccessLogError),
 }

@@ -1,4 +1,4 @@
-//! How far the answer's evidence goes.
+//! Grades the evidence behind a study's answer.
 
 use esker_core::words;
 use esker_results::study::{Candidate, Evidence, Grade, ProductSummary};
@@ -8,8 +8,8 @@ const DAY: f64 = 86_400.0;
 const WEEK: f64 = 7.0 * DAY;
 const HOUR: f64 = 3_600.0;
 
-/// Grades the evidence for a study whose answer is `recommended`. Without a duration, `Err` says why there are no
-/// times.
+/// Grades the evidence for a study that recommends `recommended`. If there is no duration, `Err` says why the trace has
+/// no times.
 pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
     let (length, mut grade) = of_length(duration_s);
     let mut reasons: Vec<String> = length.into_iter().collect();
@@ -70,7 +70,7 @@ fn of_length(duration_s: Result<f64, &str>) -> (Option<String>, Grade) {
     (Some(format!("The trace covers {}: {lacks}.", words::duration(seconds))), grade)
 }
 
-/// How the simulated drive does beside its data sheet; `None` if nothing is published of it.
+/// Compares the simulated drive with its data sheet, in words; `None` if no figures of it are published.
 fn beside_data_sheet(product: &ProductSummary) -> Option<String> {
     let figures = ["random_read", "random_write", "sequential_read", "sequential_write"];
     let ratio = |figure: &&str| {

@@ -1,4 +1,5 @@
-//! Hybrids on made-up workloads: where they are the cheapest answer, where not, and what they cost.
+//! Studies of hybrids on synthetic workloads: where a hybrid is the cheapest answer, where it is not, and what it
+//! costs.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,19 +17,19 @@ use crate::{Hooks, StudySettings, load, study};
 /// Random requests of 4 KiB to terabytes of data, nearly all of them to a few MiB.
 #[derive(Clone, Copy)]
 pub(crate) struct Made {
-    /// Of the data.
+    /// Size of the data.
     pub(crate) terabytes: u64,
-    /// Bytes that are hot, in one piece; they begin after this many seconds somewhere else, if there are any.
+    /// Size of the hot region. With `moves_after_s`, it moves to other addresses at intervals of that many seconds.
     pub(crate) hot: Bytes,
     pub(crate) moves_after_s: Option<u64>,
     /// Requests per second after the first minute, which has few.
     pub(crate) per_s: u64,
     pub(crate) seconds: u64,
-    /// One of so many requests goes anywhere.
+    /// One in this many requests goes to a random address.
     pub(crate) cold_one_of: u64,
-    /// One of so many requests writes.
+    /// One in this many requests is a write.
     pub(crate) write_one_of: u64,
-    /// Whether one block comes after the other instead.
+    /// Whether requests go to consecutive blocks instead.
     pub(crate) sequential: bool,
 }
 
@@ -51,7 +52,7 @@ impl Made {
         let mut write = |block: u64, kind: char, at: f64| {
             writeln!(text, "0,{},{BLOCK},{kind},{at:.6}", block * 8).unwrap();
         };
-        // The addresses say how much there is.
+        // The highest address says how much data there is.
         write(0, 'R', 0.0);
         write(blocks - 1, 'R', 0.0);
         let (mut at, mut next) = (0.0, 0);
@@ -96,8 +97,8 @@ pub(crate) fn candidate<'a>(study: &'a WorkloadStudy, name: &str) -> &'a Candida
 const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
 pub(crate) const FLASH: &str = "3x-micron-5400-pro-7.68TB";
 
-/// 15 TB ask for a disk, and 300 requests a second for flash: one disk cannot keep up, eight take longer than 5 ms to
-/// turn round, and flash for everything is ten times as dear.
+/// 15 TB of data ask for a disk, and 300 requests a second for flash. One disk cannot keep up, eight miss 5 ms because
+/// of their rotation, and flash for all data is ten times as expensive.
 #[test]
 fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +111,7 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     let settled = hybrid.settled.unwrap();
     assert!(hybrid.moved_extents >= 100 && settled.settled, "{hybrid:?}");
     assert_eq!((hybrid.capacity_bytes, hybrid.reserve_bytes), (20_000_000_000_000, 960_000_000_000));
-    // The price is that of the parts, each as the catalogue has it.
+    // The price is the sum of the parts' prices in the catalogue.
     let product = |name: &str| settings.catalogue.product(name).unwrap();
     let purchase = |part: &HybridPart| {
         product(&part.product.name).purchase(Bytes(part.capacity_on_sale_bytes)).as_f64() * f64::from(part.count)
@@ -120,13 +121,14 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     assert!(parts.iter().all(|part| (part.purchase - purchase(part)).abs() < 1e-6 && part.power > 0.0), "{parts:?}");
     assert!((sum(|part| part.purchase) - cost.purchase).abs() < 1e-6, "{cost:?}");
     assert!((sum(|part| part.purchase + part.power) - cost.total).abs() < 1e-6, "{cost:?}");
-    // Without the option the answer is flash for everything, and not a word of it changes if no hybrid is simulated.
+    // Without the option the answer is flash for everything, and no hybrid is simulated.
     let without = studied(&StudySettings { hybrids: false, ..settings });
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
     assert!(without.candidates.iter().all(|candidate| candidate.hybrid.is_none()));
 }
 
-/// Something else is hot every twenty seconds: what was moved is of no use, and in time the flash is full of it.
+/// The hot region moves every twenty seconds. Extents that moved to flash are of no use, and in time the flash is full
+/// of them.
 #[test]
 fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +144,7 @@ fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
     }
 }
 
-/// The flash of one drive is warranted for less than is written to the hot part in eight hours.
+/// The warranty of one flash drive covers less than is written to the hot region in eight hours.
 #[test]
 fn a_hybrid_whose_flash_wears_out_too_early_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -155,7 +157,7 @@ fn a_hybrid_whose_flash_wears_out_too_early_is_refused() {
     let worn = candidate(&study, HYBRID);
     assert_eq!((worn.judgement.p99, worn.judgement.years), (Some(true), Some(false)), "{:?}", worn.judgement);
     let endurance = worn.endurance.as_ref().unwrap();
-    // Nearly all that is written is hot, and what moved there once is not counted as if it went on.
+    // Nearly all writes are hot, and extents that moved to flash once do not count as if they moved all the time.
     let written = study.profile.write_bytes as f64 / study.profile.duration_s.unwrap() * 86_400.0;
     let on_flash = endurance.host_bytes_per_day.unwrap();
     assert!((0.5..1.05).contains(&(on_flash / written)), "{on_flash} of {written}");
@@ -175,7 +177,7 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
     let folder = tempfile::tempdir().unwrap();
     let brief = Made { seconds: 62, ..HOT };
     let of = |terabytes: u64| asked(&Made { terabytes, ..brief }.write(folder.path()), small());
-    // Two drives of 960 GB hold 1 TB, and cost less than one and a disk.
+    // Two drives of 960 GB hold 1 TB and cost less than one drive and a disk.
     offered(&of(1), |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
     offered(&of(15), |offers| {
         let names: Vec<String> = offers.iter().filter(|offer| offer.disks.is_some()).map(Offer::name).collect();
@@ -186,18 +188,18 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
         });
         assert_eq!(names, [&[HYBRID.to_string(), several(2), several(3), several(4)], &larger[..]].concat());
     });
-    // Of everything on sale: few enough to go through.
+    // The whole catalogue makes few enough hybrids to search.
     let all = StudySettings { catalogue: Catalogue::builtin("current").unwrap(), ..of(15) };
     offered(&all, |offers| {
         let hybrids = offers.iter().filter(|offer| offer.disks.is_some()).count();
         assert!((100..2_000).contains(&hybrids), "{hybrids}");
     });
-    // Beyond 64 TiB an extent would be larger than what is known of the trace.
+    // Above 64 TiB an extent would be larger than the areas by which the trace is known.
     let large = StudySettings { data: crate::DataSettings { capacity: Some(Bytes(64 << 40)), ..all.data }, ..all };
     offered(&large, |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
 }
 
-/// Simulating every pair that is cheaper finds none that keeps the budgets.
+/// Simulating every cheaper hybrid finds none that keeps the budgets.
 #[test]
 fn of_hybrids_too_nothing_cheaper_keeps_the_budgets() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whether a design keeps the budgets.
+//! Judges whether a design keeps the budgets.
 
 use esker_core::words;
 use esker_results::study::{Budgets, CacheWarmed, Candidate, CandidateOutcome, Endurance, Judgement, PolicySettled};
@@ -37,7 +37,7 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
             judgement.reasons.push(format!("takes {} devices, the budget is {limit}", candidate.device_count));
         }
     }
-    // What misses another budget, or this one by far, is not saved by other random numbers.
+    // Other random numbers do not save a design that misses another budget, or misses this one by far.
     let missed = |kept: Option<bool>, close: bool| kept == Some(false) && !close;
     let missed = missed(judgement.p99, close_p99)
         || missed(judgement.headroom, close_load)
@@ -51,7 +51,8 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     judgement
 }
 
-/// Why a hybrid or a cache cannot be judged: its policy had not settled by the end of the trace, or it was not warm.
+/// Says why a hybrid or a cache cannot be judged: the policy had not settled by the end of the trace, or the cache was
+/// not warm.
 fn unsettled(candidate: &Candidate) -> Option<String> {
     if let Some(cache) = &candidate.cache {
         return cache.warmed.and_then(|warmed| still_cold(&warmed));
@@ -66,7 +67,7 @@ fn unsettled(candidate: &Candidate) -> Option<String> {
     })
 }
 
-/// Why a cache cannot be judged, if it was not warm.
+/// Says why a cache cannot be judged, if it was not warm.
 fn still_cold(warmed: &CacheWarmed) -> Option<String> {
     let CacheWarmed { late_requests: requests, late_lines, late_lines_max, warm, .. } = *warmed;
     let [lines, most] = [late_lines, late_lines_max].map(words::count);
@@ -80,12 +81,12 @@ fn still_cold(warmed: &CacheWarmed) -> Option<String> {
     })
 }
 
-/// Judges the 99th percentile. Returns whether it is so close to the budget that chance decides.
+/// Judges the 99th percentile. Returns true if it misses the budget by so little that chance decides.
 fn response_times(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) -> bool {
     let worst = candidate.worst_percentile();
     judgement.worst_p99 = worst;
     let (Some(limit), Some(_), Some(worst)) = (budgets.p99_us, &candidate.busy, worst) else { return false };
-    // What waits for the limits of a volume, for cleaning or for the arm may wait at other times than the busiest.
+    // Requests that wait for a volume's limits, for cleaning or for the arm may wait at other times than the busiest.
     let (p99, within) = (worst.p99_us, worst.time.within());
     judgement.p99 = Some(p99 <= limit);
     // Over the budget, but not by more than the noise.
@@ -109,7 +110,8 @@ fn response_times(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judg
     false
 }
 
-/// Judges how busy it is, and how much more it carries. Returns whether the latter is so close that chance decides.
+/// Judges how busy a design is, and how much more load it carries. Returns true if it carries too little by so little
+/// that chance decides.
 fn load(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) -> bool {
     let mut close = false;
     if let (Some(limit), Some((utilisation, time, resource))) = (budgets.utilisation, candidate.worst_utilisation()) {
@@ -133,7 +135,7 @@ fn load(candidate: &Candidate, budgets: &Budgets, judgement: &mut Judgement) -> 
                 .zip(budgets.p99_us)
                 .is_some_and(|(p99, limit)| p99 > limit && p99 < limit * (1.0 + NOISE));
         close = !kept && near;
-        // What already breaks under the load of the trace was said above.
+        // What breaks under the load of the trace itself was reported above.
         if let (false, Some(limited_by), true) = (kept, &headroom.limited_by, headroom.factor >= 1.0) {
             let at = words::factor(headroom.breaks_at.unwrap_or(asked));
             judgement.reasons.push(format!("under {at} times the load {limited_by}"));
@@ -156,7 +158,7 @@ fn life_reason(candidate: &Candidate, budgets: &Budgets) -> String {
     }
 }
 
-/// What the rule needs to know of a judged design.
+/// Returns what the rule has to know of a judged design.
 pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     let judgement = &candidate.judgement;
     let life = match &candidate.endurance {
@@ -168,9 +170,9 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
         },
     };
     let served = candidate.outcome == CandidateOutcome::Served;
-    // With its first random numbers: only some designs were looked at with others.
+    // With the first seed, because only some designs were simulated with another.
     let p99_us = first_p99_us(candidate).unwrap_or(f64::INFINITY);
-    // With the life aside, which the rule looks at by itself.
+    // Without the life of the flash, which the rule looks at separately.
     let kept = [judgement.p99, judgement.utilisation, judgement.headroom, judgement.devices];
     let keeps = match served && kept.iter().all(|kept| kept.unwrap_or(true)) {
         _ if served && judgement.close => Keeps::Close,
@@ -189,13 +191,13 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
     }
 }
 
-/// The largest 99th percentile of a design with its first random numbers; `None` if it was not judged by any.
+/// Returns the largest 99th percentile of a design with the first seed; `None` if no percentile judges it.
 fn first_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.busy.as_ref()?;
     candidate.percentiles(|busy| busy.response_time.p99_us).into_iter().map(|one| one.p99_us).reduce(f64::max)
 }
 
-/// Capacity on sale of all devices; of a hybrid or a cache, what its volumes offer.
+/// Capacity on sale of all devices; for a hybrid or a cache, the capacity of its volumes.
 fn capacity(candidate: &Candidate) -> u64 {
     match candidate.volume_bytes() {
         Some(bytes) => bytes,
@@ -203,7 +205,7 @@ fn capacity(candidate: &Candidate) -> u64 {
     }
 }
 
-/// By how much budgets are missed: the sum of the logarithms of how many times too much. A design that cannot keep up
+/// Returns by how much budgets are missed: the sum of the logarithms of value over budget. A design that cannot keep up
 /// misses by more than any that can.
 fn missed(candidate: &Candidate, budgets: &Budgets, served: bool) -> f64 {
     if !served {
@@ -289,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Its policy or its warmth is not that of the beginning: of a cache, the end of the trace counts.
+    /// A cache is cold at the beginning of the trace, so the last quarter counts.
     #[test]
     fn of_a_cache_the_last_quarter_counts_instead_of_the_whole_trace() {
         let mut warm = candidate([97.0, 97.0, 97.0, 60_000.0]);

@@ -7,7 +7,7 @@ use esker_results::study::TranslationLayer;
 use crate::offers::Design;
 use crate::run::MeasuredRun;
 
-/// Simulated bytes of the drives of a design of flash.
+/// Returns the simulated bytes of a design's flash drives.
 fn flash_bytes(design: &Design, run: &MeasuredRun, report: &Report) -> u64 {
     if !design.is_pair() {
         return run.device.capacity().0;

@@ -1,4 +1,5 @@
-//! From traces to a verdict: characterises them, simulates candidate designs, and judges these.
+//! Studies traces: characterises them, simulates candidate designs, and recommends the cheapest design that keeps the
+//! budgets.
 
 mod admissions;
 mod arrivals;
@@ -79,27 +80,27 @@ pub struct StudySettings {
     pub read: ReadOptions,
     /// Whether all traces form one workload, instead of one each.
     pub together: bool,
-    /// The budgets that were asked for. Those that were not have defaults.
+    /// Budgets that the user gave; the others get defaults.
     pub budgets: Budgets,
-    /// What can be bought.
+    /// Products that can be bought.
     pub catalogue: Catalogue,
-    /// Devices that the user has already: candidates that cost only electricity.
+    /// Devices that the user already has: candidates that cost only electricity.
     pub in_use: Vec<InUse>,
-    /// The market that the headline is about.
+    /// The market whose answer becomes the headline.
     pub market: Market,
-    /// Whether drives for desktops may be recommended.
+    /// Whether desktop drives may be recommended.
     pub consumer: bool,
-    /// Whether hybrids of flash and disks are offered, too.
+    /// Whether hybrids of flash and disks are offered as well.
     pub hybrids: bool,
-    /// Whether flash that caches disks is offered, too.
+    /// Whether flash caches before disks are offered as well.
     pub caches: bool,
-    /// What has to be stored.
+    /// How much data has to be stored.
     pub data: DataSettings,
-    /// For how long devices run, and what electricity costs.
+    /// How long devices run, and what electricity costs.
     pub running: Running,
     /// Share of the simulated part of each flash design that holds data.
     pub utilisation: Ratio,
-    /// Whether to look at every design that could win, and to replay the whole trace on each.
+    /// Whether to simulate every design that could win, and to replay the whole trace on each.
     pub thorough: bool,
     /// Seed of preconditioning and sampling.
     pub seed: u64,
@@ -111,11 +112,11 @@ pub struct StudySettings {
 
 /// Callbacks and flags by which the caller watches and stops a study.
 pub struct Hooks<'a> {
-    /// Called with the current task, the amount done, and the total if known; from several threads.
+    /// Called from several threads with the current task, the amount done and, if known, the total.
     pub progress: &'a (dyn Fn(&str, u64, Option<u64>) + Sync),
     /// Set to true to stop the study.
     pub cancel: &'a AtomicBool,
-    /// Number of requests simulated so far.
+    /// Number of requests simulated until now.
     pub simulated: &'a AtomicU64,
 }
 
@@ -129,7 +130,7 @@ impl Hooks<'_> {
     fn tell(&self, what: &str, done: u64, total: Option<u64>) {
         (self.progress)(what, done, total);
     }
-    /// Adds to the simulated requests. Returns false if the study should stop.
+    /// Counts the requests of one [`esker_sim::Watch`] period as simulated. Returns false if the study should stop.
     fn simulated(&self, _: u64) -> bool {
         self.simulated.fetch_add(esker_sim::Watch::EVERY, Ordering::Relaxed);
         !self.cancelled()
@@ -244,12 +245,12 @@ fn study_workload(
     })
 }
 
-/// Looks through all markets at once; the one that was asked for comes first.
+/// Searches all markets in parallel. The market that the user asked for comes first.
 fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Bounds) -> Result<Vec<Found>, StudyError> {
     let (settings, timed) = (task.settings, task.workload.has_times());
     let offered = |market: &Market| all.iter().any(|offer| offer.market() == *market);
     let others = Market::ALL.iter().copied().filter(|market| *market != settings.market);
-    // Without times there is no answer to put beside that of the market that was asked for.
+    // Without times, the answer for another market could not be compared with that for the user's market.
     let others = others.filter(|market| timed && offered(market));
     let markets: Vec<Market> = std::iter::once(settings.market).chain(others).collect();
     let found = jobs::collect(settings.threads, markets.len(), |index| {
@@ -282,7 +283,8 @@ fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
     recommended.or_else(|| found.tried.iter().find(served))
 }
 
-/// Returns constant misalignments, with their cost on the drive whose slowest requests are shown.
+/// Returns the volumes whose requests are misaligned by a constant offset, with the cost of that on the drive whose
+/// slowest requests are shown.
 fn misalignments(task: &Task<'_>, markets: &[Found]) -> Result<Vec<Misalignment>, StudyError> {
     let mut found = misalignment::found(task.workload);
     if found.is_empty() {

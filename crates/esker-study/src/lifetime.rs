@@ -43,8 +43,8 @@ pub fn lifetime_years(wear: &Wear) -> (f64, bool) {
     if years >= LIFETIME_LIMIT_YEARS { (LIFETIME_LIMIT_YEARS, true) } else { (years, false) }
 }
 
-/// Returns how many times the first year's load is written in `years` years. A drive's endurance must be in proportion
-/// to it.
+/// Returns how many times the first year's writes are written in `years` years. The endurance that a drive needs is
+/// proportional to it.
 pub(crate) fn load_of(years: f64, growth_per_year: f64) -> f64 {
     if growth_per_year.abs() < 1e-9 {
         return years;

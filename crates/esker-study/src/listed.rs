@@ -1,5 +1,5 @@
-//! What results hold of the simulated designs. Some studies simulate a hundred, most of them orders of the same
-//! volumes: in full they would be many megabytes that nobody reads.
+//! Chooses which simulated designs the results list. Some studies simulate a hundred, most of them orders for the same
+//! volumes; listed in full, they would take many megabytes that nobody reads.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use esker_results::study::{Candidate, CandidateOutcome, RuledOut};
 use crate::choose::Choice;
 use crate::search::{Found, Tried};
 
-/// No more designs of a market than this are listed with their results, unless the answer names them.
+/// At most this many designs of a market are listed with their results, unless the answer names more.
 const LISTED_MAX: usize = 12;
-/// Of no more designs than this results have what is drawn over time, and the distribution of response times: of those
-/// that the answers name, that of the market that was asked for first, and of the cheapest others.
+/// At most this many designs keep their time series and their distribution of response times: first those that the
+/// answers name, beginning with the user's market, then the cheapest others.
 const DRAWN_MAX: usize = 6;
 
-/// The designs that results list, of each market from the cheapest on, and those that they leave out with the reason.
-/// `thorough` lists all.
+/// Returns the designs that results list, from the cheapest of each market on, and those that results leave out, with
+/// the reason. `thorough` lists all.
 pub(crate) fn listed(markets: Vec<Found>, thorough: bool) -> (Vec<Candidate>, Vec<RuledOut>) {
     let (mut listed, mut named, mut ruled_out) = (Vec::new(), BTreeSet::new(), Vec::new());
     for found in markets {
@@ -49,8 +49,8 @@ fn is_named(choice: &Choice, place: usize) -> bool {
     choice.recommended == Some(place) || choice.nearest == Some(place) || choice.equals.contains(&place)
 }
 
-/// The places of the designs to list: those that the answer names, the cheapest of each product, and then those that
-/// keep every budget and the cheapest.
+/// Returns the places of the designs to list: those that the answer names, the cheapest of each product, those that
+/// keep every budget, and the cheapest others.
 fn places(found: &Found) -> BTreeSet<usize> {
     let mut products = BTreeSet::new();
     let mut ranked: Vec<(u8, usize)> = Vec::new();
@@ -73,7 +73,7 @@ fn places(found: &Found) -> BTreeSet<usize> {
     ranked.into_iter().take(wanted).map(|(_, place)| place).collect()
 }
 
-/// A design that was simulated and is not listed.
+/// Describes a design that was simulated and is not listed.
 fn left_out(candidate: &Candidate, market: &str) -> RuledOut {
     let reasons = &candidate.judgement.reasons;
     let reason = match reasons.is_empty() {

@@ -1,4 +1,4 @@
-//! Reads traces: each is read once, characterised on the way, and kept in compact form for the simulations.
+//! Reads traces. Each is read once: it is characterised meanwhile, and kept in compact form for the simulations.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct LoadedTrace {
     /// Names of its files, relative to an experiment in the same folder.
     files: Vec<String>,
     trace: TraceInput,
-    /// Whether it says when requests came.
+    /// Whether its requests have times.
     stamped: bool,
 }
 
@@ -32,15 +32,15 @@ pub(crate) struct StudyWorkload {
     pub(crate) profile: Profile,
     /// The requests.
     pub(crate) requests: Workload,
-    /// Whether the traces say when requests came, even if that is one time for all of them.
+    /// Whether the requests of the traces have times, even if all have the same time.
     stamped: bool,
 }
 
-/// Counts taken while records pass.
+/// What is counted while records are read.
 struct Counted {
     characteriser: Characteriser,
     extent: Extent,
-    /// Requests without bytes.
+    /// Requests of zero bytes.
     empty: u64,
 }
 
@@ -187,7 +187,7 @@ impl StudyWorkload {
         self.traces().records()
     }
 
-    /// Iterates over the times at which requests arrive, in their order, with their bytes.
+    /// Iterates over the arrival times of all requests, in order, with their bytes.
     pub(crate) fn arrivals(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         self.records().map(|record| (record.at, u64::from(record.length)))
     }
@@ -210,7 +210,7 @@ impl StudyWorkload {
         self.requests.has_times()
     }
 
-    /// Why there are no arrival times, as the beginning of a sentence.
+    /// Says why there are no arrival times, as the beginning of a sentence.
     pub(crate) fn why_no_times(&self) -> &'static str {
         if self.stamped { "All requests of the trace have the same time" } else { "The trace has no times" }
     }

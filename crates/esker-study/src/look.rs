@@ -1,4 +1,5 @@
-//! A quick look at a design, to rule it out: how far it is from keeping the budgets, no better than that takes.
+//! A quick look at a design, to rule it out: it finds how far the design is from the budgets, no more precisely than
+//! that takes.
 
 use esker_core::ReplayEnd;
 use esker_results::{LatencySummary, RequestStatistics};
@@ -13,20 +14,21 @@ use crate::strain::{Limits, Search, Stretches, lost};
 use crate::stress::{Ready, stressed};
 use crate::task::Task;
 
-/// By how much a design misses a budget, as the logarithm of how many times too much: in the busy times of a large
-/// trace, of a hybrid or of a cache, and over all of any other. A look ends early once the 99th percentile is sure to
-/// be `until` times the budget ([`crate::strain::FAR`] mostly), and says a little more than that.
+/// Returns by how much a design misses a budget, as the logarithm of value over budget. It looks at the busy times of a
+/// large trace, and at all of any other. On a hybrid or a cache it looks at the busy times, too. The look ends early
+/// once the 99th percentile is sure to be `until` times the budget ([`crate::strain::FAR`] mostly); the result is then
+/// a little more than the logarithm of that.
 pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, StudyError> {
     let Some(limits) = &task.limits else { return Ok(0.0) };
     match task.busy {
-        // What a hybrid does is known when its policy has settled, and what a cache does when it is warm.
+        // What a hybrid does is known once its policy has settled, and what a cache does once it is warm.
         _ if design.is_pair() => {
             let stressed = stressed(task, design, task.settings.seed, Search::Asked)?;
             Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)))
         }
         Some(busy) => {
             let missed = in_busy_times(task, busy, limits, design, until)?;
-            // More than a hundredth of all requests lies outside them: those may decide.
+            // If more than a hundredth of all requests lies outside the busy times, those may decide.
             let others = task.workload.profile.requests.saturating_sub(busy.times.judged_requests());
             let decided = missed >= until.ln() || others <= task.workload.profile.requests / 100;
             if task.is_large() || decided { Ok(missed) } else { Ok(over_all(task, limits, design, until)?.max(missed)) }
@@ -35,7 +37,7 @@ pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, 
     }
 }
 
-/// In the stretches in which budgets hold, under the load that has to be carried at once.
+/// Looks at the stretches in which budgets hold, under the load that has to be carried.
 fn in_busy_times(
     task: &Task<'_>,
     busy: &Busy,
@@ -50,7 +52,7 @@ fn in_busy_times(
     Ok(ready.strain(&stretches, load, task.hooks)?.missed(limits, load))
 }
 
-/// In every time that it is judged by.
+/// Looks at all the times by which a design is judged.
 fn over_all(task: &Task<'_>, limits: &Limits, design: &Design, until: f64) -> Result<f64, StudyError> {
     let requests = task.workload.profile.requests;
     let ceiling = Ceiling::p99_above(until * limits.p99_us, requests);

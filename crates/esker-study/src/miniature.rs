@@ -1,14 +1,14 @@
-//! What comparisons of caches on samples of the lines share.
+//! What comparisons of cache policies on samples of the lines have in common.
 
-/// A difference below this is never more than noise: half of the requests that budgets for the 99th percentile leave
+/// A difference below this counts as noise: it is half of the requests that a budget for the 99th percentile leaves
 /// out.
 pub(crate) const NOISE_MIN: f64 = 0.005;
 
-/// Sizes of a cache: of policies, they decide what is missed.
+/// The size of a cache: it decides what a policy misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheShape {
     pub(crate) line_bytes: u64,
-    /// Lines that it holds.
+    /// Number of lines that the cache holds.
     pub(crate) slots: u64,
 }
 

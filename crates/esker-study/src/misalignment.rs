@@ -1,4 +1,4 @@
-//! The cost of a constant misalignment, simulated with and without it.
+//! Constant misalignments, and what they cost: a design is simulated with and without them.
 
 use std::cell::Cell;
 

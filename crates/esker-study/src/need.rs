@@ -1,33 +1,33 @@
-//! What has to be stored, and how much capacity on sale that asks for.
+//! Works out how much data has to be stored, and how much capacity on sale that needs.
 
 use esker_core::{Bytes, Ratio, words};
 use esker_results::study::Need;
 
 use crate::load::StudyWorkload;
 
-/// Address spans beyond this are no volumes that somebody has: their addresses are made up.
+/// Address spans above this are not those of real volumes: the addresses are made up.
 const SPAN_MAX: Bytes = Bytes(64 << 40);
 
-/// What the user says about the data.
+/// What the user says about the data to store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataSettings {
-    /// Bytes of data today; the trace tells if it is not given.
+    /// Bytes of data today; if not given, the trace tells.
     pub capacity: Option<Bytes>,
     /// Growth of the data per year, as a fraction.
     pub growth_per_year: f64,
-    /// Copies that are kept of the data: two with mirrors.
+    /// Number of copies of the data: two with mirrors.
     pub copies: u32,
     /// Share of a device that data may fill.
     pub fill_limit: Ratio,
 }
 
-/// Bytes of one copy of the data at the end of the budgeted years: volumes are spread over so much of the disks.
+/// Bytes of one copy of the data at the end of the budgeted years. On disks, volumes are spread over that many bytes.
 pub(crate) fn used(workload: &StudyWorkload, settings: &DataSettings, years: f64) -> Bytes {
     let Need { data_bytes, growth_factor, .. } = need(workload, settings, years);
     Bytes((data_bytes as f64 * growth_factor).min(u64::MAX as f64) as u64)
 }
 
-/// Works out the capacity for `workload` at the end of so many years.
+/// Returns the capacity that `workload` needs at the end of `years` years.
 pub(crate) fn need(workload: &StudyWorkload, settings: &DataSettings, years: f64) -> Need {
     let (active, span) = (workload.map().footprint(), workload.profile.address_span_bytes);
     let in_words = |bytes: u64| words::bytes(bytes as f64);

@@ -1,6 +1,6 @@
-//! The part of a drive that studies simulate, beside the whole drive: the table of docs/studies.md.
+//! Compares the part of a drive that studies simulate with the whole drive: the table of docs/studies.md.
 //!
-//! `ESKER_SOAK=20 cargo test -p esker-study --lib parts -- --nocapture` prints it.
+//! `ESKER_SOAK=20 cargo test -p esker-study --lib parts -- --nocapture` prints the table.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -20,7 +20,7 @@ use crate::prepare::Prepared;
 use crate::simulate::simulate;
 use crate::{Hooks, load};
 
-/// The same drive with all of its blocks, as full as the part.
+/// Returns the same drive with all of its blocks, filled as much as the part.
 fn whole(offer: &Offer<'_>, part: &Design, utilisation: esker_core::Ratio) -> Design {
     let settings = offer.product.whole_drive(offer.capacity.bytes).unwrap().settings().clone();
     let drive = DeviceDescription::new(settings).preconditioned(PreconditionKind::Steady, utilisation);
@@ -75,7 +75,7 @@ fn parts_of_drives_do_like_whole_ones() {
     }
 }
 
-/// Response times of reads in a mix, and the time that preparing the drive took.
+/// Response times of reads in a mix, and how long it took to prepare the drive.
 struct Mix {
     p99_us: f64,
     p999_us: f64,
@@ -89,7 +89,7 @@ struct Reads(LatencyHistogram, u64);
 impl Observer for Reads {
     fn completed(&mut self, arrived: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.1 += 1;
-        // The first requests find an empty buffer.
+        // The first requests find an empty write buffer.
         if self.1 > REQUESTS_LEAST / 10 && request.kind == RequestKind::Read {
             self.0.record(completion.at - arrived);
         }
@@ -97,10 +97,10 @@ impl Observer for Reads {
     }
 }
 
-/// Requests of a run; twice as many and more cases with `ESKER_SOAK`.
+/// Requests of a run; with `ESKER_SOAK` set, twice as many.
 const REQUESTS_LEAST: u64 = 700_000;
 
-/// Random requests of 4 KiB, 70 % of them reads, at `rate` a second, on a steady drive that is 85 % full.
+/// Runs random requests of 4 KiB, 70 % of them reads, at `rate` per second on a steady drive that is 85 % full.
 #[expect(clippy::disallowed_methods, reason = "how long preparing takes decides how large a part can be")]
 fn mix(settings: &SsdSettings, rate: f64) -> Mix {
     let begin = std::time::Instant::now();
@@ -133,13 +133,14 @@ fn mix(settings: &SsdSettings, rate: f64) -> Mix {
     }
 }
 
-/// Blocks per plane of the drive that keeps its own blocks: as many as a part wants of its pieces.
+/// Blocks per plane of the drive that keeps its own blocks: the number that a part aims for with its pieces.
 const OWN_BLOCKS: u32 = 128;
-/// Share by which the write amplification of a part may differ from that drive's, set before it was measured.
+/// Largest relative difference between the write amplification of a part and that of the drive, set before measuring.
 const TOLERANCE: f64 = 0.05;
 
-/// A part copies as much as a drive with its own blocks. Its reads do not wait as long: 15 % of the 99th percentile and
-/// 25 % of the 99.9th were asked for and are not reached, so that both are said to be too low (docs/decisions/0003).
+/// A part copies as much as a drive with its own blocks, but its reads wait less. The goals were 15 % for the 99th
+/// percentile and 25 % for the 99.9th; they are not reached, so that reports say both are too low
+/// (docs/decisions/0003).
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is for docs/decisions/0003")]
 fn a_part_copies_as_much_as_its_drive() {

@@ -1,8 +1,9 @@
-//! Which replacement policy a cache gets: the simplest of those that miss least on the trace, before any simulation.
+//! Chooses the replacement policy of a cache before any device is simulated: the simplest policy that misses least on
+//! the trace.
 //!
-//! Each policy runs on samples of the lines, chosen by hash, in a cache that is smaller by as much (Waldspurger et al.,
-//! "Cache modeling and optimization using miniature simulations", ATC 2017). The spread of the samples tells noise from
-//! differences.
+//! Each policy runs on samples of the lines, chosen by hash, in a cache that is smaller in the same proportion
+//! (Waldspurger et al., "Cache modeling and optimization using miniature simulations", ATC 2017). The spread of the
+//! samples tells differences from noise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -20,20 +21,20 @@ use crate::load::StudyWorkload;
 use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
-/// Samples of the lines. Each has a seed of its own.
+/// Number of samples of the lines. Each has its own seed.
 const SAMPLES: u64 = 8;
-/// The largest share of the lines in a sample. All samples together then take as long as all lines.
+/// The largest share of lines in a sample. With it, all samples together take as long as all lines.
 const RATE_MAX: f64 = 1.0 / SAMPLES as f64;
-/// Accesses of a sample, about.
+/// Approximate limit for the accesses of a sample.
 const SAMPLED_MAX: f64 = 500_000.0;
-/// The policy of caches of one shape.
+/// The replacement policy of caches of one shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PolicyChoice {
     pub(crate) policy: &'static str,
-    /// Why: a sentence.
+    /// Why this policy was chosen, as a sentence.
     pub(crate) because: String,
     pub(crate) compared: Vec<PolicyMisses>,
-    /// What enters, with this policy.
+    /// The admission policies to use with it.
     pub(crate) admissions: Admissions,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Compares policies in caches of `shapes` on a workload.
+    /// Compares policies in caches of `shapes` under a workload.
     pub(crate) fn of(
         workload: &StudyWorkload,
         shapes: &[CacheShape],
@@ -72,13 +73,13 @@ impl Policies {
         Ok(Self { choices, utilisation })
     }
 
-    /// The policy of caches of this shape, if it is one of those that were compared.
+    /// Returns the policy for caches of this shape, if `shape` was one of those compared.
     pub(crate) fn choice(&self, shape: CacheShape) -> Option<&PolicyChoice> {
         self.choices.get(&shape)
     }
 }
 
-/// The policies that are compared, the simplest first: those that `esker cache` compares, and that a device can have.
+/// Names the policies to compare, the simplest first: those that `esker cache` compares and that a device can use.
 fn names() -> impl Iterator<Item = &'static str> {
     let fits = |capabilities: &[ReplacementCapability]| {
         capabilities.contains(&ReplacementCapability::Compared)
@@ -87,7 +88,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     REPLACEMENTS.iter().filter(move |entry| fits(entry.capabilities)).map(|entry| entry.name)
 }
 
-/// The choice where nothing ever has to leave.
+/// The choice for flash that holds all that the trace touches: nothing is evicted.
 fn any() -> PolicyChoice {
     PolicyChoice {
         policy: names().next().expect("there are policies"),
@@ -97,7 +98,7 @@ fn any() -> PolicyChoice {
     }
 }
 
-/// Samples of the accesses to lines of each of these sizes.
+/// Returns samples of the accesses, by line size.
 fn samples(
     workload: &StudyWorkload,
     lines: &BTreeSet<u64>,
@@ -132,7 +133,7 @@ fn samples(
     Ok(builders.into_iter().map(|(line, builders)| (line, finished(builders))).collect())
 }
 
-/// Simulates every policy in caches of one shape.
+/// Simulates every policy in caches of one shape, and chooses.
 fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>) -> Result<PolicyChoice, StudyError> {
     let mut misses: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for policy in names() {
@@ -152,8 +153,8 @@ fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>
     Ok(PolicyChoice { admissions, ..choice })
 }
 
-/// Of policies with the misses of each sample, the simplest first: the first that misses no more than the best but for
-/// noise. That is twice the standard error of the difference, sample by sample.
+/// Chooses from the miss ratios of each policy in all samples; the simplest policy is first. It takes the first one
+/// that misses no more than the best, but for noise (twice the standard error of the differences between samples).
 fn choose(misses: &[(&'static str, Vec<f64>)]) -> PolicyChoice {
     let best = misses.iter().min_by(|(_, one), (_, other)| mean(one).total_cmp(&mean(other)));
     let (best_name, best) = best.expect("there are policies");
@@ -195,8 +196,8 @@ mod tests {
 
     #[test]
     fn a_difference_within_the_noise_takes_the_simplest() {
-        // A tenth of a percent is nothing, however sure; two percent are something if all samples agree, and nothing if
-        // they are far apart.
+        // A tenth of a percent counts for nothing, however sure it is. Two percent count if all samples agree, but not
+        // if they are far apart.
         let few = choose(&[("lru", vec![0.301; 8]), ("arc", vec![0.300; 8])]);
         assert_eq!((few.policy, few.compared[0].noise), ("lru", NOISE_MIN));
         assert!(few.because.contains("within the noise"), "{}", few.because);
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(unsure.policy, "lru", "{unsure:?}");
     }
 
-    /// A loop that is a little longer than the cache: LRU loses each page just before it is used again.
+    /// A loop a little longer than the cache: LRU evicts each page just before it is used again.
     #[test]
     fn a_loop_takes_a_policy_that_keeps_part_of_it() {
         let log = |seed: u64| {
@@ -225,7 +226,7 @@ mod tests {
         let lru = &choice.compared[0];
         assert!(lru.policy == "lru" && lru.miss_ratio > 0.95 && lru.more > lru.noise, "{choice:?}");
         let taken = choice.compared.iter().find(|one| one.policy == choice.policy).unwrap();
-        // The best that any policy can do: a quarter of the loop does not fit.
+        // No policy can do better than the lower bound: a quarter of the loop does not fit.
         assert!((0.2..0.5).contains(&taken.miss_ratio), "{choice:?}");
     }
 

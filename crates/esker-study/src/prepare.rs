@@ -1,4 +1,4 @@
-//! What is known of a workload before any design is simulated.
+//! Works out what is known of a workload before any design is simulated.
 
 use std::sync::atomic::AtomicU64;
 
@@ -23,7 +23,7 @@ pub(crate) struct Prepared {
     pub(crate) limits: Option<Limits>,
     /// The policies of caches; `None` if none is offered.
     policies: Option<Policies>,
-    /// Designs simulated so far.
+    /// Number of designs simulated.
     done: AtomicU64,
 }
 
@@ -64,7 +64,7 @@ impl Prepared {
         })
     }
 
-    /// What simulations are to find out.
+    /// Returns the task for simulations.
     pub(crate) fn task<'a>(
         &'a self,
         workload: &'a StudyWorkload,
@@ -75,7 +75,7 @@ impl Prepared {
         Task { workload, settings, busy: busy.as_ref(), budgets, limits: *limits, hooks, done }
     }
 
-    /// What designs cannot miss.
+    /// Returns the bounds that rule out offers without simulation.
     pub(crate) fn bounds(&self, workload: &StudyWorkload, settings: &StudySettings) -> Bounds {
         Bounds {
             bytes_per_s: self.busy.as_ref().map(|busy| {
@@ -90,7 +90,7 @@ impl Prepared {
         }
     }
 
-    /// Everything that can be bought for it.
+    /// Returns everything that can be bought for the workload.
     pub(crate) fn offers<'a>(
         &'a self,
         workload: &'a StudyWorkload,
@@ -113,7 +113,7 @@ fn pricing(settings: &StudySettings) -> Pricing<'_> {
     Pricing { running: &settings.running, consumer: settings.consumer }
 }
 
-/// Compares the policies of all caches that are offered.
+/// Compares cache policies in all caches that are offered.
 fn policies(
     workload: &StudyWorkload,
     settings: &StudySettings,

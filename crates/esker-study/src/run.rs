@@ -1,4 +1,4 @@
-//! A design after its measured run.
+//! A design and its measurements after the measured run.
 
 use esker_core::{Nanos, Replay, ReplaySettings};
 use esker_results::{Reporting, RequestStatistics, SeriesPoint};
@@ -11,15 +11,15 @@ pub(crate) struct MeasuredRun {
     pub(crate) replay: Replay,
     pub(crate) statistics: RequestStatistics,
     pub(crate) hour: Option<RequestStatistics>,
-    /// Of the busy stretch, by requests and by bytes.
+    /// In the busiest stretch by requests and in the one by bytes.
     pub(crate) busy: Option<RequestStatistics>,
     pub(crate) busy_by_bytes: Option<RequestStatistics>,
-    /// Of the last quarter of the requests; of a hybrid alone.
+    /// In the last quarter of the requests; only for a hybrid.
     pub(crate) last_quarter: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
     pub(crate) slowest: Option<Slowest>,
-    /// Time on the device.
+    /// Simulated time of the device.
     pub(crate) now: Nanos,
-    /// For replays on the device.
+    /// Settings for further replays on the device.
     pub(crate) replay_settings: ReplaySettings,
 }

@@ -1,4 +1,5 @@
-//! Chance does not decide what to buy: ten seeds give the same answer, or call the answers equal. For `make soak`.
+//! Checks that chance does not decide what to buy: ten seeds give the same answer, or call the answers equal. For `make
+//! soak`.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -9,7 +10,7 @@ use esker_results::study::{Budgets, Verdict};
 use crate::brute_force_tests::{settings, traces};
 use crate::{Hooks, study};
 
-/// What a verdict recommends, and what it calls equal to that or too close to call.
+/// Returns what a verdict recommends, and what it calls equal or too close to call.
 fn answers(verdict: &Verdict) -> (String, BTreeSet<String>) {
     let best = verdict.recommended.clone().unwrap_or_else(|| "none".into());
     (best, verdict.equals.iter().chain(&verdict.close).cloned().collect())

@@ -1,8 +1,8 @@
-//! Whether the policy of a hybrid has found its split between flash and disks by the end of the trace.
+//! Judges whether the policy of a hybrid has settled by the end of the trace.
 //!
-//! Before that, what was measured is a beginning: data go on to move, and what room they find at last is not known. No
-//! policy of esker moves cold data back to make room, so that data in use which change all the time fill the flash. A
-//! hybrid on which much still moves in the last quarter of the trace is therefore not judged.
+//! Until then, results describe a transition: extents go on moving, and how much room they find in the end is not
+//! known. No policy of esker moves cold data back to make room, so hot data that change all the time fill the flash. If
+//! many extents still move in the last quarter of the trace, a hybrid is therefore not judged.
 
 use std::cell::Cell;
 
@@ -19,37 +19,37 @@ use crate::offers::{Design, HYBRID};
 use crate::setup::{Setup, set_up};
 use crate::task::Task;
 
-/// An extent moves after so many requests to it: the default of the policy.
+/// An extent moves after this many requests to it: the default of the policy.
 const REQUESTS_A_MOVE: u64 = 4;
-/// The share of requests that budgets for the 99th percentile leave out.
+/// One request in this many is left out by a budget for the 99th percentile.
 pub(crate) const LEFT_OUT: u64 = 100;
 
-/// From when on requests count that arrive between `from` and `to`, the busiest hour: in the last quarter of the trace,
-/// if the hour reaches that far. Before, the policy may not have settled.
+/// Returns from when on requests of the busiest hour count, which lasts from `from` to `to`: from the last quarter of
+/// the trace on, if the hour reaches that far. Before that, the policy may not have settled.
 pub(crate) fn judged_from(workload: &StudyWorkload, from: Nanos, to: Nanos) -> Nanos {
     late_from(workload).map_or(from, |at| if at < to { at.max(from) } else { from })
 }
 
-/// When the last quarter of the requests begins.
+/// Returns when the last quarter of the requests begins.
 pub(crate) fn late_from(workload: &StudyWorkload) -> Option<Nanos> {
     let late = usize::try_from(early(workload)).ok().and_then(|early| workload.arrivals().nth(early));
     late.map(|(at, _)| at)
 }
 
-/// Requests before the last quarter.
+/// Number of requests before the last quarter.
 fn early(workload: &StudyWorkload) -> u64 {
     let requests = workload.profile.requests;
     requests - requests / 4
 }
 
-/// What a hybrid moved in its measured run, from the results of that run.
+/// Returns what a hybrid moved in its measured run, whose results are in `report`.
 pub(crate) fn moved(report: &Report) -> HybridResults {
     HybridResults { moved_extents: placement(report).0, ..HybridResults::default() }
 }
 
-/// Looks at the last quarter of the requests of a measured run that ended with `report`: by replaying the other three
-/// on the design as it is before the trace, which is how the run began. The policy has settled if fewer requests made
-/// extents move in that quarter than could be seen in a 99th percentile.
+/// Judges the last quarter of the requests of a measured run whose results are in `report`. To find the counts at its
+/// beginning, it replays the other three quarters on a new device, as the run did. The policy has settled if the
+/// requests that made extents move in that quarter are too few to matter in a 99th percentile.
 pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, Late), StudyError> {
     let load = Load::AS_TRACED;
     let Setup { mut device, replay_settings, .. } = set_up(task.workload, design, &load, task.settings, task.hooks)?;
@@ -74,13 +74,13 @@ pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<
     Ok((settled, Late { pages, once_bytes: moved_bytes }))
 }
 
-/// Extents that moved, and their bytes.
+/// Returns the number of extents that moved, and their bytes.
 fn placement(report: &Report) -> (u64, u64) {
     let placement = report.devices.get(HYBRID).and_then(|device| device.placement).unwrap_or_default();
     (placement.moved_extents, placement.moved_bytes)
 }
 
-/// Pages written to flash.
+/// Returns the pages that the host wrote to flash.
 pub(crate) fn pages(report: &Report) -> u64 {
     report.devices.values().filter_map(|device| device.flash.as_ref()).map(|flash| flash.host_page_writes).sum()
 }

@@ -1,4 +1,4 @@
-//! The experiment of a design, and its devices before the run.
+//! Makes the experiment of a design, and builds its devices.
 
 use std::num::NonZeroU32;
 
@@ -14,26 +14,26 @@ use crate::need;
 use crate::offers::Design;
 use crate::{Hooks, StudyError, StudySettings};
 
-/// Requests under way in closed-loop replay.
+/// Requests under way in a closed-loop replay.
 pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
-/// A design counts as saturated when a request has waited this long for it, or as long as the trace if that is
+/// A design counts as saturated once a request has waited this long for it, or as long as the trace if that is
 /// shorter...
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// ... but at least this long.
+/// ... but at least this long,
 const WAIT_MIN: Nanos = Nanos::from_secs(1);
-/// ... or when this many requests wait.
+/// ... or once this many requests wait.
 const BACKLOG_MAX: u64 = 2_000_000;
 /// Number of intervals of the series over time.
 const INTERVALS: u64 = 240;
 
-/// A design that is ready for measuring.
+/// A design that is ready to be measured.
 pub(crate) struct Setup {
     pub(crate) device: Box<dyn Reporting>,
     pub(crate) replay_settings: ReplaySettings,
     pub(crate) experiment: Experiment,
 }
 
-/// Builds the design, in the state in which measuring begins.
+/// Builds a design, ready to be measured.
 pub(crate) fn set_up(
     workload: &StudyWorkload,
     design: &Design,
@@ -50,8 +50,8 @@ pub(crate) fn set_up(
     Ok(Setup { device, replay_settings, experiment })
 }
 
-/// Returns the whole experiment, so that `esker sim` repeats the study's run: the design, how traces are read and
-/// mapped, and when the run ends.
+/// Returns the whole experiment: the design, how traces are read and laid out, and when the run ends. `esker sim`
+/// repeats the study's run with it.
 pub(crate) fn experiment(
     workload: &StudyWorkload,
     design: &Design,
@@ -89,12 +89,12 @@ pub(crate) fn experiment(
     Experiment::of(design.system.clone(), workload, run).map_err(StudyError::design)
 }
 
-/// Returns the length of an interval of the series: a round number of milliseconds.
+/// Returns the length of an interval of the series: a whole number of milliseconds.
 fn interval(duration: Nanos) -> Nanos {
     Nanos::from_millis((duration.0 / INTERVALS).div_ceil(1_000_000).max(1))
 }
 
-/// How the requests of a workload come.
+/// Says how the requests of a workload arrive.
 pub(crate) fn replay_summary(workload: &StudyWorkload) -> ReplaySummary {
     if workload.has_times() {
         ReplaySummary {

@@ -1,5 +1,5 @@
-//! Simulated drives beside their data sheets: the stored figures are measured again, and the table and the picture of
-//! docs/catalogue.md are made of them. `ESKER_UPDATE_DOCS=1 cargo test -p esker-study --lib sheet` writes them anew.
+//! Compares simulated drives with their data sheets: measures the stored figures again, and makes the table and the
+//! picture of docs/catalogue.md. `ESKER_UPDATE_DOCS=1 cargo test -p esker-study --lib sheet` writes them.
 
 use std::fmt::Write;
 use std::fs;
@@ -19,7 +19,7 @@ const STORED: &str = "crates/esker-plan/catalogues/current-simulated.csv";
 const PAGE: &str = "docs/catalogue.md";
 const PICTURE: &str = "docs/images/simulated-over-published.svg";
 const MARKS: [&str; 2] = ["<!-- table of drives beside data sheets -->\n", "<!-- end of this table -->\n"];
-/// Measuring ends with a request, so that a rate may come out above its limit by a request in thousands.
+/// Measuring ends with a request, so a rate may exceed its limit by one request in thousands.
 const ABOVE_LIMIT: f64 = 0.001;
 
 fn path(file: &str) -> PathBuf {
@@ -30,11 +30,11 @@ fn updates() -> bool {
     std::env::var_os("ESKER_UPDATE_DOCS").is_some()
 }
 
-/// Every drive of the catalogue with what it does now.
+/// Returns every drive of the catalogue with the figures that it reaches in simulation.
 fn measured() -> &'static [Product] {
     static MEASURED: OnceLock<Vec<Product>> = OnceLock::new();
     MEASURED.get_or_init(|| {
-        // What is written anew is of the catalogue as its file is now.
+        // New figures are written for the catalogue file, not for the catalogue that was built in.
         let products = match updates() {
             true => Catalogue::read(CATALOGUE, &fs::read_to_string(path(CATALOGUE)).unwrap()).unwrap().products,
             false => Catalogue::builtin("current").unwrap().products,
@@ -112,7 +112,7 @@ fn smaller_drives_do_not_exceed_the_data_sheet_either() {
     }
 }
 
-/// The ratios of a drive, in the order of the columns.
+/// The figures of the table, in the order of its columns.
 const COLUMNS: [&str; 4] = ["random_read", "random_write", "sequential_read", "sequential_write"];
 
 fn ratio(product: &Product, figure: &str) -> Option<f64> {
@@ -149,11 +149,11 @@ fn the_page_of_catalogues_has_the_table_and_the_picture() {
     assert_eq!(fs::read_to_string(path(PICTURE)).unwrap(), picture, "{PICTURE} is stale: see sheet_tests.rs");
 }
 
-/// Colours that people tell apart who see few.
+/// Colours that colour-blind people can tell apart.
 const COLOURS: [RGBColor; 4] =
     [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(86, 180, 233), RGBColor(230, 159, 0)];
 
-/// A row for each drive that has published figures, a dot for each figure.
+/// Draws a row for each drive with published figures, and a dot for each figure.
 fn picture() -> String {
     let drives: Vec<&Product> = measured().iter().filter(|product| !product.beside_published().is_empty()).collect();
     let rows = drives.len() as i32;

@@ -29,18 +29,18 @@ use esker_results::study::{
 const CURVE_POINTS: usize = 120;
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// What a simulation found out. It holds for every offer whose simulated design is the same.
+/// The results of a simulation. They hold for every offer with the same simulated design.
 #[derive(Clone)]
 pub(crate) struct Simulated {
-    /// Without what is particular to an offer: product, price and life.
+    /// The results without product, price and life, which depend on the offer.
     pub(crate) candidate: Candidate,
-    /// What the flash went through, if it has any and served everything.
+    /// The wear of the flash, if the design has any and served everything.
     pub(crate) wearing: Option<Wearing>,
     pub(crate) slowest: Option<Slowest>,
 }
 
-/// Simulates one design: the measured run; for flash that keeps the budgets in it as many further passes as write
-/// amplification needs; and the busiest stretches under larger loads.
+/// Simulates one design: the measured run; if that keeps the budgets and the design has flash, as many further passes
+/// as write amplification needs; and the busiest stretches under larger loads.
 pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
@@ -82,7 +82,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     }
     let mut wearing = None;
     if candidate.outcome == CandidateOutcome::Served {
-        // That of a hybrid is known when its policy has settled, and that of a cache when it is warm.
+        // The response times of a hybrid are known once its policy has settled, those of a cache once it is warm.
         let of_stretch = |busy: &Option<RequestStatistics>| {
             let busy = busy.as_ref().filter(|_| !design.is_pair())?;
             Some(BusyResults { response_time: LatencySummary::of(&busy.response()), ..BusyResults::default() })
@@ -91,7 +91,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
         let last_quarter = run.last_quarter.as_ref().filter(|late| late.response().count() > 0);
         candidate.last_quarter = last_quarter.map(|late| LatencySummary::of(&late.response()));
         let warm = warm(task, design, &mut candidate)?;
-        // How long flash lasts takes many further passes: too many for a design that is not bought anyway.
+        // Finding the life of flash takes many further passes: too many for a design that will not be bought anyway.
         let judgement = judge(&candidate, task.budgets);
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
@@ -117,7 +117,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     let factor = settings.budgets.load_at_the_end();
     let grows = candidate.outcome == CandidateOutcome::Served && workload.has_times() && factor > 1.0;
     if grows && !is_hopeless(&candidate, task) {
-        // The further passes do not affect this run, which has a device of its own.
+        // The run has its own device, which the further passes did not change.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
         let load = Load { time_scale, ..Load::AS_TRACED };
         let run = measured_run(task, design, &load)?;
@@ -133,16 +133,16 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
     Ok(Simulated { candidate, wearing, slowest: run.slowest })
 }
 
-/// Requests that take so many times the budget are not saved by anything else: no larger load is tried.
+/// If the 99th percentile is this many times its budget, nothing saves the design: no larger load is tried.
 const HOPELESS: f64 = 4.0;
 
-/// Whether a design has lost already under the load of the trace.
+/// Returns true if a design has already lost under the load of the trace.
 fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
     let (Some(worst), Some(limit)) = (candidate.worst_percentile(), task.budgets.p99_us) else { return false };
     !task.settings.thorough && candidate.busy.is_some() && worst.p99_us > limit * HOPELESS
 }
 
-/// Plays the busy stretch on the cache of a design when it is warm; `None` for other designs, and if it cannot keep up.
+/// Plays the busy stretch on a design's warm cache. Returns `None` for other designs, and if the cache cannot keep up.
 fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<Warm>, StudyError> {
     let (Some(busy), Some(cache)) = (task.busy, &mut candidate.cache) else { return Ok(None) };
     let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
@@ -153,8 +153,8 @@ fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<O
     Ok(Some(warm))
 }
 
-/// Plays the busiest stretches under the load of the trace and under the one that has to be carried, for the busiest
-/// resource and the headroom.
+/// Plays the busiest stretches under the load of the trace and under the load that has to be carried, to find the
+/// busiest resource and the headroom.
 fn under_load(
     task: &Task<'_>,
     busy: &Busy,
@@ -183,12 +183,12 @@ fn under_load(
     Ok(())
 }
 
-/// Builds the design and replays the workload on it once.
+/// Builds a design and replays the workload on it once.
 pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
     measured_run_below(None, task, design, load)
 }
 
-/// Likewise, but ends at a ceiling ([`ReplayEnd::Stopped`]).
+/// Does the same, but stops at the ceiling, if there is one ([`ReplayEnd::Stopped`]).
 pub(crate) fn measured_run_below(
     ceiling: Option<Ceiling>,
     task: &Task<'_>,
@@ -209,7 +209,7 @@ pub(crate) fn measured_run_below(
     let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let statistics = measured.statistics().clone();
-    // Without times, everything counts as busy.
+    // Without times, the whole run counts as busy.
     let (hour, busy) = match workload.has_times() {
         true => (measured.window(0).cloned(), measured.window(1).cloned()),
         false => (None, Some(statistics.clone())),
@@ -238,7 +238,7 @@ pub(crate) fn measured_run_below(
     })
 }
 
-/// Adds the busiest hour, the busiest stretches, and the last quarter of what a hybrid is judged by.
+/// Adds windows for the busiest hour, the busiest stretches and, for a hybrid, the last quarter.
 fn with_windows<'a>(
     mut measured: RunMeasurements<'a>,
     task: &Task<'_>,
@@ -252,7 +252,7 @@ fn with_windows<'a>(
         measured = measured.with_window(load.scaled(from), load.scaled(to));
     }
     if let Some(Busy { times, .. }) = task.busy {
-        // Without a stretch of its own, that by bytes counts nothing.
+        // If both stretches are the same, the window of the one by bytes is empty.
         let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
         for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
             measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
@@ -278,8 +278,8 @@ fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHo
     })
 }
 
-/// Whether the 99th percentile of the busiest hour misses its budget by more than the noise. (Judgements of what has no
-/// busy stretch yet leave it out.)
+/// Returns true if a hybrid or a cache misses the budget for the 99th percentile in the busiest hour by more than
+/// noise. A judgement without the results of a busy stretch does not consider that.
 fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
     let (Some(hour), Some(limit)) = (candidate.busiest_hour, task.budgets.p99_us) else { return false };
     let judged_late = candidate.hybrid.is_some() || candidate.cache.is_some();
@@ -287,13 +287,13 @@ fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
-    // A time of zero (of a trim, say) has no place on a logarithmic axis.
+    // A response time of zero, of a trim for example, has no place on a logarithmic axis.
     let points = statistics.response().curve(CURVE_POINTS).into_iter().filter(|(time, _)| *time > Nanos::ZERO);
     points.map(|(time, share)| CurvePoint { time_us: time.as_micros_f64(), share }).collect()
 }
 
-/// Returns the utilisation of each kind of resource, the most used first: over the run from the devices, and its peak
-/// from the series.
+/// Returns the utilisation of each kind of resource, the busiest first: the mean over the run from the devices, the
+/// peak from the series.
 fn limits(report: &Report, run: &MeasuredRun) -> Vec<ResourceLimit> {
     let mut limits: Vec<ResourceLimit> = Vec::new();
     for device in report.devices.values() {
@@ -328,7 +328,7 @@ fn limits(report: &Report, run: &MeasuredRun) -> Vec<ResourceLimit> {
     limits
 }
 
-/// Returns the flash counters of a device tree with one drive.
+/// Returns the flash counters of the first drive in a device tree.
 pub(crate) fn flash_report(device: &dyn Reporting) -> Option<FlashReport> {
     let report = Report::of(device);
     report.devices.into_values().find_map(|device| device.flash)

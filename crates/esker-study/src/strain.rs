@@ -1,5 +1,5 @@
-//! How much more load a design carries: its busiest stretches again, faster and faster, on the device as its measured
-//! run left it.
+//! Finds how much more load a design carries: it plays the busiest stretches again, faster and faster, on the device as
+//! the measured run left it.
 
 use std::cell::Cell;
 
@@ -12,11 +12,11 @@ use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, BusyTimes, Stretch};
 use crate::{Hooks, StudyError};
 
-/// Loads that are tried, as multiples of the trace's, besides the one that has to be carried.
+/// Loads to try besides the load that has to be carried, as multiples of the trace's load.
 const LOADS: [f64; 9] = [1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0];
-/// Plays end once the 99th percentile is sure to be this many times the budget: the design has lost by far.
+/// A play ends once the 99th percentile is sure to be this many times the budget: the design has lost by far.
 pub(crate) const FAR: f64 = 2.0;
-/// Time between two stretches: they are further apart in the trace.
+/// Time between two stretches. In the trace, they are further apart.
 const GAP: Nanos = Nanos::from_secs(1);
 
 /// What a design has to keep under load.
@@ -24,25 +24,25 @@ const GAP: Nanos = Nanos::from_secs(1);
 pub(crate) struct Limits {
     pub(crate) p99_us: f64,
     pub(crate) utilisation: f64,
-    /// The load that has to be carried.
+    /// The load that has to be carried, as a multiple of the trace's load.
     pub(crate) load: f64,
 }
 
-/// A design in the busy stretch under one load.
+/// The results of a design in the busy stretches under one load.
 #[derive(Clone, Debug)]
 pub(crate) struct Strain {
-    /// Absent if it cannot keep up.
+    /// The results in the busiest stretch by requests; absent if the design cannot keep up.
     pub(crate) busy: Option<BusyResults>,
-    /// Likewise in the busiest stretch by bytes; absent also if that is the same one.
+    /// The results in the busiest stretch by bytes; absent also if that is the same stretch.
     pub(crate) busy_by_bytes: Option<BusyResults>,
-    /// What the 99th percentile of the busiest hour is at least.
+    /// A lower bound of the 99th percentile in the busiest hour.
     pub(crate) hour_p99_us: Option<f64>,
-    /// If it ended early ([`Stretches::until`]): the 99th percentile that was sure to be passed, in microseconds, and
-    /// the share of requests that were left.
+    /// If the play ended early ([`Stretches::until`]): the 99th percentile in microseconds that was sure to be
+    /// exceeded, and the share of requests that were left.
     pub(crate) ended: Option<(f64, f64)>,
 }
 
-/// The busiest stretches alone, on a design as it is before the trace.
+/// The results of the busiest stretches alone, on a design that has not served the trace.
 #[derive(Clone)]
 pub(crate) struct Stressed {
     /// Under the load of the trace.
@@ -52,7 +52,7 @@ pub(crate) struct Stressed {
 }
 
 impl Stressed {
-    /// By how much a budget is missed at most: the logarithm of how many times too much.
+    /// Returns the largest miss of a budget, as the logarithm of value over budget.
     pub(crate) fn missed(&self, limits: &Limits) -> f64 {
         let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
             (true, _) => 0.0,
@@ -64,28 +64,29 @@ impl Stressed {
     }
 }
 
-/// By how much a design misses a budget whose 99th percentile is sure to be so many `times` it when a share of the
-/// requests is `left`, as a logarithm: the later it is sure, the nearer.
+/// Returns by how much a design misses a budget, as a logarithm, if its 99th percentile is sure to be `times` the
+/// budget while the share `left` of the requests has not been played. The later that is sure, the smaller the miss.
 pub(crate) fn lost(times: f64, left: f64) -> f64 {
     times.ln() + left.max(f64::EPSILON)
 }
 
-/// By how much `is` is over a limit, as a logarithm.
+/// Returns the logarithm of how many times `is` exceeds `limit`, at least zero.
 fn over(is: f64, limit: f64) -> f64 {
     (is / limit.max(1e-9)).max(1.0).ln()
 }
 
-/// The requests of the busiest stretches, as a design of one capacity has them.
+/// The requests of the busiest stretches, as a design of one capacity gets them.
 pub(crate) struct Stretches {
-    /// With the times of the trace, from the beginning of each stretch.
+    /// For each stretch, its requests, with times from its beginning on, as far apart as in the trace.
     requests: Vec<Vec<Arrival>>,
-    /// When each begins in the trace.
+    /// When each stretch begins in the trace.
     from: Vec<Nanos>,
     lengths: Vec<Nanos>,
-    /// The one with most requests, and the one with most bytes if that is another: budgets hold in them.
+    /// Indices of the stretch with the most requests and, if it is another one, of the stretch with the most bytes.
+    /// Budgets hold in them.
     judged: usize,
     by_bytes: Option<usize>,
-    /// Which of them lie in the busiest hour, and the requests of that hour.
+    /// Whether each stretch lies in the busiest hour, and the number of requests of that hour.
     of_hour: Vec<bool>,
     hour_requests: u64,
     /// Plays end as soon as the 99th percentile is sure to be above this, in microseconds.
@@ -93,14 +94,14 @@ pub(crate) struct Stretches {
 }
 
 impl Stretches {
-    /// Picks the requests for a device of this experiment and capacity.
+    /// Collects the requests for a device of this experiment.
     pub(crate) fn of(busy: &Busy, experiment: &Experiment, device: &dyn Reporting) -> Result<Self, StudyError> {
         let left_out = Cell::default();
         let load = Load::AS_TRACED.on(experiment);
         let BusyTimes { stretch: judged, by_bytes, busiest } = &busy.times;
         let mut requests: Vec<Vec<Arrival>> = busiest.iter().map(|_| Vec::new()).collect();
         for arrival in arrivals(&busy.requests, &load, device.capacity(), &left_out)? {
-            // Two of them may overlap: that with most requests and that with most bytes.
+            // Two stretches may overlap: the one with the most requests and the one with the most bytes.
             for (stretch, requests) in busiest.iter().zip(&mut requests) {
                 if stretch.contains(arrival.at) {
                     requests.push(Arrival { at: arrival.at - stretch.from, ..arrival });
@@ -123,7 +124,7 @@ impl Stretches {
         })
     }
 
-    /// Those alone in which budgets hold.
+    /// Keeps only the stretches in which budgets hold.
     pub(crate) fn judged_alone(self) -> Self {
         let Self { mut requests, from, lengths, judged, by_bytes, hour_requests, until_p99_us, .. } = self;
         let kept: Vec<usize> = [Some(judged), by_bytes].into_iter().flatten().collect();
@@ -144,7 +145,7 @@ impl Stretches {
         Self { until_p99_us: Some(p99_us), ..self }
     }
 
-    /// Those of one stretch alone, which is one of the busiest.
+    /// Returns the requests of one stretch alone, which is one of the busiest.
     pub(crate) fn alone(
         busy: &Busy,
         stretch: &Stretch,
@@ -153,7 +154,7 @@ impl Stretches {
     ) -> Result<Self, StudyError> {
         let Self { mut requests, lengths, hour_requests, .. } = Self::of(busy, experiment, device)?;
         let place = busy.times.busiest.iter().position(|one| one == stretch).expect("it is one of them");
-        // Of the hour, too little is played to tell.
+        // One stretch is too little of the hour to tell anything about it.
         let (requests, lengths) = (vec![requests.swap_remove(place)], vec![lengths[place]]);
         Ok(Self {
             requests,
@@ -174,7 +175,7 @@ impl Stretches {
         })
     }
 
-    /// When each stretch begins in a row.
+    /// Returns when each stretch begins if they are played in a row.
     fn begins(&self) -> impl Iterator<Item = Nanos> {
         self.lengths.iter().scan(Nanos::ZERO, |next, length| {
             let begin = *next + GAP;
@@ -183,14 +184,14 @@ impl Stretches {
         })
     }
 
-    /// When something happened in the trace that happened `at` this time in a row.
+    /// Converts a time of the stretches in a row to a time of the trace.
     pub(crate) fn in_trace(&self, at: Nanos) -> Nanos {
         let found = self.begins().zip(&self.from).take_while(|(begin, _)| *begin <= at).last();
         found.map_or(at, |(begin, from)| *from + (at - begin))
     }
 
-    /// The least 99th percentile that an hour can have in which these response times occur: the others may all be
-    /// short.
+    /// Returns the lowest 99th percentile that the busiest hour can have if these response times occur in it: all
+    /// others may be short.
     fn hour_p99_us(&self, some: &LatencyHistogram) -> Option<f64> {
         let longer = self.hour_requests as f64 / 100.0;
         let count = some.count() as f64;
@@ -203,7 +204,8 @@ impl Stretches {
     }
 }
 
-/// Plays the stretches on `device` at `load` times the trace's speed, from `now` on, which it moves on.
+/// Plays the stretches on `device` at `load` times the trace's speed. The play begins after `now`, and sets `now` to
+/// its end.
 pub(crate) fn strain(
     stretches: &Stretches,
     device: &mut Box<dyn Reporting>,
@@ -259,7 +261,7 @@ pub(crate) fn strain(
     Ok(Strain { busy, busy_by_bytes, hour_p99_us: stretches.hour_p99_us(&of_hour), ended: None })
 }
 
-/// Lets a device without requests do until `until` what it does on its own, such as cleaning.
+/// Lets a device without requests do its own work, such as cleaning, until `until`.
 pub(crate) fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
     let mut done = Vec::new();
     while device.next_event() <= until {
@@ -269,7 +271,8 @@ pub(crate) fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
     assert!(done.is_empty(), "a request ended that had not been under way");
 }
 
-/// Returns the busiest single resource of a device tree, and its busy share of the time `whole` since measuring began.
+/// Returns the busiest single resource of a device tree, and the share of the time `whole` in which it was busy since
+/// measuring began.
 fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Option<f64>) {
     let busy = device.telemetry().busy;
     match busy.iter().max_by_key(|busy| busy.busiest) {
@@ -282,7 +285,7 @@ fn busiest_resource(device: &dyn Reporting, whole: Nanos) -> (Option<String>, Op
 }
 
 impl Strain {
-    /// That of a design that cannot keep up.
+    /// The result of a design that cannot keep up.
     pub(crate) const TOO_MUCH: Self = Self { busy: None, busy_by_bytes: None, hour_p99_us: None, ended: None };
 
     /// The results of the stretches in which budgets hold.
@@ -290,8 +293,8 @@ impl Strain {
         self.busy.iter().chain(&self.busy_by_bytes)
     }
 
-    /// By how much a budget is missed under `load` times the trace's load, as a logarithm. How busy resources may be is
-    /// a budget for the load of the trace.
+    /// Returns by how much a budget is missed under `load` times the trace's load, as a logarithm. The budget for
+    /// utilisation holds for the load of the trace.
     pub(crate) fn missed(&self, limits: &Limits, load: f64) -> f64 {
         if let Some((p99_us, left)) = self.ended {
             return lost(p99_us / limits.p99_us.max(1e-9), left);
@@ -306,14 +309,14 @@ impl Strain {
         missed.fold(0.0, f64::max)
     }
 
-    /// The 99th percentile in these stretches, the larger one of both; `None` if it cannot keep up.
+    /// Returns the larger 99th percentile of both stretches; `None` if the design cannot keep up.
     pub(crate) fn p99_us(&self) -> Option<f64> {
         self.busy.as_ref()?;
         self.judged().map(|busy| busy.response_time.p99_us).reduce(f64::max)
     }
 
-    /// Returns what breaks, as a sentence, if anything does. How busy resources may be is a budget for the load of the
-    /// trace alone: room for more is what it is for.
+    /// Returns what breaks, as a sentence, or `None`. The budget for utilisation holds only for the load of the trace:
+    /// it exists to leave room for more.
     pub(crate) fn broken(&self, limits: &Limits, load: f64) -> Option<String> {
         if let Some((p99, _)) = self.ended {
             let (p99, limit) = (words::time(p99), words::time(limits.p99_us));
@@ -340,13 +343,13 @@ impl Strain {
 /// Which loads are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Search {
-    /// The one that has to be carried.
+    /// The load that has to be carried.
     Asked,
-    /// Larger and larger ones.
+    /// That and larger loads.
     Further,
 }
 
-/// The loads to try after that of the trace, in rising order.
+/// Returns the loads to try after that of the trace, in rising order.
 pub(crate) fn loads(search: Search, limits: &Limits) -> Vec<f64> {
     let further = LOADS.into_iter().filter(|_| search == Search::Further);
     let mut loads: Vec<f64> = further.chain([limits.load]).filter(|&load| load > 1.0).collect();
@@ -355,9 +358,9 @@ pub(crate) fn loads(search: Search, limits: &Limits) -> Vec<f64> {
     loads
 }
 
-/// Finds the largest of `loads`, which rise, under which no budget breaks: the largest first, and then by halving, for
-/// what breaks under a load breaks under larger ones. `first` is the design under the load of the trace; `play` plays
-/// the stretches under another one.
+/// Finds the largest of `loads`, which are in rising order, under which no budget breaks. It tries the largest first
+/// and then halves the range, because what breaks under a load breaks under larger ones. `first` has the results under
+/// the load of the trace; `play` plays the stretches under another load.
 pub(crate) fn headroom(
     first: &Strain,
     limits: &Limits,
@@ -374,7 +377,7 @@ pub(crate) fn headroom(
     if let Some(broken) = first.broken(limits, 1.0) {
         return Ok(breaking(1.0, first, broken));
     }
-    // Loads before `carried` are carried; what breaks under the one at `broken` is in `found`.
+    // Loads before index `carried` are carried; `found` says what breaks under the load at index `broken`.
     let (mut carried, mut broken, mut found) = (0, loads.len(), None);
     let mut next = loads.len().checked_sub(1);
     while let Some(tried) = next {

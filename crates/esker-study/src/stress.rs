@@ -1,4 +1,4 @@
-//! Designs in the busiest stretches alone.
+//! Plays the busiest stretches alone on designs.
 
 use esker_core::{Nanos, ReplayEnd, ReplaySettings};
 use esker_results::Reporting;
@@ -14,9 +14,9 @@ use crate::strain::{FAR, Search, Strain, Stressed, Stretches, headroom, loads, s
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, warming};
 
-/// Plays the busiest stretches on a design as it is before the trace, with random numbers from `seed`, under the load
-/// of the trace and under larger ones; on a hybrid after the trace, for its policy has to see that first, and on a
-/// cache when it is warm.
+/// Plays the busiest stretches with random numbers from `seed`, under the load of the trace and under larger loads. A
+/// design plays them in its state before the trace; a hybrid after the trace, because its policy has to see that first;
+/// a cache when it is warm.
 pub(crate) fn stressed(
     task: &Task<'_>,
     design: &Design,
@@ -34,12 +34,12 @@ pub(crate) fn stressed(
     let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?;
     let first = ready.strain(&stretches, 1.0, task.hooks)?;
     let judged = stretches.judged_alone();
-    // By how much the largest loads are too large does not matter.
+    // It does not matter by how much the largest loads are too large.
     let judged = if search == Search::Further { judged.until(FAR * limits.p99_us) } else { judged };
     let mut kept_up = true;
     let headroom = headroom(&first, limits, &loads(search, limits), |load| {
         if !kept_up {
-            // Requests of the load before are still under way.
+            // Requests of the last load are still under way.
             let Some(again) = Ready::of(task, design)? else { return Ok(Strain::TOO_MUCH) };
             ready = again;
         }
@@ -59,7 +59,8 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// The design as it is before the trace; a hybrid after it, and `None` if it cannot keep up with it.
+    /// Builds a design in its state before the trace, or a hybrid in its state after it. Returns `None` if the hybrid
+    /// cannot keep up with the trace.
     pub(crate) fn of(task: &Task<'_>, design: &Design) -> Result<Option<Self>, StudyError> {
         if design.is_hybrid() {
             let MeasuredRun { device, experiment, replay_settings, now, replay, .. } =

@@ -1,4 +1,5 @@
-//! The slowest request of a drive and those around it, each with a breakdown of its time (after Kim 2009, figure 3.15).
+//! Shows the slowest request of a drive and those around it, each with a breakdown of its time (after Kim 2009, figure
+//! 3.15).
 //!
 //! Recording flash operations needs the event-by-event scheduler, which is slower than the usual one but gives the same
 //! times. So the measured run only notes the slowest request. One drive then runs once more, with recording, until that
@@ -21,12 +22,12 @@ use crate::task::Task;
 use crate::{Hooks, StudyError};
 use esker_results::study::{ResponseParts, SlowRequest, SlowStretch};
 
-/// Requests shown, most of them before the slowest one, to show how it came about.
+/// Number of requests shown before and after the slowest one; most are before it, to show how it came about.
 const BEFORE: usize = 79;
 const AFTER: usize = 20;
-/// Requests recorded: those that a drive may have under way, and those shown before them.
+/// Number of requests recorded: those that a drive may have under way, and those shown before them.
 const RECORDED: u32 = 1024;
-/// Completions kept: more than requests recorded, since a slow request delays those behind it.
+/// Number of completions kept: more than the requests recorded, because a slow request delays those behind it.
 const ENDS: usize = 16_384;
 
 /// Runs `design` again and shows the requests around `slowest`.
@@ -38,7 +39,8 @@ pub(crate) fn around(task: &Task<'_>, design: &Design, slowest: Slowest) -> Resu
     record(setup, arrivals, slowest, design, task.hooks)
 }
 
-/// Shows the requests around the slowest of the busiest stretches: a large trace is not replayed once more for that.
+/// Shows the requests around the slowest one of the busiest stretches: replaying a large trace once more would take too
+/// long.
 pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Result<Option<SlowStretch>, StudyError> {
     let set_up = || set_up(task.workload, design, &Load::AS_TRACED, task.settings, task.hooks);
     let Setup { mut device, replay_settings, experiment } = set_up()?;
@@ -49,7 +51,7 @@ pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Resul
     let slowest = measured.slowest();
     task.hooks.check()?;
     let Some(slowest) = slowest else { return Ok(None) };
-    // It takes as much memory as the next one.
+    // Frees the device, because the next one takes as much memory.
     drop(device);
     let Some(found) = record(set_up()?, stretches.in_a_row(), slowest, design, task.hooks)? else { return Ok(None) };
     let start = stretches.in_trace(Nanos::from_secs_f64(found.start_s));
@@ -79,7 +81,7 @@ fn record(
     Ok(shown(&timeline, &until.ends, slowest).map(|stretch| SlowStretch { candidate: design.name.clone(), ..stretch }))
 }
 
-/// The completion of a request, as the host sees it.
+/// The completion of a request, as seen by the host.
 struct End {
     arrival: Nanos,
     request: Request,
@@ -87,7 +89,7 @@ struct End {
     at: Nanos,
 }
 
-/// Stops the replay soon after the slowest request has ended.
+/// Stops the replay once [`AFTER`] more requests have ended after the slowest one.
 struct Until<'a> {
     slowest: Slowest,
     found: bool,
@@ -115,7 +117,7 @@ impl Observer for Until<'_> {
     }
 }
 
-/// A request that ended, with its index in the timeline.
+/// A request that ended.
 struct Seen<'a> {
     index: u32,
     arrival: Nanos,
@@ -167,7 +169,7 @@ fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> O
     })
 }
 
-/// Operations of each die, in the order in which they began.
+/// Operations by die and by request, in the order in which they began.
 struct Dies<'a> {
     of_die: BTreeMap<u32, Vec<&'a TimelineOperation>>,
     of_request: BTreeMap<u32, Vec<&'a TimelineOperation>>,
@@ -225,9 +227,9 @@ impl<'a> Dies<'a> {
         Self { of_die, of_request }
     }
 
-    /// Returns the breakdown of a request's time. Until the drive takes it, the time goes to the queue. From then on it
-    /// goes to whatever the die of its last operation is doing and, while that die is idle, to the request's other
-    /// operations. The parts add up to the response time.
+    /// Divides the response time of a request into parts. Until the drive takes the request, the time goes to the
+    /// queue. From then on, it goes to whatever the die of the request's last operation is doing and, while that die is
+    /// idle, to the request's other operations.
     fn parts(&self, seen: &Seen<'_>) -> TimeUses {
         let mut parts = TimeUses::default();
         let (taken, end) = (seen.request.arrival_ns, seen.end.0);
@@ -250,8 +252,8 @@ impl<'a> Dies<'a> {
     }
 }
 
-/// Divides the time from `within.0` to `within.1` among `operations`, which are in the order in which they began.
-/// Returns the gaps left.
+/// Divides the time from `within.0` to `within.1` among `operations`, which are ordered by their beginning. Returns the
+/// gaps, in which no operation runs.
 fn sweep(operations: &[&TimelineOperation], request: u32, within: (u64, u64), parts: &mut TimeUses) -> Vec<(u64, u64)> {
     let (mut at, to) = within;
     let mut rest = Vec::new();

@@ -1,8 +1,9 @@
-//! A flash cache when it is warm: the trace from after its busy stretch to its end, then from its beginning to that
-//! stretch, as if it came round again; then the stretch itself.
+//! Measures a flash cache when it is warm. It plays the trace from the end of the busy stretch to the end of the trace,
+//! then from the beginning to the busy stretch, as if the trace repeated; then the stretch itself.
 //!
-//! Every request comes once, as in the trace. What is used for the first time therefore misses, as often as in the
-//! trace: if stretches were played after the trace, as on other designs, the cache would hold all that they ask for.
+//! Every request is played once, as in the trace. Lines that are used for the first time therefore miss as often as in
+//! the trace. If the stretches were played after the whole trace, as on other designs, the cache would hold everything
+//! that they ask for.
 
 use std::cell::Cell;
 
@@ -21,27 +22,26 @@ use crate::setup::{Setup, set_up};
 use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
 use crate::task::Task;
 
-/// With fewer requests than this before the busy stretch, a share of one in a hundred of a quarter of them says
-/// nothing.
+/// With fewer requests than this before the busy stretch, one in a hundred of a quarter of them says nothing.
 const REQUESTS_MIN: u64 = 4 * LEFT_OUT;
 /// Time between two parts of the trace.
 const GAP: Nanos = Nanos::from_secs(1);
 
-/// A warm cache in the busy stretch.
+/// The results of a warm cache in the busy stretch.
 pub(crate) struct Warm {
     pub(crate) strain: Strain,
     /// Response times in the last quarter of the requests before the stretch.
     pub(crate) last_quarter: Option<LatencySummary>,
     pub(crate) warmed: CacheWarmed,
-    /// Share of the accesses to lines that hit: in the last quarter before the stretch, and in that.
+    /// Share of accesses to lines that hit, in the last quarter before the stretch and in the stretch itself.
     pub(crate) hit_ratio: f64,
-    /// What the flash takes for good, if the rest of the trace is like these requests.
+    /// What the flash takes in the long run, if the rest of the trace is like these requests.
     pub(crate) late: Late,
 }
 
-/// Warms the cache of a design, and plays the busy stretch at `load` times the trace's speed; then once more from the
-/// beginning for the busiest stretch by bytes, unless it missed a budget in the first. `None` if it cannot keep up
-/// before that.
+/// Warms the cache of a design, and plays the busiest stretch by requests at `load` times the trace's speed. If no
+/// budget breaks in it, does the same with a new device for the busiest stretch by bytes. Returns `None` if the cache
+/// cannot keep up before a stretch.
 pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> Result<Option<Warm>, StudyError> {
     let Some(mut warm) = warm_before(task, busy, design, (busy.times.stretch, load))? else { return Ok(None) };
     let broken = task.limits.as_ref().and_then(|limits| warm.strain.broken(limits, load));
@@ -55,7 +55,7 @@ pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> 
     Ok(Some(warm))
 }
 
-/// Likewise, before one stretch alone.
+/// Warms the cache of a design, and plays one stretch.
 fn warm_before(
     task: &Task<'_>,
     busy: &Busy,
@@ -87,14 +87,14 @@ fn warm_before(
     let quarter = Counted::of(&*device);
     let stretches = Stretches::alone(busy, &stretch, &experiment, &*device)?;
     let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
-    // The stretch is counted from its own beginning.
+    // Playing the stretch begins a new measurement.
     let counted = [before, quarter, Counted::of(&*device)];
     let last_quarter = (late.count() > 0).then(|| LatencySummary::of(&late));
     Ok(Some(Warm { last_quarter, ..of_counts(strain, rest, stretches.len(), &counted) }))
 }
 
-/// What counts say of a cache: those of the first three quarters of `rest` requests, of all of them, and of the
-/// stretch with its `busy` requests.
+/// Makes results of the counts after the first three quarters of `rest` requests, after all of them, and in the stretch
+/// with its `busy` requests.
 fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Counted; 3]) -> Warm {
     let late_requests = rest / 4;
     let full = before.cache.evictions > 0;
@@ -112,20 +112,20 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cou
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
         late: Late {
             pages: pages as f64 * of_trace,
-            // What fills a cache that has room does so once. Where lines leave, others come in for good.
+            // A cache with free room is filled once. If lines are evicted, others come in for good.
             once_bytes: if full { 0 } else { before.cache.filled_bytes },
         },
     }
 }
 
-/// The warm cache under the load of the trace, and under the one that has to be carried.
+/// Plays the busy stretches on a warm cache under the load of the trace, and under the load that has to be carried.
 pub(crate) fn stressed(task: &Task<'_>, busy: &Busy, design: &Design, limits: &Limits) -> Result<Stressed, StudyError> {
     let first = warm(task, busy, design, 1.0)?.map_or(Strain::TOO_MUCH, |warm| warm.strain);
     let headroom = carried(task, busy, design, limits, &first)?;
     Ok(Stressed { first, headroom })
 }
 
-/// Tries the load that has to be carried. Each load takes the whole trace again, so that no further ones are tried.
+/// Tries the load that has to be carried. Each load takes the whole trace again, so no further ones are tried.
 pub(crate) fn carried(
     task: &Task<'_>,
     busy: &Busy,
@@ -138,7 +138,7 @@ pub(crate) fn carried(
     })
 }
 
-/// The requests before and after `stretch`, those after it first, with their times from the first of them on.
+/// Returns the requests after `stretch`, and then those before it. Their times begin at zero.
 fn coming_round(
     all: impl Iterator<Item = Arrival>,
     again: impl Iterator<Item = Arrival>,
@@ -162,7 +162,7 @@ fn coming_round(
     )
 }
 
-/// Replays requests from `now` on, as far from each other as they are. Returns their response times, or `None` if the
+/// Replays requests after `now`, with the same times between them. Returns their response times, or `None` if the
 /// device cannot keep up.
 fn play(
     task: &Task<'_>,
@@ -189,7 +189,7 @@ fn play(
     Ok((replayed.end == ReplayEnd::Complete).then(|| measured.statistics().response()))
 }
 
-/// What was counted since measuring began.
+/// Counters of the cache and the flash since measuring began.
 struct Counted {
     cache: FlashCacheReport,
     pages: u64,
@@ -218,7 +218,7 @@ mod tests {
         let all = || (0..10).map(at);
         let stretch = Stretch { from: Nanos::from_secs(3), to: Nanos::from_secs(6), requests: 3 };
         let times: Vec<u64> = coming_round(all(), all(), stretch).map(|arrival| arrival.at.0 / 1_000_000_000).collect();
-        // Seconds 6 to 9, then, a second later, 0 to 2.
+        // Seconds 6 to 9 and, a second later, 0 to 2.
         assert_eq!(times, [0, 1, 2, 3, 4, 5, 6]);
         let late = Stretch { from: Nanos::from_secs(7), to: Nanos::from_secs(10), requests: 3 };
         assert_eq!(coming_round(all(), all(), late).count(), 7);

@@ -1,5 +1,5 @@
-//! Budgets hold whenever much is asked for, on disks whose data lie where they would, and within limits of volumes that
-//! save up little: from a trace to the answer.
+//! Budgets hold in all busy times, on disks that are full of data, and within the limits of volumes that save up
+//! little: from a trace to the answer.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,8 +40,8 @@ fn studied(settings: &StudySettings) -> WorkloadStudy {
     workloads.remove(0)
 }
 
-/// Twenty small reads a second for ten minutes, all over 8 GiB in two volumes; forty in the third minute; in the
-/// eighth, reads of a mebibyte.
+/// Twenty small reads a second for ten minutes, spread over 8 GiB in two volumes; forty a second in the third minute;
+/// reads of 1 MiB in the eighth.
 fn two_busy_minutes() -> String {
     let mut text = String::new();
     for n in 0..24_000u64 {
@@ -91,7 +91,7 @@ fn the_headline_has_the_worst_percentile_and_says_when_it_is_that() {
     assert_eq!(within, "in the busiest time by bytes", "{all:?}");
     let expected = format!("99 % of requests within {} {within}", words::time(worst));
     assert!(found.verdict.headline.contains(&expected), "{}: {expected}", found.verdict.headline);
-    // A budget between the two busy times is missed for the one by bytes alone.
+    // A budget between the percentiles of the two busy times is missed only in the one by bytes.
     let between = f64::midpoint(all[0].0, all[1].0);
     let found = studied(&settings(&trace, &["seagate-exos-10e2400"], between));
     let same = found.candidates.iter().find(|candidate| candidate.name == *name).unwrap();
@@ -99,7 +99,8 @@ fn the_headline_has_the_worst_percentile_and_says_when_it_is_that() {
     assert!(same.judgement.reasons[0].contains("in the busiest time by bytes"), "{:?}", same.judgement.reasons);
 }
 
-/// Twenty small reads a second for ten minutes, forty in the third minute; in the sixth, sixty more at one instant.
+/// Twenty small reads a second for ten minutes, forty a second in the third minute, and sixty more at one instant in
+/// the sixth.
 fn a_burst_outside_the_busiest_minute() -> String {
     let mut text = String::new();
     let mut read = |n: u64, ms: u64| {
@@ -118,7 +119,7 @@ fn a_burst_outside_the_busiest_minute() -> String {
     text
 }
 
-/// The burst is less than a hundredth of the trace, and of its minute more.
+/// The burst is less than a hundredth of the trace, but more than a hundredth of its minute.
 #[test]
 fn what_a_design_carries_is_judged_in_the_times_in_which_budgets_hold_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,11 +148,11 @@ fn on_a_disk_that_is_full_of_data_arms_go_further() {
     assert_eq!(over.parse::<Bytes>().unwrap(), Bytes(span));
     let (far, over, _) = of(Some(500_000_000_000));
     assert_eq!(over.parse::<Bytes>().unwrap(), Bytes(500_000_000_000));
-    // A seek over much of the disk takes some 4 ms instead of 1.
+    // A seek across much of the disk takes some 4 ms instead of 1 ms.
     assert!(far > near * 1.2, "{near} us near, {far} us far");
 }
 
-/// A thousand requests within a tenth of each second: 1,000 a second on average, at 10,000 a second.
+/// A thousand requests within a tenth of each second: on average 1,000 a second, at a rate of 10,000.
 #[test]
 fn bursts_wait_for_the_limits_of_a_volume_and_the_answer_says_what_it_stands_on() {
     let folder = tempfile::tempdir().unwrap();

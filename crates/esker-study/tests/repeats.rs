@@ -48,7 +48,7 @@ fn settings(trace: &Path, thorough: bool) -> StudySettings {
     }
 }
 
-/// Runs the candidate's configuration from a file next to the trace, and compares all figures.
+/// Runs the candidate's configuration from a file beside the trace, and compares all figures.
 fn repeat(candidate: &Candidate, folder: &Path) {
     let name = &candidate.name;
     let file = folder.join(format!("{name}.toml"));
@@ -57,7 +57,7 @@ fn repeat(candidate: &Candidate, folder: &Path) {
     std::fs::remove_file(&file).unwrap();
     assert_eq!(results.config, candidate.config, "{name}");
     assert_eq!(results.devices, candidate.devices, "{name}: what the devices did");
-    // Of the designs that matter less, results leave it out.
+    // Results leave out the series of designs that matter less.
     if !candidate.series.is_empty() {
         assert_eq!(results.series, candidate.series, "{name}: the series");
     }
@@ -75,7 +75,7 @@ fn repeat(candidate: &Candidate, folder: &Path) {
     }
     match (&candidate.endurance, &results.settled) {
         (Some(endurance), Some(settled)) => {
-            // What cannot be judged is not shown.
+            // Write amplification that cannot be judged is not shown.
             if endurance.judged {
                 assert_eq!(settled.write_amplification, endurance.write_amplification, "{name}");
                 assert!(settled.outcome.may_be_judged(), "{name}");
@@ -84,7 +84,7 @@ fn repeat(candidate: &Candidate, folder: &Path) {
             assert_eq!(settled.cleaning_share, endurance.cleaning_share, "{name}");
         }
         (None, None) => {}
-        // A study does not ask for the life of what is too slow anyway.
+        // A study does not find the life of a design that is too slow anyway.
         (None, Some(_)) if candidate.judgement.p99 == Some(false) => {}
         pair => panic!("{name}: only one of both has settled: {pair:?}"),
     }
@@ -105,7 +105,7 @@ fn repeat_all(trace: &Path, thorough: bool) {
     });
 }
 
-/// The beginning of the sample, with trims that begin and end anywhere, also within pages that hold data.
+/// Returns the beginning of the sample, with trims that begin and end anywhere, also within pages that hold data.
 fn cut(folder: &Path, requests: usize) -> PathBuf {
     let mut reader = TraceReader::open(&[SAMPLE.into()], &ReadOptions::default()).unwrap();
     let (mut records, mut batch) = (Vec::<Record>::new(), Vec::new());
@@ -128,7 +128,7 @@ fn cut(folder: &Path, requests: usize) -> PathBuf {
     path
 }
 
-/// In `make soak` (`ESKER_SOAK` is set), every design also runs on the whole sample.
+/// With `ESKER_SOAK` set (`make soak`), every design also runs on the whole sample.
 #[test]
 fn the_configuration_of_each_design_repeats_its_figures() {
     let folder = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ fn the_configuration_of_each_design_repeats_its_figures() {
     }
 }
 
-/// Of a hybrid, placement is repeated too: which extents move, and when.
+/// For a hybrid, placement is repeated as well: which extents move, and when.
 #[test]
 fn the_configuration_of_a_hybrid_repeats_its_figures() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Offers that need no simulation: what they cannot do follows from their figures.
+//! Rules out offers without simulation, by their figures.
 
 use esker_cloud::limits;
 use esker_core::{ByteRate, words};
@@ -11,24 +11,24 @@ use super::rented::{Rented, settings_of};
 use crate::choose::NOISE;
 use crate::strain::Limits;
 
-/// What the workload asks for at least.
+/// What the workload needs at least, and what the user allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Bytes per second read and written in the busiest stretch by requests or by bytes, whichever has more.
     pub(crate) bytes_per_s: Option<f64>,
     /// The fewest host bytes a day, on average over the budgeted years.
     pub(crate) host_bytes_per_day: Option<f64>,
-    /// Capacity on sale of one copy.
+    /// Capacity on sale that one copy of the data needs.
     pub(crate) capacity_bytes: u64,
-    /// Largest number of devices.
+    /// The budget for the number of devices.
     pub(crate) devices: Option<u32>,
-    /// Whether drives for desktops may be offered.
+    /// Whether desktop drives may be offered.
     pub(crate) consumer: bool,
     /// The budgets for the busiest resource and for the 99th percentile, if the trace has times.
     pub(crate) limits: Option<Limits>,
 }
 
-/// Returns why an offer need not be simulated, if that is so.
+/// Returns why an offer need not be simulated; `None` if bounds do not rule it out.
 pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> {
     let devices = offer.devices();
     if let Some(limit) = bounds.devices
@@ -36,13 +36,14 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     {
         return Some(offer.ruled_out("devices", format!("takes {devices} devices, the budget is {limit}"), None));
     }
-    // Beside the devices there are what stripes over them, and what makes one volume of flash and disks.
+    // Besides its devices, a simulation has those that stripe over them, and the one that makes a volume of flash and
+    // disks.
     let simulated = offer.simulated_devices().saturating_add(2);
     if simulated > DEVICES_MAX as u32 {
         let reason = format!("has more devices than a simulation may have ({DEVICES_MAX})");
         return Some(offer.ruled_out("devices", reason, None));
     }
-    // Everything else is offered only if it holds the data.
+    // All other offers are large enough by construction.
     if offer.in_use && offer.capacity.bytes.0.saturating_mul(offer.count.into()) < bounds.capacity_bytes {
         let reason = format!("is too small: {} are needed", words::bytes(bounds.capacity_bytes as f64));
         return Some(offer.ruled_out("capacity", reason, None));
@@ -58,7 +59,7 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     if let (Some(rented), Some(limits)) = (&offer.rented, &bounds.limits) {
         return volume(offer, rented, limits);
     }
-    // Of a hybrid, disks may take what is written.
+    // In a hybrid, the disks may take the writes.
     let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none());
     if let (Some(per_day), Some(warranted)) = (per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
         && per_day > warranted
@@ -77,7 +78,8 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     None
 }
 
-/// Why an offer cannot be bought any more: a product of it is no longer sold, and neither asked for nor in use already.
+/// Says why an offer cannot be bought: one of its products is no longer sold, and the user neither asked for it nor has
+/// it.
 fn gone(offer: &Offer<'_>) -> Option<String> {
     let products = [Some(offer.product), offer.disks.map(|disks| disks.product)];
     let gone = products.into_iter().flatten().find(|product| !product.may_be_advised() && !offer.in_use)?;
@@ -85,8 +87,8 @@ fn gone(offer: &Offer<'_>) -> Option<String> {
     Some(format!("{} is no longer sold ({reason}); --only {} allows it", gone.title, gone.name))
 }
 
-/// By how much an offer that bounds rule out misses them, as the logarithm of how many times too much; `None` if no
-/// money makes up for what rules it out.
+/// Returns by how much an offer misses the bounds that rule it out, as the logarithm of value over bound; `None` if
+/// nothing rules it out, or if the reason is one that no money makes up for.
 pub(crate) fn missed(offer: &Offer<'_>, bounds: &Bounds) -> Option<f64> {
     let by = ruled_out(offer, bounds)?.by;
     let times = |is: Option<f64>, limit: Option<f64>| match (is, limit) {
@@ -113,7 +115,7 @@ pub(crate) fn missed(offer: &Offer<'_>, bounds: &Bounds) -> Option<f64> {
     Some(missed)
 }
 
-/// Returns what a volume's limits rule out.
+/// Returns what rules out a volume by its limits or its latency.
 fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledOut> {
     let settings = settings_of(offer.product, &rented.volume).ok()?;
     let allowed = limits(&settings).ok()?;
@@ -148,7 +150,7 @@ fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledO
         }
     }
     let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
-    // A sample of the distribution has its 99th percentile near it.
+    // The 99th percentile of a simulated sample is near that of the distribution.
     if latency > budgets.p99_us * (1.0 + NOISE) {
         let (latency, budget) = (words::time(latency), words::time(budgets.p99_us));
         let reason = format!("99 % of its requests take up to {latency} without any load, the budget is {budget}");
@@ -157,10 +159,10 @@ fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledO
     None
 }
 
-/// Rates that are ordered are rounded to whole operations and bytes.
+/// Tolerance for ordered rates, which are rounded to whole operations and bytes.
 const ROUNDING: f64 = 1e-6;
 
-/// Bytes per second that pass all links of an offer, if the settings of its devices state their rates.
+/// Returns the bytes per second that all links of an offer can move, if the settings of its devices state their rates.
 fn links(offer: &Offer<'_>) -> Option<f64> {
     let all = |product: &Product, count: u32| Some(link(product)?.0 as f64 * f64::from(count));
     let disks = offer.disks.as_ref().map_or(Some(0.0), |disks| all(disks.product, disks.count))?;
@@ -228,7 +230,8 @@ mod tests {
         assert_eq!(by(&Offer::bought(asked_for, asked_for.capacities[0], 1, 1)), None);
     }
 
-    /// Half of what is written warranted is a factor of two, and likewise of the link and of devices.
+    /// An offer that is warranted for half of what is written misses by a factor of two; likewise for links and
+    /// devices.
     #[test]
     fn misses_of_bounds_are_factors() {
         let catalogue = Catalogue::builtin("current").unwrap();

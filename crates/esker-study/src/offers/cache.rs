@@ -1,7 +1,7 @@
-//! Caches: flash of one product that holds lines of disks of one product, run by the engine of the kind `cache`.
+//! Caches: flash of one product holds lines of disks of another, run by the engine of the kind `cache`.
 //!
-//! The volume is that of the disks. Flash holds copies of what is used, and with write-back the only copy of what was
-//! written: then each line is on two drives, unless each copy of the data has a cache of its own.
+//! The volume has the capacity of the disks. The flash holds copies of lines in use and, with write-back, the only copy
+//! of what was written. Then each line is on two drives, unless each copy of the data has a cache of its own.
 
 use esker_cache::NO_ADMISSION;
 use esker_core::registry::Choice;
@@ -18,18 +18,20 @@ use crate::admissions::{AdmissionChoice, Admissions};
 use crate::miniature::CacheShape;
 use crate::policies::{Policies, PolicyChoice};
 
-/// Lines are as small as the memory allows, but no smaller than a page.
+/// The smallest line: a page. A cache gets the smallest line with which its tables fit into the memory.
 const LINE_MIN: u64 = 4 << 10;
-/// Touched areas are known by the MiB, so that larger lines would be used more often than in truth.
+/// The largest line. Touched areas are known by the MiB, so larger lines would seem to be used more often than they
+/// are.
 const LINE_MAX: u64 = esker_trace::AREA_BYTES;
-/// An engine numbers lines with 32 bits.
+/// The engine numbers lines with 32 bits.
 const LINES_MAX: u64 = u32::MAX as u64;
-/// The memory that a cache takes of its host at most. Assumed: what a server of such capacity can spare.
+/// The most memory of its host that a cache may take. Assumed: what a server of such capacity can spare.
 const MEMORY_MAX: u64 = 8 << 30;
-/// Memory of a line of the volume: the map, and LRU's queue; and of a slot of the flash (docs/flash-cache-device.md).
+/// Bytes of memory for a line of the volume (the map, and LRU's queue) and for a slot of the flash
+/// (docs/flash-cache-device.md).
 const BYTES_A_LINE: u64 = 4 + 12;
 const BYTES_A_SLOT: u64 = 28;
-/// Slots that the engine keeps free at most, so that lines can come in while others leave.
+/// The most slots that the engine keeps free, so that lines can come in while others leave.
 const RESERVE_MAX: u64 = 256;
 
 /// The ways of writing that are offered.
@@ -48,7 +50,7 @@ impl Cache<'_> {
         write_name(self.write)
     }
 
-    /// What enters it.
+    /// The admission policy.
     pub(crate) fn admission(&self) -> &AdmissionChoice {
         let Admissions { through, back } = &self.policy.admissions;
         if self.write == WriteHandling::WriteBack { back } else { through }
@@ -60,8 +62,8 @@ impl Cache<'_> {
         if admission == NO_ADMISSION { policy.to_string() } else { format!("{policy} + {admission}") }
     }
 
-    /// Flash drives that hold each line, of `copies` copies of the data. What only the flash has would be lost with
-    /// one drive; where there are further copies, the flash of another one has it.
+    /// Returns the number of flash drives that hold each line, if there are `copies` copies of the data. A line that
+    /// only the flash holds would be lost with one drive; with further copies, the flash of another copy has it.
     pub(crate) fn drives_a_line(&self, copies: u32) -> u32 {
         drives_a_line(self.write, copies)
     }
@@ -79,7 +81,7 @@ fn drives_a_line(write: WriteHandling, copies: u32) -> u32 {
     if write == WriteHandling::WriteBack && copies == 1 { 2 } else { 1 }
 }
 
-/// Every cache that may be worth its price, of the devices among `products`.
+/// Returns every cache of devices among `products` that may be worth its price.
 pub(super) fn offers<'a>(
     products: &'a [Product],
     held: Held,
@@ -96,7 +98,7 @@ pub(super) fn offers<'a>(
     })
 }
 
-/// The sizes of all caches that are offered: of each, policies are compared.
+/// Returns the shapes of all caches that are offered, so that policies can be compared for each.
 pub(crate) fn shapes(
     products: &[Product],
     held: Held,
@@ -107,8 +109,8 @@ pub(crate) fn shapes(
     Ok(pairs.iter().filter_map(|pair| shape(pair, utilisation)).collect())
 }
 
-/// Line and slots of a cache: the smallest line with which its tables fit into the memory; `None` if there is none.
-/// Lines take so much of the flash as data may of other designs: the rest is spare space.
+/// Returns the shape of a cache: the smallest line with which its tables fit into the memory, or `None` if there is
+/// none. Lines take the share `utilisation` of the flash, as data do in other designs; the rest is spare space.
 fn shape(offer: &Offer<'_>, utilisation: Ratio) -> Option<CacheShape> {
     let (volume, flash) = (offer.disks.as_ref()?.bytes(), flash_bytes(offer) as f64 * utilisation.as_f64());
     let sizes = (0..).map(|power| LINE_MIN << power).take_while(|&line| line <= LINE_MAX);
@@ -119,17 +121,17 @@ fn shape(offer: &Offer<'_>, utilisation: Ratio) -> Option<CacheShape> {
     })
 }
 
-/// Memory of the host that a cache takes.
+/// Bytes of host memory that a cache takes.
 fn memory(lines: u64, slots: u64) -> u64 {
     lines * BYTES_A_LINE + slots * BYTES_A_SLOT
 }
 
 /// Makes the design of a cache for `active` bytes of touched data.
 ///
-/// Of the flash as much is simulated as these data can take: what else the cache holds is cold, and is simulated as
-/// data that fill the rest of the drive. Dirty lines are copied back as if the touched data were all that it holds.
-/// Disks are simulated as those of a hybrid. Of mirrored flash one side is simulated: both do the same, but that reads
-/// are shared.
+/// As much flash is simulated as these data can fill. Whatever else the cache holds is cold, and is simulated as data
+/// that fill the rest of the drive. Dirty lines are copied back as if the cache held the touched data alone. Disks are
+/// simulated like those of a hybrid. Of mirrored flash, one side is simulated: both do the same, except that they share
+/// the reads.
 pub(super) fn design(
     offer: &Offer<'_>,
     (disks, cache): (&Disks<'_>, &Cache<'_>),
@@ -170,7 +172,7 @@ pub(super) fn design(
 /// The kind of these designs, and the name of the device that requests go to.
 pub(crate) const CACHE: &str = "cache";
 
-/// What results say of a cache's parts. What it did is known from `simulated`.
+/// Returns what results say of a cache's parts. `simulated` has what the cache did.
 pub(crate) fn results(
     offer: &Offer<'_>,
     simulated: &Candidate,

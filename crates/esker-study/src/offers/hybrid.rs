@@ -1,7 +1,7 @@
-//! Hybrids: flash of one product and disks of one product as one volume, run by the placement engine.
+//! Hybrids: flash of one product and disks of another form one volume, run by the placement engine.
 //!
-//! Disks hold the data. Of all devices, as many places as the flash has stay free, so that what is hot finds room
-//! there. A policy that moves what is used to where it is answered faster does the rest.
+//! The disks hold the data. Over all devices, as many extent places stay free as the flash has, so that hot extents
+//! find room there. The policy moves extents in use to the device that answers faster.
 
 use esker_core::{Bytes, Ratio};
 use esker_plan::{Product, Running};
@@ -13,21 +13,21 @@ use super::pairs::{self, Disks, Held, Pricing, flash_bytes};
 use super::{Design, Least, Offer, owned};
 use crate::StudyError;
 
-/// The policy. A budget is for 99 of 100 requests, so that every hot extent has to be on flash: `wardrop` keeps some on
-/// disks, by lot, and asks a disk ten times a second to learn how fast it is.
+/// The placement policy. A budget is for 99 of 100 requests, so every hot extent has to be on flash: `wardrop` keeps
+/// some on disks, by lot, and asks a disk ten times a second to learn how fast it is.
 pub(crate) const POLICY: &str = "migration";
-/// Extents are as small as the map allows, but no smaller than this: smaller ones would need many more moves.
+/// The smallest extent: smaller ones would need many more moves. A hybrid gets the smallest extent that the map allows.
 const EXTENT_MIN: u64 = 128 << 10;
-/// Touched areas are known by the MiB, so that larger extents would have less to move than in truth.
+/// The largest extent. Touched areas are known by the MiB, so larger extents would have less to move than in truth.
 const EXTENT_MAX: u64 = esker_trace::AREA_BYTES;
-/// The most extents that an engine takes.
+/// The most extents that the engine takes.
 const EXTENTS_MAX: u64 = 1 << 26;
-/// Of the flash, what data fill before the first request, whatever is hot: one half. The other is free.
+/// Share of the flash that data fill before the first request, hot or not. The rest is free.
 const FILLED_AT_FIRST: f64 = 0.5;
 /// Weights add up to this.
 const WEIGHTS: f64 = 1_000.0;
 
-/// Every hybrid that may be worth its price, of the devices among `products`.
+/// Returns every hybrid of devices among `products` that may be worth its price.
 pub(super) fn offers<'a>(
     products: &'a [Product],
     held: Held,
@@ -36,14 +36,14 @@ pub(super) fn offers<'a>(
     pairs::offers(products, held, pricing, |pair| extent(&pair).map(|_| pair).into_iter().collect())
 }
 
-/// Size of an extent: the smallest with which the map has room for all devices; `None` if there is none.
+/// Returns the size of an extent: the smallest with which the map has room for all devices, or `None` if there is none.
 fn extent(offer: &Offer<'_>) -> Option<Bytes> {
     let all = flash_bytes(offer).saturating_add(offer.disks.as_ref()?.bytes());
     let sizes = (0..).map(|power| EXTENT_MIN << power).take_while(|&size| size <= EXTENT_MAX);
     sizes.into_iter().find(|size| all / size <= EXTENTS_MAX).map(Bytes)
 }
 
-/// Part of the data that is on flash before the first request.
+/// Returns the share of the data that is on flash before the first request.
 fn share_at_first(offer: &Offer<'_>, disks: &Disks<'_>) -> f64 {
     let share = FILLED_AT_FIRST * flash_bytes(offer) as f64 / disks.bytes().max(1) as f64;
     (share * WEIGHTS).round().clamp(1.0, WEIGHTS / 2.0) / WEIGHTS
@@ -51,9 +51,9 @@ fn share_at_first(offer: &Offer<'_>, disks: &Disks<'_>) -> f64 {
 
 /// Makes the design of a hybrid for `active` bytes of touched data.
 ///
-/// Of these, the flash has at first what its share of all data is, and then room for as many more as half of it has, as
-/// full as `utilisation` says: the cold data that fill the other half are not simulated. Disks are simulated as they
-/// are, but of their addresses only the first: touched data lie side by side, as on every simulated disk.
+/// At first, the flash has the same share of these data as of all data. It has room for more of them: the free half of
+/// the real flash, filled to `utilisation`. The cold data in the other half are not simulated. Disks are simulated as
+/// they are, but only their first addresses are used: touched data lie side by side.
 pub(super) fn design(
     offer: &Offer<'_>,
     disks: &Disks<'_>,
@@ -101,7 +101,7 @@ pub(super) fn design(
 /// The kind of these designs, and the name of the device that requests go to.
 pub(crate) const HYBRID: &str = "hybrid";
 
-/// What results say of a hybrid's parts. What its policy did is known from `simulated`.
+/// Returns what results say of a hybrid's parts. `simulated` has what its policy did.
 pub(crate) fn results(offer: &Offer<'_>, simulated: &Candidate, running: &Running) -> Option<HybridResults> {
     let disks = offer.disks.as_ref().filter(|_| offer.cache.is_none())?;
     let [flash, disk] = pairs::parts(offer, disks, simulated, running);

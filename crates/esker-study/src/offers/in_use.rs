@@ -5,19 +5,19 @@ use esker_plan::{Catalogue, Product};
 
 use crate::StudyError;
 
-/// Devices that the user has already.
+/// Devices that the user already has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
     /// The product's name in the catalogue.
     pub product: String,
-    /// Capacity of each.
+    /// Capacity of each device.
     pub capacity: Bytes,
-    /// How many there are, for all copies of the data together.
+    /// Number of devices, for all copies of the data together.
     pub count: u32,
 }
 
 impl InUse {
-    /// The product, if it can be in use, and there are enough devices for `copies` of the data.
+    /// Returns the product, if it can be in use and there are enough devices for `copies` copies of the data.
     pub(crate) fn product<'a>(&self, catalogue: &'a Catalogue, copies: u32) -> Result<&'a Product, StudyError> {
         let error = |message: String| StudyError::Settings { message };
         let product = catalogue.product(&self.product).map_err(|fault| error(fault.to_string()))?;

@@ -1,5 +1,5 @@
-//! What can be bought for a workload: products, by capacity and number, with their price; and the simulated design of
-//! each.
+//! What can be bought for a workload: products, by capacity and number, with their prices; and the design to simulate
+//! for each offer.
 
 mod bounds;
 mod cache;
@@ -36,25 +36,25 @@ pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
 use rented::Rented;
 pub(crate) use rented::peaks;
 
-/// No more devices of a kind than this are offered unless capacity asks for them.
+/// Offers have at most this many devices of a kind, unless the capacity needs more.
 pub(crate) const COUNT_MAX: u32 = 8;
 
-/// Some devices of one product.
+/// A number of devices of one product, or such flash with disks of another product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer<'a> {
     pub(crate) product: &'a Product,
-    /// Capacity of each.
+    /// Capacity of each device.
     pub(crate) capacity: Capacity,
-    /// Devices that share the data; as many again for each further copy.
+    /// Devices that share one copy of the data. Each further copy takes as many again.
     pub(crate) count: u32,
     pub(crate) copies: u32,
-    /// What is rented; `None` for devices.
+    /// The volume that is rented; `None` for devices.
     pub(crate) rented: Option<Rented>,
-    /// The disks of a hybrid or a cache, whose flash the other fields are about; `None` for devices of one kind.
+    /// The disks of a hybrid or a cache, while the other fields describe its flash; `None` for devices of one kind.
     pub(crate) disks: Option<Disks<'a>>,
     /// How the flash caches the disks; `None` for a hybrid.
     pub(crate) cache: Option<Cache<'a>>,
-    /// Whether the user has them already, so that they cost only electricity.
+    /// Whether the user already has the devices, so that they cost only electricity.
     pub(crate) in_use: bool,
 }
 
@@ -66,12 +66,12 @@ pub(crate) struct Design {
     pub(crate) kind: &'static str,
     pub(crate) device_count: u32,
     pub(crate) system: System,
-    /// Whether it is disks and nothing else: how far their arms go depends on where data lie.
+    /// Whether the design has nothing but disks: how far their arms move depends on where data lie.
     pub(crate) on_disks: bool,
-    /// Of volumes, everything that their times depend on: those that limit alike are simulated once, whatever their
-    /// size and whatever was ordered.
+    /// For rented volumes, everything that their times depend on. Volumes with equal limits are simulated once,
+    /// whatever their size and whatever was ordered.
     pub(crate) limits: Option<String>,
-    /// The flash of the devices as sold; `None` for devices that do not wear.
+    /// The flash of the devices as sold; `None` if no device wears.
     pub(crate) flash: Option<FlashOnSale>,
 }
 
@@ -86,18 +86,19 @@ impl Design {
         self.kind == CACHE
     }
 
-    /// Whether it is flash and disks. What it does depends on what it has seen before.
+    /// Whether it is flash and disks. What it does depends on the requests that it has served.
     pub(crate) fn is_pair(&self) -> bool {
         self.is_hybrid() || self.is_cache()
     }
 
-    /// A key that designs share if they are simulated alike, such as drives of two makers that differ in price alone.
+    /// Returns a key that is equal for designs that are simulated alike, such as drives of two makers that differ in
+    /// price alone.
     pub(crate) fn key(&self) -> String {
         self.limits.clone().unwrap_or_else(|| format!("{:?}", self.system))
     }
 }
 
-/// What decides which offers there are.
+/// What decides which offers are made.
 pub(crate) struct Wanted<'a> {
     pub(crate) need: &'a Need,
     pub(crate) workload: &'a StudyWorkload,
@@ -105,7 +106,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) stretch: Option<&'a Stretch>,
     /// The budget for the busiest resource.
     pub(crate) utilisation: f64,
-    /// To price flash and disks together.
+    /// What is needed to price flash and disks together.
     pub(crate) pricing: Pricing<'a>,
     /// Whether hybrids are offered.
     pub(crate) hybrids: bool,
@@ -113,15 +114,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) policies: Option<&'a Policies>,
 }
 
-/// Returns every offer of the catalogue that holds what is needed, in the order of the catalogue; first what the user
-/// has already.
+/// Returns every offer of the catalogue that holds the data, in the order of the catalogue; devices in use come first.
 pub(crate) fn offers<'a>(
     catalogue: &'a Catalogue,
     in_use: &[InUse],
     wanted: &Wanted<'a>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
     let copies = wanted.need.copies.max(1);
-    // Of one copy.
+    // The capacity for one copy.
     let capacity = wanted.need.capacity_bytes.div_ceil(copies.into());
     let mut offers = Vec::new();
     for one in in_use {
@@ -155,7 +155,7 @@ pub(crate) fn offers<'a>(
 }
 
 impl<'a> Offer<'a> {
-    /// `count` devices for each of `copies` copies of the data.
+    /// Returns an offer of `count` devices for each of `copies` copies of the data.
     fn bought(product: &'a Product, capacity: Capacity, count: u32, copies: u32) -> Self {
         Self { product, capacity, count, copies, rented: None, disks: None, cache: None, in_use: false }
     }
@@ -166,7 +166,7 @@ impl<'a> Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// The name in results: unique, and it begins or ends such that `esker devices` finds the product.
+    /// The name in results. It is unique, and begins or ends such that `esker devices` finds the product.
     pub(crate) fn name(&self) -> String {
         let size = match &self.rented {
             Some(rented) => ordered(&rented.volume, "-", "iops", "MiBps"),
@@ -208,34 +208,35 @@ impl Offer<'_> {
         }
     }
 
-    /// Devices bought.
+    /// Number of devices to buy.
     pub(crate) fn devices(&self) -> u32 {
         let disks = self.disks.as_ref().map_or(0, |disks| self.of_all_copies(disks.count));
         self.drives().saturating_add(disks)
     }
 
-    /// Devices that a simulation of it has: those of one copy.
+    /// Number of devices in a simulation, which has one copy.
     pub(crate) fn simulated_devices(&self) -> u32 {
         self.count.saturating_add(self.disks.as_ref().map_or(0, |disks| disks.count))
     }
 
-    /// Devices of the first product that are bought: all of them, but for the disks of a hybrid or a cache.
+    /// Number of devices of the first product to buy: all, except the disks of a hybrid or a cache.
     fn drives(&self) -> u32 {
         let drives_a_line = self.cache.map_or(1, |cache| cache.drives_a_line(self.copies));
         self.of_all_copies(self.count).saturating_mul(drives_a_line)
     }
 
-    /// Devices bought of which one copy takes so many.
+    /// Returns the number of devices to buy if one copy takes `count`.
     fn of_all_copies(&self, count: u32) -> u32 {
         count.saturating_mul(self.copies)
     }
 
-    /// What it costs if its devices are at work for the share `busy` of the time.
+    /// Returns the cost if devices are at work for the share `busy` of the time.
     pub(crate) fn cost(&self, busy: f64, running: &Running) -> Cost {
         self.cost_of_parts([busy; 2], running)
     }
 
-    /// Likewise, if flash and disks of a hybrid or a cache are at work for shares of their own. Others have the first.
+    /// Returns the cost if the flash of a hybrid or a cache is at work for the first of `shares` of the time, and its
+    /// disks for the second. Other offers use the first.
     pub(crate) fn cost_of_parts(&self, shares: [f64; 2], running: &Running) -> Cost {
         if let Some(disks) = &self.disks {
             return pairs::sum(pairs::cost(self, disks, shares, running));
@@ -248,7 +249,7 @@ impl Offer<'_> {
         if !self.in_use {
             return cost;
         }
-        // What was paid is paid: only the electricity can still be saved.
+        // Devices in use are paid for: only their electricity can be saved.
         let month = Money::from_f64(cost.power.as_f64() / (12.0 * running.years));
         let assumed = cost.power_is_assumed;
         Cost { purchase: Money::ZERO, per_month: month, total: cost.power, assumed, ..cost }
@@ -270,54 +271,54 @@ impl Offer<'_> {
         pairs::summary(one, summary_of(product, self.assumed_of(product)), class)
     }
 
-    /// What of a product of the offer is assumed, by the names of figures.
+    /// Returns the names of a product's figures that are assumed.
     fn assumed_of(&self, product: &Product) -> Vec<String> {
-        // Nobody pays the price of what one has.
+        // The price of a device in use does not matter.
         let paid = |figure: &&str| !(self.in_use && figure.starts_with("price"));
         let stated = product.assumed.iter().map(|assumption| assumption.figure.as_str()).filter(paid);
         let Some(rented) = &self.rented else { return stated.map(Into::into).collect() };
-        // Of a list of prices, what this volume is billed by counts. No provider publishes a distribution of response
-        // times.
+        // Of the price list, only what this volume is billed by counts. No provider publishes a distribution of
+        // response times.
         let price = cloud_cost(product, &rented.volume, 1, 1.0).assumed.then_some("price");
         let others = stated.filter(|figure| !figure.starts_with("price"));
         others.chain(price).chain(["response times"]).map(Into::into).collect()
     }
 
-    /// Host bytes a day that the makers of one copy's devices warrant, and for how long.
+    /// Host bytes a day that the makers warrant for the devices of one copy, and for how long.
     pub(crate) fn warranty(&self) -> Option<Warranty> {
         let each = self.product.drive_writes_per_day_sold(self.capacity.bytes)? * self.capacity.bytes.0 as f64;
         Some(Warranty { bytes_per_day: each * f64::from(self.count), years: self.product.warranty_years })
     }
 
-    /// By how much `bytes_per_day` exceed what is warranted, as a logarithm. Of a hybrid or a cache it is not known
-    /// what the flash takes.
+    /// Returns the logarithm of how many times `bytes_per_day` exceeds the warranty, at least zero. For a hybrid or a
+    /// cache it is zero: how much the flash takes is not known.
     pub(crate) fn missed_warranty(&self, bytes_per_day: Option<f64>) -> f64 {
         let warranted = self.warranty().filter(|_| self.disks.is_none());
         let exceeded = bytes_per_day.zip(warranted).map(|(asked, warranty)| asked / warranty.bytes_per_day.max(1.0));
         exceeded.map_or(0.0, |times| times.max(1.0).ln())
     }
 
-    /// The design to simulate, for `active` bytes of touched data that fill `utilisation` of what is simulated of
-    /// drives. Of several drives, less of each is simulated.
+    /// Returns the design to simulate for `active` bytes of touched data, which fill `utilisation` of the simulated
+    /// part of the drives. The more drives, the less of each is simulated.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
         self.design_of(active, utilisation, Least::of_each(self.count))
     }
 
-    /// The design of rented volumes that save up what is not used for so long; `None` for devices, and for volumes that
-    /// save up as much already.
+    /// Returns the design of rented volumes that save up unused limits for `time`; `None` for devices, and for volumes
+    /// that save up as long already.
     pub(crate) fn design_saving_up(&self, time: Nanos) -> Result<Option<Design>, StudyError> {
         let Some(rented) = &self.rented else { return Ok(None) };
         let longer = rented::settings_of(self.product, &rented.volume)?.saves_up < time;
         longer.then(|| rented::design(self, &rented.volume, Some(time))).transpose()
     }
 
-    /// Likewise, but of several drives together no more is simulated than otherwise of one. That is prepared as fast,
-    /// and tells designs apart of which one is far better than the other.
+    /// Returns a design for a rough look: several drives together have no more simulated flash than a single drive
+    /// otherwise. That is prepared as fast, and tells a far better design from a worse one.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
         self.design_of(active, utilisation, Least::for_looks(self.count))
     }
 
-    /// The design, of whose drives no less than `least` is simulated.
+    /// Returns the design with at least `least` of each drive simulated.
     fn design_of(&self, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
         match (&self.rented, &self.disks, &self.cache) {
             (Some(rented), ..) => rented::design(self, &rented.volume, None),
@@ -327,7 +328,7 @@ impl Offer<'_> {
         }
     }
 
-    /// This offer as one that is not simulated, or ruled out.
+    /// Describes this offer as ruled out or not simulated.
     pub(crate) fn ruled_out(&self, by: &str, reason: String, total: Option<f64>) -> RuledOut {
         RuledOut {
             name: self.name(),
@@ -353,13 +354,13 @@ fn summary_of(product: &Product, assumed: Vec<String>) -> ProductSummary {
     }
 }
 
-/// Simulated over published throughput of a product, by figure.
+/// Returns the ratios of simulated to published throughput of a product, by figure.
 fn over_published(product: &Product) -> BTreeMap<String, f64> {
     let rounded = |ratio: f64| (ratio * 1_000.0).round() / 1_000.0;
     product.beside_published().iter().map(|one| (one.figure.to_string(), rounded(one.ratio()))).collect()
 }
 
-/// A volume as it is ordered: "200GiB-7200iops".
+/// Returns a volume's size and orders in words: "200GiB-7200iops".
 fn ordered(volume: &CloudVolume, between: &str, operations: &str, throughput: &str) -> String {
     let mut words = vec![format!("{} GiB", volume.size.0 >> 30)];
     words.extend(volume.operations_per_s.map(|rate| format!("{}{operations}", words::count(rate))));
@@ -367,10 +368,10 @@ fn ordered(volume: &CloudVolume, between: &str, operations: &str, throughput: &s
     words.join(between)
 }
 
-/// Stripe unit of several devices.
+/// Stripe unit of a design with several devices.
 const STRIPE: Bytes = Bytes::kib(64);
 
-/// One device, or several as a RAID-0.
+/// Makes a system of one device, or of several as a RAID-0.
 fn striped(name: &str, device: DeviceDescription, count: u32) -> Result<System, StudyError> {
     if count == 1 {
         return System::single(name, device).map_err(StudyError::design);

@@ -1,4 +1,4 @@
-//! Simulated designs of drives and disks. Of a drive a part is simulated that is as large as the data need.
+//! Simulated designs of drives and disks. Only a part of a drive is simulated, as large as the data need.
 
 use esker_core::{Bytes, Ratio};
 use esker_flash::SsdSettings;
@@ -11,11 +11,11 @@ use crate::endurance::FlashOnSale;
 
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
-/// Likewise of each of several drives, which share the requests.
+/// The same for each of several drives, which share the requests.
 const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
-/// A part of a drive has fewer blocks than the drive, so that the few that are kept free would weigh too much. Blocks
-/// are halved until a plane has this many or blocks are as small as [`Least`] says. The pieces of a block share its
-/// erase, so that reads wait for erases as long and as often as in the drive.
+/// A part of a drive has fewer blocks than the drive, so that the few blocks that are kept free would weigh too much.
+/// Blocks are halved until a plane has this many of them, or blocks are as small as [`Least`] allows. The pieces of a
+/// block share its erase, so that reads wait for erases as long and as often as in the drive.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 
 /// How small the simulated part of a drive and its blocks may be.
@@ -27,22 +27,23 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// Of one drive.
+    /// Limits for one drive.
     pub(crate) const ALONE: Self = Self { raw: RAW_MIN, blocks_per_plane: 24, pages_per_block: 128 };
 
-    /// Of each of `count` drives that share the requests.
+    /// Limits for each of `count` drives that share the requests.
     pub(super) fn of_each(count: u32) -> Self {
         Self { raw: Self::for_looks(count).raw.max(RAW_MIN_OF_SEVERAL), ..Self::ALONE }
     }
 
-    /// Likewise, for a rough look: all together no more than one drive otherwise, if that is enough blocks to begin in
-    /// the steady state by theory, which takes a tenth of the time of overwriting. Blocks may be small for that.
+    /// Limits for each of `count` drives in a rough look. All together are no larger than one drive otherwise, if that
+    /// is enough blocks to begin in the steady state by theory, which takes a tenth of the time of overwriting. Blocks
+    /// may be small for that.
     pub(super) fn for_looks(count: u32) -> Self {
         Self { raw: Bytes(RAW_MIN.0 / u64::from(count.max(1))), blocks_per_plane: 104, pages_per_block: 32 }
     }
 }
 
-/// Returns a note for the report on how a drive's shape was changed to size it.
+/// Returns a note for the report on how the shape of a drive is changed for a simulated part.
 pub(crate) fn min_note() -> String {
     format!(
         "A simulated part keeps its drive's channels, dies and page times. It has fewer blocks per plane; where those \
@@ -52,8 +53,8 @@ pub(crate) fn min_note() -> String {
     )
 }
 
-/// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of what is simulated of
-/// drives: of each no less than `least`.
+/// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of the simulated part of
+/// its drives. Of each drive at least `least` is simulated.
 pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
     let (system, flash) = match offer.product.kind.as_str() {
         "ssd" => {
@@ -76,8 +77,8 @@ pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio, least
     Ok(Design { name, title, kind, device_count, system, on_disks: flash.is_none(), limits: None, flash })
 }
 
-/// The simulated part of each drive of an offer, without data, for `active` bytes that fill `utilisation` of all of
-/// them; and the flash of the whole drives.
+/// Returns the simulated part of each drive of an offer, without data, for `active` bytes that fill `utilisation` of
+/// all parts; and the flash of the whole drives.
 pub(super) fn drive(
     offer: &Offer<'_>,
     active: Bytes,
@@ -85,7 +86,7 @@ pub(super) fn drive(
     least: Least,
 ) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
     let whole = offer.product.whole_drive(offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
-    // Each drive has its share of the data, and a stripe unit more at most.
+    // Each drive has its share of the data, and at most one stripe unit more.
     let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
     let count = u64::from(offer.count);
     let flash = FlashOnSale {
@@ -97,13 +98,13 @@ pub(super) fn drive(
     Ok((DeviceDescription::new(part(&whole, share, (utilisation, least))), flash))
 }
 
-/// The part of a drive of `capacity` that is simulated for little data; `None` for what is no drive.
+/// Returns the part of a drive of `capacity` that is simulated for little data; `None` if the product is no drive.
 pub(crate) fn smallest_part(product: &Product, capacity: Bytes) -> Option<SsdSettings> {
     let whole = product.whole_drive(capacity)?;
     Some(part(&whole, Bytes::ZERO, (Ratio::ONE, Least::ALONE)))
 }
 
-/// Returns the simulated part of a drive, whose spare share is that of the whole drive.
+/// Returns the simulated part of a drive. It has the same spare share as the whole drive.
 fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, Least)) -> SsdSettings {
     let mut settings = whole.settings().clone();
     let (geometry, planes) = (settings.geometry, whole.planes());
@@ -120,7 +121,7 @@ fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, Least))
         pages_per_block /= 2;
         settings.timing.blocks_per_erase *= 2;
     }
-    // So small a spare share that it is hardly a block takes more blocks, not more spare.
+    // If the spare share is so small that it is hardly a block, the part gets more blocks, not more spare share.
     let for_spare = (SPARE_BLOCKS_MIN / spare.max(1e-9)).ceil() as u64;
     let blocks_min = least.blocks_per_plane.max(for_spare.min(BLOCKS_FOR_SPARE_MAX));
     let blocks_per_plane = raw.div_ceil(planes * block(pages_per_block)).max(blocks_min) + 1;
@@ -130,9 +131,9 @@ fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, Least))
     settings
 }
 
-/// Least number of spare blocks per plane of a part: a pool has to keep some free whatever the spare share is.
+/// The fewest spare blocks per plane of a part: a pool has to keep some free, whatever the spare share is.
 const SPARE_BLOCKS_MIN: f64 = 3.0;
-/// No part is made larger than this many blocks per plane for the sake of its spare blocks.
+/// No part gets more blocks per plane than this for the sake of spare blocks.
 const BLOCKS_FOR_SPARE_MAX: u64 = 1 << 10;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Flash of one product and disks of one product as one volume: what hybrids and caches have in common.
+//! Flash of one product and disks of another as one volume: what hybrids and caches have in common.
 //!
-//! Disks hold the data, as many as these ask for. Flash comes on top and adds no capacity.
+//! There are as many disks as the data need. The flash comes on top and adds no capacity.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use esker_trace::AREA_BYTES;
 use super::{COUNT_MAX, Offer, STRIPE, settings_fault};
 use crate::StudyError;
 
-/// No more flash drives than this are part of a pair, for each copy of the data.
+/// The most flash drives of a pair, for each copy of the data.
 pub(super) const FLASH_MAX: u32 = 4;
 
-/// The disks of a hybrid or a cache, of which the offer itself is the flash.
+/// The disks of a hybrid or a cache. The offer itself describes the flash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disks<'a> {
     pub(crate) product: &'a Product,
-    /// Capacity of each.
+    /// Capacity of each disk.
     pub(crate) capacity: Capacity,
-    /// Disks that share the data; as many again for each further copy.
+    /// Disks that share one copy of the data. Each further copy takes as many again.
     pub(crate) count: u32,
 }
 
 impl Disks<'_> {
-    /// Capacity of one copy.
+    /// Capacity of the disks of one copy, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.capacity.bytes.0.saturating_mul(self.count.into())
     }
@@ -38,20 +38,20 @@ impl Disks<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Pricing<'a> {
     pub(crate) running: &'a Running,
-    /// Whether drives for desktops may be part of an offer.
+    /// Whether desktop drives may be part of an offer.
     pub(crate) consumer: bool,
 }
 
-/// The data that pairs hold, and how often.
+/// The size of the data that pairs have to hold, and the number of copies.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
-    /// Capacity of one copy.
+    /// Bytes of one copy.
     pub(crate) bytes: u64,
     pub(crate) copies: u32,
 }
 
-/// Every pair of the devices among `products` that may be worth its price. `kinds` makes the offers of a pair: it may
-/// be of use in several ways, or in none.
+/// Returns every pair of devices among `products` that may be worth its price. `kinds` makes the offers of a pair,
+/// which may be useful in several ways or in none.
 pub(super) fn offers<'a>(
     products: &'a [Product],
     held: Held,
@@ -70,8 +70,8 @@ pub(super) fn offers<'a>(
             let least = |count: u32| {
                 owned_cost(product, on_sale.bytes, count.saturating_mul(held.copies), 0.0, pricing.running).total
             };
-            // So many hold all the data without a disk. A pair with as many of them is dearer and no faster, and one
-            // with fewer is of use only if it is cheaper.
+            // This many drives hold all the data without a disk. A pair with that many is more expensive and no faster;
+            // a pair with fewer is useful only if it is cheaper.
             let alone = held.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let alone_cost = u32::try_from(alone).ok().map(least);
             for count in (1..=FLASH_MAX).filter(|&count| u64::from(count) < alone) {
@@ -87,11 +87,12 @@ pub(super) fn offers<'a>(
     Ok(offers)
 }
 
-/// The disks that hold the data: of each product those of the capacity with which it takes the least money, and of
-/// products that are simulated alike the cheapest.
+/// Returns the disks that may hold the data: for each product, the capacity with which the disks cost least; among
+/// products that are simulated alike, the cheapest.
 ///
-/// The latter costs no answer: two pairs with the same flash whose disks are simulated alike answer alike, and their
-/// flash lasts as long, so that both keep the budgets or neither does. The dearer one never wins.
+/// Leaving out the others loses no answer. Two pairs with the same flash, whose disks are simulated alike, answer
+/// alike, and their flash lasts equally long. Both keep the budgets or neither does, so the more expensive one never
+/// wins.
 fn disks<'a>(
     products: impl Iterator<Item = &'a Product>,
     held: Held,
@@ -122,18 +123,18 @@ fn disk_settings(disks: &Disks<'_>) -> Result<DiskSettings, StudyError> {
     disks.product.disk_settings(disks.capacity.bytes).ok_or_else(|| settings_fault(disks.product))
 }
 
-/// Capacity of the flash of one copy: lines of a mirrored one are there twice, and count once.
+/// Capacity of the flash for one copy of the data. Mirrored lines count once.
 pub(super) fn flash_bytes(offer: &Offer<'_>) -> u64 {
     offer.capacity.bytes.0.saturating_mul(offer.count.into())
 }
 
-/// Touched data, in whole areas, as they lie on simulated disks: side by side.
+/// Returns the size of the touched data in whole areas, as they lie side by side on simulated disks.
 pub(super) fn touched(active: Bytes) -> u64 {
     active.0.next_multiple_of(AREA_BYTES)
 }
 
-/// Adds the simulated devices of a pair to `devices`: `drive` as often as the offer has it, and disks with their first
-/// addresses, of `touched` data and a little more. Returns the names of both.
+/// Adds the simulated devices of a pair to `devices`: `drive` as often as the offer has it, and disks with just enough
+/// of their first addresses for `touched` bytes. Returns the names of both.
 pub(super) fn devices(
     offer: &Offer<'_>,
     disks: &Disks<'_>,
@@ -142,7 +143,7 @@ pub(super) fn devices(
     devices: &mut Vec<(String, DeviceDescription)>,
 ) -> Result<[String; 2], StudyError> {
     let mut disk = disk_settings(disks)?;
-    // With room for all of it and a little more: what is moved away may come back.
+    // Leaves a little room beside the data: extents that moved away may come back.
     let room = (touched + touched / 16 + (64 << 20)).div_ceil(disks.count.into()).next_multiple_of(AREA_BYTES);
     disk.capacity = Some(Bytes(room.min(disk.capacity.unwrap_or(disks.capacity.bytes).0)));
     let mut child = |name: &str, several: &str, device: DeviceDescription, count: u32| {
@@ -157,15 +158,15 @@ pub(super) fn devices(
     Ok([child("ssd", "ssds", drive, offer.count), child("disk", "disks", DeviceDescription::new(disk), disks.count)])
 }
 
-/// What flash and disks cost that are at work for these shares of the time.
+/// Returns the costs of flash and disks that are at work for these shares of the time.
 pub(super) fn cost(offer: &Offer<'_>, disks: &Disks<'_>, [flash, disk]: [f64; 2], running: &Running) -> [Cost; 2] {
     let flash = owned_cost(offer.product, offer.capacity.bytes, offer.drives(), flash, running);
     let disk = owned_cost(disks.product, disks.capacity.bytes, offer.of_all_copies(disks.count), disk, running);
     [flash, disk]
 }
 
-/// What the electricity of `count` devices costs that are at work for the share `busy` of the time; `None` if their
-/// power is not known.
+/// Returns the electricity of `count` devices that are at work for the share `busy` of the time; `None` if their power
+/// is not known.
 pub(super) fn electricity((product, count, busy): (&Product, u32, f64), running: &Running) -> Option<Electricity> {
     let power = &product.power.as_ref()?.value;
     let watts = |power: Power| power.0 as f64 / 1e6;
@@ -181,7 +182,7 @@ pub(super) fn electricity((product, count, busy): (&Product, u32, f64), running:
     })
 }
 
-/// The price of both parts, as old as the older of them.
+/// Adds the costs of both parts. The sum is as old as the older price.
 pub(super) fn sum([one, other]: [Cost; 2]) -> Cost {
     Cost {
         purchase: one.purchase + other.purchase,
@@ -195,7 +196,7 @@ pub(super) fn sum([one, other]: [Cost; 2]) -> Cost {
     }
 }
 
-/// Both products as one of the class `class`, for results. What is assumed of which is told apart.
+/// Describes both products as one of class `class`, for results. Assumed figures name their product.
 pub(super) fn summary(flash: ProductSummary, disk: ProductSummary, class: &str) -> ProductSummary {
     let assumed = |product: &ProductSummary| -> Vec<String> {
         product.assumed.iter().map(|figure| format!("{figure} of the {}", product.title)).collect()
@@ -214,7 +215,8 @@ pub(super) fn summary(flash: ProductSummary, disk: ProductSummary, class: &str) 
     }
 }
 
-/// The shares of the time in which simulated flash and disks were at work: of each, of its busiest part.
+/// Returns the shares of the time in which the simulated flash and disks were at work: for each, that of its busiest
+/// resource.
 pub(crate) fn busy(simulated: &Candidate) -> [f64; 2] {
     let of = |flash: bool| {
         let devices = simulated.devices.values().filter(|device| match flash {
@@ -226,7 +228,7 @@ pub(crate) fn busy(simulated: &Candidate) -> [f64; 2] {
     [of(true), of(false)]
 }
 
-/// What results say of both parts.
+/// Returns what results say of both parts.
 pub(super) fn parts(offer: &Offer<'_>, disks: &Disks<'_>, simulated: &Candidate, running: &Running) -> [HybridPart; 2] {
     let part = |product: &Product, capacity: Capacity, count: u32, cost: &Cost| HybridPart {
         product: super::summary_of(product, offer.assumed_of(product)),

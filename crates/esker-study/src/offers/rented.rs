@@ -1,4 +1,4 @@
-//! Volumes of clouds: which sizes and which orders are offered for a workload, and their simulated designs.
+//! Cloud volumes: which sizes and orders are offered for a workload, and their simulated designs.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use crate::{DesignFault, StudyError};
 const GIB: u64 = 1 << 30;
 /// Numbers of volumes that share the data.
 const COUNTS: [u32; 4] = [1, 2, 4, 8];
-/// Sizes that are offered, as multiples of what the data need: where limits grow with the size, a larger volume is a
-/// way to more of them.
+/// Sizes that are offered, as multiples of what the data need. Where limits grow with the size, a larger volume has
+/// higher limits.
 const SIZES: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
-/// Rates that are offered, as multiples of the least that can keep the budget for busy resources: requests that come in
-/// bursts need more.
+/// Rates that are offered, as multiples of the lowest rate that can keep the budget for utilisation. Requests that come
+/// in bursts need more.
 const RATES: [f64; 8] = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0];
-/// No more size classes than this are offered.
+/// At most this many size classes are offered.
 const CLASSES_MAX: usize = 5;
 
-/// What a workload asks of volumes that count requests in one way.
+/// The rates that a workload asks for, as one kind of volume counts requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
     /// Most operations per second, as the volume counts them, in any stretch as long as the busy one.
@@ -39,18 +39,18 @@ pub(crate) struct Pace {
     pub(crate) mean_bytes: f64,
 }
 
-/// A volume of an offer: what is ordered, what it asks of it, and what it lets through.
+/// The volume of an offer: what is ordered, and what the workload asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rented {
     pub(crate) volume: CloudVolume,
-    /// What all the volumes of the offer together have to carry.
+    /// The load that all volumes of the offer have to carry together.
     pub(crate) pace: Pace,
 }
 
-/// What a workload asks of each type of volume, by the product's name.
+/// The rates that a workload asks for, by the name of the product that counts them.
 pub(super) type Paces = BTreeMap<String, Pace>;
 
-/// Counts in operations and bytes.
+/// Pairs of operations and bytes: in the current stretch, in the stretch with the most, and in all.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     now: (u64, u64),
@@ -58,11 +58,11 @@ struct Counts {
     all: (u64, u64),
 }
 
-/// Counts the workload as the volumes of `products` do, in one pass. The minute with most requests need not be the one
-/// with most operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
+/// Counts the workload as the volumes of `products` do, in one pass. The minute with the most requests need not be the
+/// one with the most operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
 pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &Stretch) -> Result<Paces, StudyError> {
     let left_out = Cell::default();
-    // Many types count alike.
+    // Many products count in the same way.
     let mut counters: Vec<(Counter, Counts)> = Vec::new();
     let mut counter_of: Vec<(&Product, usize)> = Vec::new();
     let mut saved = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &St
     }
     let (mut index, mut last) = (0, stretch.to);
     let everything = Bytes(workload.map().footprint().next_multiple_of(1 << 20));
-    // What comes within less time than volumes save up may pass at once.
+    // Requests within less time than volumes save up may pass at once.
     let longest = saved.into_iter().max().unwrap_or(Nanos(1));
     let length = stretch.length().max(longest);
     let phase = stretch.from.0 % length.0;
@@ -111,8 +111,8 @@ pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &St
     Ok(counter_of.into_iter().map(|(product, index)| (product.name.clone(), pace(counters[index].1))).collect())
 }
 
-/// Every order of `product` that holds `capacity` bytes and might carry the workload with its busiest limit used to at
-/// most the share `utilisation`. `pace` is absent if the trace has no times: then the smallest volume is offered.
+/// Returns every order of `product` that holds `capacity` bytes and might carry the workload while its limits are used
+/// to at most the share `utilisation`. Without `pace`, the trace has no times, and only the smallest volume is offered.
 pub(super) fn offers<'a>(
     product: &'a Product,
     capacity: u64,
@@ -143,11 +143,11 @@ pub(super) fn offers<'a>(
     Ok(offers)
 }
 
-/// Where a volume can be ordered that carries so many times the least, no more volumes are offered: each further one
-/// is one more to fail, and whoever stripes them has to look after the stripe.
+/// If one volume can be ordered that carries this many times the lowest rate, no larger numbers of volumes are offered:
+/// each further volume may fail, and somebody has to look after the stripe.
 const AMPLE: f64 = 4.0;
 
-/// Whether a volume of `size` can be ordered that lets `asked` operations and bytes per second through for good.
+/// Returns true if a volume of `size` can be ordered that sustains `asked` operations and bytes per second.
 fn carries(settings: &CloudVolumeSettings, size: Bytes, asked: (f64, f64)) -> bool {
     let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
     let (Ok(allowed), Ok(plain)) = (provisionable(&sized), limits(&sized)) else { return false };
@@ -160,7 +160,7 @@ fn plain(size: Bytes) -> CloudVolume {
     CloudVolume { size, operations_per_s: None, bytes_per_s: None }
 }
 
-/// The sizes to offer for at least `least` bytes, of which as many operations per second are asked for.
+/// Returns the sizes to offer for at least `least` bytes and, if given, `operations` per second.
 fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operations: Option<f64>) -> Vec<Bytes> {
     let Some(range) = product.volume_sizes else { return Vec::new() };
     let least = Bytes(least.max(range.least.0).next_multiple_of(GIB));
@@ -170,7 +170,7 @@ fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operatio
     if let PriceRate::Monthly(price) = &product.price.value.rate
         && !price.classes.is_empty()
     {
-        // A size class is billed as a whole, so that nothing smaller than its largest volume is worth having.
+        // A size class is billed as a whole, so smaller volumes of the class cost as much as the largest one.
         let fitting = price.classes.iter().map(|class| class.size).filter(|size| *size >= least);
         return fitting.take(CLASSES_MAX).collect();
     }
@@ -182,8 +182,8 @@ fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operatio
     if grow && operations.is_some() {
         sizes = SIZES.iter().map(|times| Bytes(((least.0 as f64 * times) as u64).next_multiple_of(GIB))).collect();
     } else if let (Some(per_gib), Some(asked)) = (settings.operations.max_per_gib, operations) {
-        // So large that the operations can be provisioned, with ease, and as many of them as are ever ordered: bursts
-        // are much faster than the mean of a busy stretch.
+        // Large enough for the operations to be provisioned, then with room to spare, then for the highest rate that is
+        // ever ordered: bursts are much faster than the mean of a busy stretch.
         let gib = (asked * 1e3 / per_gib.as_thousandths().max(1) as f64).ceil().min(1e9) as u64;
         let most = RATES.iter().copied().fold(AMPLE, f64::max);
         sizes.extend([1.0, AMPLE, most].map(|times| Bytes((gib as f64 * times) as u64 * GIB).max(least)));
@@ -193,12 +193,13 @@ fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operatio
     sizes
 }
 
-/// What can be ordered with a volume of `size` that carries `least` operations and bytes per second, or more.
+/// Returns what can be ordered with a volume of `size` so that it carries at least `least` operations and bytes per
+/// second.
 fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec<CloudVolume> {
     let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
     let Ok(allowed) = provisionable(&sized) else { return Vec::new() };
     let mut orders = Vec::new();
-    // More of both, or of what is short alone.
+    // Raises both rates, or only one of them.
     let pairs = RATES.iter().flat_map(|&rate| [(rate, rate), (rate, 1.0), (1.0, rate)]);
     for (more_operations, more_bytes) in pairs {
         let mut volume = plain(size);
@@ -214,7 +215,7 @@ fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec
             let asked = OperationRate::per_s(round_up(least.0 * more_operations, 2) as u64);
             let asked = asked.max(for_bytes).max(fewest).min(most);
             let asked = asked.as_thousandths().div_ceil(1_000).min(most.as_thousandths() / 1_000);
-            // What every volume has need not be ordered, but for types where something has to be.
+            // A rate that every volume has need not be ordered, except for products that require an order.
             if settings.operations.min.is_some() || OperationRate::per_s(asked) > free_operations(&sized) {
                 volume.operations_per_s = Some(asked);
             }
@@ -237,17 +238,17 @@ fn free_throughput(settings: &CloudVolumeSettings) -> ByteRate {
     limits(settings).map_or(ByteRate(0), |limits| ByteRate(limits.throughput.sustained / 1_000))
 }
 
-/// `value` with so many digits, rounded up: nobody orders 7,143 operations a second.
+/// Rounds `value` up to `digits` digits: nobody orders 7,143 operations a second.
 fn round_up(value: f64, digits: i32) -> f64 {
     if value <= 0.0 {
         return 0.0;
     }
     let unit = 10f64.powi((value.log10().floor() as i32 + 1 - digits).max(0));
-    // What is a multiple but for the error of a division stays.
+    // A multiple of the unit stays as it is, despite the rounding error of the division.
     (value / unit - 1e-9).ceil() * unit
 }
 
-/// The settings of a volume as it is ordered.
+/// Returns the settings of a volume as it is ordered.
 pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> CloudVolumeSettings {
     CloudVolumeSettings {
         size: Some(volume.size),
@@ -259,14 +260,14 @@ pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> Clo
     }
 }
 
-/// The most operations and bytes that the volumes of an offer ever let through, in thousandths per second.
+/// The most operations and bytes that a volume of the offer ever lets through, in thousandths per second.
 pub(crate) fn peaks(offer: &Offer<'_>) -> Option<(u64, u64)> {
     let settings = settings_of(offer.product, &offer.rented.as_ref()?.volume).ok()?;
     let limits = limits(&settings).ok()?;
     Some((limits.operations.peak(), limits.throughput.peak()))
 }
 
-/// Settings of the volume of an offer.
+/// Returns the settings of the volume of an offer.
 pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
     Ok(order(&settings(product)?, volume))
 }
@@ -275,8 +276,8 @@ fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
     serde_json::from_value(product.settings.clone()).map_err(|_| settings_fault(product))
 }
 
-/// Makes the design of an offer of volumes, which save up what is not used for `saves_up` if that is not as their
-/// settings have it.
+/// Makes the design of an offer of volumes. `saves_up` replaces the time for which their settings save up unused
+/// limits.
 pub(super) fn design(offer: &Offer<'_>, volume: &CloudVolume, saves_up: Option<Nanos>) -> Result<Design, StudyError> {
     let settings = settings_of(offer.product, volume)?;
     let settings = CloudVolumeSettings { saves_up: saves_up.unwrap_or(settings.saves_up), ..settings };
@@ -310,8 +311,8 @@ mod tests {
         assert_eq!(rounded, [0.0, 4.0, 99.0, 110.0, 7_200.0, 7_100.0, 13_000.0]);
     }
 
-    /// 5,000 operations a second: with 70 % as the limit 7,143 are needed, and 7,200 is what an expert orders of gp3.
-    /// Its 125 MiB/s are free, and enough for 16 KiB each (78 MiB/s, so 112 MiB/s).
+    /// 5,000 operations a second at 70 % utilisation need 7,143, and an expert orders 7,200 of gp3. Its 125 MiB/s are
+    /// free, and enough for 16 KiB each (78 MiB/s, so 112 MiB/s at 70 %).
     #[test]
     fn an_order_is_the_least_that_carries_the_load_first() {
         let catalogue = Catalogue::builtin("current").unwrap();
@@ -319,14 +320,14 @@ mod tests {
         let least = (5_000.0 / 0.7, 5_000.0 * 16_384.0 / 0.7);
         let first = orders(&settings(gp3), Bytes::gib(200), least)[0];
         assert_eq!((first.operations_per_s, first.bytes_per_s), (Some(7_200), None));
-        // Of io2, operations always have to be ordered.
+        // io2 always needs an order for operations.
         let io2 = catalogue.product("aws-ebs-io2").unwrap();
         let few = orders(&settings(io2), Bytes::gib(200), (50.0, 1e6))[0];
         assert_eq!((few.operations_per_s, few.bytes_per_s), (Some(100), None));
-        // 8 GiB of gp3 take at most 4,000: so many are asked for that the volume has to be larger.
+        // 8 GiB of gp3 take at most 4,000 operations, so the volume has to be larger.
         let sizes = sizes(gp3, &settings(gp3), 8 << 30, Some(7_200.0));
         assert_eq!(sizes, [8, 15, 60, 120].map(Bytes::gib));
-        // One volume may have 80,000, ten times as many: none is striped for it.
+        // One volume may have 80,000, ten times as many, so no stripes are offered.
         assert!(carries(&settings(gp3), Bytes::gib(200), (7_143.0 * AMPLE, 1e8)));
         assert!(!carries(&settings(gp3), Bytes::gib(200), (30_000.0 * AMPLE, 1e8)));
     }

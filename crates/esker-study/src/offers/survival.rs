@@ -1,4 +1,4 @@
-//! What is left of the data when a device of an offer fails.
+//! What remains of the data when a device of an offer fails.
 
 use esker_core::Ratio;
 use esker_plan::{Product, Running};
@@ -6,11 +6,11 @@ use esker_results::study::Survival;
 
 use super::{Offer, pairs};
 
-/// Devices of one sort whose failure loses what they hold.
+/// Devices of one product that lose what they hold if they fail, and their number.
 type Group<'a> = (&'a Product, u32);
 
 impl Offer<'_> {
-    /// What survives the failure of a device, how likely a loss is over the years, and what two copies cost of which
+    /// Says what survives the failure of a device, how likely a loss is over the years, and what two copies cost if
     /// devices are at work for `shares` of the time, as in [`Offer::cost_of_parts`].
     pub(crate) fn survival(&self, shares: [f64; 2], running: &Running) -> Survival {
         let groups = self.of_one_copy();
@@ -26,14 +26,14 @@ impl Offer<'_> {
             devices_of_one_copy: groups.iter().map(|(_, count)| *count).sum(),
             annual_failure_rates: rates.iter().flatten().map(|rate| rate.value.as_f64()).collect(),
             rates_are_assumed: rates.iter().flatten().any(|rate| rate.source.is_none()),
-            // With further copies it depends on how soon a device that failed is replaced.
+            // With further copies, the loss depends on how soon a failed device is replaced.
             loss_over_years: kept_a_year.filter(|_| single).map(|kept| 1.0 - kept.powf(running.years)),
             two_copies_total: single.then(|| self.two_copies(shares, running)),
         }
     }
 
-    /// The devices of one copy whose failure loses it: of a cache that writes through, and of one with mirrored flash,
-    /// the disks alone.
+    /// Returns the devices of one copy whose failure loses that copy. For a cache that writes through, or whose flash
+    /// is mirrored, these are the disks alone.
     fn of_one_copy(&self) -> Vec<Group<'_>> {
         let flash = (self.product, self.count);
         let Some(disks) = &self.disks else { return vec![flash] };
@@ -43,14 +43,15 @@ impl Offer<'_> {
         if flash_may_fail { vec![disks] } else { vec![flash, disks] }
     }
 
-    /// What it costs with a second copy on devices like these, which are bought even if the first are there already.
+    /// Returns the cost with a second copy on the same devices. The second copy is bought, even if the user has the
+    /// first.
     fn two_copies(&self, shares: [f64; 2], running: &Running) -> f64 {
         let first = self.cost_of_parts(shares, running).total;
         let second = Self { in_use: false, ..*self }.cost_of_parts(shares, running).total;
         (first + second).as_f64()
     }
 
-    /// What electricity costs it, step by step; nothing of what is rented.
+    /// Returns what the cost of electricity is made of; nothing for rented volumes.
     pub(crate) fn electricity(&self, shares: [f64; 2], running: &Running) -> Vec<esker_results::study::Electricity> {
         if self.rented.is_some() {
             return Vec::new();
@@ -77,7 +78,7 @@ mod tests {
         Offer::bought(product, on_sale.unwrap_or(Capacity { bytes: Bytes::gib(100), dies: None }), count, copies)
     }
 
-    /// Counting by hand: of a thousand drives of which 0.29 % fail in a year, so many have failed after five.
+    /// Counts by hand: 0.29 % of a thousand drives fail each year, for five years.
     #[test]
     fn a_loss_is_as_likely_as_devices_and_years_make_it() {
         let catalogue = Catalogue::builtin("current").unwrap();
@@ -88,11 +89,11 @@ mod tests {
         (0..5).for_each(|_| whole -= whole * 0.0029);
         assert!((one.loss_over_years.unwrap() - (1_000.0 - whole) / 1_000.0).abs() < 1e-12, "{one:?}");
         assert!(one.failures_survived == 0 && one.devices_of_one_copy == 1 && !one.rates_are_assumed);
-        // Eight are as one over forty years.
+        // Eight drives in five years fail like one drive in forty years.
         let eight = of(8, 1);
         let forty = offer(&catalogue, "micron-5400-pro", 1, 1).survival(BUSY, &Running::usual(40.0));
         assert!((eight.loss_over_years.unwrap() - forty.loss_over_years.unwrap()).abs() < 1e-12);
-        // A second copy costs what the first does, and then any device may fail.
+        // A second copy costs as much as the first, and any one device may fail.
         let both = offer(&catalogue, "micron-5400-pro", 1, 2);
         let both_cost = both.cost_of_parts(BUSY, &running).total.as_f64();
         assert!((one.two_copies_total.unwrap() - both_cost).abs() < 0.01, "{one:?} {both_cost}");
@@ -109,7 +110,7 @@ mod tests {
         let [have_cost, bought_cost] = [have, bought].map(|one| one.cost_of_parts(BUSY, &running));
         let two = have.survival(BUSY, &running).two_copies_total.unwrap();
         assert!((two - have_cost.total.as_f64() - bought_cost.total.as_f64()).abs() < 1e-6);
-        // Nobody pays the price of what is there: it is no assumption.
+        // The price of a device in use does not matter, so it is no assumption.
         assert!(bought.summary().assumed.iter().all(|figure| figure != "price"), "its class has a price with a source");
         let sata = offer(&catalogue, "micron-5400-pro", 1, 1);
         let priced = |one: &Offer<'_>| one.summary().assumed.contains(&"price".to_string());
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!((survival.devices_of_one_copy, survival.failures_survived), (5, 0));
         let kept = ((1.0 - 0.0029_f64).powi(2) * (1.0 - 0.0035_f64).powi(3)).powi(5);
         assert!((survival.loss_over_years.unwrap() - (1.0 - kept)).abs() < 1e-12, "{survival:?}");
-        // Their electricity is what the price says, step by step.
+        // The steps of the electricity add up to its cost.
         let parts = hybrid.electricity(BUSY, &running);
         let sum: f64 = parts
             .iter()

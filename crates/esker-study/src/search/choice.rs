@@ -1,4 +1,4 @@
-//! Chooses among what was simulated, and orders it.
+//! Chooses among the simulated designs, and orders them.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ impl Search<'_> {
         choose(&self.contenders(tried)).recommended.is_some()
     }
 
-    /// The price of the best so far, if nothing dearer could be better.
+    /// Returns the price of the best design, if no more expensive one could be better.
     pub(super) fn settled(&self, tried: &[Tried]) -> Option<f64> {
         let contenders = self.contenders(tried);
         let best = &contenders[choose(&contenders).recommended?];
@@ -30,7 +30,7 @@ impl Search<'_> {
         tried.iter().map(contender).collect()
     }
 
-    /// Chooses, and looks at those that matter with other random numbers until the choice stays.
+    /// Chooses, and simulates the designs that matter with other random numbers until the choice stays the same.
     pub(super) fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
         loop {
             let choice = choose(&self.contenders(tried));
@@ -44,7 +44,7 @@ impl Search<'_> {
                 return Ok(choice);
             }
             let seed = self.task.settings.seed.wrapping_add(1);
-            // How much more it carries is a question about the design to buy.
+            // Only for the design to buy is it interesting how much more load it carries.
             let (best, others): (Vec<usize>, Vec<usize>) =
                 open.into_iter().partition(|&n| Some(n) == choice.recommended);
             let searches = [(&best, strain::Search::Further), (&others, strain::Search::Asked)];
@@ -58,14 +58,14 @@ impl Search<'_> {
                 let Some(Stressed { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
-                    // One that cannot keep up with other random numbers keeps no budget.
+                    // A design that cannot keep up with other random numbers misses every budget.
                     let p99 = first.busy.map_or(f64::MAX, |busy| busy.response_time.p99_us);
                     busy.p99_us_of_other_seed = Some(p99);
                 }
                 if let (Some(busy), Some(again)) = (&mut candidate.busy_by_bytes, first.busy_by_bytes) {
                     busy.p99_us_of_other_seed = Some(again.response_time.p99_us);
                 }
-                // Where it already breaks under less load, that is known better from the whole trace.
+                // If it breaks under less load, the simulation of the whole trace knows that better.
                 if candidate.headroom.as_ref().is_some_and(|known| known.is_lower_bound) {
                     candidate.headroom = Some(headroom);
                 }
@@ -75,7 +75,7 @@ impl Search<'_> {
     }
 }
 
-/// Orders designs by price, and finds those of the choice again.
+/// Orders designs by price, and adapts the indices of the choice.
 pub(super) fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
     let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
@@ -91,7 +91,7 @@ pub(super) fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) 
     (order.into_iter().map(|(_, tried)| tried).collect(), choice)
 }
 
-/// Orders offers by price, then the larger, then fewer parts, then by name.
+/// Orders offers by price, then the larger first, then the one with fewer devices, then by name.
 pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64, Offer<'_>)> {
     offers.sort_by(|(one_price, one), (other_price, other)| {
         (one_price.total_cmp(other_price))
@@ -102,7 +102,7 @@ pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64
     offers.into()
 }
 
-/// Whether an offer takes long to simulate: disks alone take so much less time than flash.
+/// Returns true if an offer takes long to simulate: disks alone take much less time than flash.
 pub(super) fn takes_long(offer: &Offer<'_>) -> bool {
     offer.product.kind != "hdd" || offer.disks.is_some()
 }

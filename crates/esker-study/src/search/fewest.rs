@@ -1,8 +1,8 @@
-//! Where the cheapest designs miss a budget: how many devices of each product and capacity it takes.
+//! Finds how many devices of each product and capacity are needed, if the cheapest designs miss a budget.
 //!
-//! More devices of a kind share the load, so that as many more are no slower. What the busiest stretches say of a
-//! number of devices therefore holds for all smaller ones if it is too few, and halves the numbers that are left. Looks
-//! are rough and have a margin: what gets through is simulated whole afterwards, from the cheapest on.
+//! More devices of a kind share the load, so they are no slower. If a number of devices is too few for the busiest
+//! stretches, so are all smaller numbers, and a binary search finds the fewest. Looks are rough and have a margin;
+//! designs that get through are simulated in full afterwards, the cheapest first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,17 +18,17 @@ use crate::look::look;
 use crate::offers::Offer;
 use crate::strain::FAR;
 
-/// Offers of one product and capacity with what they cost at least, from the fewest devices on.
+/// Offers of one product and capacity with their least cost, ordered by the number of devices.
 type Group<'o> = Vec<(f64, Offer<'o>)>;
 
-/// No more rough looks at designs are taken than about this many.
+/// At most about this many rough looks are taken.
 const LOOKS_MAX: usize = 64;
 /// Designs that cost more than this many times the cheapest one that got through are not looked at, unless that one
-/// misses a budget when it is replayed whole.
+/// misses a budget when the whole trace is replayed.
 const MUCH_CHEAPER: f64 = 1.1;
 
-/// What the offers of a group have in common: product, capacity in bytes, whether they are in use already, the disks of
-/// hybrids and caches, by product and capacity, and how caches write.
+/// What all offers of a group have in common: product, capacity in bytes, whether the user has them already, the
+/// product and capacity of the disks of hybrids and caches, and how caches write.
 pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>, Option<&'static str>);
 
 fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
@@ -37,24 +37,24 @@ fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
     (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use, disks, write)
 }
 
-/// Of a group, the offers that get through the busiest stretches.
+/// Which offers of a group get through the busiest stretches.
 struct Through<'o> {
-    /// Index of the first of them; `None` if there is none.
+    /// Index of the first offer that gets through; `None` if none does.
     first: Option<usize>,
-    /// The one that was tried with most devices, and by how much it misses a budget.
+    /// By how much the largest number of devices that was tried misses a budget, and its offer.
     largest: (f64, Offer<'o>),
     looks: usize,
 }
 
-/// Prices of the cheapest designs that got through.
+/// Prices of the cheapest designs that got through, infinite if there is none.
 struct Cheapest {
     any: f64,
-    /// Of those whose life cannot be told: if one of these does, none that is dearer is better.
+    /// The cheapest of those whose life cannot be told: if it is the answer, none that is more expensive is better.
     untold: f64,
 }
 
 impl Cheapest {
-    /// Whether a design at this price may be the one to buy.
+    /// Returns true if a design at this price may be the one to buy.
     fn may_win(&self, price: f64, is_untold: bool) -> bool {
         price <= self.any * MUCH_CHEAPER && (!is_untold || price <= self.untold)
     }
@@ -68,8 +68,8 @@ impl Cheapest {
 }
 
 impl Search<'_> {
-    /// Rules out of `left` what has too few devices to keep the budgets in the busiest stretches. What is much dearer
-    /// than the cheapest that get through is not looked at.
+    /// Rules out offers of `left` that have too few devices to keep the budgets in the busiest stretches. Offers much
+    /// more expensive than the cheapest that gets through are not looked at.
     pub(super) fn without_too_few<'o>(
         &self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
@@ -79,7 +79,7 @@ impl Search<'_> {
         let mut kept: Group<'o> = Vec::new();
         let (mut looks, mut cheapest) = (0, Cheapest { any: f64::INFINITY, untold: f64::INFINITY });
         let is_untold = |offer: &Offer<'o>| self.exceeds_warranty(offer).is_some();
-        // Drives of a product that have less capacity than this are most likely too slow, however many.
+        // For each product, the bytes below which its drives are most likely too slow, whatever their number.
         let mut too_small: BTreeMap<&str, f64> = BTreeMap::new();
         let mut groups = groups(left).into_iter().peekable();
         while groups.peek().is_some() {
@@ -98,7 +98,7 @@ impl Search<'_> {
                     .get(&*offer.product.name)
                     .is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least)
                 {
-                    // Where requests queue, more dies may do more than that: it is likely, and not known.
+                    // It is likely, not known: where requests queue, more dies may gain more than that.
                     ruled.extend(
                         near.iter().map(|(least, one)| one.ruled_out(NOT_REACHED, TOO_SMALL.into(), Some(*least))),
                     );
@@ -129,7 +129,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Finds the fewest devices of a group, which is not empty, that get through the busiest stretches.
+    /// Finds the fewest devices of a group that get through the busiest stretches. The group is not empty.
     fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<Through<'o>, StudyError> {
         let (_, largest) = group[group.len() - 1];
         let missed = self.missed(&largest, FAR)?;
@@ -138,11 +138,11 @@ impl Search<'_> {
             return Ok(through);
         }
         let (mut few, mut enough) = (0, group.len() - 1);
-        // Often even the fewest are enough; if not, that is soon known.
+        // Tries the fewest first: often they are enough, and if not, that is known soon.
         let mut tried = 0;
         while few < enough {
             through.looks += 1;
-            // By how much these miss it does not matter.
+            // It does not matter by how much these miss.
             if self.missed(&group[tried].1, margin().exp())? > margin() {
                 few = tried + 1;
             } else {
@@ -154,28 +154,29 @@ impl Search<'_> {
         Ok(through)
     }
 
-    /// By how much an offer misses a budget in the busiest stretches, roughly; see [`look`] for `until`.
+    /// Returns roughly by how much an offer misses a budget in the busiest stretches; see [`look`] for `until`.
     fn missed(&self, offer: &Offer<'_>, until: f64) -> Result<f64, StudyError> {
         let task = self.task;
         let (active, utilisation) = (self.active, task.settings.utilisation);
         let rough = offer.rough_design(active, utilisation)?;
         task.tell(&format!("looking at {} in the busiest times", rough.name));
         match look(task, &rough, until) {
-            // So small a part has no room for what the drive keeps free.
+            // The part is too small for the space that the drive keeps free.
             Err(StudyError::Design(_)) => look(task, &offer.design(active, utilisation)?, until),
             found => found,
         }
     }
 }
 
-/// Notes by how much a group misses of which none gets through, and below which capacity its product is too small.
+/// Notes by how much the best of a group that does not get through misses, and the capacity below which its product is
+/// too small.
 fn note_too_slow<'o>(found: &Through<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut Round<'o>) {
     let (missed, offer) = found.largest;
     if offer.disks.is_some() {
-        // The flash of a hybrid or a cache may have too little room, or its disks too much to do: dies decide neither.
+        // The flash of a hybrid or a cache may have too little room, or its disks too much to do; dies decide neither.
         return;
     }
-    // Dies grow with the capacity; mostly twice as many dies are twice as fast at best.
+    // The number of dies grows with the capacity. Mostly, twice as many dies are at best twice as fast.
     let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
     let known = too_small.entry(&offer.product.name).or_insert(least);
     *known = known.max(least);
@@ -189,14 +190,14 @@ const TOO_SLOW: &str = "as many of it as were looked at do not keep the budgets 
 const TOO_SMALL: &str =
     "not simulated: a smaller one of this product misses a budget by more than its dies are likely to make up for";
 
-/// How much too slow a design counts that cannot keep up, as a logarithm: four times.
+/// A design that cannot keep up counts as too slow by this logarithm: a factor of four.
 const LIKE_NONE: f64 = 1.386_294_361_119_890_6;
 
 fn too_slow((least, offer): &(f64, Offer<'_>), reason: &str) -> RuledOut {
     offer.ruled_out("busiest stretches", reason.into(), Some(*least))
 }
 
-/// Takes the devices out of `left`: those of one product and capacity together, the group with the cheapest first.
+/// Takes the devices out of `left` and groups them by kind, the group with the cheapest offer first.
 fn groups<'o>(left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Group<'o>> {
     let mut groups: BTreeMap<Kind<'o>, Group<'o>> = BTreeMap::new();
     let mut others = VecDeque::new();
@@ -210,7 +211,7 @@ fn groups<'o>(left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Group<'o>> {
     *left = others;
     let mut groups: Vec<Group<'o>> = groups.into_values().collect();
     groups.iter_mut().for_each(|group| group.sort_by_key(|(_, offer)| offer.count));
-    // Of the same price, in the order of their names.
+    // Groups with the same price stay in the order of their names.
     groups.sort_by(|one, other| one[0].0.total_cmp(&other[0].0));
     groups
 }

@@ -1,4 +1,4 @@
-//! Simulates each design once, whatever it is simulated for.
+//! Simulates each design once, even if several offers or steps need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::stress::stressed;
 use crate::{StudyError, strain};
 
 impl Search<'_> {
-    /// Simulates offers, or takes what is known of the same simulated design.
+    /// Simulates offers. A design that was already simulated is not simulated again.
     pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
         let designs = self.designs(offers)?;
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
@@ -40,7 +40,7 @@ impl Search<'_> {
         offers.iter().map(|offer| offer.design(self.active, self.task.settings.utilisation)).collect()
     }
 
-    /// Plays the busiest stretches on designs, or takes what is known of the same simulated design.
+    /// Plays the busiest stretches on designs, once for each design, seed and search.
     pub(super) fn stress_all(
         &mut self,
         designs: &[(Design, strain::Search)],
@@ -56,7 +56,7 @@ impl Search<'_> {
         Ok(keys.iter().map(|key| self.stressed[key].clone()).collect())
     }
 
-    /// Looks at designs, or takes what is known of the same simulated design.
+    /// Looks at designs, once for each.
     pub(super) fn look_at_all(&mut self, designs: &[Design]) -> Result<Vec<f64>, StudyError> {
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
         let task = self.task;
@@ -69,7 +69,7 @@ impl Search<'_> {
     }
 }
 
-/// Finds out what is not known of `keys`, once of equal ones; `find` gets the index of a key.
+/// Calls `find` with the index of each key that is not in `known`, once for equal keys, and adds the results.
 fn each_once<K: Ord + Clone, V: Send>(
     known: &mut BTreeMap<K, V>,
     threads: usize,

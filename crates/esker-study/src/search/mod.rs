@@ -1,4 +1,4 @@
-//! Looks for the cheapest design of each market, from the cheapest on.
+//! Searches each market for its cheapest design, from the cheapest offer on.
 
 mod choice;
 mod fewest;
@@ -26,36 +26,36 @@ use crate::strain::{self, Stressed};
 use crate::task::Task;
 use choice::{cheapest_first, sorted, takes_long};
 
-/// Designs simulated at the same time: a fixed number, so that results do not depend on that of threads.
+/// Designs simulated at the same time. The number is fixed, so that results do not depend on the number of threads.
 const BATCH: usize = 2;
-/// Likewise, with disks and equal designs beside them.
+/// The same limit including disks and equal designs, which take little time.
 const BATCH_MAX: usize = 8;
-/// No more devices than this are simulated one by one from the cheapest on, unless the search is a thorough one: then
-/// it is asked how many of each product it takes.
+/// At most this many devices are simulated one by one from the cheapest on, unless the search is thorough. Then the
+/// search finds out how many of each product are needed.
 const SIMULATED_MAX: usize = 10;
-/// How often it is asked, if what gets through does not keep the budgets after all.
+/// How many times the search does so if the designs that got through miss the budgets after all.
 const LOOKS: usize = 3;
-/// No more volumes than this are simulated: it takes much less time than for devices, and there are many more orders.
+/// At most this many volumes are simulated: they take much less time than devices, and there are many more orders.
 const VOLUMES_SIMULATED_MAX: usize = 48;
-/// Designs of other classes that are simulated beside the search, for comparison.
+/// At most this many designs of other classes are simulated for comparison.
 const OTHERS_MAX: usize = 6;
-/// What rules offers out that might do for all that is known.
+/// The reason given for offers that were not simulated although they may keep the budgets.
 const NOT_REACHED: &str = "not reached";
-/// Prices that differ by less than this are equal: those offers are simulated, too.
+/// Prices within this factor count as equal: such offers are simulated as well.
 const SAME_PRICE: f64 = 1.01;
 
-/// What the search knows.
+/// The state of a search.
 pub(crate) struct Search<'a> {
     pub(crate) task: &'a Task<'a>,
     pub(crate) bounds: Bounds,
     pub(crate) demand: Demand,
     pub(crate) running: &'a Running,
     pub(crate) active: Bytes,
-    /// Simulations by the design that they ran.
+    /// Results of simulations by design key.
     simulated: BTreeMap<String, Simulated>,
-    /// By how much designs miss a budget at a look.
+    /// By how much designs miss a budget in a look, by design key.
     looked_at: BTreeMap<String, f64>,
-    /// Likewise of the busiest stretches alone, by seed and loads, too.
+    /// Results of the busiest stretches alone, by design key, seed and search.
     stressed: BTreeMap<(String, u64, strain::Search), Option<Stressed>>,
 }
 
@@ -64,35 +64,36 @@ pub(crate) struct Tried {
     pub(crate) candidate: Candidate,
     pub(crate) design: Design,
     pub(crate) slowest: Option<Slowest>,
-    /// By how much more is written than warranted, as a logarithm: what is known of a life that was not looked at.
+    /// The logarithm of how many times the writes exceed the warranty: what is known of a life that was not simulated.
     pub(crate) missed_warranty: f64,
-    /// This design with volumes that save up their limits for longer than is assumed; `None` for devices.
+    /// The same design with volumes that save up their limits for longer than assumed; `None` for devices.
     pub(crate) saving: Option<Design>,
 }
 
-/// What was found in a market.
+/// The result of the search in one market.
 pub(crate) struct Found {
     pub(crate) market: Market,
-    /// From the cheapest on.
+    /// Simulated designs, the cheapest first.
     pub(crate) tried: Vec<Tried>,
     pub(crate) ruled_out: Vec<RuledOut>,
     pub(crate) choice: Choice,
-    /// A cheaper design, or any if none is recommended, that would keep every budget if its volumes saved up more.
+    /// A design that would keep every budget if its volumes saved up more, and costs less than the recommended one, if
+    /// there is one.
     pub(crate) keeps_if_saving: Option<usize>,
-    /// Offers that are cheaper than the best and that no bound rules out, but that were not simulated either.
+    /// Number of offers that are cheaper than the best and that no bound rules out, but that were not simulated.
     pub(crate) not_reached: usize,
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Default)]
 struct Round<'o> {
-    /// Designs of a large trace that are replayed whole.
+    /// For a large trace, how many designs are replayed in full.
     whole: usize,
-    /// Of those that do not get through the busiest stretches, the one that misses least, and by how much.
+    /// Among the designs that miss a budget in the busiest stretches: by how much the nearest misses, and its offer.
     nearest: Option<(f64, Offer<'o>)>,
-    /// Products and capacities of which it is known how many it takes.
+    /// Kinds for which the number of devices is known that they need.
     looked_at_kinds: BTreeSet<fewest::Kind<'o>>,
-    /// Names of those that got through a rough look: they need no closer one before they are replayed whole.
+    /// Names of offers that got through a rough look. They need no closer one before they are replayed in full.
     got_through: BTreeSet<String>,
     looked_at: usize,
     limit: usize,
@@ -104,8 +105,9 @@ impl<'a> Search<'a> {
         Self { task, bounds, demand, running, active, simulated, looked_at, stressed }
     }
 
-    /// Looks through the offers of a market. Without budgets (`judge` is false) one design of each class is simulated.
-    /// Of a large trace, only designs that get through its busiest stretches are simulated whole, and at most `whole`.
+    /// Searches the offers of a market. Without budgets (`judge` is false), one design of each class is simulated. For
+    /// a large trace, only designs that get through its busiest stretches are replayed in full, at most `whole` of
+    /// them.
     pub(crate) fn market(
         &mut self,
         market: Market,
@@ -126,7 +128,7 @@ impl<'a> Search<'a> {
         if market == Market::OnPremises && judge && !self.task.settings.thorough {
             self.look_further(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
-        // Beside what was found without them, so that they never are instead of it.
+        // After the others, so that pairs are found beside them and never instead of them.
         let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
         left = cheapest_first(left.into_iter().chain(pairs).collect());
         if judge && !self.any_keeps(&tried) {
@@ -137,8 +139,8 @@ impl<'a> Search<'a> {
         for batch in others.chunks(BATCH) {
             tried.extend(self.try_all(batch)?);
         }
-        // One of another class may keep every budget where the cheapest ones did not, and with other random numbers the
-        // best may break one: is there a cheaper one then?
+        // A design of another class may keep every budget although the cheapest ones do not, and the best may miss one
+        // with other random numbers. In both cases there may be a cheaper one.
         state.limit = state.limit.saturating_mul(2);
         let mut choice = Choice::default();
         let mut chosen_of = 0;
@@ -160,7 +162,7 @@ impl<'a> Search<'a> {
         Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, keeps_if_saving, not_reached })
     }
 
-    /// Where the cheapest do not do, asks which of the others may, and goes on with those.
+    /// If the cheapest offers do not keep the budgets, finds out which of the others may, and goes on with those.
     fn look_further<'o>(
         &mut self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
@@ -170,7 +172,7 @@ impl<'a> Search<'a> {
     ) -> Result<(), StudyError> {
         let screens = self.screens();
         for round in 0..LOOKS {
-            // Flash whose life cannot be told does not win over flash whose life can.
+            // Flash of unknown life does not win over flash that is known to last.
             let unjudged = self.any_keeps(tried);
             if left.is_empty() || self.settled(tried).is_some() || unjudged && screens && round > 0 {
                 break;
@@ -185,7 +187,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Goes through `left` from the cheapest on, until nothing dearer could win or enough was looked at.
+    /// Simulates the offers in `left` from the cheapest on, until no more expensive one could win or `round` has
+    /// reached its limit.
     fn cheapest_on<'o>(
         &mut self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
@@ -212,7 +215,7 @@ impl<'a> Search<'a> {
                 break;
             }
             round.looked_at += batch.len();
-            // A hybrid or a cache has to see the whole trace before its busiest stretches say anything.
+            // A hybrid or a cache has to serve the whole trace before its busiest stretches say anything.
             let (mut through, screened): (Vec<_>, Vec<_>) = batch
                 .into_iter()
                 .partition(|offer| !screens || offer.disks.is_some() || round.got_through.contains(&offer.name()));
@@ -225,8 +228,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Simulates those that are nearest of what was ruled out, by the busiest stretches and by bounds: there has to be
-    /// one to name.
+    /// Simulates the nearest of the offers that the busiest stretches ruled out, and the nearest of those that bounds
+    /// ruled out: the answer has to name one.
     fn name_nearest<'o>(
         &mut self,
         market: Market,
@@ -255,12 +258,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The least that an offer costs: that of devices that never work. What they have to do is found out later.
+    /// Returns the least that an offer can cost: the cost of idle devices. How much they work is known after the
+    /// simulation.
     fn least_cost(&self, offer: &Offer<'_>) -> f64 {
         offer.cost(0.0, self.running).total.as_f64()
     }
 
-    /// Divides a market's offers into those that bounds rule out, and those that may do, with their least cost.
+    /// Divides a market's offers into those that bounds rule out, and the others with their least cost.
     fn within_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> (Vec<RuledOut>, Vec<(f64, Offer<'o>)>) {
         let (mut ruled, mut left) = (Vec::new(), Vec::new());
         for offer in offers.iter().filter(|offer| offer.market() == market) {
@@ -273,7 +277,7 @@ impl<'a> Search<'a> {
         (ruled, left)
     }
 
-    /// Takes out of `left` the cheapest offer of each class of which none was tried.
+    /// Takes the cheapest offer out of `left` for each class that was not simulated, at most `room` of them.
     fn others<'o>(&self, tried: &[Tried], left: &mut VecDeque<(f64, Offer<'o>)>, room: usize) -> Vec<Offer<'o>> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
@@ -292,7 +296,7 @@ impl<'a> Search<'a> {
         others
     }
 
-    /// Adds to a simulation what is particular to an offer, and judges it.
+    /// Adds the figures of an offer to the results of its simulated design, and judges it.
     pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
         let shares = if design.is_pair() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
@@ -321,7 +325,7 @@ impl<'a> Search<'a> {
             ..simulated.candidate.clone()
         };
         if offer.rented.is_some() {
-            // Simulated was perhaps a volume of another size with the same limits.
+            // The simulated volume may have had another size with the same limits.
             self.as_ordered(offer, design, &mut candidate);
         }
         candidate.endurance = match (&simulated.wearing, &design.flash) {
@@ -332,7 +336,7 @@ impl<'a> Search<'a> {
         candidate
     }
 
-    /// Makes what results say of a volume's size and orders that of the offer.
+    /// Replaces the size and the orders in the results by those of the offer.
     fn as_ordered(&self, offer: &Offer<'_>, design: &Design, candidate: &mut Candidate) {
         let (size, all) = (offer.capacity.bytes.0, offer.capacity.bytes.0 * u64::from(offer.count));
         candidate.capacity_bytes = all;
@@ -346,7 +350,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Why an offer that the search did not reach was not simulated. `best` is the price of what was found.
+/// Says why an offer was not simulated that the search did not reach. `best` is the price of the best design.
 fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) -> RuledOut {
     let (by, reason) = match best {
         Some(best) if least >= best => ("price", format!("costs {} times as much", words::factor(least / best))),
@@ -361,7 +365,7 @@ fn cost(candidate: &Candidate) -> f64 {
 }
 
 impl Found {
-    /// The recommended one.
+    /// Returns the recommended design.
     pub(crate) fn recommended(&self) -> Option<&Candidate> {
         Some(&self.tried[self.choice.recommended?].candidate)
     }

@@ -1,5 +1,5 @@
-//! Hybrids and caches, which are looked through after the designs of one kind of device: from the cheapest on, as far
-//! as they cost less than the best of those.
+//! Searches hybrids and caches after the designs of one kind of device: from the cheapest on, as long as they cost less
+//! than the best of those.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,17 +10,17 @@ use super::{LOOKS, Round, SIMULATED_MAX, Search, Tried, cheapest_first};
 use crate::StudyError;
 use crate::offers::Offer;
 
-/// No more hybrids than this are listed of those that one reason rules out, and no more caches.
+/// For each reason, at most this many ruled-out hybrids are listed, and at most this many caches.
 const LISTED_MAX: usize = 20;
 
-/// Pairs with what they cost at least, from the cheapest on.
+/// Pairs with their least cost, the cheapest first.
 type Left<'o> = VecDeque<(f64, Offer<'o>)>;
 
-/// Hybrids of a large trace that are looked at, and likewise caches.
+/// For a large trace, at most this many hybrids are simulated, and at most this many caches.
 const WHOLE_MAX: usize = 6;
 
 impl Search<'_> {
-    /// Simulates pairs that may be cheaper than the best so far, hybrids first. Returns those that are left.
+    /// Simulates pairs that may be cheaper than the best design, hybrids first. Returns the pairs that are left.
     pub(super) fn pairs<'o>(
         &mut self,
         pairs: Vec<(f64, Offer<'o>)>,
@@ -33,7 +33,7 @@ impl Search<'_> {
         Ok(left)
     }
 
-    /// Likewise, of hybrids alone or of caches alone.
+    /// Does so for hybrids alone, or for caches alone.
     fn pairs_of_kind<'o>(
         &mut self,
         pairs: Vec<(f64, Offer<'o>)>,
@@ -41,7 +41,7 @@ impl Search<'_> {
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
         let mut left = cheapest_first(pairs);
-        // Of a large trace, each is replayed whole: there is no shorter look at it.
+        // For a large trace each pair is replayed in full: there is no shorter look at it.
         let (large, thorough) = (self.screens(), self.task.settings.thorough);
         let limit = match (thorough, large) {
             (true, _) => usize::MAX,
@@ -70,8 +70,8 @@ impl Search<'_> {
     }
 }
 
-/// Replaces all but the cheapest hybrids that the same reason rules out by one line, and likewise of caches: there are
-/// thousands of pairs.
+/// For each reason, replaces all but the cheapest ruled-out hybrids by one line, and does the same for caches: there
+/// are thousands of pairs.
 pub(super) fn shortened(ruled: Vec<RuledOut>, offers: &[Offer<'_>]) -> Vec<RuledOut> {
     let pairs = |cached: bool| {
         let pairs = offers.iter().filter(move |offer| offer.disks.is_some() && offer.cache.is_some() == cached);
@@ -81,7 +81,7 @@ pub(super) fn shortened(ruled: Vec<RuledOut>, offers: &[Offer<'_>]) -> Vec<Ruled
     shortened_of(without_hybrids, "caches", &pairs(true))
 }
 
-/// Those called `names` are `kind`.
+/// Shortens the list of offers whose names are in `names`; `kind` is what they are called.
 fn shortened_of(ruled: Vec<RuledOut>, kind: &str, names: &BTreeSet<String>) -> Vec<RuledOut> {
     let (mut pairs, mut kept): (Vec<RuledOut>, Vec<RuledOut>) =
         ruled.into_iter().partition(|ruled| names.contains(&ruled.name));

@@ -1,5 +1,5 @@
-//! Whether an answer stands on how much volumes save up of their limits while they are idle. No provider publishes it:
-//! a short time is assumed, and here a long one is tried.
+//! Finds out whether an answer depends on how long idle volumes save up their limits. No provider publishes that: a
+//! short time is assumed, and a long one is tried here.
 
 use esker_core::Nanos;
 use esker_results::study::Candidate;
@@ -10,14 +10,15 @@ use crate::choose::Choice;
 use crate::judge::{contender, judge};
 use crate::simulate::simulate;
 
-/// As long as anybody takes a limit "per second" to mean.
+/// The longest time that anybody takes a limit "per second" to mean.
 pub(crate) const LONG: Nanos = Nanos::from_secs(1);
-/// No more designs than this are simulated with it: those that miss least with the time that is assumed.
+/// At most this many designs are simulated with it: those that miss budgets by least with the assumed time.
 const TRIED_MAX: usize = 3;
 
 impl Search<'_> {
-    /// Of the designs that miss a budget and cost less than the recommended one (of all, if none is recommended), the
-    /// cheapest that keeps every budget if its volumes save up [`LONG`]; `None` if none is known that does.
+    /// Considers the designs that miss a budget and cost less than the recommended one (all designs if none is
+    /// recommended). Returns the cheapest of them that is known to keep every budget if its volumes save up for
+    /// [`LONG`].
     pub(super) fn keeps_if_saving(&mut self, tried: &[Tried], choice: &Choice) -> Result<Option<usize>, StudyError> {
         let best = choice.recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
         let missed = |n: usize| contender(&tried[n].candidate, self.task.budgets).missed;

@@ -1,4 +1,4 @@
-//! Designs that need not be replayed whole: what the busiest stretches alone say of them.
+//! Rules out designs by their busiest stretches alone, so that they need not be replayed in full.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,22 +11,22 @@ use crate::StudyError;
 use crate::choose::far;
 use crate::offers::{Offer, missed_bounds, peaks};
 
-/// Designs that miss a budget in the busiest stretches by less than this are replayed whole all the same.
+/// Designs that miss a budget in the busiest stretches by less than this share are replayed in full all the same.
 const SCREEN_MARGIN: f64 = 0.25;
 
-/// [`SCREEN_MARGIN`] as designs' misses are counted: as a logarithm.
+/// [`SCREEN_MARGIN`] as a logarithm, like the misses of designs.
 pub(super) fn margin() -> f64 {
     SCREEN_MARGIN.ln_1p()
 }
 
 impl Search<'_> {
-    /// Leaves out the orders of a type of volume of which not even the largest gets through the busiest stretches.
+    /// Leaves out all orders of a volume product if even the largest order does not get through the busiest stretches.
     pub(super) fn without_hopeless_orders<'o>(
         &mut self,
         left: Vec<(f64, Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Vec<(f64, Offer<'o>)>, StudyError> {
-        /// What an order lets through at most, and the order.
+        /// The peak operations and bytes of an order, and the order.
         type Order<'o> = ((u64, u64), Offer<'o>);
         let mut largest: BTreeMap<(&str, u32), Order<'o>> = BTreeMap::new();
         for (_, offer) in &left {
@@ -48,7 +48,7 @@ impl Search<'_> {
         };
         let (kept, hopeless): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| kept(offer));
         if kept.is_empty() {
-            // One has to be named as the nearest.
+            // The answer has to name one of them as the nearest.
             return Ok(hopeless);
         }
         let reason = "not even the largest order of this volume keeps the budgets in the busiest stretches";
@@ -58,7 +58,7 @@ impl Search<'_> {
         Ok(kept)
     }
 
-    /// Of what bounds rule out, the one whose price and whose misses are least together.
+    /// Returns the offer ruled out by bounds whose [`far`] of misses and price is least.
     pub(super) fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
         let of_market = offers.iter().filter(|offer| offer.market() == market);
         let ranked = of_market.filter_map(|offer| {
@@ -68,8 +68,8 @@ impl Search<'_> {
         ranked.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, offer)| offer)
     }
 
-    /// Rules out of `left` drives that may have to take more than is warranted. Where nothing is known to last, such a
-    /// drive is no better than the cheaper one that was found.
+    /// Rules out drives of `left` that may be written more than their warranty allows. If no design is known to last,
+    /// such a drive is no better than the cheaper one that was found.
     pub(super) fn without_lives_that_cannot_be_told<'o>(
         &self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
@@ -87,15 +87,15 @@ impl Search<'_> {
         });
     }
 
-    /// What may be written to drives in a day and what is warranted, if that is less: how long they last cannot be told
-    /// then. Of hybrids and caches it is not known what the flash takes.
+    /// Returns the bytes that may be written to an offer's drives in a day and the warranted bytes, if these are fewer:
+    /// then their life cannot be told. For hybrids and caches it is not known how much the flash takes.
     pub(super) fn exceeds_warranty(&self, offer: &Offer<'_>) -> Option<(f64, f64)> {
         let [_, most] = self.demand.bytes_per_day()?;
         let warranted = offer.warranty().filter(|_| offer.disks.is_none())?.bytes_per_day;
         (most > warranted).then_some((most, warranted))
     }
 
-    /// Whether the trace is so large that designs have to get through its busiest stretches first.
+    /// Returns true if the trace is so large that designs have to get through its busiest stretches first.
     pub(super) fn screens(&self) -> bool {
         self.task.is_large() && self.task.busy.is_some()
     }

@@ -23,7 +23,7 @@ pub(crate) struct Facts<'a> {
     /// Why the trace has no arrival times, if it has none, as the beginning of a sentence.
     pub(crate) why_no_times: &'a str,
     pub(crate) measured: Option<&'a Measured>,
-    /// The markets, that of the headline first.
+    /// The markets; that of the headline is the first.
     pub(crate) markets: &'a [Found],
     pub(crate) curve: &'a MissRatioCurve,
     pub(crate) misalignments: &'a [Misalignment],
@@ -87,7 +87,7 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         text += &format!(", 99 % of requests within {} {}", words::time(worst.p99_us), worst.time.within());
     }
     if let Some(headroom) = &best.headroom {
-        // Loads beyond it were not tried.
+        // Larger loads were not tried.
         let more = if headroom.is_lower_bound { "at least " } else { "" };
         text += &format!(", {more}{} times the load carried", words::factor(headroom.factor));
     }
@@ -161,7 +161,7 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
                 let (at, by) = (headroom.breaks_at?, headroom.limited_by.as_ref()?);
                 Some((words::factor(at), by))
             });
-            // The budget that breaks first is what limits the design, and it need not be that of the busiest resource.
+            // The design is limited by the budget that breaks first, which need not be that of the busiest resource.
             let text = match breaks {
                 Some((at, by)) => format!(
                     "What limits it: under {at} times the load {by}. Its busiest resource {}, its {resource}, is \
@@ -176,7 +176,7 @@ fn performance(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mu
     misaligned(facts.misalignments, &mut say);
 }
 
-/// Adds the percentile of the busiest time if the headline has that of another time.
+/// Adds the percentile of the busiest time by requests, if the headline has that of another time.
 fn other_times(best: &Candidate, say: &mut impl FnMut(Level, String)) {
     let (Some(worst), Some(busy)) = (best.judgement.worst_p99, &best.busy) else { return };
     if worst.time != JudgedTime::BusiestByRequests {
@@ -192,7 +192,7 @@ fn other_times(best: &Candidate, say: &mut impl FnMut(Level, String)) {
     }
 }
 
-/// One finding for all volumes: they are misaligned for one reason.
+/// Adds one finding for all volumes, because they are misaligned for the same reason.
 fn misaligned(misalignments: &[Misalignment], say: &mut impl FnMut(Level, String)) {
     let Some(first) = misalignments.first() else { return };
     let shifts: std::collections::BTreeSet<i64> = misalignments.iter().map(|one| one.shift_bytes).collect();
@@ -300,7 +300,7 @@ fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<
     say(text);
 }
 
-/// Returns the largest notable share of pages read without data, and the design that read them.
+/// Returns the largest notable share of page reads that found no data, and the design that did them.
 fn most_unwritten_reads<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Option<(f64, &'a str)> {
     let shares = candidates.flat_map(|candidate| {
         let flash = candidate.devices.values().filter_map(|device| device.flash.as_ref());

@@ -1,10 +1,10 @@
-//! How the verdict speaks of a design: its name, price and life.
+//! Phrases of the verdict about a design: its price, life and survival.
 
 use esker_core::words;
 use esker_plan::Market;
 use esker_results::study::Candidate;
 
-/// What a candidate costs, in words.
+/// Says what a candidate costs.
 pub(super) fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
     let cost = candidate.cost.as_ref()?;
     let currency = &cost.currency;
@@ -15,7 +15,7 @@ pub(super) fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
     })
 }
 
-/// How a sentence about a market begins.
+/// Returns the beginning of a sentence about a market.
 pub(super) const fn in_market(market: Market) -> &'static str {
     match market {
         Market::OnPremises => "On premises",
@@ -25,7 +25,7 @@ pub(super) const fn in_market(market: Market) -> &'static str {
     }
 }
 
-/// How long the flash lasts, in words, as the end of a sentence about it.
+/// Says how long the flash lasts, as the end of a sentence about it.
 pub(super) fn life_of(candidate: &Candidate) -> Option<String> {
     let endurance = candidate.endurance.as_ref()?;
     let more = if endurance.lifetime_is_lower_bound { "more than " } else { "" };
@@ -36,7 +36,7 @@ pub(super) fn life_of(candidate: &Candidate) -> Option<String> {
     }
 }
 
-/// What survives the failure of a device, how likely a loss is, and what two copies cost: one sentence.
+/// Says in one sentence what survives the failure of a device, how likely a loss is, and what two copies cost.
 pub(super) fn survival_of(candidate: &Candidate, years: f64) -> Option<String> {
     let survival = candidate.survival.as_ref()?;
     if survival.failures_survived > 0 {

@@ -1,4 +1,4 @@
-//! Why the cheapest is the cheapest, and what its price rests on.
+//! Explains why the cheapest design is the cheapest, and what its price depends on.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::phrases::{in_market, price_of};
 use crate::search::Found;
 use crate::search::saving::LONG;
 
-/// Why the answer of a market is what it is.
+/// Explains the answer of a market.
 pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
     if facts.replay.mode == ReplayMode::Closed {
         return format!("{}.", facts.why_no_times);
@@ -43,10 +43,10 @@ pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
     }
 }
 
-/// Names the cheapest of the designs of which chance decides whether they keep a budget.
+/// Names the cheapest of the designs that miss or keep a budget by chance.
 fn close_to_a_budget(close: &[&Candidate]) -> Option<String> {
     let cheapest = close.first()?;
-    // Of some the last look, with other random numbers, kept what the one before missed.
+    // Some missed a budget in an earlier look, but kept it in the last one, with other random numbers.
     let missed = match cheapest.judgement.reasons.join("; ") {
         none if none.is_empty() => none,
         missed => format!(" ({missed})"),
@@ -58,7 +58,7 @@ fn close_to_a_budget(close: &[&Candidate]) -> Option<String> {
     Some(format!("So close to a budget that chance decides: {which}{missed}."))
 }
 
-/// Why nothing cheaper than the best was simulated.
+/// Explains why nothing cheaper than the best was simulated.
 fn none_cheaper(found: &Found, best: f64) -> String {
     let mut by: BTreeMap<&str, usize> = BTreeMap::new();
     for ruled in found.ruled_out.iter().filter(|ruled| ruled.total.is_some_and(|total| total < best)) {
@@ -68,7 +68,7 @@ fn none_cheaper(found: &Found, best: f64) -> String {
         return "Nothing cheaper was found that holds the data.".into();
     }
     let mut by: Vec<(&str, usize)> = by.into_iter().collect();
-    // Of the same number, in the order of their names.
+    // Reasons with the same count stay in the order of their names.
     by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let reasons: Vec<String> = by.iter().map(|(by, count)| format!("{by} ({count})")).collect();
     format!("What is cheaper is ruled out beforehand, by {}.", reasons.join(", "))
@@ -118,7 +118,7 @@ pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Where another answer would follow if volumes saved up more of their limits than is assumed.
+/// Warns where the answer would be another if volumes saved up more of their limits than assumed.
 pub(super) fn saving(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (index, found) in facts.markets.iter().enumerate() {
         let Some(tried) = found.keeps_if_saving.map(|n| &found.tried[n]) else { continue };

@@ -1,4 +1,4 @@
-//! Parts of drives beside the drives that they are parts of: of all products, at all capacities.
+//! Compares the simulated parts of drives with the whole drives: all products, at all capacities.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -17,7 +17,7 @@ use crate::{Hooks, load};
 
 const FULL: Ratio = Ratio::percent(85);
 
-/// Every drive of flash of every catalogue at every capacity.
+/// Calls `each` with every flash drive of every catalogue, at every capacity.
 fn drives(each: impl FnMut((&Product, Capacity))) {
     let catalogues: Vec<Catalogue> = BUILTIN.iter().map(|entry| Catalogue::builtin(entry.name).unwrap()).collect();
     let products = catalogues.iter().flat_map(|catalogue| &catalogue.products).filter(|product| product.kind == "ssd");
@@ -59,8 +59,8 @@ fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
     assert!(built > 60, "{built}");
 }
 
-/// Drives of one product with the same spare share: the small ones together are as much flash as a large one, are
-/// warranted for as much, and live as long; twice the flash lives twice as long.
+/// Drives of one product with the same spare share: small drives have as much flash together as a large one, the same
+/// warranty and the same life. Twice the flash lasts twice as long.
 #[test]
 fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
     let mut compared = 0;
@@ -78,7 +78,7 @@ fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
             let name = format!("{} x {} {} of {}", count, product.name, small.bytes, large.bytes);
             assert_eq!((one.raw, one.capacity), (many.raw, many.capacity), "{name}");
             let warranted = |flash: &FlashOnSale| flash.warranty.map_or(0.0, |warranty| warranty.bytes_per_day);
-            // What is warranted may go by the capacity.
+            // The warranty of a drive may depend on its capacity.
             if (warranted(&one) / warranted(&many) - 1.0).abs() < 1e-9 {
                 assert!((years(&one) / years(&many) - 1.0).abs() < 1e-9, "{name}");
             }
@@ -90,8 +90,8 @@ fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
     assert!(compared > 60, "{compared}");
 }
 
-/// Of every drive that has a warranty: whatever the trace costs it, it is written as its maker allows and outlives the
-/// warranty, or a sentence says why not.
+/// A drive that is written as much as its warranty allows outlasts the warranty, whatever a write costs, or a sentence
+/// says why not. Checked for every drive with a warranty.
 #[test]
 fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
     let (mut kept, mut explained) = (0, 0);
@@ -109,10 +109,10 @@ fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
                 let name = format!("{} {}: {years} years, {endurance:?}", product.name, on_sale.bytes);
                 let lasts = years >= warranty.years * (1.0 - 1e-5);
                 assert_eq!(lasts, endurance.below_warranty.is_none(), "{name}");
-                // Random overwriting is what it is warranted for.
+                // The warranty is meant for random overwriting.
                 let ordinary = amplification.is_none_or(|is| is <= random) && page_bytes_per_byte == 1.0;
                 assert!(lasts || !ordinary, "{name}");
-                // Written a little more than that, it need not say anything.
+                // A drive that is written a little more than its warranty need not say anything.
                 let more = Worn { bytes_per_day: bytes_per_day * 1.01, random, amplification, page_bytes_per_byte };
                 assert_eq!(judge_worn(&flash, &more).below_warranty, None, "{name}");
                 (kept, explained) = (kept + u32::from(lasts), explained + u32::from(!lasts));
@@ -122,15 +122,15 @@ fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
     assert!(kept > 500 && explained > 100, "{kept} {explained}");
 }
 
-/// The whole way from a trace: 1.25 MiB anywhere in 2 GiB, written for twelve minutes. One large drive, and several
-/// small ones of as much flash, last alike, for their parts are as spare; and under ten times the load, which is nine
-/// tenths of what is warranted, they would outlast their warranty.
+/// From a trace to the answer: writes of 1.25 MiB to random places in 2 GiB, for twelve minutes. One large drive and
+/// several small ones with as much flash last equally long, because their parts have the same spare share. Under ten
+/// times the load, which is nine tenths of the warranty, they would outlast their warranty.
 #[test]
 fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("written.spc");
     let (mut text, mut rng) = (String::new(), Rng::new(5));
-    // 4 MB a second are 0.09 drive writes of 3.84 TB a day.
+    // 4 MB a second are 0.09 writes of a 3.84 TB drive a day.
     let (requests, bytes, seconds) = (2_200, 1_310_720_u64, 720.0);
     for n in 0..requests {
         let at = f64::from(n) / f64::from(requests) * seconds;
@@ -161,6 +161,6 @@ fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
     });
     let lives: Vec<f64> = lives.collect();
     let [shortest, longest] = [f64::min, f64::max].map(|of| lives.iter().copied().reduce(of).unwrap());
-    // Parts differ by as much as docs/studies.md has of parts beside whole drives.
+    // Parts may differ by as much as docs/studies.md shows between parts and whole drives.
     assert!(longest / shortest < 1.15, "{lives:?}");
 }
