@@ -1,4 +1,4 @@
-//! Where a layer with a map of all pages puts them, and how it makes room.
+//! Where a layer with a map of all pages puts its pages, and how it makes room.
 
 use std::fmt;
 
@@ -8,14 +8,15 @@ use esker_nand::state::{FlashState, OpSink};
 use crate::pools::Contents;
 use crate::{BuildError, Cells, FoundBlock, FtlContext, FtlError, PageMap, Pools, WearCounts};
 
-/// Chooses the flash page of each write, and cleans. The layer above has the map; it is told of each page that moves.
+/// Chooses the flash page of each write, and cleans. The layer above has the map, and gets a call for each page that
+/// moves.
 pub(crate) trait Allocation: fmt::Debug + Send + Sized {
-    /// Whether streams of the host go to blocks of their own if the settings ask for that.
+    /// Whether streams of the host go to separate blocks if the settings ask for that.
     const KEEPS_STREAMS: bool = false;
     /// Whether [`Self::adopt_blocks`] and [`Self::restore`] find the pages again after a power failure.
     const RECOVERS: bool = false;
 
-    /// Erased flash.
+    /// Starts with erased flash.
     fn new(context: &FtlContext<'_>) -> Result<Self, BuildError>;
 
     /// Returns a block of `pool` with room for the page of `owner`, which is programmed next. See [`Pools::place`].
@@ -77,18 +78,18 @@ pub(crate) trait Allocation: fmt::Debug + Send + Sized {
         Ok(())
     }
 
-    /// Counts of wear-levelling and of worn-out blocks, if there are any.
+    /// Returns the counts of wear-levelling and of worn-out blocks, if the layer has any.
     fn wear(&self) -> Option<WearCounts> {
         None
     }
 
-    /// Pages that cleaning did not copy, since their owner no longer needed them.
+    /// Returns the number of pages that cleaning did not copy, because their owner no longer needed them.
     fn dropped_pages(&self) -> u64;
 
-    /// Pages that can be written before cleaning is needed.
+    /// Returns the number of pages that can be written before cleaning is needed.
     fn writable_pages(&self) -> u64;
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 
     /// Asserts the invariants that hold between calls.

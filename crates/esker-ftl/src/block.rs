@@ -33,13 +33,13 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page whose data block was already programmed at or beyond its offset cannot go there. It starts a rewrite: a free
-/// block becomes the data block, and takes copies of the pages before it and then the page itself. Later pages in
-/// ascending order go there too, with the pages between them copied. The rewrite is closed, and the rest copied, when
-/// the block is written at a lower offset again or another rewrite needs its slot.
+/// If the data block of a page is already programmed at or beyond the page's offset, the page starts a rewrite. A free
+/// block becomes the data block, and takes copies of the pages before the offset, and then the page itself. Later pages
+/// in ascending order go there too, and the pages between them are copied. The rewrite is closed, and the remaining
+/// pages copied, when the block is written at a lower offset again or another rewrite needs its slot.
 #[derive(Debug)]
 struct Block {
-    /// Logical blocks that are being rewritten, each with its former data block.
+    /// Logical blocks that are being rewritten, each with its old data block.
     rewrites: Associated<Rewrite>,
     open: u32,
 }
@@ -47,12 +47,12 @@ struct Block {
 #[derive(Clone, Copy, Debug)]
 struct Rewrite {
     former: BlockIndex,
-    /// Pages copied so far.
+    /// Pages copied.
     copies: u32,
 }
 
 impl Block {
-    /// Copies the pages of `at`'s logical block from the first one that `to` can take up to `at`.
+    /// Copies the pages of `at`'s logical block that come before `at`, from the first offset that `to` can still take.
     fn copy_before<S: OpSink>(at: PageAddress, to: BlockIndex, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> u32 {
         let mut copies = 0;
         for offset in cells.flash.written_in(to)..at.offset {
@@ -65,7 +65,7 @@ impl Block {
         copies
     }
 
-    /// Copies the remaining pages, and erases the former data block.
+    /// Copies the remaining pages, and erases the old data block.
     fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) {
         let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
         let data = pool.data(block).expect("a rewritten block has a data block");

@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// A drive with one pool.
+    /// A drive with one pool, for tests of capabilities.
     struct World {
         ftl: Box<dyn Ftl>,
         flash: FlashState,
@@ -262,7 +262,7 @@ mod tests {
             let took = |gradual: Option<Ratio>| {
                 World::new(layer, |settings| settings.cleaning.gradual = gradual).write(20_000)
             };
-            // Other layers ignore it: presets set it for whichever layer is chosen over them.
+            // Other layers ignore the setting, because presets set it whichever layer is chosen.
             let differs = took(None) != took(Some(Ratio::percent(10)));
             assert_eq!(differs, layer.can(LayerCapability::GradualCleaning), "{}", layer.name);
         }

@@ -6,8 +6,8 @@ use esker_nand::state::{Cause, FlashState, MapPage, OpIndex, OpSink, SpareArea};
 
 use crate::PageOwner;
 
-/// The flash state, the sink of the operations that change it, and the owner who is asked before pages are copied.
-/// Passed through a layer down to where a block is programmed.
+/// The flash state, the sink of the operations that change it, and the owner that is asked before pages are copied.
+/// They are passed through a layer down to where a block is programmed.
 #[derive(Debug)]
 pub struct Cells<'a, S> {
     /// Content of all cells.
@@ -19,7 +19,7 @@ pub struct Cells<'a, S> {
 }
 
 impl<'a, S: OpSink> Cells<'a, S> {
-    /// Cells whose operations go to `sink`, without an owner: all pages are kept.
+    /// Makes cells whose operations go to `sink`, without an owner: all pages are kept.
     #[inline(always)]
     pub fn new(flash: &'a mut FlashState, sink: &'a mut S) -> Self {
         Self { flash, sink, owner: None }

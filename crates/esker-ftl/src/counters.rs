@@ -12,9 +12,9 @@ pub struct FtlCounters {
     pub merges: Option<MergeCounts>,
     /// Full merges by the number of data blocks that took part (Kim 2009, figure 3.10).
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
-    /// Log blocks that were erased without a merge, since all their pages had been superseded.
+    /// Log blocks that were erased without a merge, because all their pages had been superseded.
     pub dead_log_blocks: u64,
-    /// Pages that cleaning did not copy, since their owner no longer needed them.
+    /// Pages that cleaning did not copy, because their owner no longer needed them.
     pub dropped_pages: u64,
     /// Suspected pages that were revived.
     pub revived_pages: u64,
@@ -25,7 +25,7 @@ pub struct FtlCounters {
 }
 
 impl FtlCounters {
-    /// Zero counts of a layer that merges.
+    /// Returns zero counts for a layer that merges.
     pub(crate) fn merging() -> Self {
         Self { merges: Some(MergeCounts::default()), ..Self::default() }
     }
@@ -36,7 +36,8 @@ impl FtlCounters {
         *(if copies == 0 { &mut merges.switch } else { &mut merges.partial }) += 1;
     }
 
-    /// Counts a merge that gathered the pages of `data_blocks` in other blocks. Zero means that the log block was dead.
+    /// Counts a merge that gathered the pages of `data_blocks` data blocks in other blocks. Zero means that the log
+    /// block was dead.
     pub(crate) fn gathered(&mut self, data_blocks: u32) {
         if data_blocks == 0 {
             self.dead_log_blocks += 1;

@@ -13,10 +13,10 @@ use crate::owner_tests::Dropper;
 use crate::testing::DriveSettings;
 use crate::{Cells, Choice, ParameterValue, Separation, WriteFrontiers};
 
-/// What happened to a logical page since its content was last known for sure.
+/// What happened to a logical page since its content was last known for certain.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// Written by the change with this number, if still unsettled.
+    /// Written by the change with this number, if that is still unsettled.
     Write {
         version: u32,
         change: Option<usize>,
@@ -31,16 +31,16 @@ struct World {
     ftl: Box<dyn Ftl>,
     flash: FlashState,
     rng: Rng,
-    /// By sequence number, the logical page and version that a program wrote; `None` for pages that are not data.
+    /// By sequence number, the logical page and version that a program wrote; `None` for pages without host data.
     brought: BTreeMap<u64, Option<(u32, u32)>>,
-    /// Likewise by physical page.
+    /// The logical page and version by physical page.
     content: BTreeMap<u32, Option<(u32, u32)>>,
     next_sequence: u64,
     /// Number of unsettled changes.
     changes: usize,
     versions: u32,
     events: Vec<Vec<Event>>,
-    /// Asked about pages before they are copied.
+    /// The owner that is asked about pages before they are copied.
     owner: Option<Dropper>,
 }
 
@@ -164,7 +164,7 @@ impl World {
                 (page..page + length).for_each(|page| self.write(page, WriteExtent::Whole));
             }
             7 => {
-                // It is fine if nothing can be gained.
+                // It is fine if cleaning gains nothing.
                 let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
                 self.follow(&ops, None);
                 self.forget_dropped();
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Returns true if `page` reads as it may after the power failure. Its content is known from now on.
+    /// Asserts that `page` reads as it may after the power failure. From now on, its content is known.
     fn compare(&mut self, page: u32, performed: &[bool]) {
         let found = self.ftl.find(LogicalPage(page)).map(|at| {
             let (owner, version) = self.content[&at.0].expect("data are mapped to what is not data");
@@ -238,7 +238,8 @@ impl World {
         let since = &events[acknowledged.unwrap_or(0)..];
         let trimmed = since.iter().any(|event| matches!(event, Event::Trim));
         let allowed = match found {
-            // A trimmed page may read as anything it ever held. That the data belong to this page was checked above.
+            // A trimmed page may read as anything that it ever held. It was checked above that the data belong to this
+            // page.
             Some(_) if trimmed => true,
             Some(found) => since
                 .iter()
@@ -246,8 +247,8 @@ impl World {
             None => trimmed || acknowledged.is_none(),
         };
         assert!(allowed, "page {page} reads as {found:?} after {events:?}, performed {performed:?}");
-        // Recovery does not settle what a trimmed page reads as: the next power failure may bring back another of its old
-        // contents.
+        // Recovery does not settle what a trimmed page reads as: the next power failure may bring back another of its
+        // old contents.
         let known = found.map(|version| Event::Write { version, change: None });
         let trim = (trimmed || found.is_none() && !events.is_empty()).then_some(Event::Trim);
         self.events[page as usize] = known.into_iter().chain(trim).collect();
@@ -315,7 +316,7 @@ fn the_page_layer_survives_power_failures() {
     survives(&Choice::named("page"), 10_000);
 }
 
-/// Dropped pages read as nothing, or as what was written to them before, and never as another page's data.
+/// Dropped pages read as empty, or as what was written to them before, and never as another page's data.
 #[test]
 fn dropped_pages_never_read_as_other_pages_after_power_failures() {
     let owner = |seed| Some(Dropper::new(seed, [10, 50, 90][seed as usize % 3]));
@@ -340,7 +341,7 @@ fn dftl_survives_power_failures() {
     survives(&dftl(false, true), 3_000);
 }
 
-/// After a stationary start, and some writes later, data are recovered as if they had been written one by one.
+/// After a start in the steady state and some writes, data are recovered as if they had been written one by one.
 fn survives_after_a_stationary_start(ftl: &Choice, seeds: Range<u64>) {
     let mut rng = Rng::new(5);
     for seed in 0..seeds.end {
@@ -373,7 +374,7 @@ fn a_stationary_start_survives_power_failures() {
     survives_after_a_stationary_start(&well_cached(), seeds);
 }
 
-/// A cache so large that a power failure leaves more changes for recovery to save than free pages could take at once.
+/// A cache so large that recovery has to save more changes than free pages could take at once.
 fn well_cached() -> Choice {
     let mut ftl = dftl(false, true);
     ftl.parameters.insert("cache".to_string(), ParameterValue::Integer(8 << 10));
@@ -382,12 +383,12 @@ fn well_cached() -> Choice {
 
 #[test]
 fn recovery_makes_room_between_the_map_pages_that_it_writes() {
-    // With this seed, more entries were changed than the cache holds.
+    // With this seed, there are more changed entries than the cache holds.
     survives_after_a_stationary_start(&well_cached(), 457..458);
 }
 
-/// A block-mapped layer with drawn parameter values, on so few blocks that it merges all the time; in half of the cases
-/// without a single spare block.
+/// A block-mapped layer with random parameter values, on so few blocks that it merges all the time, and in half of the
+/// cases without a single spare block.
 fn block_mapped(kind: &str) {
     let entry = FTLS.iter().find(|entry| entry.name == kind).unwrap();
     survive(10_000, |rng| {

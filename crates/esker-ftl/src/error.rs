@@ -5,7 +5,7 @@ use esker_core::{Hint, Ratio};
 use esker_nand::ValueError;
 use thiserror::Error;
 
-/// Settings that no translation layer can work with: which ones clash, with their numbers.
+/// Settings that no translation layer can work with. The error says which ones clash, with their numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -167,7 +167,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// A parameter of the component at `key` that it does not accept.
+    /// Makes an error of a parameter that the component at `key` does not accept.
     pub(crate) fn of_choice(key: &'static str, error: ChoiceError) -> Self {
         match error {
             ChoiceError::UnknownParameter { kind, unknown, known, nearest } => {
@@ -179,8 +179,8 @@ impl BuildError {
         }
     }
 
-    /// Returns the dotted settings keys that the error is about, most important first; none if it is about the layer as
-    /// a whole.
+    /// Returns the dotted settings keys that the error is about, the most important first; none if it is about the
+    /// layer as a whole.
     pub fn keys(&self) -> Vec<String> {
         let keys: Vec<&str> = match self {
             Self::Value(value) => value.keys(),

@@ -22,17 +22,17 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block if that can be programmed at the page's offset. Otherwise the first page of a logical
-/// block opens the sequential log block (after the previous one was merged), and the pages that follow without a gap go
-/// there too. All other pages go to the shared log blocks one after the other; when all of these are full, the oldest
-/// is merged.
+/// A page goes to its data block if that can be programmed at the page's offset. Otherwise, the first page of a logical
+/// block opens the sequential log block (after the previous one was merged), and the pages that follow it without a gap
+/// go there too. All other pages go to the shared log blocks, one after the other; when all of these are full, the
+/// oldest is merged.
 #[derive(Debug)]
 struct Fast {
     sequential: Option<Sequential>,
     shared: SharedLog,
 }
 
-/// Role of shared log blocks in spare areas.
+/// The role of shared log blocks, as written to spare areas.
 const SHARED: u8 = 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ struct Sequential {
 }
 
 impl Fast {
-    /// Turns the sequential log block into a data block. Pages that were written to shared log blocks since then stay
-    /// there.
+    /// Turns the sequential log block into a data block. Pages that were written to shared log blocks in the meantime
+    /// stay there.
     fn merge_sequential<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> bool {
         let Some(Sequential { block, log }) = self.sequential.take() else { return false };
         let data = pool.data(block).expect("a block has a data block before it has a log block");
@@ -57,7 +57,7 @@ impl Fast {
     fn merge_shared<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<(), FtlError> {
         let Self { sequential, shared } = self;
         shared.empty(0, pool, cells, |block, last, pool, cells| {
-            // The pages of its sequential log block were gathered, too.
+            // The pages of the logical block's sequential log block were gathered, too.
             if let Some(Sequential { log, .. }) = sequential.take_if(|sequential| sequential.block == block) {
                 pool.erase(log, last, cells);
             }
@@ -125,7 +125,7 @@ impl Scheme for Fast {
     }
 
     fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
-        // The open shared log block is not merged before it is full.
+        // The open shared log block is not merged until it is full.
         let open = usize::from(self.shared.room(pool, cells.flash).is_some());
         if self.shared.blocks().len() > open {
             self.merge_shared(pool, cells)?;

@@ -74,7 +74,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to its data block if that can be programmed at the page's offset. Otherwise pages of large writes go to
+/// A page goes to its data block if that can be programmed at the page's offset. Otherwise, pages of large writes go to
 /// their offsets in a sequential log block of their logical block, and pages of small writes to the shared log blocks
 /// for hot or for cold pages.
 #[derive(Debug)]
@@ -85,22 +85,22 @@ struct Last {
     request_pages: u32,
     hot: SharedLog,
     cold: SharedLog,
-    /// Per block of the pool, the number of its last opening as a shared log block; zero if it is none.
+    /// For each block of the pool, the number of its last opening as a shared log block; zero if it is none.
     opened: Vec<u64>,
-    /// Openings of shared log blocks so far.
+    /// Number of openings of shared log blocks.
     opens: u64,
-    /// A page stays hot for this many openings of shared log blocks after it was written.
+    /// After it was written, a page stays hot for this many openings of shared log blocks.
     window: u64,
     candidates: usize,
 }
 
-/// Role of shared log blocks for hot pages in spare areas.
+/// The role of shared log blocks for hot pages, as written to spare areas.
 const HOT: u8 = 1;
-/// Role of shared log blocks for cold pages in spare areas.
+/// The role of shared log blocks for cold pages, as written to spare areas.
 const COLD: u8 = 2;
 
 impl Last {
-    /// Turns the sequential log block of `block` into a data block. Pages in shared log blocks stay there if they can.
+    /// Turns the sequential log block of `block` into a data block. Pages in shared log blocks stay there if possible.
     fn merge_sequential<S: OpSink>(
         &mut self,
         block: u32,
@@ -117,8 +117,8 @@ impl Last {
         opened > 0 && self.opens - opened <= self.window
     }
 
-    /// Merges a shared log block: a dead one if there is any, else among the oldest the one with the fewest data
-    /// blocks.
+    /// Merges a shared log block: a dead one if there is one; otherwise, among the `candidates` oldest, the one with
+    /// the fewest data blocks.
     fn merge_shared<S: OpSink>(
         &mut self,
         hot: bool,
@@ -133,7 +133,7 @@ impl Last {
         let index = dead.or_else(oldest).expect("all log blocks are in use");
         opened[pool.local(log.blocks()[index]).index()] = 0;
         log.empty(index, pool, cells, |block, last, pool, cells| {
-            // The pages of its sequential log block were gathered, too.
+            // The pages of the logical block's sequential log block were gathered, too.
             if let Some(log) = sequential.remove(block) {
                 pool.erase(log, last, cells);
             }
@@ -223,7 +223,7 @@ impl Scheme for Last {
     }
 
     fn collect<S: OpSink>(&mut self, pool: &mut BlockPool, cells: &mut Cells<'_, S>) -> Result<bool, FtlError> {
-        // An open log block is not merged before it is full.
+        // An open log block is not merged until it is full.
         for hot in [true, false] {
             let part = if hot { &self.hot } else { &self.cold };
             if part.unused() == 0 && part.room(pool, cells.flash).is_none() {

@@ -98,19 +98,19 @@ pub trait Ftl: fmt::Debug + Send {
         let _ = page;
     }
 
-    /// Prefetches what a near write of `page` needs and [`Self::prefetch`] could not reach yet, since its address comes
-    /// from the map entry. A hint: affects speed only.
+    /// Prefetches what a coming write of `page` needs beyond [`Self::prefetch`]: its address is in the map entry, which
+    /// has to arrive first. A hint: affects speed only.
     fn prefetch_write(&self, page: LogicalPage, flash: &FlashState) {
         let _ = (page, flash);
     }
 
-    /// The next `pages` writes belong to one request. Layers that use the size of a request to tell sequential from
-    /// random writes heed it.
+    /// Announces that the next `pages` writes belong to one request. Layers that tell sequential from random writes by
+    /// the size of requests use this.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
     }
 
-    /// The next writes belong to a request of this stream. Layers with [`Self::keeps_streams`] heed it.
+    /// Announces that the next writes belong to a request of this stream. Layers with [`Self::keeps_streams`] use this.
     fn begin_stream(&mut self, stream: StreamId) {
         let _ = stream;
     }
@@ -121,8 +121,8 @@ pub trait Ftl: fmt::Debug + Send {
         false
     }
 
-    /// All pages of a request have been asked for. Emits work that was put off until now, or that the request need not
-    /// wait for.
+    /// Called after all pages of a request have been asked for. Emits work that was put off until then, or that the
+    /// request need not wait for.
     fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
         let _ = cells;
     }
@@ -150,10 +150,10 @@ pub trait Ftl: fmt::Debug + Send {
     /// Unmaps `page`: its data are no longer needed.
     fn trim(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>);
 
-    /// Counts the data of `page` as invalid from now on, but keeps them where they are: until their block is erased
-    /// they can be [revived](Self::revive). Its [`PageOwner`] is told of the erase. Meanwhile [`Self::find`] does not
-    /// find the page, and a write or a trim of it ends the suspicion. Returns false, with nothing changed, if it has no
-    /// data, or if the layer cannot [suspect](LayerCapability::Suspects).
+    /// Counts the data of `page` as invalid from now on, but keeps them where they are. Until their block is erased,
+    /// they can be [revived](Self::revive); the erase is reported to the [`PageOwner`]. Until then, [`Self::find`] does
+    /// not find the page, and a write or a trim of it ends the suspicion. Returns false, with nothing changed, if the
+    /// page has no data, or if the layer cannot [suspect](LayerCapability::Suspects).
     ///
     /// A power failure forgets which pages were suspected, so that they would take the room of others: drives that can
     /// [recover](Self::recover) must not suspect.
@@ -163,8 +163,8 @@ pub trait Ftl: fmt::Debug + Send {
     }
 
     /// Makes the data of `page`, which was [suspected](Self::suspect), valid again, without any flash operation.
-    /// Returns false, with nothing changed, if it is not suspected (any more). The caller sees to it that there are
-    /// never more pages with valid data than [`Space::host_pages`].
+    /// Returns false, with nothing changed, if the page is not or no longer suspected. The caller makes sure that there
+    /// are never more pages with valid data than [`Space::host_pages`].
     fn revive(&mut self, page: LogicalPage, cells: &mut Cells<'_, OpList>) -> bool {
         let _ = (page, cells);
         false

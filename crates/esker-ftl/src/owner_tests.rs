@@ -1,4 +1,4 @@
-//! Owners that no longer need all of their pages: the layer still maps the others, and copies less.
+//! Tests with owners that no longer need all of their pages: the layer still maps the others, and copies less.
 
 use esker_core::{LogicalPage, PhysicalPage, Ratio, Rng};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList};
@@ -18,7 +18,7 @@ pub(crate) struct Dropper {
     rng: Rng,
     /// Share of pages that are dropped, in percent.
     percent: u64,
-    /// Simulates a faulty owner or layer: in this percentage of the pages to keep, the layer is told to drop them.
+    /// Simulates a faulty owner or layer: this percentage of the pages to keep is dropped without a note.
     loses: u64,
     /// Pages dropped since the list was last read.
     pub(crate) dropped: Vec<u32>,
@@ -74,7 +74,7 @@ fn overwrites(count: u32) -> Vec<Step> {
     (0..count).map(|_| Step::Write(rng.below(1 << 20) as u32)).collect()
 }
 
-/// Drive settings for `layer` with as little spare space as it can work with.
+/// Returns drive settings for `layer` with as little spare space as it can work with.
 fn tight(layer: &Choice) -> DriveSettings {
     let mut settings = settings();
     settings.over_provisioning = Some(Ratio::percent(if has_map_in_memory(layer) { 30 } else { 50 }));
@@ -82,12 +82,12 @@ fn tight(layer: &Choice) -> DriveSettings {
     settings
 }
 
-/// Whether nothing but data is written to the flash.
+/// Returns true if nothing but data is written to the flash.
 fn has_map_in_memory(layer: &Choice) -> bool {
     ["page", "zoned"].contains(&&*layer.kind)
 }
 
-/// Layers that ask owners.
+/// Returns the layers that ask owners.
 fn asking() -> impl Iterator<Item = Choice> {
     let asks =
         |choice: &Choice| FTLS.iter().any(|entry| entry.name == choice.kind && entry.can(LayerCapability::AsksOwner));
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// Programs per host write, with `owner` asked.
+/// Returns the programs per host write, while `owner` is asked.
 fn amplification(settings: &DriveSettings, owner: Option<Dropper>) -> f64 {
     let mut pair = pair(settings, |ftl| ftl).expect("there is room");
     pair.owner = owner;
@@ -238,7 +238,7 @@ fn wrong_twins_are_found_out() {
     }
 }
 
-/// A page with too many bit errors is moved, which may clean, which may drop that very page.
+/// A page with too many bit errors is moved. That may start cleaning, which may drop that very page.
 #[test]
 fn a_page_that_is_dropped_while_it_is_refreshed_stays_gone() {
     for layer in asking() {

@@ -1,5 +1,5 @@
-//! Page mapping: the whole map is in memory. The ideal that other translation layers are measured against; not a model
-//! of a controller with little memory.
+//! Page mapping: the whole map is in memory. This is the ideal against which other translation layers are measured, not
+//! a model of a controller with little memory.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{LogicalPage, PhysicalPage, Rng, StreamId};
@@ -35,7 +35,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     build: |context, _| Ok(Box::new(PageFtl::<Pools>::new(context)?)),
 };
 
-/// Encodes a map entry: the physical page plus one, or zero for no data. So a map of zeroed memory is empty.
+/// Encodes a map entry: the physical page plus one, or zero for no data. A map of zeroed memory is therefore empty.
 #[inline(always)]
 fn entry(page: PhysicalPage) -> u32 {
     page.0 + 1
@@ -51,13 +51,13 @@ fn page_of(entry: u32) -> Option<PhysicalPage> {
 #[derive(Debug)]
 pub(crate) struct PageFtl<A> {
     striping: Striping,
-    /// [`entry`] per slot of a logical page.
+    /// For each slot of a logical page, its [`entry`].
     map: Vec<u32>,
-    /// The slots whose entries lead to pages that are superseded, but can be revived.
+    /// The slots whose entries point to pages that are superseded but can be revived.
     suspects: Suspects,
     logical_pages: u64,
     pools: A,
-    /// Number of streams that are kept apart. The next field is the stream that writes now.
+    /// Number of separate streams. The next field is the stream that is written now.
     streams: u32,
     stream: u32,
 }
@@ -261,7 +261,7 @@ impl<A: Allocation> Ftl for PageFtl<A> {
     }
 
     /// Reads the spare areas of all pages; with `block_summary`, the summaries of full blocks and the spare areas of
-    /// the others. The newest version of each page counts.
+    /// the others. Of each page, the newest version counts.
     fn recover(&mut self, cells: &mut Cells<'_, OpList>) -> Result<(), FtlError> {
         if !A::RECOVERS {
             return Err(FtlError::CannotRecover);

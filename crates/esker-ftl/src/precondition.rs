@@ -17,18 +17,18 @@ const STRETCHES_MAX: u64 = 32;
 /// Overwriting ends after this many programs per page of the array (or of a stretch, if that is longer), steady or not:
 /// merging may cost dozens of programs for each page.
 const PROGRAMS_PER_PAGE_MAX: u64 = 64;
-/// Page writes after a stationary start before anything is measured, for caches and open blocks to reach their usual
-/// state: a quarter of the filled pages, and this many at most.
+/// After a start in the steady state, this many pages at most, or a quarter of the filled pages, are written before
+/// anything is measured, so that caches and open blocks reach their usual state.
 const SETTLING_MAX: u64 = 1 << 17;
-/// Write amplification is then measured in this many parts, whose differences show the random variation.
+/// Write amplification is then measured in this many parts. Their differences show the random variation.
 const PARTS: u64 = 16;
 /// Page writes of a part: a sixty-fourth of the filled pages, within these bounds.
 const PART: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 15;
-/// A stationary start is accepted if write amplification is within this share of the theoretical value.
+/// A start in the steady state is accepted if write amplification is within this share of the theoretical value.
 const DEVIATION_MAX: f64 = 0.005;
 /// Two means agree if they differ by less than this many standard errors.
 const CHANCE: f64 = 3.0;
-/// Pages that are drawn at once.
+/// Number of pages that are drawn at once.
 const BATCH: u64 = 1 << 16;
 
 /// Fills (and overwrites) an erased device. Returns a report, and the number of pages written.
@@ -64,7 +64,7 @@ pub fn run(
 }
 
 /// Overwrites part of a drive that begins in its steady state, with `expected` data programs per page written. Returns
-/// true if it is steady: at the expected number, and equal in both halves of the measurement.
+/// true if it is steady: it has the expected number of programs, and the same in both halves of the measurement.
 fn settle(writer: &mut Writer<'_>, pages: u64, expected: f64, rng: &mut Rng, report: &mut PreconditionReport) -> bool {
     let mut write = |count| {
         let before = writer.flash.counts().programs();
@@ -98,13 +98,13 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Overwrites in stretches until two consecutive ones agree.
+/// Overwrites in stretches until two consecutive stretches agree.
 fn overwrite(writer: &mut Writer<'_>, pages: u64, rng: &mut Rng, report: &mut PreconditionReport) {
     let stretch = pages.div_ceil(2).max(STRETCH_MIN);
     let programs = writer.flash.counts().programs().total();
     let array = u64::from(writer.flash.geometry().pages());
     writer.programs_max = programs + PROGRAMS_PER_PAGE_MAX * array.max(STRETCH_MIN);
-    // While there is free space, write amplification is 1, and steady for the wrong reason.
+    // While there is free space, write amplification is 1, and only seems steady.
     let erases = writer.flash.counts().erases;
     while writer.flash.counts().erases == erases {
         let written = writer.write((0..BATCH).map(|_| LogicalPage(rng.below(pages) as u32)));
@@ -138,13 +138,13 @@ struct Writer<'a> {
     ftl: &'a mut dyn Ftl,
     flash: &'a mut FlashState,
     batch: Vec<LogicalPage>,
-    /// No batch begins after this many programs of the array.
+    /// No batch begins once the array has had this many programs.
     programs_max: u64,
 }
 
 impl Writer<'_> {
     /// Writes `pages` in order. Returns how many were written: fewer only if the translation layer runs out of space,
-    /// or if it took too many programs.
+    /// or if writing took too many programs.
     fn write(&mut self, mut pages: impl Iterator<Item = LogicalPage>) -> u64 {
         let mut written = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Recovery after a power failure: what several translation layers share.
+//! Recovery after a power failure: what several translation layers have in common.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -9,7 +9,7 @@ use crate::Cells;
 /// What recovery learned about a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundBlock {
-    /// Pages up to the last one that is programmed or unreadable; zero for a free block.
+    /// Number of pages up to the last one that is programmed or unreadable; zero for a free block.
     pub programmed: u32,
     /// Whether it takes no more pages.
     pub full: bool,
@@ -20,7 +20,7 @@ pub struct FoundBlock {
 }
 
 impl FoundBlock {
-    /// A block whose every page is erased.
+    /// A block with every page erased.
     pub(crate) const FREE: Self = Self { programmed: 0, full: false, map: false, opened: 0 };
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn found_page(page: PhysicalPage, flash: &FlashState) -> Option<Found
     }
 }
 
-/// Reads the spare areas of `block`: from its summary if it has one, else page by page up to the first erased page, or
-/// to the end if programs may have left `gaps`. Calls `each` for every spare area that can be read.
+/// Reads the spare areas of `block`: from its summary if it has one; otherwise page by page, up to the first erased
+/// page, or to the end if programs may have left `gaps`. Calls `each` for every spare area that can be read.
 pub(crate) fn scan_block<S: OpSink>(
     block: BlockIndex,
     gaps: bool,

@@ -37,12 +37,13 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A page goes to the first block of its chain (the data block, then its replacements) that can be programmed at its
-/// offset. If there is none, the chain grows by a block. Before that, a chain of K replacements is merged; so is the
-/// longest chain if the pool has no replacement block left (among equals the one that grew longest ago).
+/// A page goes to the first block of its chain (the data block, then its replacements) that can be programmed at the
+/// page's offset. If there is none, the chain grows by a block. Before that, a chain that already has K replacements is
+/// merged. If the pool has no replacement block left, the longest chain is merged; of equally long ones, the one that
+/// grew longest ago.
 #[derive(Debug)]
 struct ReplacementBlock {
-    /// Replacement blocks per logical block, ordered by when the chains last grew.
+    /// For each logical block, its replacement blocks; ordered by when the chains last grew.
     chains: Associated<Vec<BlockIndex>>,
     longest: usize,
     unused: u32,
@@ -63,7 +64,7 @@ impl ReplacementBlock {
         let last = match heir {
             Some(heir) => pool.complete(block, heir, 0, |from| from != heir, cells),
             None => {
-                // It erases the data block.
+                // This erases the data block.
                 let last = pool.gather(block, cells)?;
                 pool.counters.gathered(1);
                 last
@@ -74,7 +75,7 @@ impl ReplacementBlock {
         Ok(())
     }
 
-    /// Returns the longest chain, among equals the one that grew longest ago.
+    /// Returns the longest chain; of equally long ones, the one that grew longest ago.
     fn victim(&self) -> Option<u32> {
         let chains = self.chains.iter().map(|(block, chain)| (chain.len(), block));
         chains.reduce(|best, chain| if chain.0 > best.0 { chain } else { best }).map(|(_, block)| block)
@@ -104,7 +105,7 @@ impl Scheme for ReplacementBlock {
             let victim = self.victim().expect("replacement blocks are in use");
             self.merge(victim, pool, cells)?;
         }
-        // The merge above may have been of this very block.
+        // The merge above may have been one of this very block.
         if let Some(data) = pool.in_place(at, cells.flash)? {
             return Ok((data, at.offset));
         }

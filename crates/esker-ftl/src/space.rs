@@ -15,13 +15,13 @@ pub struct Space {
     pub blocks_per_pool: u32,
     /// Blocks of a pool that take writes of one kind of data at the same time.
     pub frontiers: u32,
-    /// Kinds of data that are kept apart.
+    /// Number of separate kinds of data.
     pub kinds: u32,
-    /// Free blocks below which a pool is cleaned.
+    /// A pool is cleaned if fewer blocks than this are free.
     pub reserve: u32,
-    /// Free blocks below which each write to a pool cleans a little; 0 turns this off.
+    /// If fewer blocks than this are free, each write to a pool cleans a little; 0 turns this off.
     pub gradual: u32,
-    /// Free blocks below which a pool is cleaned in idle time; 0 turns this off.
+    /// If fewer blocks than this are free, a pool is cleaned in idle time; 0 turns this off.
     pub background: u32,
     /// Blocks of a pool that are bad from the start.
     pub bad_blocks_per_pool: u32,
@@ -29,14 +29,14 @@ pub struct Space {
     pub data_pages_per_block: u32,
     /// Pages that the host can address, over all pools.
     pub host_pages: u32,
-    /// Logical pages that the map knows: `host_pages`, or more if an owner keeps only some of its pages here.
+    /// Logical pages in the map: `host_pages`, or more if an owner keeps only some of its pages here.
     pub logical_pages: u32,
     raw_pages: u32,
-    /// Whether the owner of the pages lets some go when blocks go out of use.
+    /// Whether the owner of the pages drops some when blocks go out of use.
     shrinks: bool,
 }
 
-/// Returns the number of kinds of data that are kept apart.
+/// Returns the number of separate kinds of data.
 fn kinds(settings: &FtlSettings) -> Result<u32, BuildError> {
     let (key, streams) = ("streams", settings.streams);
     match (streams, settings.cleaning.separate) {
@@ -88,7 +88,7 @@ impl Space {
             Some(share) if share <= threshold || share >= Ratio::ONE => {
                 Err(BuildError::NotAboveThreshold { key, found: share, threshold })
             }
-            // Must exceed the reserve, which cleaning keeps free anyway, or it would never begin.
+            // The value must exceed the reserve, which cleaning keeps free anyway, or cleaning ahead would never begin.
             Some(share) => Ok(blocks(share).max(reserve.saturating_add(1))),
         };
         let mut space = Self {
@@ -120,20 +120,20 @@ impl Space {
         Ok(space)
     }
 
-    /// The space of a layer whose owner has `pages` logical pages, of which at most `host_pages` have data here at any
-    /// time. `None` if they are fewer than that, or if there are several pools: which pages have data is up to the
-    /// owner, and one pool could be asked to hold them all.
+    /// Returns the space of a layer whose owner has `pages` logical pages, with data for at most [`Self::host_pages`]
+    /// of them at any time. Returns `None` if `pages` is less than that, or if there are several pools: the owner
+    /// decides which pages have data, and one pool might have to hold them all.
     pub fn addressing(self, pages: u32) -> Option<Self> {
         (pages >= self.host_pages && self.pools == 1).then_some(Self { logical_pages: pages, ..self })
     }
 
-    /// The space of a layer whose owner holds no more than [`Self::pages_of_owner`] pages when blocks go out of use.
+    /// Returns the space of a layer whose owner holds at most [`Self::pages_of_owner`] pages when blocks go out of use.
     pub fn shrinking(self) -> Self {
         Self { shrinks: true, ..self }
     }
 
-    /// The most pages with data once `retired` blocks of a pool have gone out of use: the same share of the flash as
-    /// before, or fewer where cleaning could not gain any space.
+    /// Returns the largest number of pages with data after `retired` blocks of a pool have gone out of use: the same
+    /// share of the flash as with all blocks, or fewer if cleaning could not gain any space otherwise.
     pub fn pages_of_owner(&self, retired: u32) -> u32 {
         let left = self.blocks_per_pool.saturating_sub(retired);
         let share = u64::from(self.host_pages_per_pool()) * u64::from(left) / u64::from(self.blocks_per_pool);
@@ -141,7 +141,7 @@ impl Space {
         room.min(share as u32)
     }
 
-    /// Returns the key that states the spare space, its value, and the number of pages of which it is a share.
+    /// Returns the key that states the spare space, its value, and the number of pages that it is a share of.
     fn stated(&self, settings: &FtlSettings) -> Result<(&'static str, Ratio, u32), BuildError> {
         match (settings.over_provisioning, settings.spare_factor, settings.factory_over_provisioning) {
             (Some(over_provisioning), Some(spare_factor), _) => {
@@ -185,26 +185,26 @@ impl Space {
         Ok(())
     }
 
-    /// Host pages that a pool can hold so that cleaning for `free` blocks always gains: with all of them in closed
-    /// blocks, at least one page of those blocks is superseded (Agrawal 2008, section 3.1: "enough spare blocks to
-    /// allow writes and cleaning to proceed").
+    /// Returns the number of host pages that a pool can hold so that cleaning for `free` blocks always gains space:
+    /// with all of them in closed blocks, at least one page of those blocks is superseded (Agrawal 2008, section 3.1:
+    /// "enough spare blocks to allow writes and cleaning to proceed").
     fn room_per_pool(&self, free: u32) -> u32 {
         self.room_in(self.blocks_per_pool, free)
     }
 
-    /// Like [`Self::room_per_pool`], for a pool that has `blocks` left.
+    /// Does the same as [`Self::room_per_pool`] for a pool that has `blocks` blocks left.
     fn room_in(&self, blocks: u32, free: u32) -> u32 {
         let unusable = free + self.open_blocks() + self.bad_blocks_per_pool;
         ((blocks + 1).saturating_sub(unusable) * self.data_pages_per_block).saturating_sub(1)
     }
 
-    /// Blocks of a pool that are open at the same time, for writes of the host or for copies.
+    /// Returns the number of blocks of a pool that are open at the same time, for writes of the host or for copies.
     pub fn open_blocks(&self) -> u32 {
         self.kinds * self.frontiers
     }
 
-    /// Blocks of a pool that may go bad before the host's pages no longer fit; if there are fewer and fewer of them,
-    /// before no page does.
+    /// Returns how many blocks of a pool may go bad before the host's pages no longer fit. If the owner drops pages
+    /// when blocks go bad, returns how many may go bad before no page fits.
     pub fn spare_blocks_per_pool(&self) -> u32 {
         if self.shrinks {
             let least = self.reserve + self.open_blocks() + self.bad_blocks_per_pool;
@@ -232,19 +232,19 @@ impl Space {
             .unwrap_or(Ratio::ONE)
     }
 
-    /// The most host pages that a pool can hold.
+    /// Returns the largest number of host pages in a pool.
     pub fn host_pages_per_pool(&self) -> u32 {
         self.host_pages.div_ceil(self.pools)
     }
-    /// The most logical pages of a pool.
+    /// Returns the largest number of logical pages in a pool.
     pub(crate) fn logical_pages_per_pool(&self) -> u32 {
         self.logical_pages.div_ceil(self.pools)
     }
-    /// Pages of the array that can hold data.
+    /// Returns the number of pages of the array that can hold data.
     pub fn data_pages(&self) -> u32 {
         self.pools * self.blocks_per_pool * self.data_pages_per_block
     }
-    /// Data pages of the blocks that are always kept free.
+    /// Returns the number of data pages in the blocks that are always kept free.
     pub fn reserve_pages(&self) -> u32 {
         self.pools * self.reserve * self.data_pages_per_block
     }
@@ -257,13 +257,13 @@ impl Space {
             host: u64::from(self.host_pages),
         }
     }
-    /// Spare factor S of the literature: 1 - host / (data - reserve).
+    /// Returns the spare factor S of the literature: 1 - host / (data - reserve).
     pub fn effective_spare_factor(&self) -> f64 {
         1.0 - f64::from(self.host_pages) / f64::from(self.data_pages() - self.reserve_pages())
     }
 }
 
-/// `(1 - spare) x whole`, rounded down.
+/// Returns `(1 - spare) x whole`, rounded down.
 fn share_left(spare: Ratio, whole: u32) -> u32 {
     spare.complement().of(u64::from(whole)) as u32
 }

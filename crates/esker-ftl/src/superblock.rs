@@ -57,9 +57,9 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// A superblock has up to S blocks for its data and, while the pool has spare ones, more for updates. Pages are
-/// appended to its last block. When no update block is left, one superblock gives its update blocks back: the one that
-/// needs another, if it has any, else the one whose last update block was taken longest ago. It gathers the pages of
+/// A superblock has up to S blocks for its data and, while the pool has spare blocks, more for updates. Pages are
+/// appended to its last block. If no update block is left, one superblock gives its update blocks back: the one that
+/// needs another, if it has any; otherwise the one that took its last update block longest ago. It gathers the pages of
 /// the blocks with the fewest valid pages until it has S blocks again.
 #[derive(Debug)]
 struct Superblock {
@@ -96,7 +96,7 @@ impl Superblock {
         self.shrink(index, pool, cells)
     }
 
-    /// Returns the number of blocks of superblock `index` beyond S.
+    /// Returns how many blocks superblock `index` has in excess of S.
     fn beyond(&self, index: u32) -> u32 {
         (self.blocks[index as usize].len() as u32).saturating_sub(self.size)
     }
@@ -112,7 +112,7 @@ impl Superblock {
         while self.blocks[index as usize].len() > size {
             let blocks = &self.blocks[index as usize];
             let open = self.room(index, pool, cells.flash).map(|(block, _)| block);
-            // The block with room takes the copies. It is itself a candidate only if it has nothing valid to copy.
+            // The block with room takes the copies. It is a candidate itself only if it has nothing valid to copy.
             let candidates =
                 (0..blocks.len()).filter(|&at| Some(blocks[at]) != open || cells.flash.valid_in(blocks[at]) == 0);
             let at =

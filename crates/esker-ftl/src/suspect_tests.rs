@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Drops some pages, and notes what it is told.
+/// Drops some pages, and records the erases that are reported to it.
 #[derive(Debug)]
 struct Owner {
     rng: Rng,
@@ -55,15 +55,15 @@ impl PageOwner for Owner {
     }
 }
 
-/// What a layer may do wrong.
+/// Faults of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// Suspected pages are trimmed.
+    /// The layer trims suspected pages.
     Trims,
-    /// It says that it has revived what it has not.
+    /// The layer claims to have revived pages that it has not.
     Boasts,
-    /// The owner is not told of erases.
+    /// The layer does not report erases to the owner.
     Silent,
 }
 
@@ -73,8 +73,8 @@ struct Layer {
     fault: Fault,
 }
 
-/// A layer beside a table of its pages. Every write has a number of its own; `content` holds these by physical page,
-/// and follows the emitted operations alone.
+/// A layer beside a table of its pages. Every write has its own number. `content` holds these numbers by physical page,
+/// and is updated from the emitted operations alone.
 struct Pair {
     layer: Layer,
     flash: FlashState,
@@ -144,7 +144,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Suspects a page if one more with data would be too many.
+    /// Suspects a page if there would otherwise be too many pages with data once `page` has some.
     fn make_room(&mut self, page: u32) -> Result<(), TestCaseError> {
         if self.valid.len() as u32 == self.space.host_pages && !self.valid.contains_key(&page) {
             let (&first, _) = self.valid.range(page..).next().or(self.valid.first_key_value()).expect("some are valid");
@@ -169,7 +169,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Calls the layer, applies what it emitted, and notes what the owner was told.
+    /// Calls the layer, applies the operations that it emitted, and records what it reported to the owner.
     fn perform<T>(&mut self, call: impl FnOnce(&mut dyn Ftl, &mut Cells<'_, OpList>) -> T) -> Result<T, TestCaseError> {
         let mut ops = OpList::default();
         let result = call(&mut *self.layer.inner, &mut Cells::new(&mut self.flash, &mut ops).owned_by(&mut self.owner));
@@ -226,7 +226,7 @@ impl Pair {
     }
 }
 
-/// The layers that can suspect.
+/// Returns the layers that can suspect pages.
 fn able() -> impl Iterator<Item = &'static FtlEntry> {
     FTLS.iter().filter(|layer| layer.can(LayerCapability::Suspects))
 }
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// Steps that clean often, with a few pages in use and others suspected.
+/// Steps that start cleaning often, with a few pages in use and others suspected.
 fn many_steps() -> Vec<Step> {
     let mut rng = Rng::new(3);
     let mut page = || rng.below(250) as u32;
@@ -292,7 +292,7 @@ fn faulty_layers_are_caught() {
     }
 }
 
-/// Suspecting makes a block cheap to clean; reviving makes it dear again.
+/// Suspecting pages makes a block cheap to clean; reviving them makes it expensive again.
 #[test]
 fn suspects_count_as_invalid_for_the_victim() {
     let copies = |suspect: bool, revive: bool| {

@@ -2,7 +2,7 @@
 
 use esker_core::bits;
 
-/// Which map entries are suspected, by slot. Takes no memory before the first.
+/// Which map entries are suspected, by slot. Takes no memory before the first suspect.
 #[derive(Debug, Default)]
 pub(crate) struct Suspects {
     marks: Vec<u64>,
@@ -26,7 +26,7 @@ impl Suspects {
         self.count > 0 && bits::is_set(&self.marks, slot as usize)
     }
 
-    /// Makes the page at `slot`, one of `slots`, a suspect. It is none yet.
+    /// Makes the page at `slot` a suspect; there are `slots` slots. It must not be one already.
     pub(crate) fn add(&mut self, slot: u32, slots: usize) {
         debug_assert!(!self.has(slot), "slot {slot} is suspected twice");
         if self.marks.is_empty() {
@@ -36,7 +36,7 @@ impl Suspects {
         self.count += 1;
     }
 
-    /// Ends the suspicion of the page at `slot`. Returns false if there was none.
+    /// Ends the suspicion of the page at `slot`. Returns false if it was no suspect.
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> bool {
         let had = self.has(slot);

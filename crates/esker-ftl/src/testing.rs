@@ -28,7 +28,7 @@ impl DerefMut for DriveSettings {
     }
 }
 
-/// Settings of layer `kind`, with optional features off.
+/// Returns settings of the layer `kind`, with optional features off.
 pub(crate) fn layer(kind: &str, over_provisioning: u64, pool: PoolScope) -> FtlSettings {
     FtlSettings {
         over_provisioning: Some(Ratio::percent(over_provisioning)),
@@ -48,7 +48,7 @@ pub(crate) fn layer(kind: &str, over_provisioning: u64, pool: PoolScope) -> FtlS
     }
 }
 
-/// One plane of `blocks` blocks with `pages` pages each.
+/// Returns one plane of `blocks` blocks with `pages` pages each.
 pub(crate) fn one_plane(blocks: u32, pages: u32) -> GeometrySettings {
     GeometrySettings {
         channels: 1,
@@ -63,7 +63,7 @@ pub(crate) fn one_plane(blocks: u32, pages: u32) -> GeometrySettings {
     }
 }
 
-/// Eight packages of two dies, each with four planes (Agrawal 2008, section 2).
+/// Returns eight packages of two dies, each with four planes (Agrawal 2008, section 2).
 pub(crate) fn agrawal() -> DriveSettings {
     let mut layer = layer("page", 0, PoolScope::Package);
     (layer.over_provisioning, layer.factory_over_provisioning) = (None, Some(Ratio::percent(15)));

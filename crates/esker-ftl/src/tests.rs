@@ -17,7 +17,7 @@ use crate::{Cells, Choice, CleaningRules, ParameterValue, Separation, VICTIM_POL
 pub(super) enum Step {
     Write(u32),
     WritePart(u32),
-    /// Writes the second number of pages from the first on, in one request.
+    /// Writes a number of pages, from a first page on, in one request: `(first, count)`.
     WriteRun(u32, u32),
     Trim(u32),
     Read(u32),
@@ -25,7 +25,7 @@ pub(super) enum Step {
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
-    // Few pages, and most steps on even fewer, for blocks with many and with few valid pages.
+    // Few pages, and most steps on even fewer, so that there are blocks with many and with few valid pages.
     let page = prop_oneof![0u32..1000, 0u32..20];
     prop_oneof![
         8 => page.clone().prop_map(Step::Write),
@@ -37,7 +37,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Every layer with its defaults, and some with parameters that matter here.
+/// Returns every layer with its defaults, and some with parameters that matter here.
 pub(super) fn choices() -> Vec<Choice> {
     let dftl = |parameters: &[(&str, ParameterValue)]| {
         let mut choice = Choice::named("dftl");
@@ -66,7 +66,7 @@ pub(super) fn settings() -> DriveSettings {
 }
 
 /// Runs a layer and a map side by side. Every write has a unique number. `content` holds these numbers by physical
-/// page; it is updated from the emitted operations alone, like a real array.
+/// page. It is updated from the emitted operations alone, like a real array.
 pub(super) struct Pair {
     pub(super) ftl: Box<dyn Ftl>,
     pub(super) flash: FlashState,
@@ -74,7 +74,7 @@ pub(super) struct Pair {
     expected: BTreeMap<u32, u32>,
     host_pages: u32,
     writes: u32,
-    /// Asked about pages before they are copied.
+    /// The owner that is asked about pages before they are copied.
     pub(super) owner: Option<Dropper>,
 }
 
@@ -84,7 +84,7 @@ impl Pair {
         Self { ftl, flash, content, expected, host_pages, writes: 0, owner: None }
     }
 
-    /// Removes pages from the map that the layer was told to drop.
+    /// Removes from the map the pages that the owner dropped.
     fn forget_dropped(&mut self) -> Result<(), TestCaseError> {
         for page in self.owner.iter_mut().flat_map(|owner| owner.dropped.drain(..)) {
             prop_assert!(self.expected.remove(&page).is_some(), "asked for page {}, which has no data", page);
@@ -105,7 +105,7 @@ impl Pair {
         let mut ops = OpList::default();
         let host_pages = self.host_pages;
         let number = |page: u32| LogicalPage(page % host_pages);
-        // What a read has to return. What is done at the end of its request may drop the page, but only then.
+        // What a read has to return. Work at the end of the request may drop the page, but only then.
         let mut expected = None;
         match step {
             Step::WriteRun(..) => unreachable!("it was taken apart"),
@@ -131,7 +131,7 @@ impl Pair {
                 expected = self.expected.get(&number(page).0).copied();
             }
             Step::Collect => {
-                // It is fine if nothing can be gained.
+                // It is fine if cleaning gains nothing.
                 let _ = self.ftl.collect(&mut cells(&mut self.flash, &mut ops, &mut self.owner));
             }
         }
@@ -144,7 +144,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Applies the operations to `content`. Returns what the last read for the host fetched.
+    /// Applies the operations to `content`. Returns the number that the last read for the host fetched.
     fn follow(&mut self, ops: &OpList) -> Result<Option<u32>, TestCaseError> {
         let mut read = None;
         for op in ops.as_slice() {
@@ -240,8 +240,8 @@ proptest! {
                 let context = FtlContext { geometry: &geometry, space: &space, settings: &settings, seed: 1 };
                 match build(&context) {
                     Ok(ftl) => run(ftl, &geometry, space.host_pages, &steps)?,
-                    // Six blocks are too few for some log sizes, and the blocks of a die for separate kinds of data and
-                    // a map.
+                    // Six blocks are too few for some log sizes, and the blocks of a die may be too few for separate
+                    // kinds of data and a map.
                     Err(error) => prop_assert!(
                         pool == PoolScope::Plane && matches!(error, BuildError::NoUpdateBlocks { .. })
                             || (apart.0 != Separation::None || apart.2 > 1)
@@ -303,14 +303,14 @@ proptest! {
                 let host = u64::from(space.host_pages);
                 let mut rng = esker_core::Rng::new(seed);
                 let fill = (0..host).map(|page| LogicalPage(page as u32));
-                // First all over the space, then in a part of it, like hot data. A map on flash makes each write clean
-                // many blocks here.
+                // Writes first all over the space, then in a part of it, like hot data. A map on flash makes each write
+                // clean many blocks here.
                 let turns = if ftl.counters().mapping.is_some() { 1 } else { 4 };
                 let cold = (0..turns * host / 2).map(|_| rng.below(host));
                 let mut pages: Vec<LogicalPage> = fill.chain(cold.map(|page| LogicalPage(page as u32))).collect();
                 let part = (host * hot / 100).max(1);
                 pages.extend((0..turns * host).map(|_| LogicalPage(rng.below(part) as u32)));
-                // First in one stream, then in any.
+                // Writes first in one stream, then in any.
                 let (one, any) = pages.split_at(pages.len() / 2);
                 prop_assert_eq!(ftl.write_untimed(one, &mut flash), Ok(()), "{:?} {}", settings.ftl, policy.name);
                 for pages in any.chunks(5) {
@@ -343,7 +343,7 @@ pub(super) fn keep_apart(settings: &mut DriveSettings, (separate, hot_window, st
     settings.streams = if knows_streams { streams } else { 1 };
 }
 
-/// A layer with parameter values drawn from `seed`; some parameters may have none.
+/// Returns a layer with parameter values drawn from `seed`; some parameters may have none.
 pub(super) fn drawn_parameters(entry: &FtlEntry, seed: u64) -> Choice {
     let mut rng = esker_core::Rng::new(seed);
     let mut choice = Choice::named(entry.name);
@@ -420,7 +420,7 @@ fn most_of_the_smallest_drives_can_be_built() {
     }
 }
 
-/// A faulty layer that forgets every third write: the check above must fail.
+/// A faulty layer that forgets every third write: the check above has to fail.
 #[derive(Debug)]
 struct LeakyFtl {
     inner: Box<dyn Ftl>,

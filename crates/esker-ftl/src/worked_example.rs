@@ -11,7 +11,7 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     summary: "a map of all pages in memory, and no more",
     source: "none: an example",
     parameters: ParameterSource::NONE,
-    // The pools implement it.
+    // The pools have this capability.
     capabilities: &[LayerCapability::GradualCleaning],
     build: |context, _| {
         let map = Map(vec![None; context.space.host_pages as usize]);
@@ -19,7 +19,8 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
     },
 };
 
-/// Pages go to the allocation pools in turn. The pools have the write frontiers, the free blocks and the cleaning.
+/// Pages go to the allocation pools in turn. The pools have the write frontiers and the free blocks, and do the
+/// cleaning.
 #[derive(Debug)]
 struct Plain {
     map: Map,
@@ -27,7 +28,7 @@ struct Plain {
     count: u32,
 }
 
-/// Physical page by logical page. The logical page is also the owner in spare areas.
+/// Physical pages by logical page. The logical page is also the owner in spare areas.
 #[derive(Debug)]
 struct Map(Vec<Option<PhysicalPage>>);
 

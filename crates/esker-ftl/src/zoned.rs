@@ -1,4 +1,4 @@
-//! Zones: a block of each plane of a pool, filled page by page in turn, and erased together.
+//! Zones: a zone has a block of each plane of a pool. Its blocks are filled page by page in turn, and erased together.
 
 use std::collections::VecDeque;
 
@@ -29,26 +29,26 @@ struct Zones {
     blocks_per_pool: Divisor,
 }
 
-/// The zones of one pool. One of them is open, and takes all pages: those that are written and those that cleaning
+/// The zones of one pool. One of them is open and takes all pages: both pages that are written and pages that cleaning
 /// copies.
 #[derive(Debug)]
 struct ZonePool {
-    /// The first block of each plane on the device, in the order in which planes take turns.
+    /// The first block of each plane on the device, in the order in which the planes take turns.
     planes: Vec<BlockIndex>,
     /// The first block of the pool.
     first: BlockIndex,
-    /// Number of zones, which is that of a plane's blocks. Zone z has block z of each plane.
+    /// Number of zones, equal to the number of blocks of a plane. Zone z has block z of each plane.
     zones: u32,
     /// Data pages of a block, and of a zone.
     data_pages_per_block: u32,
     pages: u32,
-    /// Free zones below which a zone is cleaned.
+    /// A zone is cleaned if fewer zones than this are free.
     reserve: u32,
     summary: bool,
     open: Option<u32>,
     /// Pages that the open zone can still take.
     room: u32,
-    /// The one that was erased first is filled first.
+    /// Free zones. The zone that was erased first is filled first.
     free: VecDeque<u32>,
     /// Bit set of full zones.
     closed: Vec<u64>,
@@ -99,7 +99,7 @@ impl ZonePool {
         })
     }
 
-    /// The blocks of `zone`, in the order in which they take pages.
+    /// Returns the blocks of `zone`, in the order in which they take pages.
     fn blocks(&self, zone: u32) -> impl Iterator<Item = BlockIndex> {
         self.planes.iter().map(move |first| BlockIndex(first.0 + zone))
     }
@@ -149,7 +149,7 @@ impl ZonePool {
     }
 
     /// Copies the pages of one zone that are still needed, in the order in which they were written, and erases it. The
-    /// open zone is empty: it has room for whatever the other one holds.
+    /// open zone is empty: it has room for all pages of the other one.
     #[cold]
     fn clean<S: OpSink>(&mut self, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) -> Result<(), FtlError> {
         let victim = self.victims.take().ok_or(FtlError::NoSpace)?.0;
@@ -219,7 +219,7 @@ impl ZonePool {
     }
 }
 
-/// The first block of each plane of a pool of `width` planes, from device block `first` on, in turn.
+/// Returns the first block of each plane of a pool with `width` planes, from device block `first` on, in turn.
 fn planes(geometry: &Geometry, first: u32, width: u32, blocks_per_plane: u32) -> Vec<BlockIndex> {
     let turns = geometry.turns(first / blocks_per_plane, width, geometry.planes());
     turns.into_iter().map(|plane| BlockIndex(plane * blocks_per_plane)).collect()
@@ -269,7 +269,7 @@ impl Allocation for Zones {
 
     fn writable_pages(&self) -> u64 {
         let writable = |pool: &ZonePool| {
-            // A zone may be opened if at least the reserve stays free.
+            // A zone may be opened if at least `reserve` zones stay free.
             let zones = (pool.free.len() as u64).saturating_sub(u64::from(pool.reserve));
             u64::from(pool.room) + zones * u64::from(pool.pages)
         };

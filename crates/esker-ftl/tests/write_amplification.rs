@@ -1,5 +1,6 @@
-//! Write amplification under uniformly random page writes matches theory, for one pool with one write frontier, where
-//! copied pages go to the head of the new block. S is the spare factor, b the pages of a block, rho = 1 - S.
+//! Checks that write amplification under uniformly random page writes matches theory, for one pool with one write
+//! frontier, where copied pages go to the head of the new block. S is the spare factor, b the pages of a block, rho = 1
+//! - S.
 
 use esker_core::{Bytes, LogicalPage, Ratio, Rng, StreamId};
 use esker_ftl::{Choice, CleaningRules, FtlContext, FtlSettings, ParameterValue, Separation, Space, WriteFrontiers};
@@ -34,8 +35,8 @@ mod theory {
         1.0 / (1.0 - x)
     }
 
-    /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) above the victims' k, the rest at k. `c` is the
-    /// number of host writes per cleaned block and block.
+    /// Blocks by valid pages i in the steady state: m_i = 1 / (c i) for i above the victims' number k, the remaining
+    /// blocks at k. `c` is the number of host writes per cleaned block and block.
     pub(super) fn greedy(spare: f64, b: usize) -> f64 {
         let rho = 1.0 - spare;
         let mean = |c: f64| {
@@ -138,13 +139,13 @@ fn drive(spare: f64, b: usize, blocks: u32, victim: Choice) -> Drive {
     Drive { geometry, layer }
 }
 
-/// Returns programs per uniform write: first `warm_up` overwrites of the host space, then measured over `measured` of
-/// them.
+/// Returns programs per uniform write: first overwrites the host space `warm_up` times, then measures while it
+/// overwrites it `measured` times.
 fn simulate(drive: &Drive, warm_up: u64, measured: u64) -> f64 {
     simulate_with(drive, warm_up, measured, |rng, host| rng.below(host))
 }
 
-/// Like [`simulate`], with `page` drawing the page to write from the number of pages.
+/// Does the same as [`simulate`]; `page` draws the page to write, given the number of pages.
 fn simulate_with(drive: &Drive, warm_up: u64, measured: u64, page: impl Fn(&mut Rng, u64) -> u64) -> f64 {
     let geometry = Geometry::new(&drive.geometry, false).unwrap();
     let space = Space::new(&drive.layer, &geometry).unwrap();
@@ -212,7 +213,7 @@ fn d_choices_are_within_two_percent() {
     compare(&choices(30), 5, 0.02, [4096, 1024]);
 }
 
-/// Nine of ten writes go to a tenth of the pages, uniform within both parts (Rosenblum and Ousterhout 1992).
+/// Nine of ten writes go to a tenth of the pages, uniformly within both parts (Rosenblum and Ousterhout 1992).
 const HOT_PAGES: f64 = 0.1;
 const HOT_WRITES: f64 = 0.9;
 
@@ -223,8 +224,8 @@ fn two_temperatures(rng: &mut Rng, host: u64) -> u64 {
     place(if rng.chance(9, 10) { rng.below(hot) } else { hot + rng.below(host - hot) })
 }
 
-/// Least write amplification if both parts were drives of their own, uniformly written and cleaned greedily, with the
-/// best division of the spare space (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
+/// Returns the least write amplification if both parts were separate drives, uniformly written and cleaned greedily,
+/// with the best division of the spare space (Desnoyers 2012, section 6; Stoica and Ailamaki 2013).
 fn best_apart(spare: f64, b: usize) -> f64 {
     let host = 1.0 - spare;
     let amplification = |hot_share: f64| {
@@ -237,7 +238,7 @@ fn best_apart(spare: f64, b: usize) -> f64 {
     (1..200).map(|share| amplification(f64::from(share) / 200.0)).fold(f64::INFINITY, f64::min)
 }
 
-/// Write amplification with one frontier, with copies separate, and with hot and cold pages separate.
+/// Returns write amplification with one frontier, with separate copies, and with separate hot and cold pages.
 fn separated(victim: &str, spare: f64, page: impl Fn(&mut Rng, u64) -> u64 + Copy) -> [f64; 3] {
     [Separation::None, Separation::Copied, Separation::HotCold].map(|separate| {
         let mut drive = drive(spare, 64, 1024, Choice::named(victim));
@@ -278,8 +279,9 @@ fn separation_changes_nothing_where_all_pages_are_alike() {
     }
 }
 
-/// Write amplification of two streams, one of hot and one of cold pages, which the drive separates as `streams` and
-/// `separate` say. Nine of ten writes go to hot pages. With `told`, the drive is told the stream of each write.
+/// Returns write amplification with two streams, one of hot and one of cold pages, which the drive separates as
+/// `streams` and `separate` say. Nine of ten writes go to hot pages. With `told`, each write names its stream to the
+/// drive.
 fn two_streams(streams: u32, separate: Separation, told: bool) -> f64 {
     let mut drive = drive(0.15, 64, 1024, Choice::named("greedy"));
     drive.layer.cleaning.threshold = Ratio::percent(1);

@@ -1,4 +1,4 @@
-//! A table of logical blocks that have something beside their data block: a log block, a chain of replacements.
+//! A table of logical blocks that have more than their data block: a log block, or a chain of replacement blocks.
 
 use esker_core::{Linked, Links, List};
 

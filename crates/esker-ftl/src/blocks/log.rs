@@ -10,7 +10,7 @@ use super::pool::LastCopy;
 use super::{BlockPool, KeptBlock};
 use crate::{Cells, FtlError};
 
-/// While a log block is emptied, distance in pages at which the map of a logical block to be gathered is prefetched.
+/// While a log block is emptied, the distance in pages at which the map of a logical block is prefetched.
 const FAR: u32 = 8;
 /// Distance in pages at which spare areas of its data block are prefetched.
 const NEAR: u32 = 4;
@@ -24,13 +24,13 @@ pub(crate) struct SharedLog {
 }
 
 impl SharedLog {
-    /// A log of at most `most` blocks. Their spare areas hold `role`: not 0, and unique within the pool.
+    /// Makes a log of at most `most` blocks. Their spare areas hold `role`, which is not 0 and unique within the pool.
     pub(crate) fn new(most: u32, role: u8) -> Self {
         Self { blocks: VecDeque::with_capacity(most as usize), most, role }
     }
 
-    /// After a power failure, takes over the blocks of this log in `kept`. Only the one that was opened last takes
-    /// further pages.
+    /// After a power failure, takes over the blocks in `kept` that have this log's role. Only the one that was opened
+    /// last takes further pages.
     pub(crate) fn adopt(&mut self, kept: &[KeptBlock], pool: &BlockPool, flash: &mut FlashState) {
         self.blocks.extend(kept.iter().filter(|kept| kept.role == self.role).map(|kept| kept.block));
         assert!(self.blocks.len() <= self.most as usize, "more log blocks were open than there are");
@@ -109,7 +109,7 @@ impl SharedLog {
             let Some(block) = logical_block(offset, pool, cells.flash) else { continue };
             let gather = pool.gather(block, cells)?;
             gathered(block, gather, pool, cells);
-            // On the victim's own die, operations already run in this order.
+            // On the victim's own die, operations run in this order anyway.
             last = gather.filter(|gather| gather.leaves(victim, cells.flash)).or(last);
             data_blocks += 1;
         }

@@ -1,11 +1,11 @@
-//! What block-mapped layers share: data blocks, free blocks, moving pages, merging. With or without log blocks.
+//! The common part of block-mapped layers, with or without log blocks: data blocks, free blocks, moving pages, merging.
 //!
 //! Logical blocks go to the pools in turn, channels first, as the page-mapped layer's pages do. Each pool is a
 //! layer of its own, with its own data blocks, update blocks and free blocks, so that pools work at the same
 //! time and no merge leaves its pool.
 //!
-//! A layer is a [`Scheme`]: it chooses the block that takes a page, and merges if there is none. The location of each
-//! page's valid data is kept here, page by page. That is the simulator's index and not the controller's map: the
+//! A layer is a [`Scheme`]: it chooses the block that takes a page, and merges if no block can take it. This module
+//! keeps the location of each page's valid data. That is an index of the simulator, not the controller's map: the
 //! controller finds a page by its logical block, in the data block or in an update block that belongs to it. The check
 //! of [`BlockMapped`] asserts that it could, and [`Scheme::map_bytes`] counts the memory of its tables.
 //!
@@ -47,9 +47,9 @@ pub(super) struct PageAddress {
     pub(super) slot: u32,
 }
 
-/// A block-mapping method, at work in one pool.
+/// A block-mapping method for one pool.
 pub(super) trait Scheme: fmt::Debug + Send + 'static {
-    /// The next `pages` writes belong to one request.
+    /// Announces that the next `pages` writes belong to one request.
     fn begin_request(&mut self, pages: u32) {
         let _ = pages;
     }
@@ -117,9 +117,9 @@ pub(super) struct BlockMapped<T> {
     pools: Divisor,
     turns: Vec<u32>,
     parts: Vec<(BlockPool, T)>,
-    /// The pool that is next to merge in idle time.
+    /// The pool whose turn it is to merge in idle time.
     idle: usize,
-    /// Idle time is used for merges while fewer update blocks than this are left.
+    /// Idle time is used for merges if a pool has fewer unused update blocks than this.
     idle_below: u32,
 }
 

@@ -12,7 +12,7 @@ use super::space::Layout;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{Cells, FtlContext, FtlCounters, FtlError, WriteExtent, WriteFrontiers};
 
-/// The last copy that a block has to wait for before it is erased.
+/// The last copy that has to end before a block is erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastCopy {
     op: OpIndex,
@@ -20,7 +20,7 @@ pub(crate) struct LastCopy {
 }
 
 impl LastCopy {
-    /// Returns true if the copy went to another die than that of `block`.
+    /// Returns true if the copy went to another die than the one of `block`.
     pub(super) fn leaves(&self, block: BlockIndex, flash: &FlashState) -> bool {
         flash.geometry().die_of(self.to) != flash.geometry().die_of(block)
     }
@@ -30,29 +30,29 @@ impl LastCopy {
 #[derive(Clone, Copy, Debug)]
 struct PageRun {
     from: PhysicalPage,
-    /// At least one.
+    /// Number of pages, at least one.
     count: u32,
 }
 
 /// The data blocks and free blocks of one pool.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
-    /// Parts are the pool's dies, or its planes if pages stay within a plane.
+    /// The parts of a pool are its dies, or its planes if pages stay within a plane.
     numbers: PoolBlocks,
     pages: u32,
     summary: bool,
     updates: u32,
-    /// Per page of the pool's logical blocks, the physical page plus one; zero for no data.
+    /// For each page of the pool's logical blocks, the physical page plus one; zero if it has no data.
     map: Vec<u32>,
-    /// Per logical block, its data block plus one; zero if it has none.
+    /// For each logical block, its data block plus one; zero if it has none.
     data: Vec<u32>,
-    /// Logical blocks without a data block.
+    /// Number of logical blocks without a data block.
     absent: u32,
     /// The pool's parts in the order in which they take turns.
     turns: Vec<PoolPart>,
-    /// The part that gives the next update block that belongs to no logical block.
+    /// The part that gives the next update block, if that belongs to no logical block.
     turn: usize,
-    /// Free blocks per part. The one that was erased first is used first, so that all take turns.
+    /// Free blocks of each part. The block that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<PoolBlock>>,
     /// Counts of merges.
     pub(crate) counters: FtlCounters,
@@ -151,7 +151,7 @@ impl BlockPool {
         let mapped = (0..self.map.len() as u32).filter_map(|slot| self.page(slot));
         mapped.for_each(|page| flash.set_valid(page));
     }
-    /// Makes these the free blocks, instead of all blocks.
+    /// Replaces the free blocks, which are all blocks in a new pool.
     pub(super) fn adopt_free_blocks(&mut self, free: impl Iterator<Item = BlockIndex>, flash: &mut FlashState) {
         self.free.iter_mut().for_each(VecDeque::clear);
         for block in free {
@@ -211,7 +211,7 @@ impl BlockPool {
         Ok((at.offset >= flash.written_in(data)).then_some(data))
     }
 
-    /// Takes a free block for logical block `block`. As far as possible its blocks lie in one part, so that merging it
+    /// Takes a free block for logical block `block`. If possible, all its blocks lie in one part, so that merging it
     /// leaves the other parts alone.
     pub(crate) fn take_for(&mut self, block: u32) -> Result<BlockIndex, FtlError> {
         self.take(self.turns[block as usize % self.turns.len()])
@@ -226,7 +226,7 @@ impl BlockPool {
     fn take(&mut self, part: PoolPart) -> Result<BlockIndex, FtlError> {
         let part = match self.free[part.index()].is_empty() {
             false => part.index(),
-            // Among equals the first part: results must not depend on chance.
+            // Of equally good parts the first: results must not depend on chance.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
@@ -235,7 +235,7 @@ impl BlockPool {
 
     /// Erases `block`, which holds nothing valid, after the last copy that may have come from it.
     pub(crate) fn erase<S: OpSink>(&mut self, block: BlockIndex, last: Option<LastCopy>, cells: &mut Cells<'_, S>) {
-        // On one die, operations already run in this order.
+        // On one die, operations run in this order anyway.
         let after = last.filter(|last| last.leaves(block, cells.flash)).map(|last| last.op);
         cells.erase_after(block, Cause::Cleaning, after);
         self.put_back(block);
@@ -314,7 +314,8 @@ impl BlockPool {
         LastCopy { op, to: block }
     }
 
-    /// Finds the data of page `slot`, and how many of the next `most` pages, from it on, lie side by side there.
+    /// Returns where the data of page `slot` are, and how many of the `most` pages from `slot` on lie side by side
+    /// there.
     #[inline]
     fn run_at(&self, slot: u32, most: u32, flash: &FlashState) -> Option<PageRun> {
         let from = self.page(slot)?;
@@ -333,8 +334,8 @@ impl BlockPool {
         }
     }
 
-    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the former
-    /// one. This is a full merge without the erases of update blocks.
+    /// Gathers all data of logical block `block` in a free block, which becomes its data block, and erases the old data
+    /// block. This is a full merge without the erases of update blocks.
     pub(crate) fn gather<S: OpSink>(
         &mut self,
         block: u32,
@@ -364,8 +365,8 @@ impl BlockPool {
         Ok(last)
     }
 
-    /// Merges the data block of logical block `block` with `log`, its own log block. If the log block holds each page
-    /// at its offset, completes it; else gathers the newest pages in a new block.
+    /// Merges the data block of logical block `block` with its log block `log`. If the log block holds each page at its
+    /// offset, it is completed; otherwise the newest pages are gathered in a new block.
     pub(crate) fn merge_log<S: OpSink>(
         &mut self,
         block: u32,
@@ -384,8 +385,9 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Returns true if `update`, which holds pages of logical block `block` alone, can become its data block once the
-    /// pages in blocks `from` were copied to it: its own pages are at their offsets, and the others come after them.
+    /// Returns true if `update`, which holds only pages of logical block `block`, can become its data block once the
+    /// pages in blocks for which `from` is true were copied to it: its own pages are at their offsets, and the others
+    /// come after them.
     pub(crate) fn can_complete(
         &self,
         block: u32,
@@ -401,9 +403,9 @@ impl BlockPool {
         })
     }
 
-    /// Copies the pages of logical block `block` in blocks `from` to their offsets in `update`, which becomes its data
-    /// block. A switch merge if no page was copied, now or before (`copies`); else a partial merge. The erases of the
-    /// other blocks are not included.
+    /// Copies the pages of logical block `block` that lie in blocks for which `from` is true to their offsets in
+    /// `update`, which becomes the data block. `copies` pages were copied to it already. Counts a switch merge if no
+    /// page was copied in all, else a partial merge. Does not erase the other blocks.
     pub(crate) fn complete<S: OpSink>(
         &mut self,
         block: u32,

@@ -1,15 +1,16 @@
 //! Recovery of a pool: finds out what its blocks hold after a power failure, and which are still needed.
 //!
-//! The controller reads all spare areas. Of each logical page the highest version counts. Copies keep the version of
-//! their source, so several pages with the same data may have it. An interrupted merge is finished or undone with that:
-//! a block is given up if all its newest pages also lie in blocks that stay. Blocks are judged in the order of opening.
-//! So if all pages of a former data block have arrived elsewhere, that block goes; if some have not, the destination
-//! block goes instead, unless it has pages of its own.
+//! The controller reads all spare areas. The highest version of each logical page counts. Copies keep the version of
+//! their source, so several pages with the same data may have it. An interrupted merge is then finished or undone: a
+//! block is given up if all its newest pages also lie in blocks that stay. Blocks are judged in the order of opening.
+//! So if all pages of an old data block have arrived elsewhere, that block is given up; if some have not, the
+//! destination block is given up instead, unless it has pages of its own.
 //!
 //! The blocks that stay are never more than were in use before the interrupted merge, whatever the order of operations
-//! on different dies: the first program of a block waits for all operations before it. If power may fail, a layer keeps
-//! one free block more than its merges need (see [`super::BlockNeeds`]). It is used to gather logical blocks whose
-//! pages lie in more blocks than the layer has roles for. That takes torn pages, or trimmed ones that came back.
+//! on different dies, because the first program of a block waits for all operations before it. If power may fail, a
+//! layer keeps one free block more than its merges need (see [`super::BlockNeeds`]). It is used to gather logical
+//! blocks whose pages lie in more blocks than the layer has roles for, which happens through torn pages, or trimmed
+//! pages that came back.
 
 use esker_core::PhysicalPage;
 use esker_nand::BlockIndex;
@@ -50,7 +51,7 @@ pub(crate) struct ExtraBlocks {
     latest: u64,
 }
 
-/// A block as seen by the scan.
+/// What the scan found in a block.
 struct Scanned {
     block: BlockIndex,
     /// As in [`FlashState::written_in`].
@@ -61,8 +62,8 @@ struct Scanned {
 }
 
 impl BlockPool {
-    /// Finds out what every block holds, and erases those not needed. Returns those that stay, in the order of opening.
-    /// Programs may have left `gaps`.
+    /// Finds out what every block holds, and erases blocks that are not needed. Returns the blocks that stay, in the
+    /// order of opening. With `gaps`, programs may have skipped pages.
     pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<KeptBlock> {
         let mut newest: Vec<u64> = zeroed(self.slots());
         let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
@@ -135,9 +136,9 @@ impl BlockPool {
         KeptBlock { block: scanned.block, role: scanned.role, logical, latest: scanned.latest, fit }
     }
 
-    /// Gives each logical block a data block: the first of its blocks with all pages at their offsets. Returns the
-    /// other blocks per logical block, ordered by when those were last written. Each of `kept` holds pages of one
-    /// logical block.
+    /// Gives each logical block a data block: the first of its blocks that has all pages at their offsets. Returns the
+    /// other blocks of each logical block, ordered by when they were last written. Each block of `kept` holds pages of
+    /// only one logical block.
     pub(crate) fn assign_data(&mut self, kept: impl Iterator<Item = KeptBlock>) -> Vec<ExtraBlocks> {
         let mut kept: Vec<KeptBlock> = kept.collect();
         kept.sort_by_key(|kept| kept.logical);
@@ -176,7 +177,7 @@ fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mu
         *newest = page.version.max(*newest);
         (latest, role) = (page.sequence, page.role);
     });
-    // Includes its summary page, if it has one.
+    // This includes the summary page, if there is one.
     let written = if found.full { cells.flash.geometry().pages_per_block() } else { found.programmed };
     Scanned { block, written, role, opened: found.opened, latest }
 }

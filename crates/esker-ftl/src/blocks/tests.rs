@@ -1,4 +1,4 @@
-//! Hand-made cases: what each kind of merge costs, to the operation.
+//! Hand-made cases: what each kind of merge costs, operation by operation.
 
 use esker_core::LogicalPage;
 use esker_nand::state::{FlashState, OpList};
@@ -47,7 +47,7 @@ struct Case {
 }
 
 impl Case {
-    /// A layer whose host space was written once in full.
+    /// Makes a layer whose host space was written once in full.
     fn new(kind: &str, parameters: &[(&str, ParameterValue)]) -> Self {
         let mut case = Self::empty(kind, parameters);
         case.write(0..LOGICAL * PAGES);
@@ -100,7 +100,7 @@ fn first(block: u32) -> u32 {
 
 type Parameters = Vec<(&'static str, ParameterValue)>;
 
-/// The layers that merge logical blocks one by one when these are written in order, each with its smallest log.
+/// Returns the layers that merge logical blocks one by one if these are written in order, each with its smallest log.
 fn least() -> [(&'static str, Parameters); 5] {
     [
         ("block", vec![]),
@@ -118,11 +118,12 @@ fn blocks_rewritten_in_order_need_switch_merges_only() {
         for block in 0..LOGICAL {
             case.request(first(block)..first(block + 1));
         }
-        // The last log block is merged when another one is needed.
+        // The last log block is merged only when another one is needed.
         let merged = u64::from(LOGICAL) - 1;
         assert_eq!(case.cost(), cost(0, merged, (merged, 0, 0)), "{kind}");
     }
-    // The single update block takes all of it, so that a block of the superblock has nothing valid left.
+    // The single update block takes all pages of a logical block, so that a block of the superblock has no valid page
+    // left.
     let mut case = Case::new("superblock", &[("blocks", ParameterValue::Integer(4)), log(1)]);
     case.write(0..LOGICAL * PAGES);
     let merged = u64::from(LOGICAL) - 1;
@@ -166,8 +167,8 @@ fn two_open_rewrites_do_not_disturb_each_other() {
         single.write([first(2) + offset, first(5) + offset]);
     }
     // Each write closes the rewrite of the other block, and starts a rewrite of its own with the pages before it. Each
-    // of the 15 closed rewrites copied all 7 other pages. The last one, still open, has copied the 7 pages before its
-    // page.
+    // of the 15 closed rewrites copied all 7 other pages. The last rewrite, still open, has copied the 7 pages before
+    // its page.
     let copies = 15 * u64::from(PAGES - 1) + 7;
     assert_eq!(single.cost(), cost(copies, 15, (0, 15, 0)));
 }
@@ -175,14 +176,14 @@ fn two_open_rewrites_do_not_disturb_each_other() {
 #[test]
 fn a_chain_of_replacements_is_merged_when_it_is_full() {
     let mut case = Case::new("replacement-block", &[("replacements", ParameterValue::Integer(2)), log(4)]);
-    // Each needs a replacement block of its own, which leaves pages 0..7 in the data block.
+    // Each write needs its own replacement block; pages 0..7 stay in the data block.
     case.write([first(2) + 7, first(2) + 7]);
     assert_eq!(case.cost(), cost(0, 0, (0, 0, 0)));
-    // The seven others and the last one: a full merge of three blocks, after which the write begins a new chain.
+    // The seven others and the last one: a full merge of three blocks. Then the write begins a new chain.
     case.write([first(2) + 7]);
     assert_eq!(case.cost(), cost(8, 3, (0, 0, 1)));
     assert_eq!(case.counters().full_merge_data_blocks, [(1, 1)].into());
-    // The pool has four: the longest chain gives up its blocks.
+    // The pool has four replacement blocks: the longest chain gives up its blocks.
     case.write([first(2) + 7, first(4) + 7, first(5) + 7]);
     assert_eq!(case.cost().merges, (0, 0, 1));
     case.write([first(6) + 7]);
@@ -198,8 +199,9 @@ fn random_writes_of_one_block_fill_its_own_log_block() {
     // Seven pages from the log block, one from the data block; both are erased.
     case.write([first(2)]);
     assert_eq!(case.cost(), cost(8, 2, (0, 0, 1)));
-    // A third logical block needs a log block: that of block 3, which was written longest ago (page 4 is not in its
-    // place), or that of block 2, which has had its own longest (pages 0 and 1 are).
+    // A third logical block needs a log block. With `lru`, that of block 3 is merged, which was written longest ago
+    // (page 4 is not at its offset); with `fifo`, that of block 2, which was opened first (pages 0 and 1 are at their
+    // offsets).
     let lru = cost(8, 2, (0, 0, 1));
     let fifo = cost(6, 1, (0, 1, 0));
     for (eviction, expected) in [("lru", lru), ("fifo", fifo)] {
@@ -214,7 +216,7 @@ fn random_writes_of_one_block_fill_its_own_log_block() {
 fn a_shared_log_block_is_merged_with_every_data_block_it_has_pages_of() {
     // One sequential and two shared log blocks.
     let mut case = Case::new("fast", &[log(3)]);
-    // Eight pages of four data blocks fill the first one, eight of one the second.
+    // Eight pages of four data blocks fill the first one, eight pages of one data block the second.
     case.write((0..8).map(|index| first(2 + index % 4) + 1 + index / 4));
     case.write((0..8).map(|index| first(7) + 1 + index % 7));
     assert_eq!(case.cost(), cost(0, 0, (0, 0, 0)));
@@ -222,7 +224,7 @@ fn a_shared_log_block_is_merged_with_every_data_block_it_has_pages_of() {
     // Four data blocks are gathered whole; they and the log block are erased.
     assert_eq!(case.cost(), cost(32, 5, (0, 0, 1)));
     assert_eq!(case.counters().full_merge_data_blocks, [(4, 1)].into());
-    // The next one holds seven valid pages of one data block.
+    // The next log block holds seven valid pages of one data block.
     case.write((1..8).map(|offset| first(9) + offset));
     case.write([first(9) + 3]);
     assert_eq!(case.cost(), cost(40, 7, (0, 0, 2)));
@@ -244,11 +246,11 @@ fn a_sequential_log_block_gives_up_what_a_full_merge_gathers() {
     // One sequential and one shared log block.
     let mut case = Case::new("fast", &[log(2)]);
     case.write(first(2)..first(2) + 4);
-    // Out of sequence: the shared log block, together with seven of another data block.
+    // This page is out of sequence and goes to the shared log block, together with seven pages of another data block.
     case.write([first(2) + 6]);
     case.write((1..8).map(|offset| first(3) + offset));
     case.write([first(4) + 1]);
-    // Both data blocks whole; two data blocks, the shared and the sequential log block are erased.
+    // Both data blocks are gathered whole; two data blocks, the shared and the sequential log block are erased.
     assert_eq!(case.cost(), cost(16, 4, (0, 0, 1)));
     // No sequential log block is left to be merged.
     case.write(first(5)..first(6));
@@ -281,7 +283,7 @@ fn hot_pages_make_dead_log_blocks() {
     for _ in 0..11 {
         case.write((0..8).map(|block| first(2 + block) + 1));
     }
-    // Of the ten hot rounds two are still there; each of the others left a block without valid pages behind.
+    // Of the ten hot rounds two still have their blocks; each of the others left a block without valid pages.
     assert_eq!(case.cost(), cost(0, 8, (0, 0, 0)));
     assert_eq!(case.counters().dead_log_blocks, 8);
     // The first cold log block has been dead all along, and goes first.
@@ -310,11 +312,11 @@ fn a_superblock_gathers_what_was_scattered_over_it() {
     case.write((0..8).map(|index| first(index % 4) + index / 4));
     assert_eq!(case.cost(), cost(0, 0, (0, 0, 0)));
     case.write([first(0) + 7]);
-    // Four blocks with six valid pages each fit three; a fifth one is full of what was written last.
+    // Four blocks with six valid pages each fit into three; a fifth one is full of the pages written last.
     assert_eq!(case.cost(), cost(24, 4, (0, 0, 1)));
     assert_eq!(case.counters().full_merge_data_blocks, [(4, 1)].into());
     assert_eq!(case.flash.counts().reads().mapping, 0);
-    // With one map in memory, going from superblock to superblock reads each anew.
+    // With one map in memory, each change of superblock reads a map.
     let mut case = superblock(1);
     let before = case.flash.counts().reads().mapping;
     case.write([first(0), first(1), first(4), first(5), first(0)]);
@@ -323,7 +325,7 @@ fn a_superblock_gathers_what_was_scattered_over_it() {
 
 #[test]
 fn a_trimmed_block_takes_no_copies() {
-    // Only what was written since is copied: nothing in place or in sequence, one page out of an appended log. The
+    // Only pages written since the trim are copied: none in place or in sequence, one page out of an appended log. The
     // other seven copies are those of the next logical block.
     for (kind, parameters, copies) in [("block", vec![], 7), ("bast", vec![log(1)], 1 + 7), ("fast", vec![log(2)], 7)] {
         let mut case = Case::new(kind, &parameters);
@@ -366,7 +368,7 @@ fn controllers_need_memory_by_what_they_map() {
     assert_eq!(bytes("replacement-block", &[log(2)]), blocks + 2 * 8);
     // Two log blocks with a map of eight pages each.
     assert_eq!(bytes("bast", &[log(2)]), blocks + 4 * 2 * (2 + 8));
-    // The sequential one has none.
+    // The sequential log block has no such map.
     assert_eq!(bytes("fast", &[log(2)]), blocks + 8 + 4 * (1 + 8));
     assert_eq!(bytes("last", &[log(4)]), blocks + 8 + 4 * 3 * (1 + 8));
     let superblock = [("blocks", ParameterValue::Integer(4)), ("cached", ParameterValue::Integer(1)), log(2)];

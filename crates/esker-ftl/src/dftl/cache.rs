@@ -8,7 +8,7 @@ const DIRTY: u32 = 1 << 31;
 /// The bit of [`Entry::slot`] that marks an entry of the protected segment.
 const PROTECTED: u32 = 1 << 31;
 
-/// A cached entry with its links in the list of a segment: 16 bytes.
+/// A cached entry with its links in the list of its segment: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     slot: u32,
@@ -39,7 +39,7 @@ pub(super) struct Cache {
     /// Indices in `entries` that are free.
     vacant: Vec<u32>,
     capacity: u32,
-    /// Entries above the capacity, inserted when no other could be evicted.
+    /// Entries above the capacity that were inserted when no other could be evicted.
     overdrawn: u32,
     protected_capacity: u32,
     /// The segments, from the least to the most recently used entry.
@@ -48,7 +48,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A cache of `capacity` entries (at least 1), of which at most `protected_capacity` are protected.
+    /// Makes a cache of `capacity` entries (at least 1). At most `protected_capacity` of them are protected.
     pub(super) fn new(capacity: u32, protected_capacity: u32) -> Self {
         Self {
             entries: Vec::new(),
@@ -107,7 +107,7 @@ impl Cache {
         self.probationary.first().or(self.protected.first()).expect("an entry is there to be evicted")
     }
 
-    /// Prefetches the entry evicted after `index` into the processor's caches.
+    /// Prefetches the entry that is evicted after `index` into the processor's caches.
     #[inline(always)]
     pub(super) fn expect_after(&self, index: u32) {
         if let Some(next) = self.entries[index as usize].links.next() {
@@ -147,8 +147,8 @@ impl Cache {
             }
             None => {
                 if self.entries.len() == self.entries.capacity() {
-                    // Reserves little more than it will hold: the cache takes most of this layer's memory beside the
-                    // map.
+                    // Reserves little more than the cache will hold: besides the map, it takes most of this layer's
+                    // memory.
                     let room = (self.capacity as usize).saturating_sub(self.entries.len());
                     self.entries.reserve_exact(room.clamp(16, self.entries.len().max(64)));
                 }
@@ -204,7 +204,7 @@ mod tests {
 
     use super::Cache;
 
-    /// Plain segmented LRU for comparison: segments are lists of slots, the most recently used first.
+    /// Plain segmented LRU for comparison. Segments are lists of slots, the most recently used first.
     #[derive(Default)]
     struct Plain {
         probationary: Vec<u32>,

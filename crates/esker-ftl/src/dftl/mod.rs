@@ -109,9 +109,9 @@ pub(crate) const ENTRY: FtlEntry = FtlEntry {
 /// Bytes of an entry on flash: "if 4 Bytes are needed to represent the physical page
 /// address" (Kim 2009, section 3.3.1).
 const FLASH_ENTRY_SIZE: u64 = 4;
-/// A map entry needs a bit for "cached", and counts physical pages from one.
+/// A map entry needs one bit for "cached", and counts physical pages from one.
 const PAGES_MAX: u32 = (1 << 31) - 2;
-/// With `late_write_back`, this many pages of a request (or an eighth of a small cache) may miss without waiting for
+/// With `late_write_back`, this many pages of a request (or an eighth of a small cache) can miss without waiting for
 /// evictions.
 const KEPT_VACANT_MAX: u32 = 32;
 /// The parameters apart from the cache size.
@@ -155,8 +155,8 @@ impl Dftl {
         Ok(Self { tables, pools, settings })
     }
 
-    /// Finds the entry of `slot` in the cache, or loads it (Kim 2009, algorithm 1). Returns its index in the cache, and
-    /// the operation that loads it.
+    /// Finds the entry of `slot` in the cache, or loads it (Kim 2009, algorithm 1). Returns its index in the cache and
+    /// the operation that loads it, if any.
     #[inline]
     fn translate<S: OpSink>(
         &mut self,
@@ -174,8 +174,8 @@ impl Dftl {
         }
     }
 
-    /// Like [`Self::translate`], but never fails: if an entry must be evicted and there is no space to write it back,
-    /// the cache exceeds its capacity.
+    /// Does the same as [`Self::translate`], but never fails: if an entry has to be evicted and there is no space to
+    /// write it back, the cache exceeds its capacity.
     fn translate_in_any_case<S: OpSink>(&mut self, slot: u32, cells: &mut Cells<'_, S>) -> (u32, Option<OpIndex>) {
         self.translate(slot, cells).unwrap_or_else(|_| self.fetch(slot, cells))
     }
@@ -239,7 +239,7 @@ impl Dftl {
     ) -> Result<(), FtlError> {
         let (pool, slot) = self.tables.striping.locate(page.0);
         let (index, known) = self.translate(slot, cells)?;
-        // Cleaning may move the very page that is about to be superseded.
+        // Makes space first: cleaning may move the very page that is about to be superseded.
         let block = self.pools.place(pool, slot, 0, cells, &mut self.tables)?;
         let old = tables::page_of(self.tables.cache.page(index));
         let read = match (extent, old) {
@@ -260,17 +260,18 @@ impl Dftl {
         }
     }
 
-    /// Returns false if nothing was ever written near `slot`, so that no lookup is needed.
+    /// Returns false if no page near `slot` was ever written, so that no lookup is needed.
     #[inline]
     fn is_known(&self, slot: u32) -> bool {
         self.tables.cached(slot).is_some() || self.tables.located(self.tables.translation_page_of(slot)).is_some()
     }
 }
 
-/// Returns the blocks that a pool has to keep free so that cleaning can always go on: those that the settings ask for,
-/// and at least one per frontier of data, two per frontier of the map, and two for the victim's pages. Also returns the
-/// blocks that the map may take: four times its own size, so that cleaning them copies next to nothing, but at most
-/// half of what the data can spare. An error if cleaning could not gain a page.
+/// Returns the number of blocks that a pool has to keep free so that cleaning can always go on: as many as the settings
+/// ask for, and at least one for each frontier of data, two for each frontier of the map, and two for the victim's
+/// pages. Also returns the number of blocks that the map may take: four times its own size, so that cleaning them
+/// copies next to nothing, but at most half of what the data can spare. It is an error if cleaning could not gain a
+/// page.
 fn check_space(context: &FtlContext<'_>, translation_pages: u32) -> Result<(u32, u32), BuildError> {
     let space = context.space;
     let (open, frontiers) = (space.open_blocks(), space.open_blocks() + space.frontiers);
@@ -330,8 +331,8 @@ impl Ftl for Dftl {
         self.tables.prefetch_write(self.tables.striping.locate(page.0).1, flash);
     }
 
-    /// With `late_write_back`, makes room in the cache for later requests. If flash has no space, these find the cache
-    /// full and evict for themselves.
+    /// With `late_write_back`, makes room in the cache for later requests. If flash has no space, those find the cache
+    /// full and evict entries themselves.
     fn end_request(&mut self, cells: &mut Cells<'_, OpList>) {
         while self.tables.cache.len() + self.settings.kept_vacant > self.tables.cache.capacity()
             && self.evict(false, cells).is_ok()
@@ -381,8 +382,8 @@ impl Ftl for Dftl {
         if self.is_known(slot) {
             let (index, _) = self.translate_in_any_case(slot, cells);
             // If power may fail, the translation page on flash must not keep pointing to a superseded page, which may
-            // hold data of another page by then. Recovery finds a page that is written again by its data; of a trimmed
-            // page only the translation page can tell.
+            // hold data of another page later. Recovery finds a rewritten page by its data, but a trimmed page only by
+            // its translation page.
             let save = cells.flash.keeps_journal() && self.tables.cache.is_dirty(index);
             let block = if save { self.place_for(slot, cells).ok() } else { None };
             let old = tables::page_of(self.tables.cache.page(index));

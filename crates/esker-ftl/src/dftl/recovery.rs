@@ -39,8 +39,8 @@ struct Scan {
 }
 
 impl Scan {
-    /// Reads the first spare area of each block: what the block holds, and since when. Scans blocks whose first page is
-    /// unreadable.
+    /// Reads the first spare area of each block: what the block holds, and since which sequence number. Scans blocks
+    /// whose first page is unreadable.
     fn begin(slots: usize, translation_pages: usize, cells: &mut Cells<'_, OpList>) -> Self {
         let geometry = *cells.flash.geometry();
         let blocks = geometry.blocks() as usize;
@@ -87,16 +87,16 @@ impl Scan {
         }
     }
 
-    /// Returns the map entry with the newest data of `slot`, given `mapped`, the entry in its translation page.
+    /// Returns the map entry with the newest data of `slot`. `mapped` is the entry in its translation page.
     fn resolve(&self, slot: u32, mapped: u32, cells: &mut Cells<'_, OpList>) -> u32 {
         let found = self.data.pages[slot as usize];
         let Some(page) = page_of(mapped) else { return found };
-        // All pages of a scanned block are known: if it still has data of the slot, they were found.
+        // All pages of a scanned block are known: if it still had data of the slot, the scan would have found them.
         if found == mapped || self.scanned[cells.flash.geometry().block_of(page).0 as usize] {
             return found;
         }
         if found == 0 {
-            // There is nothing newer: had the page been erased since, the block would have been scanned.
+            // There is nothing newer: if the page had been erased since, the block would have been scanned.
             return mapped;
         }
         match cells.scan_spare(page) {
@@ -145,7 +145,7 @@ impl Dftl {
         let mut pages: Vec<u32> = unsaved.iter().map(|&(slot, _)| tables.translation_page_of(slot)).collect();
         pages.dedup();
         for page in pages {
-            // One by one: cleaning writes all pages that are marked before it has freed a block for the next.
+            // One by one: cleaning writes all marked pages before it has freed a block for the next.
             tables.mark_for_rewrite(page);
             pools.write_updates(tables.pool_of(page), cells, tables)?;
         }
@@ -155,8 +155,8 @@ impl Dftl {
 }
 
 impl Tables {
-    /// Calls `resolve` for every slot. Returns the slots whose data are elsewhere than their translation page says,
-    /// with the right map entries.
+    /// Calls `resolve` for every slot. Returns the slots whose data are not where their translation page says, with the
+    /// right map entries.
     fn resolve(
         &mut self,
         resolve: impl Fn(u32, u32, &mut Cells<'_, OpList>) -> u32,

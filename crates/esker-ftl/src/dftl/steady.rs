@@ -1,5 +1,5 @@
 //! Start in the steady state: data and translation pages are where long overwriting leaves them, and the cache is full
-//! of the last written entries.
+//! of the entries written last.
 
 use esker_core::{PhysicalPage, Rng};
 use esker_nand::memory::prefetch;
@@ -35,7 +35,7 @@ impl PageMap for Placing<'_> {
 impl Dftl {
     /// See [`crate::Ftl::begin_steady`].
     pub(super) fn begin(&mut self, pages: u32, seed: u64, flash: &mut FlashState) -> Option<f64> {
-        // Where neighbours are saved together, the steady state would have to include which cached entries are clean.
+        // If neighbours are saved together, the steady state would have to say which cached entries are clean.
         if self.settings.batch_evictions || pages < self.tables.striping.pools() {
             return None;
         }
@@ -60,7 +60,7 @@ impl Dftl {
         Some(amplification)
     }
 
-    /// Fills the cache with entries that are not yet on flash. Entries that were hit have been there for long: their
+    /// Fills the cache with entries that are not yet on flash. Entries that were hit have been there for long, so their
     /// pages lie anywhere. The others belong to the pages that the host wrote last, with copies between them.
     fn fill_cache(&mut self, contents: &[Contents], pages: u32, amplification: f64, flash: &FlashState) {
         let cached = self.tables.cache.capacity().min(pages);
@@ -77,8 +77,8 @@ impl Dftl {
         }
     }
 
-    /// Caches `count` entries, an equal share of each pool. Between the pages of two of them lie `apart` valid pages,
-    /// or as many as there are; the most recently written page comes last. Returns the indices in the cache.
+    /// Caches `count` entries, an equal share of each pool. Between the pages of two entries lie `apart` valid pages,
+    /// or as many as there are. The most recently written page comes last. Returns the indices in the cache.
     fn load_spread(
         &mut self,
         contents: &[Contents],
@@ -105,7 +105,7 @@ impl Dftl {
                 }
             }
         }
-        // These replace the entries cached before.
+        // Entries of these pages replace entries that turned out to be cached already.
         for (pool, Contents { data, .. }) in contents.iter().enumerate() {
             let mut order = (0..data.count()).rev();
             while missing[pool] > 0 {

@@ -39,34 +39,34 @@ fn translation_owner(page: u32) -> u32 {
 
 /// The global mapping table, the cached mapping table, and the global translation directory of Kim 2009, section 3.3.2.
 ///
-/// The global mapping table is on flash. Its content is not stored a second time for that: an entry that is not cached
-/// is equal in `map` below, and the flash version of a cached entry matters only after a power failure.
+/// The global mapping table is on flash. Its content is not stored a second time: an entry that is not cached is the
+/// same in `map` below, and the flash version of a cached entry matters only after a power failure.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// Maps logical pages to slots of the map.
     pub(super) striping: Striping,
-    /// Per slot its [`entry`], or its index in the cache.
+    /// For each slot, its [`entry`], or its index in the cache.
     pub(super) map: Vec<u32>,
     pub(super) cache: Cache,
-    /// Per translation page its [`entry`].
+    /// For each translation page, its [`entry`].
     directory: Vec<u32>,
     /// Entries of a translation page, as a power of two.
     entries_shift: u32,
     translation_pages_per_pool: Divisor,
-    /// Per pool, translation pages to be rewritten because of cleaning.
+    /// For each pool, translation pages to be rewritten because of cleaning.
     updates: Vec<Updates>,
-    /// Per pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a lower bound of the sequence
-    /// number with which the block of the data begins. Changes that were saved or superseded are dropped when they
-    /// reach the front.
+    /// For each pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a lower bound of the
+    /// sequence number with which the block of the data begins. Changes that were saved or superseded are dropped when
+    /// they reach the front.
     unsaved: Vec<VecDeque<(u32, u32, u64)>>,
-    /// Per pool, such a lower bound for entries that recovery found and has not saved yet; [`u64::MAX`] if there are
-    /// none.
+    /// For each pool, a lower bound of that sequence number for entries that recovery found and has not saved yet;
+    /// [`u64::MAX`] if there are none.
     pub(super) recovering: Vec<u64>,
     pub(super) counts: MappingCounts,
 }
 
-/// Translation pages whose entries changed because cleaning moved data pages, while those entries were not cached. They
-/// are written before the victim is erased; until then the map in memory is newer than flash.
+/// Translation pages with changed entries: cleaning moved data pages whose entries were not cached. They are written
+/// before the victim is erased; until then the map in memory is newer than flash.
 #[derive(Clone, Debug)]
 struct Updates {
     pages: Vec<u32>,
@@ -158,7 +158,7 @@ impl Tables {
         self.map[self.cache.slot(index) as usize] = self.cache.page(index);
         self.cache.remove(index);
         if self.cache.len() > 0 {
-            // Prefetch for the next eviction.
+            // Prefetches what the next eviction needs.
             let next = self.cache.victim();
             prefetch(&self.map, self.cache.slot(next) as usize);
             self.cache.expect_after(next);
@@ -176,7 +176,7 @@ impl Tables {
     }
 
     /// Sets the page of the cached entry at `index` while a journal is kept. The data are in a block of `pool` that
-    /// begins with sequence number `since` or later.
+    /// begins with sequence number `since` or a later one.
     pub(super) fn change_before(&mut self, index: u32, page: u32, pool: usize, since: u64) {
         self.cache.change(index, page);
         self.unsaved[pool].push_back((self.cache.slot(index), page, since));
@@ -203,7 +203,7 @@ impl Tables {
         self.updates[index].since.min(self.recovering[index]).min(flash.oldest_open(pool))
     }
 
-    /// Returns the content of translation page `page` for writing it now; `old` is its former location.
+    /// Returns the content with which translation page `page` would be written now. `old` is its old location.
     fn content(&mut self, page: u32, old: Option<PhysicalPage>, flash: &FlashState) -> MapPage {
         let first = (page << self.entries_shift) as usize;
         let before = old.and_then(|old| flash.map_page(old)).map(|content| &*content.entries);
@@ -233,7 +233,7 @@ impl Tables {
         (&mut self.map, &mut self.directory)
     }
 
-    /// If a journal is kept, gives every translation page on flash the content it would have if written now.
+    /// If a journal is kept, gives every translation page on flash the content with which it would be written now.
     pub(super) fn write_contents(&mut self, flash: &mut FlashState) {
         let pages = if flash.keeps_journal() { self.translation_pages() } else { 0 };
         for page in 0..pages {
@@ -354,8 +354,8 @@ impl PageMap for Tables {
         self.place(owner, entry(to), flash);
     }
 
-    /// While a journal is kept, a page is not droppable while flash does not know its location: its translation page
-    /// may point to one that was superseded long ago and holds data of another page by now.
+    /// While a journal is kept, a page whose location is not saved on flash cannot be dropped: its translation page may
+    /// point to a flash page that was superseded long ago and holds data of another page now.
     fn droppable(&self, owner: u32, flash: &FlashState) -> Option<LogicalPage> {
         let unknown = || flash.keeps_journal() && self.cached(owner).is_some_and(|index| self.cache.is_dirty(index));
         let is_data = owner & TRANSLATION == 0;

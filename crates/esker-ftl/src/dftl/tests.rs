@@ -10,7 +10,7 @@ use super::*;
 use crate::testing::{DriveSettings, layer, one_plane};
 use crate::{Cells, Choice, ParameterValue, Space};
 
-/// One die, with at least four translation pages' worth of host pages; 4 entries per translation page.
+/// One die, with host pages for at least four translation pages; 4 entries per translation page.
 fn settings(cache_entries: u64, parameters: &[(&str, ParameterValue)]) -> DriveSettings {
     let mut ftl = Choice::named("dftl");
     ftl.parameters = BTreeMap::from([
@@ -108,8 +108,8 @@ fn an_evicted_change_is_written_back_and_a_missing_entry_is_read_before_the_data
     let mut drive = Drive::with_cache(2);
     drive.write(0);
     drive.write(4);
-    // Entry 0 is evicted: its translation page is new, in the first block of the map (block 1).
-    // Page 8 has no translation page.
+    // Entry 0 is evicted: its translation page is written for the first time, to the first block of the map (block 1).
+    // Page 8 has no translation page yet.
     assert_eq!(drive.write(8), vec![program(4, Cause::Mapping, None), program(2, Cause::Host, None)]);
     // Entry 4 is evicted (translation page 1). Entry 0 is read from translation page 0, and the read of its data waits
     // for that.
@@ -117,7 +117,7 @@ fn an_evicted_change_is_written_back_and_a_missing_entry_is_read_before_the_data
         drive.read(0),
         vec![program(5, Cause::Mapping, None), read(4, Cause::Mapping, None), read(0, Cause::Host, Some(1))]
     );
-    // Entry 8 is evicted (translation page 2). Entry 1 is on translation page 0 as well. Writes wait for their entry,
+    // Entry 8 is evicted (translation page 2). Entry 1 is on translation page 0 as well. Writes wait for their entries,
     // too.
     assert_eq!(
         drive.write(1),
@@ -208,8 +208,7 @@ fn trimming_looks_the_entry_up_and_forgets_the_data() {
     drive.ftl.check(&drive.flash);
 }
 
-/// Pages of one victim whose entries share a translation page cost one update; those whose entries are cached cost
-/// none.
+/// Pages of a victim whose entries share a translation page cost one update. Pages whose entries are cached cost none.
 #[test]
 fn cleaning_updates_in_batches_and_leaves_cached_entries_alone() {
     let mut settings = settings(3, &[]);
@@ -261,7 +260,7 @@ fn with_the_whole_map_cached_it_is_the_page_ftl() {
     dftl.geometry.blocks_per_plane = 64;
     let space =
         |settings: &DriveSettings| Space::new(settings, &Geometry::new(&settings.geometry, false).unwrap()).unwrap();
-    // Give both the same free blocks: the page FTL has to make up for the reserve that DFTL keeps for the map.
+    // Gives both the same number of free blocks: the page layer has no reserve for a map.
     let mut page = dftl.clone();
     page.ftl = Choice::named("page");
     page.cleaning.threshold = Ratio::from_f64(5.0 / 64.0);

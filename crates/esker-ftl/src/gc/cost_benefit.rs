@@ -18,7 +18,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 #[derive(Debug)]
 struct CostBenefit {
     data_pages: u64,
-    /// Changes so far.
+    /// Number of changes.
     now: u64,
     /// Closed blocks, oldest first.
     closed: Vec<PoolBlock>,
@@ -46,7 +46,7 @@ impl CostBenefit {
         self.blocks[block.index()] = Block { valid, changed: self.now };
     }
 
-    /// Returns benefit and cost, of which the ratio counts. The constant factor 2 is left out.
+    /// Returns benefit and cost, whose ratio counts. The constant factor 2 is left out.
     fn merit(&self, block: PoolBlock) -> (u128, u128) {
         let Block { valid, changed } = self.blocks[block.index()];
         let benefit = u128::from(self.data_pages.saturating_sub(u64::from(valid))) * u128::from(self.now - changed + 1);
@@ -78,11 +78,11 @@ impl VictimPolicy for CostBenefit {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
-        // By index in the list; allocated when the first block is spared.
+        // By index in `closed`; allocated when the first block is skipped.
         let mut spared: Vec<bool> = Vec::new();
         loop {
             let left = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true));
-            // Among equals the block that was filled first.
+            // Of equally good blocks, the one that was filled first.
             let best = left.reduce(|a, b| if self.better(self.closed[b], self.closed[a]) { b } else { a })?;
             match judge(self.closed[best]) {
                 VictimAnswer::Take => return Some(self.closed.remove(best)),

@@ -75,7 +75,7 @@ impl VictimPolicy for Sampled {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
-        // Spared blocks are moved behind these.
+        // Skipped blocks are moved behind the first `count`.
         for count in (1..=self.closed.len()).rev() {
             let best = self.draw(count as u64);
             match judge(self.closed[best]) {

@@ -19,13 +19,13 @@ const NOT_CLOSED: u16 = u16::MAX;
 /// Children of a node: as many as fit in a cache line.
 const WIDTH: usize = 32;
 
-/// A tree of minimum counts of valid pages. A superseded page lowers the count of its block and, if it is now the
-/// minimum of its group, that of the group: mostly one store. Linked lists per count would find a victim without a
-/// search, but touch five cache lines all over memory for each superseded page, and were measured to be slower. Among
-/// equals the lowest block goes first.
+/// A tree of minimum counts of valid pages. A superseded page lowers the count of its block and, if that is now the
+/// minimum of its group, the count of the group: mostly one store. Linked lists for each count would find a victim
+/// without a search, but touch five cache lines all over memory for each superseded page, and were measured to be
+/// slower. Of equally good blocks, the lowest goes first.
 #[derive(Debug)]
 struct Greedy {
-    /// From the blocks up to the root, which is a single count.
+    /// Levels from the blocks up to the root, which is a single count.
     levels: Vec<Vec<u16>>,
 }
 
@@ -95,7 +95,7 @@ impl VictimPolicy for Greedy {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
-        // Spared blocks leave the tree meanwhile. It holds only counts, so that putting them back restores it.
+        // Skipped blocks leave the tree in the meantime. It holds only counts, so putting them back restores it.
         let mut spared = Vec::new();
         let mut taken = None;
         while let Some((block, valid)) = self.first() {

@@ -47,21 +47,21 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
 
 /// Picks victims among the closed blocks of one pool.
 pub trait VictimPolicy: fmt::Debug + Send {
-    /// `block` was filled and may be picked from now on. It has `valid` valid pages.
+    /// Called when `block` was filled: it may be picked from now on. It has `valid` valid pages.
     fn closed(&mut self, block: PoolBlock, valid: u32);
 
-    /// A page of `block`, which is closed, was superseded; `valid` valid pages are left.
+    /// Called when a page of `block`, which is closed, was superseded; `valid` valid pages are left.
     fn superseded(&mut self, block: PoolBlock, valid: u32);
 
-    /// A superseded page of `block`, which is closed, was [revived](crate::Ftl::revive); `valid` of its pages are valid
-    /// now. Nothing was written: the age of the block stays as it is.
+    /// Called when a superseded page of `block`, which is closed, was [revived](crate::Ftl::revive); the block now has
+    /// `valid` valid pages. Nothing was written: the age of the block stays as it is.
     fn revived(&mut self, block: PoolBlock, valid: u32);
 
     /// Picks the best closed block that `judge` accepts, and removes it from the closed blocks; `None` if there is
     /// none.
     ///
-    /// Offers blocks to `judge` from best to worst, each at most once: the next one is what the policy would pick
-    /// without those that were spared. Spared blocks stay closed, and keep their order and age.
+    /// Offers blocks to `judge` from best to worst, each at most once: the next one is what the policy would pick if
+    /// the skipped blocks did not exist. Skipped blocks stay closed, and keep their order and age.
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock>;
 
     /// Picks the best closed block, and removes it from the closed blocks; `None` if there is none.
@@ -75,20 +75,20 @@ pub trait VictimPolicy: fmt::Debug + Send {
     /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 
-    /// If the policy goes by the number of valid pages alone, among how many blocks it takes the one with the fewest.
-    /// For such policies the distribution of valid pages in the steady state is known, and preconditioning can start
-    /// there. `None` for all others.
+    /// Returns among how many blocks the policy takes the one with the fewest valid pages, if it considers nothing
+    /// else. For such policies, the distribution of valid pages in the steady state is known, and preconditioning can
+    /// start there. Returns `None` for all others.
     fn compares(&self) -> Option<Compared> {
         None
     }
 }
 
-/// The blocks among which a policy takes the one with the fewest valid pages.
+/// The blocks from which a policy takes the one with the fewest valid pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     /// All closed blocks.
     All,
-    /// This many, drawn at random with replacement.
+    /// A number of blocks, drawn at random with replacement.
     Drawn(u32),
 }
 
@@ -97,9 +97,9 @@ pub enum Compared {
 pub enum VictimAnswer {
     /// Clean it.
     Take,
-    /// Leave it, and offer the next best.
+    /// Leave it, and offer the next best block.
     Skip,
-    /// Leave it, and offer no other.
+    /// Leave it, and offer no other block.
     Stop,
 }
 

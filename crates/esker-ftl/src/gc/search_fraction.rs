@@ -23,7 +23,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
 };
 
 /// The paper varies the number of search operations between none (a random victim) and a complete linear search. It
-/// does not say which blocks a partial search visits. Here they are a contiguous run of the list, so that none is
+/// does not say which blocks a partial search visits. Here, it visits consecutive blocks of the list, so that none is
 /// visited twice.
 #[derive(Debug)]
 struct SearchFraction {
@@ -61,12 +61,12 @@ impl VictimPolicy for SearchFraction {
     }
 
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
-        // Spared blocks are moved behind these.
+        // Skipped blocks are moved behind the first `count`.
         for count in (1..=self.closed.len()).rev() {
             let start = self.rng.below(count as u64) as usize;
             let length = (self.fraction.of(count as u64) as usize).clamp(1, count);
             let run = (start..start + length).map(|index| index % count);
-            // Among equals the first in the run: `min_by_key` keeps it.
+            // Of equally good blocks, the first one in the run: `min_by_key` keeps it.
             let index = run.min_by_key(|&index| self.valid[self.closed[index].index()])?;
             match judge(self.closed[index]) {
                 VictimAnswer::Take => return Some(self.closed.swap_remove(index)),

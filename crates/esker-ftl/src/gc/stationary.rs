@@ -2,17 +2,17 @@
 
 use super::Compared;
 
-/// Steps of bisection, more than a number has bits.
+/// Steps of bisection: more than a number has bits.
 const STEPS: usize = 120;
 /// Upper bound of steps of Newton's method; a handful is enough.
 const NEWTON_MAX: usize = 60;
 
-/// Blocks by their number of valid pages, at the moments when a victim is chosen, in the limit of infinitely many
-/// blocks.
+/// The distribution of blocks by their number of valid pages, at the moments when a victim is chosen, in the limit of
+/// infinitely many blocks.
 ///
 /// Any page of a block is equally likely to be overwritten next, so a block with i valid pages loses one at a rate
-/// proportional to i. In the steady state, as many blocks pass each number of valid pages as are cleaned. `c` is the
-/// number of pages overwritten between two victims, per block.
+/// proportional to i. In the steady state, every number of valid pages is passed by as many blocks as are cleaned. `c`
+/// is the number of pages overwritten between two victims, per block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stationary {
     /// The share of blocks with each number of valid pages.
@@ -22,16 +22,16 @@ pub(crate) struct Stationary {
 }
 
 impl Stationary {
-    /// The distribution for blocks with `pages` pages, of which `mean` are valid on average, under a policy that
-    /// compares as many blocks as `compared` says. With `spares_full`, a chosen block without a superseded page is
-    /// spared, and the choice repeated.
+    /// Computes the distribution for blocks with `pages` pages, with a mean of `mean` valid pages, under a policy that
+    /// compares the blocks `compared`. With `spares_full`, a chosen block without a superseded page is skipped, and the
+    /// choice is repeated.
     pub(crate) fn new(compared: Compared, spares_full: bool, pages: u32, mean: f64) -> Self {
         let shares = |c: f64| match compared {
             Compared::All => greedy(c, pages),
             Compared::Drawn(draws) => drawn(c, pages, draws, spares_full),
         };
         let valid = |shares: &[f64]| shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum::<f64>();
-        // The more is overwritten between two victims, the fewer pages are valid. These are bounds of ln c.
+        // The more pages are overwritten between two victims, the fewer are valid. `low` and `high` are bounds of ln c.
         let (mut low, mut high): (f64, f64) = (-30.0, 30.0);
         for _ in 0..STEPS {
             let middle = (low + high) / 2.0;
@@ -45,8 +45,8 @@ impl Stationary {
         Self { shares: shares(c), victim: f64::from(pages) - c * mean }
     }
 
-    /// Returns the distribution of valid pages of victims. `full` is the share of choices that fall on a block without
-    /// a superseded page, if those are spared.
+    /// Returns the distribution of valid pages of victims and, if full blocks are skipped, the share of choices that
+    /// fall on a full block.
     pub(crate) fn victims(&self, compared: Compared, spares_full: bool) -> (Vec<(u32, f64)>, f64) {
         let most = self.shares.len() - 1;
         let Compared::Drawn(draws) = compared else {
@@ -64,7 +64,8 @@ impl Stationary {
         (chosen, full)
     }
 
-    /// Returns how many of `blocks` have each number of valid pages, so that the sum is `valid` pages, which must fit.
+    /// Returns how many of `blocks` blocks have each number of valid pages, so that the sum is `valid` pages, which
+    /// must fit.
     pub(crate) fn apportion(&self, blocks: u32, valid: u64) -> Vec<u32> {
         let most = self.shares.len() - 1;
         assert!(valid <= u64::from(blocks) * most as u64, "{valid} pages do not fit {blocks} blocks");
@@ -100,7 +101,8 @@ impl Stationary {
     }
 }
 
-/// m_i = 1 / (c i) above the number k of the victims, and the rest at k (Desnoyers 2012, for few pages per block).
+/// Returns m_i = 1 / (c i) for more valid pages i than the victims' number k, and the remaining blocks at k (Desnoyers
+/// 2012, for few pages per block).
 fn greedy(c: f64, pages: u32) -> Vec<f64> {
     let mut shares = vec![0.0; pages as usize + 1];
     let mut left: f64 = 1.0;
@@ -112,9 +114,9 @@ fn greedy(c: f64, pages: u32) -> Vec<f64> {
     shares
 }
 
-/// With Q_i the share of blocks with at least i valid pages, i c (Q_i - Q_(i+1)) = 1 - Q_i^d: a block passes from i to
-/// i - 1 as often as a victim has fewer than i (after Van Houdt 2013). If full blocks are spared, the right side is
-/// divided by its greatest value, at i = b, so that Q_b = 1 / (c b).
+/// With Q_i the share of blocks with at least i valid pages, i c (Q_i - Q_(i+1)) = 1 - Q_i^d: blocks go from i to i - 1
+/// as often as a victim has fewer than i (after Van Houdt 2013). If full blocks are skipped, the right side is divided
+/// by its greatest value, at i = b, so that Q_b = 1 / (c b).
 fn drawn(c: f64, pages: u32, draws: u32, spares_full: bool) -> Vec<f64> {
     let mut shares = vec![0.0; pages as usize + 1];
     let draws = f64::from(draws);
@@ -172,7 +174,7 @@ mod tests {
             let any = Stationary::new(compared, false, 64, mean);
             let gainful = Stationary::new(compared, true, 64, mean);
             assert!(gainful.victim < any.victim, "{} against {}", gainful.victim, any.victim);
-            // With a single draw the victim is the mean block among those that are not full.
+            // With a single draw, the victim is the mean block among those that are not full.
             let full = gainful.shares[64];
             if compared == Compared::Drawn(1) {
                 assert!(((mean - 64.0 * full) / (1.0 - full) - gainful.victim).abs() < 1e-6);

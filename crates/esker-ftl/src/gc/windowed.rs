@@ -48,10 +48,10 @@ impl VictimPolicy for Windowed {
         self.valid[block.index()] = valid;
     }
     fn take_where(&mut self, judge: &mut dyn FnMut(PoolBlock) -> VictimAnswer) -> Option<PoolBlock> {
-        // By index in the list; allocated when the first block is spared.
+        // By index in `closed`; allocated when the first block is skipped.
         let mut spared: Vec<bool> = Vec::new();
         loop {
-            // Among equals the oldest: `min_by_key` keeps the first.
+            // Of equally good blocks, the oldest: `min_by_key` keeps the first.
             let window = (0..self.closed.len()).filter(|index| spared.get(*index) != Some(&true)).take(self.window);
             let index = window.min_by_key(|index| self.valid[self.closed[*index].index()])?;
             match judge(self.closed[index]) {

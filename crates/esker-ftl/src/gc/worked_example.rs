@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages; among equals the one that was filled last.
+//! The block with the fewest valid pages; of these the one that was filled last.
 
 use esker_core::registry::ParameterSource;
 

@@ -1,4 +1,4 @@
-//! Cost by the last accesses of each page: a baseline.
+//! Chooses the cost of a program by the last accesses of the page: a baseline.
 
 use esker_core::registry::ParameterSource;
 use esker_nand::state::{ModePolicy, WriteMode};
@@ -14,12 +14,13 @@ pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
     build: |_, host_pages| Box::new(Agcr { histories: Vec::new(), host_pages }),
 };
 
-/// The last two accesses of a page: two bits for their number, up to two, and one for each that was a write.
+/// The last two accesses of a page: two bits for their number, which is at most two, and one bit for each that was a
+/// write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct History(u8);
 
 impl History {
-    /// Bits that a drive needs for it: none, one or two accesses have 1 + 2 + 4 states.
+    /// Bits that a drive needs for a history: none, one or two accesses have 1 + 2 + 4 states.
     const BITS: u64 = 3;
 
     fn after(self, write: bool) -> Self {
@@ -35,8 +36,8 @@ impl History {
     }
 }
 
-/// The history of a page is its last two accesses, which Xia's summary does not say. Modes are chosen when pages are
-/// programmed anyway, for the host or by cleaning: a read alone has nothing programmed.
+/// The history of a page is its last two accesses; Xia's summary does not give their number. A mode is chosen when a
+/// page is programmed anyway, for the host or by cleaning: a read alone programs nothing.
 #[derive(Clone, Debug)]
 struct Agcr {
     histories: Vec<History>,

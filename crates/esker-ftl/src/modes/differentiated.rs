@@ -1,4 +1,4 @@
-//! Low cost for pages that are written, normal cost for pages that are read.
+//! Programs at low cost for pages that are written, at normal cost for pages that are read.
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_nand::state::{ModePolicy, WriteMode};
@@ -46,9 +46,9 @@ pub(super) const ENTRY: WriteModeEntry = WriteModeEntry {
     },
 };
 
-/// The rules of section 5.3.3. They leave two cases open, which only copies meet. A page that was only read lately is
-/// copied in the normal mode. A page that was neither read nor written lately is copied in mode `idle`: by default at
-/// low cost, since there are no reads that would suffer from it.
+/// The rules of section 5.3.3. They leave two cases open, which only copies meet. A page whose recent accesses are all
+/// reads is copied in the normal mode. A page without recent accesses is copied in mode `idle`: by default at low cost,
+/// because there are no reads that would suffer from it.
 #[derive(Clone, Debug)]
 struct Differentiated {
     separator: Separator,

@@ -1,9 +1,9 @@
 //! Policies that choose in which write mode pages are programmed. One file per policy.
 //!
-//! A policy is told of every page that the host reads from flash or writes to it. It is asked for the mode of each
-//! program of data, and whether a page that the host has read should be programmed again in another mode. It knows
-//! neither times nor places: those of the modes are settings of the drive, and [`esker_nand::state::FlashState`] keeps
-//! the mode of each page.
+//! A policy gets a call for every page that the host reads from flash or writes to it. It is asked for the mode of each
+//! program of data, and whether a page that the host has read should be programmed again in another mode. It knows no
+//! times: those of the modes are settings of the drive. Nor does it know where pages lie:
+//! [`esker_nand::state::FlashState`] keeps the mode of each page.
 
 mod agcr;
 mod differentiated;
@@ -64,7 +64,7 @@ impl Capability for ModeCapability {
 }
 
 impl ModeCapability {
-    /// Returns the mode that a policy with this capability uses, if it is about one.
+    /// Returns the mode that a policy with this capability uses; `None` if the capability is not about a mode.
     pub fn mode(self) -> Option<WriteMode> {
         match self {
             Self::LowCost => Some(WriteMode::LowCost),
@@ -81,7 +81,7 @@ pub fn find(choice: &Choice) -> Result<&'static WriteModeEntry, BuildError> {
         .map_err(|name| BuildError::UnknownKind { key: "write_modes.policy", name })
 }
 
-/// Builds the policy that `choice` names, for a drive with `host_pages`.
+/// Builds the policy that `choice` names, for a drive with `host_pages` host pages.
 pub fn build(choice: &Choice, host_pages: u32) -> Result<Box<dyn ModePolicy>, BuildError> {
     let entry = find(choice)?;
     let parameters = Parameters::new(choice, &entry.parameters);

@@ -1,4 +1,4 @@
-//! One mode for all pages.
+//! Programs all pages in one mode.
 
 use esker_core::registry::ParameterSource;
 use esker_nand::state::{ModePolicy, WriteMode};

@@ -1,10 +1,10 @@
-//! Which pages are read, and which are written: pairs of Bloom filters that forget.
+//! Tells which pages are read and which are written, with pairs of Bloom filters that forget.
 //!
-//! Xia 2017, section 5.3.2. There are several pairs of filters, one of each for reads, the other for writes. The pairs
-//! take turns: each access sets the bits of its page in the filter of its kind of the pair whose turn it is. After
-//! every period of accesses the oldest pair is emptied. A pair has a weight, the newest the largest; the hotness of a
-//! page is the sum of the weights of the pairs that have it. Memory is independent of the number of pages, and a page
-//! may seem hotter than it is, never colder.
+//! Xia 2017, section 5.3.2. There are several pairs of filters; in each pair, one filter is for reads and the other for
+//! writes. The pairs take turns: each access sets the bits of its page in one pair, in the filter for the kind of
+//! access. After every `period` accesses, the oldest pair is emptied. Each pair has a weight, and the newest has the
+//! largest; the hotness of a page is the sum of the weights of the pairs that have it. Memory is independent of the
+//! number of pages, and a page may seem hotter than it is, never colder.
 
 use esker_core::mix64;
 
@@ -13,7 +13,7 @@ const PAIRS: usize = 4;
 /// Hash functions (section 5.3.2).
 const HASHES: usize = 2;
 
-/// Hotness in halves: the weights 2, 1.5, 1 and 0.5 of section 5.3.2 are 4, 3, 2 and 1.
+/// Units of hotness per unit of the paper: the weights 2, 1.5, 1 and 0.5 of section 5.3.2 are 4, 3, 2 and 1 here.
 const HALVES: i64 = 2;
 
 /// How recently and how often a page was read and written, in halves of the paper's unit: 0 to 10.
@@ -26,11 +26,11 @@ pub struct Hotness {
 }
 
 impl Hotness {
-    /// Returns true if it is read and written.
+    /// Returns true if the page is read and written.
     pub fn is_overlapped(self) -> bool {
         self.read > 0 && self.write > 0
     }
-    /// Returns true if it is only written.
+    /// Returns true if the page is only written.
     pub fn is_write_only(self) -> bool {
         self.read == 0 && self.write > 0
     }
@@ -44,7 +44,7 @@ impl Hotness {
     }
 }
 
-/// The kind of an access, as the place of its filter in a pair.
+/// The kind of an access; its number is the place of its filter in a pair.
 #[derive(Clone, Copy)]
 enum Access {
     Read = 0,
@@ -53,18 +53,18 @@ enum Access {
 
 /// Tells pages that are read from pages that are written, by four pairs of Bloom filters.
 ///
-/// The paper has two readings of which filter is oldest. Here age is the time since a pair was last emptied, as in the
-/// scheme that it refers to (Park and Du 2011), and an access sets its bits in the pair whose turn it is, whether or
-/// not the page is already there.
+/// The paper can be read in two ways as to which filter is the oldest. Here, age is the time since a pair was last
+/// emptied, as in the scheme that the paper refers to (Park and Du 2011). An access sets its bits in the pair whose
+/// turn it is, whether or not the page is already there.
 #[derive(Clone, Debug)]
 pub struct Separator {
-    /// Words of bits: of each pair the filter of reads, then that of writes.
+    /// Words of bits: for each pair, the filter of reads, then the filter of writes.
     words: Vec<u64>,
     /// Bits of a filter.
     bits: u32,
     /// Accesses between two times at which a pair is emptied.
     period: u64,
-    /// Accesses until the next one.
+    /// Accesses left until a pair is emptied.
     left: u64,
     /// The pair that takes the next access.
     turn: usize,
@@ -73,18 +73,18 @@ pub struct Separator {
 }
 
 impl Separator {
-    /// Empty filters of `bits` each, a pair of which is emptied after each `period` of accesses. Both are at least 1.
+    /// Makes empty filters of `bits` bits each. A pair is emptied after every `period` accesses. Both are at least 1.
     pub fn new(bits: u32, period: u64) -> Self {
         let words = (bits as usize).div_ceil(64) * 2 * PAIRS;
         Self { words: vec![0; words], bits, period, left: period, turn: 0, oldest: 0 }
     }
 
-    /// `page` is read.
+    /// Records that `page` is read.
     pub fn record_read(&mut self, page: u32) {
         self.record(page, Access::Read);
     }
 
-    /// `page` is written.
+    /// Records that `page` is written.
     pub fn record_write(&mut self, page: u32) {
         self.record(page, Access::Write);
     }
@@ -127,7 +127,7 @@ impl Separator {
         *self = Self::new(self.bits, self.period);
     }
 
-    /// Returns the bits of all filters.
+    /// Returns the number of bits of all filters.
     pub fn memory_bits(&self) -> u64 {
         2 * PAIRS as u64 * u64::from(self.bits)
     }
@@ -136,7 +136,7 @@ impl Separator {
         (self.bits as usize).div_ceil(64)
     }
 
-    /// Returns where the words of a filter begin.
+    /// Returns the index of a filter's first word.
     fn filter(&self, pair: usize, access: Access) -> usize {
         (2 * pair + access as usize) * self.words_of_filter()
     }

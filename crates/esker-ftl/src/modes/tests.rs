@@ -28,7 +28,7 @@ impl Exact {
         Self { pairs: vec![Default::default(); 4], period, accesses: 0 }
     }
 
-    /// The pairs take turns by their place at the beginning, and are emptied in the same order.
+    /// The pairs take turns in their initial order, and are emptied in the same order.
     fn record(&mut self, page: u32, write: bool) {
         self.pairs[(self.accesses % 4) as usize][usize::from(write)].insert(page);
         self.accesses += 1;
@@ -85,8 +85,8 @@ proptest! {
     }
 }
 
-/// With the paper's size and period, a page that was never accessed is found in a filter with the probability of the
-/// closed form: (1 - (1 - 1/M)^(K n))^K after n different pages.
+/// With the paper's size and period, a filter reports a page that was never accessed with the probability of the closed
+/// form: (1 - (1 - 1/M)^(K n))^K after n different pages.
 #[test]
 fn false_positives_are_within_the_closed_form() {
     for (accesses, bits, period) in [(400u32, 2048u32, 512u64), (512 * 3 + 200, 2048, 512), (900, 1024, 4000)] {
@@ -116,7 +116,7 @@ fn false_positives_are_within_the_closed_form() {
     }
 }
 
-/// Figure 19 of the paper: the pairs take turns, whatever the kind of the access.
+/// Figure 19 of the paper: the pairs take turns, whatever the kind of access.
 #[test]
 fn the_pairs_take_turns() {
     let mut filters = Separator::new(2048, 512);
@@ -155,7 +155,7 @@ fn pages_that_are_only_written_are_programmed_at_low_cost() {
     assert_eq!(policy.choose(5), WriteMode::Normal, "it is only read");
 }
 
-/// Reads and writes of one page until their hotness differs by what `m` and `n` ask for.
+/// Reads and writes of one page until its hotness differs by the amounts that `m` and `n` ask for.
 #[test]
 fn pages_that_are_read_too_go_by_m_and_n() {
     // Weights 1 and 2 of the writes, 3 and 4 of the reads, in halves: the write hotness is 2 below the read hotness.

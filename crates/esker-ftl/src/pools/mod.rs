@@ -24,16 +24,16 @@ use temperature::Temperature;
 pub(super) use temperature::check;
 pub use wear::WearCounts;
 
-/// All pools of a device. The translation layer above knows what the pages mean; it is called whenever a page moves.
+/// All pools of a device. The translation layer above knows what the pages mean, and gets a call whenever a page moves.
 #[derive(Debug)]
 pub struct Pools {
     pools: Vec<Pool>,
     blocks_per_pool: esker_nand::Divisor,
-    /// The pool that is next to clean ahead of need.
+    /// The pool whose turn it is to clean ahead of need.
     ahead_turn: u32,
 }
 
-/// The content of a block: one of these, never both.
+/// The content of a block: either data or map pages, never both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Data of the host.
@@ -43,13 +43,13 @@ pub enum Content {
 }
 
 /// The map of a translation layer, as the pools see it: they report where cleaning moves pages. Each page has an owner,
-/// the number in its spare area.
+/// whose number is in its spare area.
 pub trait PageMap {
     /// Prefetches what a coming move of `owner`'s page needs into the processor's caches. A hint: affects speed only.
     fn prefetch(&self, owner: u32) {
         let _ = owner;
     }
-    /// The page of `owner` was moved to `to`.
+    /// Called when the page of `owner` was moved to `to`.
     fn moved(&mut self, owner: u32, to: PhysicalPage, flash: &FlashState);
     /// Returns the logical page of `owner` if it may be dropped when its [`PageOwner`](crate::PageOwner) no longer
     /// needs it.
@@ -57,25 +57,26 @@ pub trait PageMap {
         let _ = (owner, flash);
         None
     }
-    /// The page of `owner`, which is [droppable](Self::droppable), was dropped and has no data any more.
+    /// Called when the page of `owner`, which is [droppable](Self::droppable), was dropped: it has no data from now on.
     fn dropped(&mut self, owner: u32, flash: &FlashState) {
         let _ = flash;
         unreachable!("the page of {owner} cannot be dropped");
     }
 
-    /// Returns true if any page is suspected: superseded, but to be revived unless its block is erased first.
+    /// Returns true if any page is suspected: superseded, but possible to revive until its block is erased.
     #[inline(always)]
     fn has_suspects(&self) -> bool {
         false
     }
-    /// The block that holds `page`, a page of `owner` that is not valid, is about to be erased. Returns the logical
-    /// page if it was suspected there, and forgets it.
+    /// Called when the block with `page` is about to be erased; `page` belongs to `owner` and is not valid. If it was
+    /// suspected there, forgets it and returns its logical page.
     fn lost(&mut self, owner: u32, page: PhysicalPage) -> Option<LogicalPage> {
         let _ = (owner, page);
         None
     }
 
-    /// Returns true if pages of the map must be written before the victim of `pool` is erased, since its pages moved.
+    /// Returns true if pages of the map have to be written before the victim of `pool` is erased, because its pages
+    /// moved.
     #[inline(always)]
     fn has_updates(&self, pool: u32) -> bool {
         let _ = pool;
@@ -92,7 +93,7 @@ pub trait PageMap {
         let _ = (pool, block, cells);
         None
     }
-    /// The victim, which held `content`, was erased.
+    /// Called when a victim that held `content` was erased.
     #[inline(always)]
     fn erased(&mut self, content: Content) {
         let _ = content;
@@ -130,8 +131,8 @@ impl Pools {
         Ok(Self { pools, blocks_per_pool: esker_nand::Divisor::new(space.blocks_per_pool), ahead_turn: 0 })
     }
 
-    /// Returns a block of `pool` with room for the page of `owner`, which the host writes: a block of `stream`, counted
-    /// among the streams that are kept apart. Cleans first if the free blocks are below the reserve, and reports each
+    /// Returns a block of `pool` with room for the page of `owner`, which the host writes in `stream`; that is a number
+    /// below the number of separate streams. Cleans first if fewer blocks are free than the reserve, and reports each
     /// copied page to `page_map`.
     #[inline]
     pub fn place<S: OpSink>(
@@ -145,8 +146,8 @@ impl Pools {
         self.pools[pool as usize].place(owner, stream, cells, page_map)
     }
 
-    /// Like [`Self::place`], for a page of `owner` that the host does not write: it moves from block `at` to where
-    /// cleaning would copy it.
+    /// Does the same as [`Self::place`] for a page of `owner` that the host does not write: it moves from block `at` to
+    /// where cleaning would copy it.
     pub fn place_copy<S: OpSink>(
         &mut self,
         pool: u32,
@@ -158,7 +159,7 @@ impl Pools {
         self.pools[pool as usize].place_copy(owner, at, cells, page_map)
     }
 
-    /// Like [`Self::place`], for a page of the map.
+    /// Does the same as [`Self::place`] for a page of the map.
     pub fn place_map<S: OpSink>(
         &mut self,
         pool: u32,
@@ -168,14 +169,14 @@ impl Pools {
         self.pools[pool as usize].place_map(cells, page_map)
     }
 
-    /// A page of `block` was superseded; `valid` valid pages are left.
+    /// Records that a page of `block` was superseded; `valid` valid pages are left.
     #[inline]
     pub fn superseded(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].superseded(PoolBlock(local), valid);
     }
 
-    /// A superseded page of `block` is valid again; now it has `valid` valid pages.
+    /// Records that a superseded page of `block` is valid again; the block now has `valid` valid pages.
     pub fn revived(&mut self, block: BlockIndex, valid: u32) {
         let (pool, local) = self.blocks_per_pool.divide(block.0);
         self.pools[pool as usize].revived(PoolBlock(local), valid);
@@ -236,7 +237,7 @@ impl Pools {
         self.pools[pool as usize].write_updates(cells, page_map)
     }
 
-    /// Returns the number of pages that cleaning did not copy, since their owner no longer needed them.
+    /// Returns the number of pages that cleaning did not copy, because their owner no longer needed them.
     pub fn dropped_pages(&self) -> u64 {
         self.pools.iter().map(Pool::dropped_pages).sum()
     }

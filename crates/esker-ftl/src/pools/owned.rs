@@ -1,4 +1,4 @@
-//! The pages of a block that is cleaned, and what their owner wants of them.
+//! The pages of a block that is cleaned, and which of them their owner still needs.
 
 use esker_core::{PhysicalPage, StreamId};
 use esker_nand::BlockIndex;
@@ -25,8 +25,8 @@ pub(crate) fn drop_unwanted<S: OpSink>(
     true
 }
 
-/// Asks the owner of `from`, which is kept, for the stream that it is copied to; `None` if there is no owner, or if
-/// that does not matter to it.
+/// Asks the owner for the stream to which `from`, which is kept, is copied; `None` if there is no owner, or if it
+/// leaves the choice to the layer.
 #[inline]
 pub(super) fn asked_stream<S: OpSink>(
     from: PhysicalPage,
@@ -37,7 +37,7 @@ pub(super) fn asked_stream<S: OpSink>(
     owner.stream(page_map.droppable(cells.flash.owner(from), cells.flash)?)
 }
 
-/// Tells the owner which suspected pages go with `block`, which is about to be erased.
+/// Reports to the owner which suspected pages are lost with `block`, which is about to be erased.
 #[cold]
 pub(crate) fn report_lost<S: OpSink>(block: BlockIndex, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) {
     let geometry = *cells.flash.geometry();

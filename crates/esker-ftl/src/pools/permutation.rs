@@ -3,10 +3,10 @@
 use esker_core::Rng;
 use esker_nand::Divisor;
 
-/// Rounds of mixing. Four make the order indistinguishable from a random one (Luby and Rackoff 1988).
+/// Rounds of mixing. Four rounds make the order indistinguishable from a random one (Luby and Rackoff 1988).
 const ROUNDS: usize = 4;
 
-/// A permutation of the numbers below a bound: a Feistel network over two digits of different base. If its output is
+/// A permutation of the numbers below a bound: a Feistel network over two digits with different bases. If its output is
 /// out of range, it is applied again.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
@@ -51,7 +51,7 @@ impl Permutation {
     }
 }
 
-/// Mixes both into 32 bits, each of which depends on every input bit.
+/// Mixes key and digit into 32 bits, each of which depends on every input bit.
 #[inline(always)]
 fn mix(key: u64, digit: u32) -> u32 {
     let mixed = (key ^ u64::from(digit)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

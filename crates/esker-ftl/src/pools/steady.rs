@@ -7,7 +7,7 @@ use super::permutation::Permutation;
 use super::{PageMap, Pools};
 use crate::gc::{Compared, Stationary};
 
-/// Consecutive owners with a valid page each, in random order.
+/// Consecutive owners with one valid page each, in random order.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnerRun {
     first: u32,
@@ -15,7 +15,7 @@ pub(crate) struct OwnerRun {
 }
 
 impl OwnerRun {
-    /// `count` owners (at least one) from `first` on.
+    /// Makes a run of `count` owners (at least one) from `first` on.
     pub(crate) fn new(first: u32, count: u32, rng: &mut Rng) -> Self {
         Self { first, order: Permutation::new(rng, count) }
     }
@@ -24,7 +24,7 @@ impl OwnerRun {
         self.order.count()
     }
 
-    /// Returns the owner of the valid page that was written before the `younger` latest ones.
+    /// Returns the owner of the valid page that is followed by `younger` later ones.
     #[inline(always)]
     pub(crate) fn owner(&self, younger: u32) -> u32 {
         self.first + self.order.at(younger)
@@ -39,13 +39,13 @@ pub(crate) struct Contents {
     pub(crate) map: Option<OwnerRun>,
 }
 
-/// Distributions computed so far: all pools of a device mostly share them.
+/// Distributions that were computed already. Most pools of a device share them.
 #[derive(Debug, Default)]
 pub(super) struct Laws(Vec<(Compared, bool, f64, Stationary)>);
 
 impl Laws {
-    /// Returns the distribution for blocks with `pages` pages (the same number in all calls), of which `mean` are valid
-    /// on average.
+    /// Returns the distribution for blocks with `pages` pages (the same number in all calls), with a mean of `mean`
+    /// valid pages.
     pub(super) fn of(&mut self, compared: Compared, spares_full: bool, pages: u32, mean: f64) -> Stationary {
         let key = (compared, spares_full, mean);
         if let Some((.., law)) = self.0.iter().find(|(policy, spares, valid, _)| (*policy, *spares, *valid) == key) {

@@ -6,16 +6,16 @@ use esker_nand::memory::zeroed;
 
 use crate::{BuildError, FtlSettings, Separation, Space};
 
-/// Remembers the pages written in the current window of writes and in the one before. A page is hot if it is in either:
+/// Remembers the pages written in the current window of writes and in the last one. A page is hot if it is in either:
 /// it was last written less than one to two windows ago. This combines frequency and recency like the Bloom filters of
 /// Park and Du ("Hot data identification for flash-based storage systems using multiple bloom filters", MSST 2011).
 /// Those save memory and have false positives; these tables are exact.
 #[derive(Clone, Debug)]
 pub(super) struct Temperature {
-    /// A bit per page of the pool.
+    /// One bit for each page of the pool.
     current: Vec<u64>,
     former: Vec<u64>,
-    /// The owners of a pool are consecutive and at most as many as the mask has values, so that no two share a bit.
+    /// The owners of a pool are consecutive and at most as many as the mask has values, so no two share a bit.
     mask: u32,
     window: u32,
     /// Writes left in the current window.
@@ -54,7 +54,7 @@ impl Temperature {
         (self.current[word] | self.former[word]) & bit != 0
     }
 
-    /// Returns the writes per window.
+    /// Returns the number of writes in a window.
     pub(super) fn window(&self) -> u32 {
         self.window
     }

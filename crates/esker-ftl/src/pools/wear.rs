@@ -6,7 +6,7 @@ use esker_nand::state::FlashState;
 use crate::numbers::{PoolBlock, PoolBlocks};
 use crate::{EndOfLife, WearLevelling, WearSettings};
 
-/// Candidates that are tried before a worn block is cleaned all the same.
+/// Number of candidates that are tried before a worn block is cleaned anyway.
 const DRAWS_MAX: usize = 64;
 
 /// The wear of one pool's blocks.
@@ -19,7 +19,7 @@ pub(super) struct Wear {
     endurance: u64,
     /// Erases of all blocks since new.
     erases: u64,
-    /// Per block, the pool's count of erases when it was last erased.
+    /// For each block, the pool's count of erases when it was last erased.
     erased_at: Vec<u64>,
     /// Bit set of blocks that are out of use.
     bad: Vec<u64>,
@@ -51,7 +51,7 @@ impl WearCounts {
 }
 
 impl Wear {
-    /// The blocks of a new pool, of which `bad` are bad from the start and `spare` more may go bad.
+    /// Makes the wear of a new pool: `bad` blocks are bad from the start, and `spare` more may go bad.
     pub(super) fn new(
         settings: &WearSettings,
         numbers: PoolBlocks,
@@ -129,7 +129,7 @@ impl Wear {
     }
 
     /// Returns true if `block` may be cleaned now. If its remaining life is below (1 - age variance) of the mean, the
-    /// probability falls with it from 1 to 0.
+    /// probability falls with the remaining life from 1 to 0.
     pub(super) fn allows(&mut self, block: PoolBlock, flash: &FlashState) -> bool {
         if self.settings.levelling == WearLevelling::None {
             return true;
@@ -145,7 +145,7 @@ impl Wear {
         allowed
     }
 
-    /// Returns the most calls of [`Self::allows`] for one victim.
+    /// Returns the largest number of calls of [`Self::allows`] for one victim.
     pub(super) fn draws_max() -> usize {
         DRAWS_MAX
     }
@@ -169,8 +169,8 @@ impl Wear {
         if own < self.share_of_mean(self.settings.retirement_age) { BlockFate::TakesColdData } else { BlockFate::Free }
     }
 
-    /// Returns the coldest of the closed blocks `candidates`: of those with more than the mean remaining life, the one
-    /// with the most; among equals the one that was erased longest ago.
+    /// Returns the coldest of the closed blocks `candidates`: the one with the most remaining life, if that is more
+    /// than the mean; of equally good ones, the one that was erased longest ago.
     pub(super) fn coldest(&self, candidates: impl Iterator<Item = PoolBlock>, flash: &FlashState) -> Option<PoolBlock> {
         let mean = self.share_of_mean(Ratio::ONE);
         candidates

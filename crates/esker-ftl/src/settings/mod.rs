@@ -11,7 +11,7 @@ use crate::Choice;
 
 pub use wear::{EndOfLife, WearLevelling, WearSettings};
 
-/// Most streams that a drive keeps apart, as in drives with placement hints.
+/// The largest number of streams that a drive can separate, as in drives with placement hints.
 pub const STREAMS_MAX: u32 = 16;
 
 /// The settings of a drive that its translation layer uses. Errors name the drive's keys.
@@ -33,17 +33,17 @@ pub struct FtlSettings {
     pub write_frontiers: WriteFrontiers,
     /// Whether host writes go to the frontier whose die has the least pending work, instead of the next in turn.
     pub least_loaded: bool,
-    /// Streams of the host that are kept apart.
+    /// Number of the host's streams that are separate.
     pub streams: u32,
     /// Rated erases per block.
     pub endurance_cycles: u64,
-    /// How blocks wear. Without it, erases are only counted.
+    /// How blocks wear. Without these settings, erases are only counted.
     pub wear: Option<WearSettings>,
     /// Whether pages with too many bit errors are rewritten.
     pub refresh: bool,
     /// Whether pages are programmed again in another write mode.
     pub re_encode: bool,
-    /// Whether power may fail: the layer then keeps what recovery needs.
+    /// Whether power may fail. The layer then keeps what recovery needs.
     pub power_fails: bool,
 }
 
@@ -58,10 +58,10 @@ pub struct CleaningRules {
     pub gradual: Option<Ratio>,
     /// Below this share of free blocks a pool is cleaned ahead of need, when idle.
     pub background: Option<Ratio>,
-    /// Which pages are kept apart, in blocks of their own.
+    /// Which pages go to separate blocks.
     pub separate: Separation,
-    /// With [`Separation::HotCold`], a page is hot if it is among the last writes of its pool: one to two times as many
-    /// as this share of the pool's host pages.
+    /// With [`Separation::HotCold`], a page is hot if it is among the last writes of its pool. How many writes count is
+    /// one to two times this share of the pool's host pages.
     pub hot_window: Ratio,
 }
 

@@ -25,7 +25,7 @@ enum Step {
         index: usize,
     },
     Take,
-    /// Spares the blocks of a set of bits, and stops after some of them.
+    /// Skips the blocks of a bit set, and stops after `patience` offers.
     TakeWhere {
         spared: u32,
         patience: usize,
@@ -51,7 +51,7 @@ struct Closed {
     valid: u32,
 }
 
-/// Something that a policy was told of.
+/// Something that the test reported to a policy.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The block was filled.
@@ -60,16 +60,16 @@ enum Event {
     Superseded(PoolBlock),
 }
 
-/// What became of the blocks so far. Rules tell from it what a policy may offer.
+/// What happened to the blocks. Rules tell from it what a policy may offer.
 #[derive(Debug, Default)]
 struct Model {
-    /// In the order of filling.
+    /// Closed blocks in the order of filling.
     closed: Vec<Closed>,
-    /// Oldest first; also those of blocks that are no longer closed.
+    /// Events, oldest first, including those of blocks that are no longer closed.
     events: Vec<Event>,
 }
 
-/// A policy, and what it should do.
+/// A policy and the rule that it has to follow.
 struct Trial<'a> {
     policy: &'a mut dyn VictimPolicy,
     /// `None` for a policy that may offer any block.
@@ -82,7 +82,7 @@ impl Trial<'_> {
         self.model.closed.iter().position(|closed| closed.block == block)
     }
 
-    /// Does one step. Says what is not as the rule has it.
+    /// Does one step. Returns an error that says how the policy breaks its rule.
     fn step(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::Close { block, valid } => self.close(block, valid),
@@ -136,7 +136,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Spares the blocks of the set of bits `spared`, and stops once so many as `patience` were offered.
+    /// Skips the blocks of the bit set `spared`, and stops after `patience` offers.
     fn take_where(&mut self, spared: u32, patience: usize) -> Result<(), String> {
         let offered = RefCell::new(Vec::new());
         let taken = self.policy.take_where(&mut |block| {
@@ -166,7 +166,7 @@ impl Trial<'_> {
         taken.and_then(|block| self.place(block)).map(|place| self.model.closed.remove(place));
     }
 
-    /// Whether the policy may offer `offered`, or nothing, once it has offered `spared`.
+    /// Returns true if the policy may offer `offered`, or nothing, after it has offered `spared`.
     fn allows(&self, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
         let closed = self.model.closed.iter().copied();
         let left: Vec<Closed> = closed.filter(|closed| !spared.contains(&closed.block)).collect();
@@ -179,14 +179,14 @@ impl Trial<'_> {
     }
 }
 
-/// The policy called `name`, and its rule.
+/// Returns the policy called `name`, and its rule.
 fn policy(name: &str) -> (Box<dyn VictimPolicy>, Option<&'static Rule>) {
     let rule = RULES.iter().find(|rule| (rule.choice)().kind == name);
     let choice = rule.map_or_else(|| Choice::named(name), |rule| (rule.choice)());
     (build(&choice, &SHAPE, 3).unwrap(), rule)
 }
 
-/// Does `steps`, then takes what is left. Says the first thing that is not as `rule` has it.
+/// Does `steps`, then takes the remaining blocks. Returns the first error.
 fn follow(policy: &mut dyn VictimPolicy, rule: Option<&Rule>, steps: &[Step]) -> Result<(), String> {
     let mut trial = Trial { policy, rule, model: Model::default() };
     let all = (0..SHAPE.blocks).map(|_| Step::Take);
@@ -194,8 +194,8 @@ fn follow(policy: &mut dyn VictimPolicy, rule: Option<&Rule>, steps: &[Step]) ->
 }
 
 proptest! {
-    /// A policy hands out each closed block once, and nothing else, in the order that its rule has; blocks that it was
-    /// asked to spare keep their place in it.
+    /// A policy hands out each closed block once, and nothing else, in the order of its rule. Skipped blocks keep their
+    /// place in that order.
     #[test]
     fn every_policy_takes_each_closed_block_once_and_in_order(steps in prop::collection::vec(step(), 1..200)) {
         for entry in VICTIM_POLICIES {
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// Spares blocks by taking them and giving them back as if they were just filled.
+/// Skips blocks by taking them and giving them back as if they had just been filled.
 #[derive(Debug)]
 struct GivesBack {
     inner: Box<dyn VictimPolicy>,

@@ -1,15 +1,17 @@
-//! The rules that policies have to follow, one function each, told from what happened to the blocks.
+//! The rules that policies have to follow, one function each. A rule works with what happened to the blocks.
 //!
-//! A policy without a rule here may offer its blocks in any order. A rule is a function and a line of [`RULES`].
+//! A policy without a rule here may offer its blocks in any order. To add a rule, add a function and a line of
+//! [`RULES`].
 
 use super::{Closed, Event, Model, SHAPE};
 use crate::{Choice, ParameterValue, PoolBlock};
 
-/// What a policy may offer.
+/// A rule: what a policy may offer.
 pub(super) struct Rule {
     /// The policy, with parameters that suit [`SHAPE`].
     pub(super) choice: fn() -> Choice,
-    /// The blocks that it may offer next, out of some in the order of filling. There is at least one.
+    /// Returns the blocks that the policy may offer next. The blocks left are in the order of filling, and there is at
+    /// least one.
     pub(super) best: fn(&Model, &[Closed]) -> Vec<PoolBlock>,
 }
 
@@ -22,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { choice: || Choice::named("emptiest-newest"), best: emptiest_newest },
 ];
 
-/// Blocks that `windowed` looks at.
+/// Number of blocks that `windowed` looks at.
 const WINDOW: usize = 3;
 
 fn with(policy: &str, name: &str, value: ParameterValue) -> Choice {
@@ -31,7 +33,7 @@ fn with(policy: &str, name: &str, value: ParameterValue) -> Choice {
     choice
 }
 
-/// The fewest valid pages, then the lowest block.
+/// The fewest valid pages; of these the lowest block.
 fn greedy(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     left.iter().min_by_key(|closed| (closed.valid, closed.block)).map(|closed| closed.block).into_iter().collect()
 }
@@ -41,16 +43,16 @@ fn fifo(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     vec![left[0].block]
 }
 
-/// The fewest valid pages of those that were filled first, among equals the first.
+/// The fewest valid pages among the blocks that were filled first; of these the first.
 fn windowed(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     let window = &left[..left.len().min(WINDOW)];
     window.iter().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
 }
 
-/// The largest benefit for the cost, among equals the block that was filled first.
+/// The largest ratio of benefit to cost; of these the block that was filled first.
 fn cost_benefit(model: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     let merit = |closed: &Closed| {
-        // In changes of the pool since the block changed last.
+        // Counts the changes of the pool since the block last changed.
         let changed = |event: &Event| match *event {
             Event::Filled(block) | Event::Superseded(block) => block == closed.block,
         };
@@ -62,14 +64,14 @@ fn cost_benefit(model: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     left.iter().find(|closed| merit(closed) == best).map(|closed| closed.block).into_iter().collect()
 }
 
-/// The fewest valid pages, whichever block of those.
+/// The fewest valid pages; any of these blocks.
 fn emptiest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
     let fewest = left.iter().map(|closed| closed.valid).min();
     left.iter().filter(|closed| Some(closed.valid) == fewest).map(|closed| closed.block).collect()
 }
 
-/// The fewest valid pages, among equals the block that was filled last.
+/// The fewest valid pages; of these the block that was filled last.
 fn emptiest_newest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
-    // Of several least ones the first is kept.
+    // Of several minima, `min_by_key` keeps the first.
     left.iter().rev().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
 }

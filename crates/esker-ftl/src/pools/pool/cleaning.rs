@@ -12,8 +12,8 @@ use crate::pools::wear::{BlockFate, Wear};
 use crate::pools::{Content, PageMap};
 use crate::{Cells, FtlError};
 
-/// If the map has blocks of its own, cleaning a data block may open two blocks before it frees one. With fewer free
-/// blocks than this, the victim is chosen by its gain, whatever the policy says.
+/// If the map has its own blocks, cleaning a data block may open two blocks before it frees one. If fewer blocks than
+/// this are free, the victim is chosen by its gain, whatever the policy says.
 const FREE_FOR_ANY_VICTIM: u32 = 3;
 
 /// Takes `block`, which has just been erased, out of use.
@@ -27,7 +27,7 @@ fn retire<S: OpSink>(block: BlockIndex, cells: &mut Cells<'_, S>) {
 
 impl Pool {
     /// Copies the valid pages of one victim to the frontier of its part, updates the map, and erases the victim.
-    /// Returns that frontier. With `certain`, the victim is one whose cleaning gains space, whatever the policy says.
+    /// Returns that frontier. With `certain`, takes a victim whose cleaning gains space, whatever the policy says.
     pub(super) fn clean<S: OpSink>(
         &mut self,
         certain: bool,
@@ -43,7 +43,7 @@ impl Pool {
         Ok(index)
     }
 
-    /// Copies some pages of a victim, at its pace, or erases it. Does nothing if that gains no space.
+    /// Copies some pages of a victim, as many as its pace says, or erases it. Does nothing if cleaning gains no space.
     #[cold]
     pub(super) fn clean_gradually<S: OpSink>(
         &mut self,
@@ -75,7 +75,7 @@ impl Pool {
         Ok(true)
     }
 
-    /// Returns the block under cleaning, or else the next victim if cleaning it gains space.
+    /// Returns the block under cleaning. If there is none, returns the next victim, if cleaning it gains space.
     fn gainful_victim(&mut self, flash: &FlashState, page_map: &impl PageMap) -> Option<Victim> {
         self.under_cleaning.or_else(|| self.take_victim(false, true, flash, page_map))
     }
@@ -109,7 +109,8 @@ impl Pool {
         self.under_cleaning
     }
 
-    /// Returns the frontier of the part of `block` that takes what `block` holds; for data, that of the first kind.
+    /// Returns the frontier in the part of `block` that takes the content of `block`; for data, the frontier of the
+    /// first kind.
     fn frontier_for(&self, block: PoolBlock) -> usize {
         if bits::is_set(&self.holds_map, block.index()) {
             return self.map_frontier_for(block);
@@ -122,7 +123,7 @@ impl Pool {
         (self.first_map_frontier + self.frontier_of_part[self.numbers.part(block).index()]) as usize
     }
 
-    /// Returns the kind of data of the page of `owner`, copied from `block`, if kinds are kept apart.
+    /// Returns the kind of data of the page of `owner`, copied from `block`, if kinds are separate.
     #[inline]
     pub(super) fn kind_of_copy(&self, owner: u32, block: PoolBlock) -> usize {
         match &self.temperature {
@@ -226,14 +227,14 @@ impl Pool {
         self.free_blocks += 1;
     }
 
-    /// Returns a test: true for a block whose cleaning gains space.
+    /// Returns a function that is true for blocks whose cleaning gains space.
     #[inline]
     fn gains<'a>(&self, flash: &'a FlashState) -> impl Fn(PoolBlock) -> bool + use<'a> {
         let (numbers, most) = (self.numbers, self.data_pages_per_block);
         move |block| flash.valid_in(numbers.on_device(block)) < most
     }
 
-    /// Takes the policy's choice among data blocks; with `gainful` only if cleaning it gains space.
+    /// Takes the policy's choice among data blocks; with `gainful`, only if cleaning it gains space.
     #[inline]
     fn take_data(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         if self.wear.is_some() {
@@ -249,8 +250,8 @@ impl Pool {
         self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
     }
 
-    /// Takes the policy's first choice among data blocks that the rate limit allows; its first choice of all if none is
-    /// allowed.
+    /// Takes the policy's first choice among data blocks that the rate limit allows. If none is allowed, takes its
+    /// first choice of all.
     fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let wear = self.wear.as_mut().expect("wear is counted");
@@ -325,7 +326,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Writes the map pages with entries of moved pages to frontier `index`.
+    /// Writes the map pages whose entries changed because pages moved to frontier `index`.
     #[inline]
     fn update_map<S: OpSink>(
         &mut self,
@@ -344,9 +345,10 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes, whatever the policy says, the victim that needs the fewest pages before it frees some: a block without
-    /// valid pages; or the map block that gains most, since it never needs a map update; or the data block with the
-    /// fewest valid pages. Among equals the lowest block. With `gainful`, a victim that gains no space stays closed.
+    /// Takes the victim that needs the fewest pages before it frees some, whatever the policy says: a block without
+    /// valid pages; or the map block that gains most, because it never needs a map update; or the data block with the
+    /// fewest valid pages. Of equally good blocks, takes the lowest. With `gainful`, a victim that gains no space stays
+    /// closed.
     fn take_most_certain(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let rank = |block: &PoolBlock| {
@@ -361,7 +363,7 @@ impl Pool {
     }
 }
 
-/// Take the policy's choice, or stop.
+/// Takes the policy's choice if it is wanted; otherwise stops.
 fn take_if(wanted: bool) -> VictimAnswer {
     if wanted { VictimAnswer::Take } else { VictimAnswer::Stop }
 }

@@ -19,9 +19,9 @@ use crate::gc::VictimPolicy;
 use crate::numbers::{PoolBlock, PoolBlocks, PoolPart};
 use crate::{FtlContext, STREAMS_MAX, Separation, WriteFrontiers};
 
-/// Most kinds of data that are kept apart: the host's streams, and what cleaning copies.
+/// The most kinds of data that can be separate: the host's streams, and the pages that cleaning copies.
 const KINDS_MAX: usize = STREAMS_MAX as usize + 1;
-/// The second kind, if kinds are told apart by temperature: pages that were not written recently.
+/// The second kind, if kinds are separated by temperature: pages that were not written recently.
 const COLD: usize = 1;
 
 /// An open block that takes writes.
@@ -40,62 +40,62 @@ struct Frontier {
 #[derive(Debug)]
 pub(super) struct Pool {
     index: u32,
-    /// Parts are the pool's dies, or its planes if each plane has a frontier.
+    /// The parts of a pool are its dies, or its planes if each plane has a frontier.
     numbers: PoolBlocks,
     data_pages_per_block: u32,
     reserve: u32,
     summary: bool,
-    /// First the frontiers of data: those of the first kind, then those of the next. Behind them those of the map, if
-    /// it has blocks of its own, as many as for one kind of data.
+    /// First the frontiers of the first kind of data, then those of the next. If the map has its own blocks, its
+    /// frontiers come last, as many as for one kind of data.
     frontiers: Vec<Frontier>,
-    /// Frontiers per kind of data.
+    /// Number of frontiers for each kind of data.
     data_frontiers: u32,
     /// Index of the first frontier of the map.
     first_map_frontier: u32,
-    /// Per part, the frontier of the first kind that takes copies from its blocks.
+    /// For each part, the frontier of the first kind that takes copies from its blocks.
     frontier_of_part: Vec<u32>,
     /// Whether there are several kinds of data.
     apart: bool,
-    /// Streams of the host among the kinds.
+    /// Number of the host's streams among the kinds.
     streams: u32,
-    /// The kind of pages that cleaning copies, if it does not depend on the page.
+    /// The kind of the pages that cleaning copies, unless it depends on the page.
     copied: usize,
-    /// Per block, the stream that was last written to it, if copies stay with their stream; lost in a power failure.
-    /// Otherwise empty.
+    /// For each block, the stream that was last written to it, if copies stay with their stream; lost in a power
+    /// failure. Empty otherwise.
     stream_of_block: Vec<u8>,
     /// Tells hot from cold pages, with [`Separation::HotCold`].
     temperature: Option<Temperature>,
-    /// Per kind, the frontier of the next host write, counted within the kind.
+    /// For each kind, the frontier of the next host write, counted within the kind.
     turns: [u32; KINDS_MAX],
     /// Whether host writes go to the frontier with the least pending work.
     least_loaded: bool,
     /// The frontier of the next write of the map.
     map_turn: u32,
-    /// Free blocks per part. The one that was erased first is used first, so that all take turns.
+    /// Free blocks of each part. The block that was erased first is used first, so that all take turns.
     free: Vec<VecDeque<PoolBlock>>,
     free_blocks: u32,
     /// Bit set of closed blocks: full, and candidates for cleaning.
     closed: Vec<u64>,
-    /// Bit set of blocks, apart from free ones, that hold the map.
+    /// Bit set of blocks that hold the map; free blocks are not in it.
     holds_map: Vec<u64>,
     victims: Box<dyn VictimPolicy>,
     map: Option<MapBlocks>,
     /// The block that is being cleaned step by step.
     under_cleaning: Option<Victim>,
-    /// Free blocks below which each write cleans a little; 0 turns this off.
+    /// If fewer blocks than this are free, each write cleans a little; 0 turns this off.
     gradual: u32,
-    /// Free blocks below which idle time is used for cleaning; 0 turns this off.
+    /// If fewer blocks than this are free, idle time is used for cleaning; 0 turns this off.
     background: u32,
     /// `None` without settings of wear.
     wear: Option<Wear>,
-    /// Pages that cleaning did not copy, since their owner no longer needed them.
+    /// Pages that cleaning did not copy, because their owner no longer needed them.
     dropped_pages: u64,
 }
 
-/// The blocks of a map that has blocks of its own.
+/// The blocks of a map that has its own blocks.
 #[derive(Debug)]
 pub(super) struct MapBlocks {
-    /// The victim policy for map blocks. Map pages are rewritten far more often than data: a single policy would clean
+    /// The victim policy for map blocks. Map pages are rewritten far more often than data. A single policy would clean
     /// a map block as soon as it gains as little as data blocks do, again and again.
     pub(super) victims: Box<dyn VictimPolicy>,
     /// Number of map blocks above which one of them is the next victim.
@@ -114,13 +114,13 @@ impl MapBlocks {
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     block: PoolBlock,
-    /// Pages copied per page written, so that the block is clean by the time the host has written as many pages as it
-    /// gains.
+    /// Pages copied per page written, so that the block is clean by the time the host has written as many pages as
+    /// cleaning it gains.
     pace: u32,
 }
 
 impl Pool {
-    /// Pool `index`, of erased blocks. With `map`, some will hold a map. `reserve` blocks are kept free.
+    /// Makes pool `index` of erased blocks. With `map`, some blocks will hold a map. `reserve` blocks are kept free.
     pub(super) fn new(
         index: u32,
         context: &FtlContext<'_>,
@@ -154,7 +154,7 @@ impl Pool {
         }
         for _ in 0..space.kinds - 1 + u32::from(map.is_some()) {
             for index in 0..data_frontiers as usize {
-                // A single map frontier begins on another die than that of the data.
+                // A single map frontier begins on another die than the data frontier.
                 let home = if data_frontiers == 1 { turns[1 % turns.len()] } else { frontiers[index].home };
                 frontiers.push(Frontier { home, block: None, room: 0, opened: u64::MAX });
             }
@@ -239,7 +239,7 @@ impl Pool {
     pub(super) fn writable_pages(&self) -> u64 {
         let data = &self.frontiers[..self.first_map_frontier as usize];
         let open: u64 = data.iter().map(|frontier| u64::from(frontier.room)).sum();
-        // A block may be opened if at least the reserve stays free.
+        // A block may be opened if at least `reserve` blocks stay free.
         open + u64::from(self.free_blocks.saturating_sub(self.reserve)) * u64::from(self.data_pages_per_block)
     }
 

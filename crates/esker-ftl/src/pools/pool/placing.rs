@@ -58,7 +58,7 @@ impl Pool {
         kind * self.data_frontiers as usize + index as usize
     }
 
-    /// Returns the frontier of `kind` whose die has the least pending work; among equals the next in turn.
+    /// Returns the frontier of `kind` whose die has the least pending work; of equally good ones, the next in turn.
     fn least_loaded(&self, kind: usize, flash: &FlashState) -> u32 {
         let count = self.data_frontiers;
         let in_turn = (0..count).map(|step| (self.turns[kind] + step) % count);
@@ -88,7 +88,7 @@ impl Pool {
         Ok(self.take_room(index))
     }
 
-    /// Takes one page of frontier `index`, which has room.
+    /// Takes one page of frontier `index`, which has room, and returns its block.
     #[inline(always)]
     pub(super) fn take_room(&mut self, index: usize) -> BlockIndex {
         let frontier = &mut self.frontiers[index];
@@ -102,7 +102,7 @@ impl Pool {
     }
 
     /// Opens a block for frontier `index`, and cleans until the reserve is free again. Returns the frontier for the
-    /// write: that of the last victim's pages of the same kind, so that its die does the cleaning first.
+    /// write: the one in the part of the last victim, of the same kind, so that its die does the cleaning first.
     #[cold]
     fn make_room<S: OpSink>(
         &mut self,
@@ -130,7 +130,7 @@ impl Pool {
             return Err(FtlError::WornOut);
         }
         while self.frontiers[index].room == 0 {
-            // Blocks that went out of use one after the other may have taken the reserve. Pages that an owner lets go
+            // Blocks that went out of use one after the other may have taken the reserve. Pages that an owner drops
             // need no room.
             while self.free_blocks == 0 && cells.owner.is_some() {
                 self.clean(false, cells, page_map)?;
@@ -151,8 +151,8 @@ impl Pool {
         Ok(index)
     }
 
-    /// Returns the frontier of the same kind as `index` in the part of frontier `cleaned`. If kinds are kept apart and
-    /// cleaning gave room only to another kind there, returns `index`.
+    /// Returns the frontier of the same kind as `index` in the part of frontier `cleaned`. If kinds are separate and
+    /// cleaning gave room there only to another kind, returns `index`.
     #[inline]
     fn beside(&self, index: usize, cleaned: usize) -> usize {
         if !self.apart || self.is_map_frontier(index) {
@@ -183,7 +183,7 @@ impl Pool {
         let frontier = &mut self.frontiers[index];
         let part = match self.free[frontier.home.index()].is_empty() {
             false => frontier.home.index(),
-            // Among equals the first part: results must not depend on chance.
+            // Of equally good parts the first: results must not depend on chance.
             true => (0..self.free.len()).rev().max_by_key(|&part| self.free[part].len()).expect("a pool has parts"),
         };
         let block = self.free[part].pop_front().ok_or(FtlError::NoSpace)?;
@@ -215,7 +215,7 @@ impl Pool {
             if self.frontiers[index].room == 0 {
                 index = self.make_room(index, cells, page_map)?;
             }
-            // Cleaning may have written them already.
+            // Cleaning may have written the map pages already.
             if page_map.has_updates(self.index)
                 && let Some((block, valid)) = page_map.update(self.index, self.take_room(index), cells)
             {

@@ -44,7 +44,7 @@ impl Pool {
             }
         }
         self.free.iter_mut().for_each(|blocks| blocks.make_contiguous().sort_unstable());
-        // The blocks with the most room become the open ones.
+        // The blocks with the most room become open blocks.
         open.sort_by_key(|block| (found[block.index()].programmed, *block));
         for block in open {
             let state = found[block.index()];

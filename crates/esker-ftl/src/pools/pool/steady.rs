@@ -15,20 +15,20 @@ use crate::pools::steady::{Contents, Laws, OwnerRun};
 use crate::pools::{PageMap, Temperature};
 use draw::{draw, shuffled, take_full};
 
-/// Least number of candidates for cleaning for which the theory of infinitely many holds: with this many write
-/// amplification is off by less than half a per cent (esker-flash, tests/device/steady.rs).
+/// The fewest candidates for cleaning for which the theory of infinitely many blocks holds: with this many, write
+/// amplification is off by less than half a percent (esker-flash, tests/device/steady.rs).
 const CANDIDATES_MIN: u32 = 96;
 
-/// A block with its first `written` pages programmed, of which `valid` were not superseded.
+/// A block with its first `written` pages programmed; `valid` of these were not superseded.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
-    /// Counted within the pool.
+    /// Numbered within the pool.
     block: PoolBlock,
     written: u32,
     valid: u32,
 }
 
-/// How many pages each block holds. The last written come first: a block for each frontier, then closed ones.
+/// How many pages each block holds. The blocks written last come first: a block for each frontier, then closed ones.
 #[derive(Debug)]
 pub(in crate::pools) struct Plan {
     data: Vec<Holding>,
@@ -41,15 +41,15 @@ pub(in crate::pools) struct Plan {
 /// The distribution of a pool's pages in the steady state.
 struct Balance {
     law: Stationary,
-    /// Free blocks.
+    /// Number of free blocks.
     kept: u32,
-    /// Blocks that are candidates for cleaning.
+    /// Number of blocks that are candidates for cleaning.
     candidates: u32,
     /// Valid data pages in the candidates.
     left: u32,
     /// Programmed pages of each open data block.
     open: Vec<u32>,
-    /// Blocks of the map.
+    /// Number of blocks of the map.
     of_map: u32,
 }
 
@@ -61,7 +61,7 @@ impl Erased {
         Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
     }
 
-    /// Takes a block of `part`, or if it has none, of the part with the most.
+    /// Takes a block of `part` or, if it has none, of the part with the most blocks.
     fn take(&mut self, part: PoolPart) -> Option<PoolBlock> {
         let most = || (0..self.0.len()).rev().max_by_key(|&part| self.0[part].len());
         let part = if self.0[part.index()].is_empty() { most()? } else { part.index() };
@@ -71,9 +71,9 @@ impl Erased {
 
 impl Pool {
     /// Plans the steady state of the pool, whose blocks are erased, just before it has to be cleaned: `data` data pages
-    /// and `map` map pages are valid. `None` if that state is not known.
+    /// and `map` map pages are valid. Returns `None` if that state is not known.
     pub(in crate::pools) fn plan_steady(&self, data: u32, map: u32, rng: &mut Rng, laws: &mut Laws) -> Option<Plan> {
-        // These writes would all be of one stream, and leave the frontiers of other streams unused.
+        // These writes would all be in one stream, and leave the frontiers of other streams unused.
         if self.streams > 1 {
             return None;
         }
@@ -104,8 +104,8 @@ impl Pool {
     }
 
     /// Returns how many free pages are missing to the goal of cleaning when a victim is chosen. Gradual cleaning falls
-    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once. Counted in pages,
-    /// since a small pool has few blocks to spare.
+    /// behind until victims are so empty that it keeps up, or until whole blocks are cleaned at once. Counts pages,
+    /// because a small pool has few blocks to spare.
     fn behind_in_the_long_run(&self, data: u32, map: u32, laws: &mut Laws) -> Option<u32> {
         let pages = self.data_pages_per_block;
         let most = self.gradual.saturating_sub(self.reserve) * pages;
@@ -113,11 +113,11 @@ impl Pool {
             let law = self.balance(behind, data, map, laws)?.law;
             Some(self.backlog(&law) > f64::from(behind))
         };
-        // With a map, gradual cleaning keeps up, since map writes clean a little, too.
+        // With a map, gradual cleaning keeps up, because map writes clean a little, too.
         if most == 0 || map > 0 || !falls_behind(0)? {
             return Some(0);
         }
-        // Emptier victims may take longer, since their pages are copied at another pace. So no step is longer than a
+        // Emptier victims may take longer, because their pages are copied at another pace. So no step is longer than a
         // block.
         let (mut low, mut high) = (0, pages);
         while high < most && falls_behind(high)? {
@@ -156,19 +156,19 @@ impl Pool {
         Some(Balance { law, kept, candidates, left, open, of_map })
     }
 
-    /// Returns how many pages gradual cleaning is behind on average if victims are distributed as in `law`.
+    /// Returns how many pages gradual cleaning is behind on average if blocks are distributed as in `law`.
     ///
-    /// Each victim frees some pages more or fewer than are written while it is cleaned. The backlog is a random walk
-    /// that stops at zero. `MEAN_OF_WALK` corrects the mean of such a walk in continuous time for its discrete steps
+    /// Each victim frees more or fewer pages than are written while it is cleaned. The backlog is a random walk that
+    /// stops at zero. `MEAN_OF_WALK` corrects the mean of such a walk in continuous time for its discrete steps
     /// (Siegmund 1979).
     fn backlog(&self, law: &Stationary) -> f64 {
         const MEAN_OF_WALK: f64 = 0.582_6;
         let pages = self.data_pages_per_block;
         let Some(compared) = self.victims.compares() else { return 0.0 };
         let (victims, full) = law.victims(compared, true);
-        // The erase comes with the write that finds fewer pages left to copy than its share.
+        // The victim is erased with the write that finds fewer pages left to copy than its share.
         let surplus = |valid: u32| f64::from(pages - valid) - f64::from(valid / pace(valid, pages) + 1);
-        // A write whose victim is spared cleans nothing.
+        // A write whose victim is skipped cleans nothing.
         let (spared, spread) = (full / (1.0 - full), full / (1.0 - full).powi(2));
         let mean: f64 = victims.iter().map(|(valid, share)| share * surplus(*valid)).sum();
         let squares: f64 = victims.iter().map(|(valid, share)| share * (surplus(*valid) - mean).powi(2)).sum();
@@ -179,8 +179,8 @@ impl Pool {
         (variance / (2.0 * drift) - MEAN_OF_WALK * variance.sqrt()).max(0.0)
     }
 
-    /// Plans `blocks` blocks of the map with `valid` valid pages. They are few and soon rewritten, so that an
-    /// approximation is enough.
+    /// Plans `blocks` blocks of the map with `valid` valid pages. They are few and soon rewritten, so an approximation
+    /// is enough.
     fn plan_map(&self, valid: u32, blocks: u32, erased: &mut Erased, laws: &mut Laws) -> Option<Vec<Holding>> {
         let pages = self.data_pages_per_block;
         let frontiers = &self.frontiers[self.first_map_frontier as usize..];
@@ -244,8 +244,8 @@ impl Pool {
         }
     }
 
-    /// Fills the blocks of `holdings`, the first of which belong to `frontiers`, with pages of `run`. `after` is the
-    /// sequence number after their last page, and is lowered to that of their first page.
+    /// Fills the blocks of `holdings` with pages of `run`; the first blocks belong to `frontiers`. `after` is the
+    /// sequence number after their last page, and is lowered to the sequence number of their first page.
     #[expect(clippy::too_many_arguments, reason = "all of them are of the one start")]
     fn fill(
         &mut self,
@@ -327,18 +327,20 @@ impl Placer<'_> {
     }
 }
 
-/// Returns how far a block is written if `count` frontiers fill up in turn: a `count`-th of `pages`, at least one.
+/// Returns how many pages of a block are written if `count` frontiers fill up in turn: a `count`-th of `pages`, at
+/// least one.
 fn staggered(pages: u32, count: u32) -> u32 {
     (pages / count).max(1)
 }
 
-/// Full `blocks` with as many valid pages as `counts` says, those with the most first.
+/// Returns `blocks`, full and with the numbers of valid pages in `counts`, those with the most first.
 fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator<Item = Holding> {
     let levels = (0..=written).rev().flat_map(|valid| (0..counts[valid as usize]).map(move |_| valid));
     blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
 }
 
-/// The state after many writes: the previous window is complete, and the current one half complete.
+/// Brings the temperatures to their state after many writes: the last window is complete, the current one half
+/// complete.
 fn warm(temperature: &mut Temperature, run: &OwnerRun, rng: &mut Rng) {
     for _ in 0..temperature.window() + temperature.window() / 2 {
         temperature.written(run.owner(rng.below(u64::from(run.count())) as u32));

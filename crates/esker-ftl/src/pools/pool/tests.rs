@@ -1,4 +1,4 @@
-//! The rules of placement and cleaning in docs/flash-model.md, operation by operation.
+//! Tests the rules of placement and cleaning in docs/flash-model.md, operation by operation.
 
 use esker_core::{LogicalPage, Ratio, Rng};
 use esker_nand::state::{Cause, FlashOpKind, OpList, Silent};
@@ -53,8 +53,8 @@ impl Drive {
 #[test]
 fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowest() {
     let mut drive = Drive::new(2);
-    // Blocks 0 to 3 and 8 to 11 hold the even and the odd pages. These fill blocks 4 and 12, then 5 and 13 in turn, and
-    // leave two valid pages in each of 0 to 3 and in 8, three in 9 to 11, four in 4, 5 and 12.
+    // Blocks 0 to 3 and 8 to 11 hold the even and the odd pages. The writes below fill blocks 4 and 12, then 5 and 13
+    // in turn. They leave two valid pages in each of 0 to 3 and in 8, three in 9 to 11, and four in 4, 5 and 12.
     for pages in [[0, 3], [8, 11], [16, 19], [24, 27], [2, 1], [10, 1], [18, 1], [26, 1]] {
         pages.into_iter().for_each(|page| assert!(drive.erased_by(page).is_empty()));
     }
@@ -66,7 +66,7 @@ fn a_full_block_is_a_candidate_once_its_frontier_goes_on_and_ties_go_to_the_lowe
     assert_eq!(drive.erased_by(29), [13]);
 }
 
-/// A write that triggers cleaning goes to the die of the last victim, and reads what it needs after that.
+/// A write that starts cleaning goes to the die of the last victim, and reads the old data after the cleaning.
 #[test]
 fn a_write_follows_its_cleaning_and_so_does_what_it_reads() {
     for dies in [1, 2, 3, 4] {
@@ -112,9 +112,9 @@ fn a_die_without_free_blocks_borrows_from_the_one_with_most() {
         pool.open(frontier, &mut Cells::new(&mut flash, &mut Silent)).unwrap();
         pool.frontiers[frontier].block.take().unwrap().0
     };
-    // Two dies have three free blocks: of these the first gives the block that was erased first. Then the other has the
-    // most.
+    // Two dies have three free blocks: the first of these gives the block that was erased first. Then the other die has
+    // the most.
     assert_eq!([opened(0), opened(0)], [22, 25]);
-    // All have two now.
+    // Now all have two.
     assert_eq!([opened(0), opened(1)], [9, 10]);
 }

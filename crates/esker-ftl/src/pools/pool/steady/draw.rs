@@ -1,9 +1,10 @@
-//! What is drawn at random for a start in the steady state, and what is taken out of theory's numbers of blocks.
+//! Random draws for a start in the steady state, and corrections of theory's numbers of blocks.
 
 use esker_core::Rng;
 
-/// Takes `full` blocks in which every page is valid out of `counts`, the numbers of blocks by valid pages. Where there
-/// are too few, as in pools of few long blocks, it takes the fullest; the pages that these lack are missing in others.
+/// Takes `full` blocks in which every page is valid out of `counts`, the numbers of blocks by valid pages. If there are
+/// too few, as in pools of few long blocks, takes the fullest blocks, and takes the pages that they lack from others.
+/// Returns `None` if that is impossible.
 pub(super) fn take_full(counts: &mut [u32], full: u32) -> Option<()> {
     let pages = counts.len() - 1;
     let (mut wanted, mut missing) = (full, 0);
@@ -42,7 +43,7 @@ pub(super) fn draw(mask: &mut [u64], count: u32, of: u32, rng: &mut Rng) {
     }
 }
 
-/// `blocks` in random order.
+/// Returns `blocks` in random order.
 pub(super) fn shuffled<T>(mut blocks: Vec<T>, rng: &mut Rng) -> Vec<T> {
     for last in (1..blocks.len()).rev() {
         blocks.swap(last, rng.below(last as u64 + 1) as usize);
@@ -59,7 +60,7 @@ mod tests {
         let all = |counts: &[u32]| (0..).zip(counts).map(|(valid, blocks)| valid * blocks).sum::<u32>();
         for (before, full, after) in [
             (vec![0, 1, 2, 3], 2, Some(vec![0, 1, 2, 1])),
-            // The fullest lack four pages, which others give.
+            // The fullest blocks lack four pages, which others give.
             (vec![0, 4, 3, 0, 1], 3, Some(vec![3, 2, 0, 0, 0])),
             (vec![0, 0, 0, 1], 2, None),
             (vec![3, 1], 2, None),
