@@ -11,8 +11,8 @@ const IDLE: Nanos = Nanos::from_millis(20);
 /// Writes that have completed in the buffer and still have to go to the medium.
 ///
 /// Without batches they get the arm when no other command wants it, when a flush waits for them, and at every other
-/// turn while writes wait for room in the buffer. With batches they wait until there is no room, and then so much goes
-/// at a time that the arm need not return for each.
+/// turn while writes wait for room in the buffer. With batches they wait until there is no room; then a batch goes at a
+/// time, large enough that the arm need not return for each write.
 pub(super) struct Destaging {
     waiting: Box<dyn Scheduler>,
     /// How long a flush waits for writes in the scheduler's order.
@@ -69,7 +69,7 @@ impl Destaging {
         next
     }
 
-    /// Notes that a write of so many bytes went to the medium.
+    /// Records that a write of `bytes` bytes went to the medium.
     pub(super) fn written(&mut self, bytes: u64) {
         self.left = self.left.saturating_sub(bytes);
     }

@@ -36,8 +36,9 @@ impl Link {
         self.in_rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes::SECTOR))
     }
 
-    /// When the data of a read have been sent whose first sector off the medium came at `first` and the last at `last`,
-    /// `fresh` bytes, if the drive takes the bus at `taken`. The rest of `bytes` was in the buffer before.
+    /// Returns when the data of a read have been sent, if the drive takes the bus at `taken`. The first sector came off
+    /// the medium at `first`, the last at `last`; `fresh` bytes came from there, and the rest of `bytes` was in the
+    /// buffer.
     pub(super) fn data_out_from(
         &mut self,
         taken: Nanos,

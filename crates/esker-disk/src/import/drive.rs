@@ -102,7 +102,7 @@ pub(super) fn settings(
     Ok(settings)
 }
 
-/// Rates to and from the host. A sector takes the longer of what the drive and the bus need for it.
+/// Rates to and from the host. A sector takes as long as the slower one of drive and bus.
 fn rates(drive: &Drive<'_>, remarks: &mut Remarks) -> Result<(Option<ByteRate>, Option<ByteRate>), ImportError> {
     let own = drive.controller.signed_time("Bulk sector transfer time")?;
     if own < 0 {

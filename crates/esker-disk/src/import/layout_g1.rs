@@ -45,7 +45,7 @@ impl Sparing {
     }
 }
 
-/// Reads the block `block` of a drive with so many surfaces and cylinders.
+/// Reads the block `block` of a drive with `surfaces` surfaces and `cylinders` cylinders.
 pub(super) fn read(
     block: &Block,
     surfaces: u32,

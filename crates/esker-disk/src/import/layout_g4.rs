@@ -43,7 +43,7 @@ enum Child {
     Index(usize),
 }
 
-/// Reads the block `block` of a drive with so many surfaces and cylinders.
+/// Reads the block `block` of a drive with `surfaces` surfaces and `cylinders` cylinders.
 pub(super) fn read(
     block: &Block,
     surfaces: u32,
@@ -234,7 +234,7 @@ fn same_group(a: &[Track], b: &[Track]) -> bool {
 fn zones(tracks: &[Track], surfaces: u32, group: u32) -> Vec<ZoneSettings> {
     let mut by_cylinder: BTreeMap<i64, Vec<&Track>> = BTreeMap::new();
     tracks.iter().for_each(|track| by_cylinder.entry(track.cylinder).or_default().push(track));
-    // Tracks of which only a part holds data have a pattern of their own; the longest of a cylinder tells its zone.
+    // Tracks with data on only a part have their own pattern; the longest track of a cylinder tells its zone.
     let width = |tracks: &[&Track]| tracks.iter().map(|track| track.sectors_per_track).max().unwrap_or(1);
     let cylinders: Vec<(i64, u32)> = by_cylinder.iter().map(|(cylinder, tracks)| (*cylinder, width(tracks))).collect();
     let mut bounds: Vec<(i64, i64, u32)> = Vec::new();

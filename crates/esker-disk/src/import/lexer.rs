@@ -36,7 +36,7 @@ pub(super) fn shortened(text: &str) -> String {
     if characters.next().is_some() { format!("{short}...") } else { short }
 }
 
-/// The tokens of `text`, the last of which is the end. Comments run from `#` to the end of the line.
+/// Returns the tokens of `text`; the last one marks the end. Comments run from `#` to the end of the line.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut last_line = 1;

@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         self.sign('[')?;
         let mut names = Vec::new();
         while !self.takes(']') {
-            // A range such as `disk0 .. disk3` gives its ends: enough to know of which block they are.
+            // A range such as `disk0 .. disk3` gives its ends: enough to know which block they belong to.
             match self.word("a name")? {
                 ".." => {}
                 name => names.push(name.to_string()),

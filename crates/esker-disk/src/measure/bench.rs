@@ -10,7 +10,7 @@ use super::desk::{Desk, ProbeRead};
 /// Two samples of an angle that differ by less than this share of a turn are taken for the same. Response times of
 /// idle computers scatter by 10 us, a turn of the fastest disks is 4 ms.
 const AGREE: f64 = 0.006;
-/// An angle is given up after so many samples of which no two agree.
+/// An angle is given up if no two of this many samples agree.
 const SAMPLES_MAX: usize = 8;
 
 /// A disk under measurement.

@@ -1,4 +1,4 @@
-//! Where the procedure of a measurement asks for its reads, and is told their times.
+//! Where the procedure of a measurement asks for its reads, and gets their times.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -28,10 +28,10 @@ const TRACKS_MAX: u64 = 1 << 21;
 pub(super) enum TrackOrder {
     /// Surface by surface, then the next cylinder.
     ByCylinder { surfaces: u64 },
-    /// So many tracks along one surface, then back along the next.
+    /// `tracks` tracks along one surface, then back along the next.
     ByGroup { surfaces: u64, tracks: u64 },
-    /// All skews are alike, or nothing repeats. So many tracks in a row count as a cylinder; more than one only where
-    /// the model has not as many cylinders as the disk has tracks.
+    /// All skews are alike, or nothing repeats. `surfaces` tracks in a row count as a cylinder; more than one only if
+    /// the model has fewer cylinders than the disk has tracks.
     Unknown { surfaces: u64 },
 }
 
@@ -226,7 +226,7 @@ fn period_of(exceptions: &[u64], row: u64) -> Option<(u64, u64)> {
     (most && 10 * in_step(first) as u64 * period >= 6 * row).then_some((first, period))
 }
 
-/// Values of which every `period`th is another, beginning with number `first`.
+/// A sequence of values in which every `period`th value differs from the others, beginning with number `first`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct TwoKinds {
     period: u64,

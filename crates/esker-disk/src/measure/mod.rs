@@ -1,4 +1,4 @@
-//! Measures a disk from outside, by reads alone, and makes a preset of what it finds.
+//! Measures a disk from outside, by reads alone, and makes a preset of the results.
 //!
 //! The measurement is a state machine without I/O or clock: it asks for a read and is told when that began and ended
 //! ([`Measurement`]). So it measures real disks and simulated ones alike.
@@ -9,7 +9,8 @@
 //!
 //! | stage | how |
 //! |---|---|
-//! | `buffer` | how many reads elsewhere make it forget a sector; so many lie between any two reads of a place |
+//! | `buffer` | how many reads elsewhere make the disk forget a sector; that many lie between any two reads of a place
+//! |
 //! | `turn` | the same sector always comes after whole turns |
 //! | `track` | angles grow evenly along a track and jump where it ends; ends are found by halving |
 //! | `zones` | tracks measured all over the disk, then where they differ |

@@ -1,4 +1,4 @@
-//! Seek times: the shortest time from the end of one sector to that of another one so many cylinders away.
+//! Seek times: the shortest time from the end of one sector to the end of another, a number of cylinders away.
 //!
 //! The second sector is sought by halving. If the head arrives in time for a sector that passes early, an even earlier
 //! one is tried; if it comes a turn late, a later one.
@@ -7,7 +7,7 @@ use super::bench::{Bench, Pair};
 
 /// Answers have to be this near to what is expected, as a share of a turn.
 const NEAR: f64 = 0.03;
-/// So many answers in a row that fit nothing, and the search begins anew.
+/// After this many answers in a row that fit nothing, the search begins again.
 const ODD_ANSWERS: u32 = 3;
 /// Answers after which a search is given up.
 const ANSWERS_MAX: u32 = 60;
@@ -62,7 +62,8 @@ impl Search {
         bench.turn_ns.get() / self.way.per_turn
     }
 
-    /// Times are not told apart any better than by a block, or by what a computer's clock and a controller can.
+    /// Returns the finest difference of times that can be seen: that of a block, or what a computer's clock and a
+    /// controller can tell.
     fn finest(&self, bench: &Bench) -> f64 {
         (1.5 * self.sector_ns(bench) * bench.block as f64).max(1_000.0)
     }

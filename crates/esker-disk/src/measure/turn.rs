@@ -26,7 +26,7 @@ pub(super) async fn find(bench: &Bench, places: usize) -> Result<f64, MeasureErr
     for sweep in 0..SWEEPS {
         let mut times = Vec::new();
         for (index, &place) in places.iter().enumerate() {
-            // Without pauses all sweeps would take alike, and only tell that so many turns take so long.
+            // Without pauses all sweeps would take equally long, and only tell the sum of several turns.
             let pause = Nanos::from_millis(((index * 7 + sweep * 3) % 11) as u64);
             times.push(bench.read(pause, place, bench.block).await.1);
         }
@@ -57,7 +57,7 @@ fn fit(turn: f64, times: &[f64]) -> f64 {
     f64::hypot(sin, cos) / times.len().max(1) as f64
 }
 
-/// The longest time of which all `times` are multiples. Of a half or a third of it they are, too.
+/// Returns the longest time that all `times` are multiples of. They are multiples of a half or a third of it, too.
 fn longest_fit(times: &[f64]) -> Option<f64> {
     if times.len() < 16 {
         return None;
@@ -83,7 +83,8 @@ fn longest_fit(times: &[f64]) -> Option<f64> {
     None
 }
 
-/// `turn` as the median of what `times` make of it, each as the whole number of turns that it is nearest to.
+/// Divides each of `times` by the nearest whole number of turns, and returns the median of the results: a better value
+/// of `turn`.
 fn refined(turn: f64, times: &[f64]) -> f64 {
     let mut turns: Vec<f64> = times.iter().map(|time| time / (time / turn).round().max(1.0)).collect();
     median(&mut turns)

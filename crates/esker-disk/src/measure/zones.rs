@@ -36,8 +36,8 @@ impl FoundZone {
     }
 }
 
-/// Tracks whose addresses fill as much of a turn as most tracks' do. Others were measured from a place that is not
-/// their start.
+/// Returns the tracks whose addresses fill as much of a turn as those of most tracks. Others were measured from a place
+/// that is not their start.
 fn whole(tracks: Vec<Track>) -> Vec<Track> {
     let filled = |track: &Track| track.sectors as f64 / track.per_turn;
     let usual = median(&mut tracks.iter().map(filled).collect::<Vec<_>>());

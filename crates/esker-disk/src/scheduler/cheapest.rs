@@ -1,4 +1,4 @@
-//! Commands in order of arrival, of which the cheapest goes first.
+//! Keeps commands in order of arrival, and chooses the cheapest.
 
 use super::Waiting;
 

@@ -61,7 +61,8 @@ const SECTORS: u64 = 12;
 const ACCESS: Nanos = Nanos::from_millis(10);
 const LIMIT: Nanos = Nanos::from_millis(500);
 
-/// No command waits longer than the limit and those that are even older, of which there are fewer than `waiting`.
+/// The longest wait of a command: the limit, and the time of the commands that are even older, which are fewer than
+/// `waiting`.
 fn patience(waiting: usize) -> Nanos {
     LIMIT + ACCESS * waiting as u64
 }

@@ -19,8 +19,8 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     build: || Box::new(Vscan::default()),
 };
 
-/// Turning round costs one part in so many of all cylinders: R = 0.2. With R = 0 it is SSTF, with R = 1 a sweep in both
-/// directions (SCAN).
+/// Turning round costs as much as this fraction (1/5) of all cylinders: R = 0.2. With R = 0 it is SSTF, with R = 1 a
+/// sweep in both directions (SCAN).
 const TURN: u32 = 5;
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Cleaning: a zone and what the media cache has of it are read, and written anew in order.
+//! Cleaning: a zone and its data in the media cache are read, and rewritten in order.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ const CHUNK: u64 = 1 << 14;
 #[derive(Clone, Debug)]
 pub(super) struct Cleaning {
     pub(super) zone: usize,
-    /// The first sector that has not been written anew, and the end of what is to be.
+    /// The first sector that has not been rewritten yet, and the end of the sectors to rewrite.
     next: u64,
     end: u64,
     /// Entries of the media cache from this number on came later, and stay.

@@ -1,4 +1,4 @@
-//! The media cache: a circular log on the platters, and the map of what lies in it.
+//! The media cache: a circular log on the platters, and the map of its contents.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

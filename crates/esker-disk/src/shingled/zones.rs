@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The zones of the host's addresses, on as many places and one more: a zone that is cleaned is written anew to the
-/// place that is free, and leaves its own free.
+/// The zones of the host's addresses. There is one more place than zones: a zone that is cleaned is rewritten to the
+/// free place, and leaves its own place free.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     zone_sectors: u64,
@@ -76,7 +76,7 @@ impl Zones {
         self.before + u64::from(place) * self.zone_sectors + address % self.zone_sectors
     }
 
-    /// Makes the place where `zone` has been written anew its own.
+    /// Makes the place to which `zone` was rewritten its own.
     pub(super) fn exchange(&mut self, zone: usize) {
         std::mem::swap(&mut self.zones[zone].place, &mut self.free);
     }
