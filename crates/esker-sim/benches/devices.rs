@@ -41,7 +41,7 @@ target = "d"
     Experiment::from_str(&text, "bench").unwrap()
 }
 
-/// Random 4 KiB requests of which half are writes, so that drawing them costs next to nothing.
+/// Random 4 KiB requests, half of them writes, made so that drawing them costs next to nothing.
 fn arrivals(device: &dyn Device) -> impl Iterator<Item = Arrival> + use<> {
     let (mut rng, pages) = (Rng::new(1), device.capacity().0 / 4096);
     (0..REQUESTS).map(move |_| {

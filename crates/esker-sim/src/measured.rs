@@ -149,7 +149,7 @@ impl<'a> RunMeasurements<'a> {
         self.slowest
     }
 
-    /// Returns statistics of the requests that arrived in a window, the first of which has number zero.
+    /// Returns statistics of the requests that arrived in window `number`; the first window has number zero.
     pub fn window(&self, number: usize) -> Option<&RequestStatistics> {
         self.windows.get(number).map(|window| &window.statistics)
     }

@@ -158,8 +158,8 @@ impl Node {
         }
     }
 
-    /// Returns the position of what caused `error` when this table was read: the unknown key, or the value. If the path
-    /// of the error was not written, returns the position of its last part that was.
+    /// Returns the position of the key or value that caused `error` when this table was read. If the path of the error
+    /// was not written, returns the position of its last part that was.
     pub(crate) fn place_of(&self, error: &ReadError) -> Span {
         let (mut node, mut at) = (self, &self.at);
         for step in &error.path {

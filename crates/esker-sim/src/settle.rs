@@ -68,9 +68,9 @@ impl Stretch {
     }
 }
 
-/// Continues after a measured run that ended at `now`, which is moved on to the end of what it does: repeats `changes`
-/// until write amplification settles. `None` if
-/// the device has no flash. `go_on` is called regularly; if it returns false, the result is [`RunError::Cancelled`].
+/// Continues after a measured run that ended at `now`: repeats `changes` until write amplification settles, and sets
+/// `now` to the end. Returns `None` if the device has no flash. `go_on` is called regularly; if it returns false, the
+/// result is [`RunError::Cancelled`].
 ///
 /// `changes` returns the arrivals of one pass: the workload's requests without reads that write nothing
 /// ([`System::reads_change_flash`](crate::System::reads_change_flash)). Their times do not matter.

@@ -13,7 +13,7 @@ impl Watch<'_> {
     pub const EVERY: u64 = 8_192;
 }
 
-/// Response times that nobody waits for: a replay ends when more than `most` requests took longer than `longer_than`.
+/// A limit for response times: a replay ends when more than `most` requests took longer than `longer_than`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     /// Response time.

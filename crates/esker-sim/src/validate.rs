@@ -21,13 +21,13 @@ pub struct MeasuredRequest {
     pub pause: Nanos,
 }
 
-/// Requests within so many sectors of the end of the one before count as near.
+/// Requests within this many sectors of the end of the request before them count as near.
 const NEAR_SECTORS: u64 = 2_000;
 /// Steps of the distributions that are kept.
 const STEPS: u32 = 200;
 
-/// The system that `device` names: a preset, the file of one, or an experiment file, of which only devices and target
-/// are used.
+/// Returns the system that `device` names: a preset, the file of one, or an experiment file. Of an experiment file,
+/// only the devices and the target are used.
 ///
 /// # Errors
 /// What is wrong with the name or the file.

@@ -324,7 +324,7 @@ fn read_tables(raw: &Node, folder: &Path) -> Result<Tables, Finding> {
     Ok((workload, devices.collect::<Result<_, _>>()?, run))
 }
 
-/// Reads the table `[workload]`, of which `synthetic` may name a preset.
+/// Reads the table `[workload]`; its key `synthetic` may name a preset.
 fn read_workload(node: &Node) -> Result<WorkloadSettings, Finding> {
     let mut node = node.clone();
     if let Value::Table(table) = &mut node.value

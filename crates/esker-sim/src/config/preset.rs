@@ -80,7 +80,7 @@ impl NamedPreset {
         let kind =
             device_kind(kind).map_err(|name| wrong(document.error(Finding::of(&kind_at, "kind", name.into()))))?;
         node.move_keys(&["kind"], &mut Node::empty_table(0..0));
-        // Whatever is wrong with the preset itself is told of its own file.
+        // An error in the preset itself names the preset's own file.
         (kind.build.read)(&node).map_err(|error| wrong(document.error(Finding::read(&node, "", error))))?;
         Ok(Self { kind, node })
     }

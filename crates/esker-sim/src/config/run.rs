@@ -98,7 +98,7 @@ impl Default for RunSettings {
 
 /// A timeline is meant for looking at. More requests would only make the results large.
 const TIMELINE_MAX: u32 = 10_000;
-/// So many requests that wait, or are under way in a closed loop, take about a gigabyte.
+/// This many requests that wait, or are under way in a closed loop, take about a gigabyte.
 pub(super) const WAITING_MAX: u64 = 10_000_000;
 
 impl RunSettings {

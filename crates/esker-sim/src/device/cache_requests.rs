@@ -7,7 +7,7 @@ use esker_tier::{AllocationSettings, CacheRole, PartitionSettings};
 
 use super::DeviceFault;
 
-/// What of the settings of a cache says what it needs.
+/// The settings of a cache that decide what it needs.
 pub(super) struct Needs<'a> {
     pub(super) line: Bytes,
     pub(super) role: CacheRole,
@@ -124,8 +124,8 @@ fn check_window(needs: &Needs<'_>, window: &Window, touched: u64) -> Result<(), 
     Err(DeviceFault::new(message).at([format!("{table}.window"), table.to_string()]).with_hint(Some(hint)))
 }
 
-/// Whether the flash can live with so many bytes of writes in so many seconds: what is written has to be erased before
-/// it is written again, even if cleaning never copies anything.
+/// Checks whether the flash can take `written` bytes in `seconds`: flash has to be erased before it is written again,
+/// even if cleaning never copies anything.
 fn check_budget(needs: &Needs<'_>, budget: f64, written: u64, seconds: f64) -> Result<(), DeviceFault> {
     let Some(allocation) = needs.allocation else { return Ok(()) };
     let per_day = written as f64 * 86_400.0 / seconds;

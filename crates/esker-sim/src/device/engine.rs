@@ -42,7 +42,7 @@ pub struct EngineDevice<E> {
     /// Records that are durable, but not yet reported to the engine.
     hardened: VecDeque<RecordNumber>,
     wake_at: Nanos,
-    /// When the engine is told the telemetry of its devices.
+    /// When the engine next gets the telemetry of its devices.
     telemetry_at: Nanos,
     /// When each child was empty, if it was drained.
     drained_at: Vec<Option<Nanos>>,
@@ -120,13 +120,14 @@ impl<E: Engine> EngineDevice<E> {
         }
     }
 
-    /// Leaves the last children out until they join: so many, with what is used of each.
+    /// Leaves the last children out until they join: one for each entry of `joining`, which is the capacity that is
+    /// used of it.
     pub(super) fn with_joining(mut self, joining: VecDeque<Bytes>) -> Self {
         self.joining = joining;
         self
     }
 
-    /// The engine owns `child`, and is told what that drops.
+    /// Makes the engine the owner of `child`'s pages: it hears of pages that the child drops.
     pub(super) fn owning(mut self, child: usize) -> Self {
         self.owned = Some(child);
         self

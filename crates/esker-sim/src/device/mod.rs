@@ -108,8 +108,8 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
     /// Returns the settings as JSON with every default filled in. Reading them again builds the same device.
     fn resolved(&self) -> serde_json::Value;
 
-    /// Says what is wrong with a run of `requests` on it, as far as it is known before: `built` is what it reports
-    /// then, and `have_times` whether requests come at their times.
+    /// Returns what is wrong with a run of `requests` on the device, as far as that is known beforehand. `built` is the
+    /// report of the device as built, and `have_times` says whether requests arrive at their times.
     fn check_requests(
         &self,
         _built: &DeviceReport,
@@ -144,7 +144,7 @@ pub struct Instance {
     pub preconditioned: bool,
     /// Its children, in order.
     pub children: Vec<Child>,
-    /// So many of the last children are not there yet: they join in the middle of the run.
+    /// Number of the last children that are not there yet: they join in the middle of the run.
     pub joining: usize,
 }
 

@@ -20,7 +20,7 @@ use crate::measured::resource_name;
 pub(crate) struct Slowed {
     /// Its name in reports.
     name: String,
-    /// The devices whose changes of speed are for this one: itself, or those above it.
+    /// The devices whose changes of speed apply to this one: itself and those above it.
     follows: Vec<String>,
     device: Box<dyn Reporting>,
     clock: Clock,

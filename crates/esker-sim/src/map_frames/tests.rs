@@ -5,7 +5,7 @@ use super::*;
 use crate::device::{Child, Constant, ConstantSettings, DeviceSettings, HybridSettings, Instance};
 use esker_results::Reporting;
 
-/// A hybrid of two devices of 1 MiB, a quarter of which is kept free, in extents of 4 KiB, which take turns.
+/// A hybrid of two devices of 1 MiB. A quarter is kept free; extents of 4 KiB take turns on the devices.
 fn hybrid() -> Box<dyn Reporting> {
     let settings = "children = [\"c0\", \"c1\"]\nextent = \"4KiB\"\nreserve = \"25%\"\n\
                     policy = { kind = \"static-split\", weights = [3, 1] }\nallocate = \"on-write\"";

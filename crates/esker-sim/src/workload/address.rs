@@ -53,8 +53,8 @@ pub(super) enum Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    /// Chooses the mapping for `beyond` on a target of `capacity`, of which `spread_over` may be spread over; an error
-    /// if the workload does not fit.
+    /// Chooses the mapping for `beyond` on a target of `capacity`; requests may be spread over `spread_over` of it. It
+    /// is an error if the workload does not fit.
     pub(super) fn new(
         space: &'a AddressSpace,
         map: impl FnOnce() -> Cow<'a, DenseMap>,

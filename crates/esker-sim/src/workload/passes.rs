@@ -23,8 +23,8 @@ pub(super) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// `passes` passes through the beginning of `traces`, of which `extent` was counted; an error if times get too
-    /// large, also after multiplication by `time_scale`.
+    /// Makes `passes` passes through the beginning of `traces`, whose counts are `extent`. It is an error if times get
+    /// too large, also after multiplication by `time_scale`.
     pub(super) fn new(
         traces: &'a Traces,
         extent: &Extent,

@@ -69,8 +69,9 @@ fn a_cache_finds_its_size() {
     }
 }
 
-/// The example fills its cache in the middle of the run, so that what it chooses meanwhile counts. Sizes around the
-/// best fixed one, in percent of what the drive offers; with `ESKER_SOAK=2` more of them.
+/// The example fills its cache in the middle of the run, so that the sizes that it chooses meanwhile count. Compares
+/// them with fixed sizes around the best one, in percent of the drive's capacity; with `ESKER_SOAK=2`, with more of
+/// them.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows the sizes")]
 fn the_example_comes_near_the_best_fixed_size() {
@@ -84,7 +85,7 @@ fn the_example_comes_near_the_best_fixed_size() {
     let sizes = if esker_testkit::soak() > 1 { 15..=30 } else { 16..=18 };
     let fixed: Vec<(u64, f64)> = sizes
         .map(|percent| {
-            // A die of 4,608 blocks of 256 KiB, of which the drive keeps a tenth.
+            // A die of 4,608 blocks of 256 KiB; the drive keeps a tenth of it.
             let pages = 4_608 * 64 * 9 / 10 * (100 - percent) / 100;
             (percent, mean_with(&format!("flash_capacity = \"{}KiB\"", 4 * pages)))
         })

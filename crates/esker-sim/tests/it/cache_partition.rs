@@ -35,8 +35,8 @@ fn partition(results: &RunResults) -> &CachePartition {
     cache(results).partition.as_ref().unwrap()
 }
 
-/// Which lines are used: one of so many from the first one on, the nearer to it the more often, by this power of a
-/// number that is drawn evenly.
+/// Which lines are used: `lines` lines from `first` on. Lines near the first are used more often: the place is a
+/// uniform random number to the power `power`.
 #[derive(Clone, Copy)]
 struct Locality {
     first: u64,
@@ -62,7 +62,7 @@ struct Mix {
     written: Locality,
 }
 
-/// What is asked for, in turn, each for so many requests.
+/// The requests of several phases in turn, each for a number of requests.
 struct Requests {
     name: &'static str,
     phases: &'static [Mix],
@@ -80,7 +80,7 @@ const MIXES: [Requests; 5] = [
         phases: &[Mix { reads: 70, read: lines(0, 8192, 3), written: lines(0, 8192, 3) }],
         phase: 1,
     },
-    // Hardly any of what is read is read again.
+    // Hardly any line that is read is read again.
     Requests {
         name: "50/50",
         phases: &[Mix { reads: 50, read: lines(0, 60_000, 1), written: lines(20_000, 4096, 2) }],

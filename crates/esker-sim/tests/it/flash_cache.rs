@@ -209,8 +209,8 @@ fn drive_write_amplification(requests: u64, spare: u64, keys: &str) -> (f64, Fla
     (flash.write_amplification.unwrap(), cache(&results))
 }
 
-/// A log makes the drive copy less, the more so if its writes are told apart by purpose. With `ESKER_PRINT` set, prints
-/// the table of docs/flash-cache-device.md.
+/// A log makes the drive copy less, and even less if its writes are in separate streams by purpose. With `ESKER_PRINT`
+/// set, prints the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn a_log_in_streams_makes_the_drive_copy_less() {

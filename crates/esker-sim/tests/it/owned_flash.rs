@@ -68,7 +68,7 @@ fn zero_migration_copies_only_what_is_dirty() {
     }
 }
 
-/// Blocks of which one in ten fails whenever it is erased.
+/// Blocks that fail in one of ten erases.
 const FAILING: &str = "endurance_cycles = 20\nwear = { end_of_life = \"retire\", erase_failures = \"10%\" }";
 
 /// A cache over 128 blocks that wear out after a few erases. Its results, at 300 requests/s.
@@ -96,7 +96,7 @@ fn cache(results: &RunResults) -> &FlashCacheReport {
     device(results, "volume").flash_cache.as_ref().unwrap()
 }
 
-/// When the room fell below a share of what it was at first, in seconds.
+/// Returns when the room fell below the share `share` of its first value, in seconds.
 fn below(room: &CacheRoomLeft, share: f64) -> f64 {
     let is_less = |slots: u64| slots as f64 <= share * room.slots_at_first as f64;
     room.shrank.iter().find(|shrank| is_less(shrank.slots)).map_or(f64::INFINITY, |shrank| shrank.at_s)

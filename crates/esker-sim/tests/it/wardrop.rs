@@ -11,8 +11,8 @@ struct Load {
     per_s: f64,
 }
 
-/// The second half of `requests` requests, all over a volume of `capacity` on stations with these service times. At
-/// first their shares are those of what they can serve.
+/// Returns the second half of `requests` requests, all over a volume of `capacity` on stations with these service
+/// times. At first, each station has a share of the extents in proportion to its rate.
 fn second_half(load: Load, micros: &[u32], capacity: &str, requests: u64) -> RunResults {
     run(&volume(load, micros, capacity, (requests / 2, requests), ""), &RunOptions::default()).unwrap()
 }
@@ -95,9 +95,9 @@ fn a_device_that_becomes_slow_is_left() {
     assert!(last.children["d2"].share < 0.005 && results.series[5].children["d2"].share > 0.1);
 }
 
-/// What a device holds that becomes ten times slower leaves it as fast as it can while it also serves the host. It ends
-/// 500 requests a second then: for each of the host, one read of a copy and one trim of what was copied. Only when all
-/// have left do twelve processes, which wait for it all the time, come forward again.
+/// If a device becomes ten times slower, its extents leave it as fast as it can while it also serves the host. It then
+/// ends 500 requests a second: for each request of the host, one read for a copy and one trim of a copied extent.
+/// Twelve processes, which wait for the device all the time, get faster again only when all extents have left.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
 fn a_slow_device_is_left_in_the_time_that_its_copies_take() {
@@ -216,7 +216,8 @@ fn devices_answer_equally_fast() {
     }
 }
 
-/// Seconds until the shares of `results` are near `expected` for good, by means of so many intervals of ten seconds.
+/// Returns the seconds until the shares of `results` are near `expected` for good, as means over `intervals` intervals
+/// of ten seconds.
 fn settled_after(results: &RunResults, expected: &[f64], within: f64, intervals: usize) -> usize {
     let is_near = |points: &[esker_results::SeriesPoint]| {
         let share = |child| points.iter().map(|point| point.children[child].share).sum::<f64>() / intervals as f64;
@@ -228,10 +229,10 @@ fn settled_after(results: &RunResults, expected: &[f64], within: f64, intervals:
     10 * last.map_or(0, |last| last + intervals)
 }
 
-/// From shares that are wrong by seven to sixteen percent, a volume of a million extents comes within 0.01 of those of
-/// its equilibrium, and within 0.005, in at most twice the time that its moves take at their limit of one in a
-/// millisecond. A share of the hundred thousand requests of ten seconds has a standard error of 0.0013, and of fifty
-/// such shares some are 0.003 off without a reason: so nearness to 0.005 is told by means of twenty seconds.
+/// From shares that are wrong by seven to sixteen percent, a volume of a million extents comes within 0.01 and within
+/// 0.005 of the shares of its equilibrium, in at most twice the time that its moves take at their limit of one in a
+/// millisecond. A share of the hundred thousand requests of ten seconds has a standard error of 0.0013, and some of
+/// fifty such shares are 0.003 off by chance. So nearness to 0.005 is judged by means over twenty seconds.
 #[test]
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how long it takes")]
 fn a_large_volume_settles_in_time() {

@@ -21,8 +21,9 @@ impl Found {
     }
 }
 
-/// `policy` on two stations with exponential service times of 100 and 200 us, at 75 % of what they can serve; 1 GiB in
-/// extents of 128 KiB, requests of 4 KiB. At first their shares are those of what they can serve.
+/// Runs `policy` on two stations with exponential service times of 100 and 200 us, at 75 % of the rate that they can
+/// serve; 1 GiB in extents of 128 KiB, requests of 4 KiB. At first, each station has a share of the extents in
+/// proportion to its rate.
 fn second_half(policy: &str) -> Found {
     let requests = if esker_testkit::soak() > 1 { 10_000_000 } else { 1_500_000 };
     let device = |name: &str, micros: u32| {

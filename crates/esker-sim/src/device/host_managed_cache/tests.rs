@@ -60,7 +60,7 @@ fn a_reply_after_the_fill_waits_for_the_program() {
     assert_eq!(times(&mut *device, &[(0, Request::read(page(7), SIZE))]), [FETCH + 105_600 + 200_000]);
 }
 
-/// Four pages of which one is cached: those before it and behind it are one fetch each, at the same time.
+/// Four pages, one of them cached: the pages before it and behind it are one fetch each, at the same time.
 #[test]
 fn neighbours_that_miss_are_one_fetch() {
     let mut device = device("");

@@ -131,7 +131,7 @@ impl DeviceSettings for HybridSettings {
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
         let mut engine = self.engine(present)?;
         if self.allocate == Allocate::AtStart {
-            // What nobody asked to be kept free need not be.
+            // A share that the settings do not ask for need not be kept free.
             if self.reserve.is_none() && engine.unmet_share().is_some() {
                 engine.keep_free(Ratio::ZERO);
             }
@@ -194,12 +194,12 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
 const RESERVE: Ratio = Ratio::percent(5);
 
 impl HybridSettings {
-    /// Share of each child that is used, of what is asked for.
+    /// Returns the share of each child that the settings use.
     fn used(&self) -> Ratio {
         self.reserve.unwrap_or(Ratio::ZERO).complement()
     }
 
-    /// What is used of a child of this capacity, of what is asked for.
+    /// Returns how much the settings use of a child with this capacity.
     fn part(&self, capacity: Bytes) -> Bytes {
         let extents = capacity.0.checked_div(self.extent.0).unwrap_or(capacity.0);
         self.reserve.map_or(capacity, |_| Bytes(self.used().of(extents) * self.extent.0))
