@@ -1,4 +1,4 @@
-//! Replays of which an item needs response times alone.
+//! Replays for items that need only response times.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,7 +24,7 @@ impl Observer for Times<'_> {
     }
 }
 
-/// Replays `arrivals` on `device`, all of which have to succeed, and returns their response times in nanoseconds.
+/// Replays `arrivals` on `device`, and returns their response times in nanoseconds. All requests have to succeed.
 pub(crate) fn response_times(
     device: &mut impl Device,
     arrivals: impl IntoIterator<Item = Arrival>,

@@ -11,7 +11,7 @@ use crate::drive::Drive;
 /// The preset with all of the paper's figures.
 pub(super) const PRESET: &str = "samsung-k9xxg08-slc-32g";
 
-/// The host gets 85 % of the data pages, block summaries left out: 7,018,905 pages, an eighth of which are 877,363.
+/// The host gets 85 % of the data pages, without block summaries: 7,018,905 pages, or 877,363 for each of eight.
 /// Relative to the pages outside of the reserve of 5 % of the blocks, that is this spare factor.
 pub(super) const SPARE_FACTOR: Ratio = Ratio::parts_per_billion(105_263_160);
 

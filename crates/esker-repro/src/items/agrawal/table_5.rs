@@ -29,7 +29,7 @@ const ERASE_MS: f64 = 1.5;
 const EFFICIENCY: f64 = 0.70;
 /// Copies over the bus, then copy-back: the setting, its name in claims, and the time to clean a block under TPC-C.
 const WAYS: [(CopyBack, &str, f64); 2] = [(CopyBack::Off, ONCE, 9.65), (CopyBack::Unchecked, "copy-back", 5.85)];
-/// The way whose efficiencies are claimed. Those of the other are equal, as no page is moved.
+/// The way with claims on its efficiencies. The efficiencies of the other way are equal, because no page is moved.
 const ONCE: &str = "copies over the bus";
 const PACKAGES: f64 = 8.0;
 /// Traces whose blocks are cleaned without moving a page.
@@ -127,7 +127,7 @@ fn page_ms(found: &CleaningReport) -> f64 {
     (found.mean_block_us / 1e3 - ERASE_MS) * found.blocks as f64 / found.pages_moved as f64
 }
 
-/// Time per cleaned block, a share `efficiency` of which is superseded.
+/// Time per cleaned block, if the share `efficiency` of its pages is superseded.
 fn block_ms(page_ms: f64, efficiency: f64) -> f64 {
     ERASE_MS + (1.0 - efficiency) * DATA_PAGES * page_ms
 }

@@ -147,7 +147,7 @@ const PARTS: usize = 2 * LAYERS.len() + 1;
 const FINANCIAL_HEAD: PaperTrace =
     PaperTrace { title: "the head of Financial1", names: &["Financial1-first10k.spc", "Financial1-first10k.spc.zst"] };
 const HEAD: &str = "the first 10,000 requests of Financial1, repeated";
-/// So many passes have about as many requests as table 3.4.
+/// This many passes have about as many requests as table 3.4.
 const PASSES: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
 const DIFFERS: &str = "41 % of the head are reads, 45 % continue the request before, and it touches 29 MiB; the \
     paper's extract has 9 % and 2 %";

@@ -1,4 +1,4 @@
-//! Wu 2011, figure 9: IOzone with four processes, of which 0 to 4 read: the Transcend hybrid against two disks.
+//! Wu 2011, figure 9: IOzone with four processes, 0 to 4 of which read: the Transcend hybrid against two disks.
 
 use super::volume::{Part, SLOW, STRIPING, Volume, WARY_MIGRATION};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};

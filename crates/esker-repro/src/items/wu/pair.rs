@@ -275,7 +275,8 @@ pub(super) fn curve(system: &System, processes: &[u32], of: Quantity) -> Curve {
     Curve::measured(system.name, points)
 }
 
-/// A claim on latency. With so many requests always under way, latency is their number over the throughput.
+/// Marks a claim on latency. With a fixed number of requests always under way, latency is that number over the
+/// throughput.
 pub(super) fn by_littles_law(claim: Claim) -> Claim {
     claim.by_construction("Little's law: latency is processes over throughput, which has a claim of its own")
 }

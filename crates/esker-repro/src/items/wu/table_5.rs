@@ -75,7 +75,7 @@ fn measure(item: &Item, context: &Context<'_>, part: f64) -> Result<ItemOutcome,
     Ok(ItemOutcome { claims, figures: vec![figure] })
 }
 
-/// Claims on both devices together, none of which was fitted, in a column of the table.
+/// Claims on both devices together, in a column of the table. No value was fitted to them.
 fn of_pair(
     item: &Item,
     named: &dyn Fn(&str) -> String,

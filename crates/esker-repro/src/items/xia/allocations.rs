@@ -25,13 +25,13 @@ pub(super) const WINDOWS: u32 = 12;
 pub(super) enum Choice {
     /// Percent.
     Fixed(u32),
-    /// By the cache, with windows of so many GB at full size.
+    /// By the cache, with windows of `window_gb` GB at full size.
     Own { window_gb: u32, on_flash: bool },
-    /// By the cache, with the windows of section 4.4, so that a block is erased at most so often in a year.
+    /// By the cache, with the windows of section 4.4, so that a block is erased at most `cycles` times a year.
     Within { cycles: u32 },
 }
 
-/// What is run: a volume of [`WRITE_VOLUMES`] by its place, for so many windows of the paper's length.
+/// A run: a volume, by its place in [`WRITE_VOLUMES`], and a number of windows of the paper's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Plan {
     pub(super) volume: usize,
@@ -65,7 +65,7 @@ pub(super) struct Allocated {
     pub(super) hit_ratio: f64,
     /// Erases at full size.
     pub(super) erases: f64,
-    /// How often each block of what the cache may take would be erased in a year, in the mean.
+    /// Mean erases a year of each block that the cache may use.
     pub(super) cycles_per_year: f64,
     pub(super) windows: Vec<CacheWindow>,
 }

@@ -105,7 +105,7 @@ pub(super) struct Timed {
 /// How requests come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Arrivals {
-    /// At random (Poisson), so many in the mean.
+    /// At random (Poisson), with this mean rate.
     PerSecond(u32),
     /// Each when the one before it has ended.
     OneAtATime,
@@ -155,7 +155,7 @@ impl<'a> Runs<'a> {
         Self { population, ..self }
     }
 
-    /// After so many other runs of the item.
+    /// Counts `done` runs of the item as done before these, for progress.
     pub(super) fn after(self, done: usize) -> Self {
         Self { done, ..self }
     }

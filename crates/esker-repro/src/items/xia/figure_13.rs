@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// Runs all that figures 13 to 15 compare, of caches that are so many times smaller.
+/// Runs everything that figures 13 to 15 compare, with caches that are `smaller` times smaller.
 pub(super) fn rows(item: &Item, context: &Context<'_>, smaller: u32) -> Result<Vec<Row>, ReproduceError> {
     let choices = |volume: usize| {
         let window_gb = WRITE_VOLUMES[volume].window_gb as u32;
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(outcome.figures.len(), 5);
     }
 
-    /// Within 3 % of the best fixed over-provisioning, and better than any where the locality shifts, as measured when
-    /// the item was written: the best ones, and those beside them, are in its figure.
+    /// Checks that the choice is within 3 % of the best fixed over-provisioning, and better than any where the locality
+    /// shifts, as measured when the item was written: the best ones, and their neighbours, are in its figure.
     #[test]
     fn what_holds_stays_held() {
         super::super::tests::outcome(|context| {

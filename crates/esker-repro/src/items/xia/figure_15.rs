@@ -22,7 +22,7 @@ fn erases(row: &Row, percent: u32) -> f64 {
     row.fixed[place].erases
 }
 
-/// What becomes of a budget half-way, by factors, between the wear of the cache's own choice and that of the smallest
+/// Claims on a budget half-way, by factors, between the wear with the cache's own choice and the wear with the smallest
 /// cache.
 fn budgets(item: &Item, context: &Context<'_>, smaller: u32, rows: &[Row]) -> Result<Vec<Claim>, ReproduceError> {
     let half_way = |row: &Row| (row.own.cycles_per_year * row.fixed[FIXED.len() - 1].cycles_per_year).sqrt() as u32;

@@ -126,7 +126,7 @@ fn of_agcr(item: &Item, found: &[Vec<Measured>]) -> Vec<Claim> {
     claims
 }
 
-/// With the other reading of what cleaning does to pages that were neither read nor written lately: `found` has the
+/// Claims for the other reading of how cleaning copies pages that were neither read nor written lately: `found` has the
 /// normal drive and [`Scheme::IdleNormal`].
 fn idle_normal(item: &Item, found: &[Vec<Measured>]) -> Vec<Claim> {
     let reason = "section 5.5; 10 points. Section 5.3.3 leaves open how such pages are copied";

@@ -84,7 +84,7 @@ fn agcr_on_hm1(item: &Item, context: &Context<'_>, scale: VolumeScale) -> Result
     Ok(claims)
 }
 
-/// Why there are more erases on hm1, of its runs under [`COMPARED`].
+/// Claims that explain why hm1 has more erases, from its runs under [`COMPARED`].
 fn rewrites_on_hm1(item: &Item, runs: &[Measured]) -> [Claim; 3] {
     let [normal, own] = [0, 2].map(|scheme| &runs[scheme].flash.programs);
     let all = (normal.host + normal.cleaning).max(1) as f64;

@@ -83,7 +83,7 @@ pub(super) const OVERLAPPING: [usize; 3] = [0, 1, 2];
 const TOUCHED: f64 = 0.25;
 const EXPONENT: f64 = 0.8;
 const PERIODS: u64 = 64;
-/// One access in so many ignores the period.
+/// One in this many accesses ignores the period.
 const STRAYS: u64 = 20;
 /// Size of a page, KB.
 pub(super) const PAGE_KB: f64 = 8.0;

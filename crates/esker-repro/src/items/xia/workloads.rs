@@ -23,7 +23,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Of the items whose caches serve no requests in time, and of those that do.
+    /// The scales of items whose caches only count, and of items whose caches serve requests in time.
     pub(super) const COUNTED: Self = Self { part: 16, fewer: 1 };
     pub(super) const TIMED: Self = Self { part: 32, fewer: 1 };
 }

@@ -73,7 +73,7 @@ pub(super) const LOAD: f64 = 0.5;
 /// What a drive holds before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Contents {
-    /// Its whole address space, in the steady state: cleaning copies most of what it finds.
+    /// Its whole address space, in the steady state: cleaning copies most of the pages of a victim.
     Full,
     /// The pages that the requests touch, a quarter of the address space: cleaning copies little.
     Touched,
