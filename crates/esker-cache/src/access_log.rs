@@ -297,8 +297,8 @@ impl AccessLog {
         }
     }
 
-    /// Counts what a cache that takes in every object that misses does on all accesses. `continues` is told of some
-    /// accesses that were done, again and again; on a [`ControlFlow::Break`] there is no result.
+    /// Counts what a cache does on all accesses if it takes in every object that misses. `continues` is called again
+    /// and again with a number of accesses that were performed; on a [`ControlFlow::Break`] there is no result.
     pub fn simulate(
         &self,
         policy: &mut dyn Replacement,
@@ -312,9 +312,9 @@ impl AccessLog {
         Some(counts)
     }
 
-    /// Counts what a cache that takes in the objects that `admission` admits does on all accesses. Where the log is a
-    /// sample, `admission` is told bytes larger by 1/rate, so that a budget is one of the whole trace. Without
-    /// [times](AccessLogBuilder::with_times) all accesses come at once. `continues` is as in [`Self::simulate`].
+    /// Counts what a cache does on all accesses if it takes in the objects that `admission` admits. If the log is a
+    /// sample, `admission` gets bytes that are larger by 1/rate, so that a budget is one of the whole trace. Without
+    /// [times](AccessLogBuilder::with_times), all accesses come at once. `continues` is as in [`Self::simulate`].
     pub fn simulate_admitting(
         &self,
         policy: &mut dyn Replacement,

@@ -54,7 +54,8 @@ impl Counts {
         self.missed_bytes += u64::from(access.bytes);
     }
 
-    /// The counts of `accesses` with `bytes` of which these are those of a sample: each stands for 1/`rate`.
+    /// Returns the counts of all `accesses` with `bytes`, if these are the counts of a sample: each stands for
+    /// 1/`rate`.
     pub(crate) fn of_the_whole(&self, rate: f64, accesses: u64, bytes: u64) -> Self {
         let scaled = |count: u64| (count as f64 / rate).round() as u64;
         Self {

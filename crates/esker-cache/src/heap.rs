@@ -17,7 +17,7 @@ pub(crate) struct Heap<K> {
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// An empty heap for objects below `objects`, of which it usually has at most `capacity`.
+    /// An empty heap for objects below `objects`, which usually holds at most `capacity` of them.
     pub(crate) fn new(objects: u32, capacity: u32) -> Self {
         Self { slots: Vec::with_capacity(capacity.min(objects) as usize), places: vec![NOWHERE; objects as usize] }
     }

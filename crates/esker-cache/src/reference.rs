@@ -37,7 +37,7 @@ pub(crate) use w_tinylfu::NaiveWTinyLfu;
 
 use crate::Access;
 
-/// A cache that is told of one access after the other.
+/// A cache that gets one access after the other.
 pub(crate) trait Naive {
     /// Returns whether the access hits; an object that misses is taken in.
     fn access(&mut self, access: &Access) -> bool;

@@ -25,7 +25,8 @@ pub fn simulate_admitting(
     counts
 }
 
-/// Performs accesses, of which each stands for 1/`rate`: admission policies with a budget are told the bytes of all.
+/// Performs accesses, each of which stands for 1/`rate` accesses. Admission policies with a budget get the bytes of
+/// all.
 pub(crate) fn perform_admitting<'a>(
     policy: &mut dyn Replacement,
     admission: &mut dyn Admission,

@@ -126,7 +126,7 @@ fn a_sample_estimates_the_whole_and_a_sample_of_everything_is_the_whole() {
     assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
 }
 
-/// A budget that admits so many bytes a day, before LRU.
+/// Simulates a budget of `bytes_per_day` admitted bytes a day before LRU.
 fn budgeted(log: &AccessLog, size: u32, bytes_per_day: &str) -> Counts {
     let shape = Shape { capacity: size, objects: log.objects(), seed: 1 };
     let choice: Choice = format!("reject-first(bytes_per_day={bytes_per_day},window=1000%)").parse().unwrap();

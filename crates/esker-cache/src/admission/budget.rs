@@ -52,7 +52,7 @@ impl Budget {
         self.tokens > 0
     }
 
-    /// So many bytes are written.
+    /// Takes `bytes` written bytes from the budget.
     pub(super) fn spend(&mut self, bytes: u32) {
         self.tokens = self.tokens.saturating_sub(i128::from(bytes) * i128::from(DAY.0));
     }

@@ -30,8 +30,8 @@ use crate::{Access, BuildError, Shape};
 pub static ADMISSIONS: &[AdmissionEntry] =
     &[none::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
 
-/// Decides which objects may enter a cache. It is told of every access, in the order of time. The bytes of an access
-/// are those that it writes to the cache: if it enters, or if it is a write that hits.
+/// Decides which objects may enter a cache. It gets a call for every access, in the order of time. The bytes of an
+/// access are the bytes that it writes to the cache if it enters, or if it is a write that hits.
 pub trait Admission: Debug + Send {
     /// An access at `now` that missed. Returns true if the object may enter the cache: the caller then
     /// [`insert`](crate::Replacement::insert)s it.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{AccessKind, NEVER, ObjectId, build, simulate_admitting};
 
-/// A policy as simply as it can be said. It is told what the real one answered, because a Bloom filter may err.
+/// A policy in its simplest form. It gets the answers of the real one, because a Bloom filter may err.
 trait Model {
     /// Whether `admitted` is a right answer to this miss.
     fn agrees(&mut self, now: Nanos, access: &Access, admitted: bool) -> bool;

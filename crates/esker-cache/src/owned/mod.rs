@@ -27,8 +27,8 @@ pub static FLASH_POLICIES: &[FlashPolicyEntry] = &[lru::ENTRY, flru::ENTRY, arc:
 
 /// Chooses the objects that a cache over its own flash holds. All objects take one page.
 pub trait FlashPolicy: Debug + Send {
-    /// A read of `object`, which the cache holds afterwards. Appends to `left` what becomes of the objects that have to
-    /// leave for it, in order; they have left before `object` comes in.
+    /// Reads `object`, which the cache holds afterwards. Appends to `left` the objects that have to leave for it, in
+    /// order, and what happens to their data; they leave before `object` comes in.
     fn access(&mut self, object: ObjectId, left: &mut Vec<Left>) -> Found;
 
     /// Whether the cache holds `object`. A suspected object is not held.
@@ -44,7 +44,7 @@ pub trait FlashPolicy: Debug + Send {
     fn remove(&mut self, object: ObjectId);
 
     /// From now on the cache holds at most `capacity` objects and remembers at most `suspects`, neither more than
-    /// before. Appends to `left` what becomes of the objects that have to leave, in order.
+    /// before. Appends to `left` the objects that have to leave, in order, and what happens to their data.
     fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>);
 
     /// The data of `object`, if it is suspected, have been erased.
@@ -71,12 +71,12 @@ pub enum Found {
     Miss,
 }
 
-/// What becomes of the data of an object that leaves.
+/// What happens to the data of an object that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// They count as invalid, and may be revived until they are erased.
     Suspected(ObjectId),
-    /// Nobody will ask for them again; the object was held or suspected before.
+    /// They will not be asked for again; the object was held or suspected before.
     Gone(ObjectId),
 }
 
@@ -91,13 +91,13 @@ pub struct FlashShape {
     pub objects: u32,
 }
 
-/// The most suspected pages of a cache, N_SQ = (OP - GC_th) x C_total (Xia 2017, equation 2.2), where OP = (C_total -
-/// C_user) / C_total (equation 2.1; equation 4.1, which has C_cache / C_total for it, is inverted): all pages but those
-/// that are held and those that cleaning keeps free. `total` and `user` are C_total and C_user, `kept_free` is GC_th x
-/// C_total, all in pages.
+/// Returns the most suspected pages of a cache, N_SQ = (OP - GC_th) x C_total (Xia 2017, equation 2.2), where OP =
+/// (C_total - C_user) / C_total (equation 2.1; equation 4.1, which has C_cache / C_total for it, is inverted): all
+/// pages except those that the cache holds and those that cleaning keeps free. `total` and `user` are C_total and
+/// C_user, `kept_free` is GC_th x C_total, all in pages.
 ///
 /// ```
-/// // A cache of 100 pages with 15 % over-provisioning, of which cleaning keeps 5 % free.
+/// // A cache of 100 pages with 15 % over-provisioning; cleaning keeps 5 % free.
 /// assert_eq!(esker_cache::suspects_max(100, 85, 5), 10);
 /// ```
 pub fn suspects_max(total: u32, user: u32, kept_free: u32) -> u32 {

@@ -44,7 +44,7 @@ struct Cacheus {
     reused_size: u32,
     /// Frequency, then the latest use first.
     by_frequency: Heap<(u32, Reverse<u32>)>,
-    /// What each expert let go, the earliest first.
+    /// Objects that each expert evicted, the earliest first.
     histories: [List; 2],
     /// Objects on probation that were in the reused queue before.
     demoted: u32,

@@ -1,4 +1,4 @@
-//! LeCaR: learns from what it regrets whether to let go by recency or by frequency.
+//! LeCaR: learns from its regrets whether to evict by recency or by frequency.
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 use esker_core::{Linked, Links, List, Ratio, Rng};
@@ -50,7 +50,7 @@ struct Lecar {
     by_use: List,
     /// What the cache holds, by frequency, then by last use or number.
     by_frequency: Heap<(u32, u32)>,
-    /// What each expert let go, the earliest first.
+    /// Objects that each expert evicted, the earliest first.
     histories: [List; 2],
     /// The weight of LRU; LFU has the rest.
     lru_weight: f64,

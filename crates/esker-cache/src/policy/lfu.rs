@@ -79,7 +79,7 @@ impl Lfu {
         Self { capacity: shape.capacity, length: 0, objects, groups, by_count: List::EMPTY, free: List::EMPTY }
     }
 
-    /// An empty group for objects used so often, before the group `next`, or as the last one.
+    /// Makes an empty group for objects that were used `count` times, before the group `next`, or as the last one.
     fn group(&mut self, count: u32, next: Option<u32>) -> u32 {
         let group = match self.free.first() {
             Some(group) => {

@@ -39,19 +39,19 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Ages are told apart up to this many times the objects of the cache.
+/// Ages above this many times the objects of the cache are not told apart.
 const AGE_MOST_PER_OBJECT: u32 = 100;
 
-/// How many ages are told apart. The authors have 20,000, which would take much memory beside that of a small cache.
+/// Number of ages that are told apart. The authors have 20,000, which would take much memory beside a small cache.
 const AGES: u32 = 5_000;
 
 /// Of this many objects one becomes an explorer.
 const EXPLORE: u64 = 32;
 
-/// One part in so many of the cache may be explorers.
+/// At most one in this many objects of the cache is an explorer.
 const EXPLORERS: u32 = 100;
 
-/// The newest objects that look bad at once are looked at in each eviction: so many.
+/// Number of suspects: the newest objects that looked bad when they entered. Each eviction looks at them.
 const SUSPECTS: usize = 8;
 
 /// The density of objects that are too old to tell their ages apart. All others are above.

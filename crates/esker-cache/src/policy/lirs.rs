@@ -1,11 +1,11 @@
 //! LIRS: the low inter-reference recency set. Objects whose last two uses lay close together (LIR) keep nearly all of
 //! the cache; all others (HIR) pass through a small queue.
 //!
-//! As in section 3 of the paper: the stack S holds the LIR objects and all that were used since the LIR object used
-//! longest ago, even if they have left the cache; the queue Q holds the HIR objects of the cache. The paper leaves open
-//! how long the stack may grow. Here it holds so many objects at most (`stack`), and beyond forgets the object that
-//! left the cache first. An object of the cache that has left the stack and is used again stays HIR, as in the paper;
-//! implementations exist that make room among the LIR objects then.
+//! As in section 3 of the paper: the stack S holds the LIR objects and all objects that were used since the LIR object
+//! used longest ago, even if they have left the cache; the queue Q holds the HIR objects of the cache. The paper leaves
+//! open how long the stack may grow. Here it holds at most `stack` objects; above that, it forgets the object that left
+//! the cache first. An object of the cache that has left the stack and is used again stays HIR, as in the paper; some
+//! implementations make room among the LIR objects then.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};

@@ -62,7 +62,8 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     belady::ENTRY,
 ];
 
-/// Chooses the objects that a cache holds. All objects take the same room. A policy only knows what it is told.
+/// Chooses the objects that a cache holds. All objects take the same room. A policy knows nothing but the calls that it
+/// gets.
 pub trait Replacement: Debug + Send {
     /// Whether the cache holds `object`.
     fn holds(&self, object: ObjectId) -> bool;
@@ -78,7 +79,7 @@ pub trait Replacement: Debug + Send {
     /// Forgets that the cache holds `object`, because its data are invalid. Nothing happens if it does not.
     fn remove(&mut self, object: ObjectId);
 
-    /// Removes the object that the policy would let go next, and returns it; `None` if the cache is empty.
+    /// Removes the object that the policy would evict next, and returns it; `None` if the cache is empty.
     fn evict(&mut self) -> Option<ObjectId>;
 
     /// How many objects the cache holds.
@@ -135,7 +136,7 @@ pub struct Shape {
     pub capacity: u32,
     /// How many objects there are: their ids are below this.
     pub objects: u32,
-    /// Seed of what the policy draws at random.
+    /// Seed of the policy's random numbers.
     pub seed: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Policies that keep one queue of what the cache holds, and differ in what a use does and who leaves.
+//! Policies that keep one queue of the objects in the cache. They differ in what a use does, and in which object
+//! leaves.
 
 use std::fmt::Debug;
 

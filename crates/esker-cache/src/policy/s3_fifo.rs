@@ -66,7 +66,7 @@ const GHOSTS: Parameter = Parameter {
 struct Uses {
     /// A counter stands still here.
     most: u8,
-    /// So many on probation earn a place in the main queue.
+    /// This many uses on probation earn a place in the main queue.
     threshold: u8,
     /// They do not count in this share of the small queue.
     correlated: Ratio,
@@ -91,7 +91,7 @@ struct Sizes {
     cache: u32,
     small: u32,
     ghosts: u32,
-    /// A use does not count before so many objects have entered the small queue after its own.
+    /// A use counts only after this many objects have entered the small queue after the object.
     window: u32,
 }
 
@@ -125,7 +125,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// An empty queue that begins with so many slots.
+    /// An empty queue with room for `slots` slots.
     fn new(place: Place, slots: u32) -> Self {
         Self { place, slots: VecDeque::with_capacity(slots as usize), first: 0, length: 0 }
     }

@@ -77,7 +77,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
     })
 }
 
-/// Policies whose parameters make them another policy, or that a second set of parameters tries harder.
+/// Policies whose parameters turn them into another policy, or that a second set of parameters tests harder.
 fn with_parameters(shape: &Shape) -> Vec<(Choice, Box<dyn Naive>)> {
     let capacity = shape.capacity as usize;
     let choice = |name: &str, parameters: &[(&str, f64)]| {

@@ -11,7 +11,7 @@ pub(crate) struct NaiveCacheus {
     reused: Vec<Seen>,
     probation: Vec<Seen>,
     reused_size: usize,
-    /// What the first expert let go, and what the second did.
+    /// Objects that the first expert evicted, and objects that the second one evicted.
     left: [Vec<Seen>; 2],
     weights: [f64; 2],
     rng: Rng,
@@ -101,7 +101,7 @@ impl NaiveCacheus {
         self.hits = 0;
     }
 
-    /// How many demoted objects are held, and how many fresh ones the first expert let go.
+    /// Returns how many demoted objects are in the cache, and how many fresh objects the first expert evicted.
     fn counts(&self) -> (usize, usize) {
         let demoted = self.reused.iter().chain(&self.probation).filter(|seen| seen.demoted).count();
         (demoted, self.left[0].iter().filter(|seen| seen.fresh).count())

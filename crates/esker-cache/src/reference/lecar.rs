@@ -10,7 +10,7 @@ pub(crate) struct NaiveLecar {
     now: u64,
     /// What is held, the least recently used first.
     held: Vec<Seen>,
-    /// What LRU let go, and what LFU did, the earliest first.
+    /// Objects that LRU evicted, and objects that LFU evicted, the earliest first.
     histories: [Vec<Seen>; 2],
     weights: [f64; 2],
     rng: Rng,

@@ -1,4 +1,4 @@
-//! LRFU: every object with what it was worth at its last use, searched whole for the one worth least.
+//! LRFU: every object with its worth at its last use. All of them are searched for the one that is worth least.
 
 use super::Naive;
 use crate::Access;
@@ -32,7 +32,8 @@ impl Naive for NaiveLrfu {
             return true;
         }
         if self.held.len() == self.capacity {
-            // What it would have been worth at the beginning: a comparison as good as that of what it is worth now.
+            // The worth that it would have had at the beginning: comparing that is as good as comparing the worth of
+            // now.
             let order = |held: &Held| held.worth.log2() + lambda * f64::from(held.last_use);
             let before = |a: &Held, b: &Held| order(a).total_cmp(&order(b)).then(a.last_use.cmp(&b.last_use)).is_lt();
             let least = (1..self.held.len())

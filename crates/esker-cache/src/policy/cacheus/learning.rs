@@ -5,7 +5,7 @@ use esker_core::Rng;
 const LEAST: f64 = 0.001;
 const MOST: f64 = 1.0;
 
-/// So many bad periods in a row, and learning begins anew.
+/// After this many bad periods in a row, learning begins again.
 const PATIENCE: u32 = 10;
 
 /// The learning rate of CACHEUS. It is changed after each period of as many accesses as the cache has objects: up if it
