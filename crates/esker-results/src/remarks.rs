@@ -64,11 +64,11 @@ pub fn remarks(devices: &BTreeMap<String, DeviceReport>) -> Vec<String> {
         .collect()
 }
 
-/// A remark is made on a cache that holds less than this share of what it has room for. Policies keep a thirty-second
-/// in reserve.
+/// A cache gets a remark if it holds less than this share of the lines that it has room for. Policies keep a
+/// thirty-second in reserve.
 const FILLED_MIN: f64 = 0.95;
 
-/// A cache that never had to let anything go says nothing of its policy, nor of a run that goes on for longer.
+/// A cache that never evicted anything tells nothing about its policy, nor about a longer run.
 fn unfilled(name: &str, cache: &FlashCacheReport) -> Option<String> {
     let is_full = cache.held_lines as f64 >= FILLED_MIN * cache.slots as f64;
     let was_used = cache.hits + cache.misses > 0;
@@ -201,7 +201,7 @@ mod tests {
         let [remark] = told(5, 400, 0).try_into().unwrap();
         let expected = "volume: the cache has not filled: at the end it holds 400 of the 1 000 lines";
         assert!(remark.replace('\u{a0}', " ").starts_with(expected), "{remark}");
-        // One that is full, that has let lines go, or that nobody used, is none of them.
+        // No remark is made on a cache that is full, has evicted lines, or was not used.
         assert!(told(5, 969, 0).is_empty() && told(5, 400, 1).is_empty() && told(0, 0, 0).is_empty());
     }
 
