@@ -57,7 +57,7 @@ pub struct Cost {
     pub as_of: String,
     /// Whether the price, the power or the price of power is assumed, or the power is not known and left out.
     pub assumed: bool,
-    /// Likewise of the power alone.
+    /// Whether the power is assumed, or not known and left out.
     pub power_is_assumed: bool,
 }
 

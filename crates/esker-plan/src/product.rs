@@ -1,4 +1,4 @@
-//! Products: what is on sale, of what sizes, for how much, and what it is known by.
+//! Products: what is on sale, in which sizes, at which price, and under which names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -174,7 +174,8 @@ pub enum Rating {
     DriveWritesPerDay(Ratio),
     /// Bytes in all ("TBW" counts terabytes).
     Written(u128),
-    /// Times that each cell may be erased: the capacity so many times, at a write amplification of one.
+    /// Times that each cell may be erased: the host may write the capacity this many times, at a write amplification of
+    /// one.
     Cycles(u64),
 }
 
@@ -229,7 +230,7 @@ pub struct Beside {
     pub figure: &'static str,
     /// Published throughput: operations or bytes per second.
     pub published: f64,
-    /// Simulated throughput, likewise.
+    /// Simulated throughput: operations or bytes per second.
     pub simulated: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The device's settings at one capacity: a drive with the dies of that capacity, a disk with so many surfaces or
+//! The device's settings at one capacity: a drive with the dies of that capacity, a disk with its number of surfaces or
 //! tracks.
 
 use esker_core::{Bytes, Ratio};

@@ -313,7 +313,7 @@ impl<'de> Deserialize<'de> for RawDies {
     }
 }
 
-/// The device's own settings, of which only the origin is read here: the rest is laid over the preset.
+/// The device's own settings. Only their origin is read here: the settings themselves are laid over the preset.
 #[derive(Debug, Default)]
 pub(super) struct RawDevice {
     pub(super) keys: Vec<String>,

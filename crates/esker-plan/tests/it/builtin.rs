@@ -104,8 +104,8 @@ fn over_provisioning_and_dies_follow_from_the_raw_flash() {
     assert_eq!(of("samsung-pm893", 240_000_000_000).0, 4);
 }
 
-/// The whole drive is no part of itself: twice the dies are twice the flash, whatever memory it takes to simulate them,
-/// and the share that a part has is told.
+/// The flash of a whole drive is that of its dies, not of the part that is simulated: twice the dies are twice the
+/// flash, whatever memory it takes to simulate them, and the share of the part is stated.
 #[test]
 fn the_flash_of_a_whole_drive_is_its_dies() {
     let (mut drives, mut larger_than_a_part) = (0, 0);
