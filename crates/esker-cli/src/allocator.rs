@@ -1,5 +1,5 @@
-//! What happens where memory runs out: one clear error and exit status 1. The allocator of the standard library would
-//! abort the program, which ends with a signal and says nothing of what to do.
+//! Handles the end of memory: one clear error and exit status 1. The allocator of the standard library would abort the
+//! program, which then ends with a signal and does not say what to do.
 //!
 //! What is known to be large is refused before it is taken, with its figure and the setting to change (`esker-sim`,
 //! `esker cache`). This is for the rest.

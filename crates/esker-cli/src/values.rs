@@ -1,4 +1,4 @@
-//! Parses values of options. A value that makes no sense is refused, with an example of what to write.
+//! Parses values of options. A value that makes no sense is refused, with an example of a valid one.
 
 #[cfg(test)]
 mod tests;

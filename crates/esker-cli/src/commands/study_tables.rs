@@ -16,7 +16,7 @@ pub(crate) struct TableOutputs {
 }
 
 impl TableOutputs {
-    /// Claims the outputs, before any work, for a study of so many workloads.
+    /// Claims the outputs, before any work, for a study of `workloads` workloads.
     pub(crate) fn claim(arguments: &TableArguments, workloads: usize, outputs: &mut Outputs) -> Result<Self, Failure> {
         let mut tables = Vec::new();
         let folders = arguments.csv.as_deref().map(NewFolders::of);

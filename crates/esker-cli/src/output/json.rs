@@ -9,7 +9,7 @@ use esker_core::Preset;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// How much of a page or table is read, and of what comes after JSON.
+/// How many bytes of a page or table are read, and of anything that follows JSON.
 pub(super) const HEAD: u64 = 4096;
 
 /// More fields than any result has at its top.

@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Says that nobody knows how much there is to do from here on.
+    /// Shows that from here on it is unknown how much there is to do.
     pub(crate) fn forget_total(&self) {
         lock(&self.meter).set(0, 0, now());
         if let Shown::Bar(bar) = &self.shown {

@@ -22,9 +22,9 @@ pub(crate) fn seed() -> u64 {
 /// A run that takes this long hangs: far longer than any case takes on a busy machine.
 pub(crate) const HANGS: Duration = Duration::from_secs(120);
 
-/// Peak resident memory of the running process `id` since its program began, in bytes; `None` before that, and after
-/// its end. The kernel's figures for ended children cannot be used: they include the memory of this process, of which
-/// children start as a copy.
+/// Returns the peak resident memory of the running process `id` since its program began, in bytes; `None` before that,
+/// and after its end. The kernel's figures for ended children cannot be used: children start as a copy of this process,
+/// and the figures include its memory.
 fn peak_memory(id: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     // Until it has its own name it is still a copy of this process.

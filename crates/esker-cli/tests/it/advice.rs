@@ -162,7 +162,8 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect()
 }
 
-/// 15 TB ask for a disk; 300 requests a second to 64 MiB of them, one of `writes` of which writes, ask for flash.
+/// 15 TB of data ask for a disk; 300 requests a second to 64 MiB of them, one in `writes` of them a write, ask for
+/// flash.
 fn folder_with_hot_data(writes: u64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = String::from("0,0,4096,R,0.000000\n0,29296874992,4096,R,0.000000\n");

@@ -275,7 +275,7 @@ fn what_is_written_is_bytes_a_day() {
     let sampled = found(&["--admission", budget, "--sample", "10%"]);
     assert!(per_day(result) > 20.0, "{result}");
     for budgeted in [&all["results"][1], &sampled["results"][0]] {
-        // Half of what may be saved up comes on top.
+        // Half of the budget that may be saved up comes on top.
         assert!((0.95..1.06).contains(&per_day(budgeted)), "{budgeted}");
     }
 }

@@ -77,7 +77,7 @@ fn a_cache_shows_what_it_chose_in_each_window() {
     assert!(printed.contains("at 85 %") && !printed.contains("note: volume"), "{printed}");
 }
 
-/// Without arrival times nobody knows before the run how much comes in a day.
+/// Without arrival times, it is unknown before the run how much comes in a day.
 #[test]
 fn budgets_that_no_size_keeps_are_remarked() {
     let printed = printed(&writes("lifetime = { years = 50, cycles = 100 }", 20_000));

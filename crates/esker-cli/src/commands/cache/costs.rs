@@ -1,4 +1,4 @@
-//! What a cache is worth: mean time of an access, price of what it saves, knees.
+//! What a cache is worth: mean time of an access, price of the memory that it saves, knees.
 
 use esker_results::cache::{CacheCosts, CacheResult};
 use esker_tier::mrc::CurveObjects;

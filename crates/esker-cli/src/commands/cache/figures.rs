@@ -48,7 +48,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// The mean over samples, of which there is at least one. `duration` is that of the trace, if it has times.
+    /// Returns the mean over samples; there has to be at least one. `duration` is that of the trace, if it has times.
     pub(super) fn mean(counts: &[Counts], duration: Option<Nanos>) -> Self {
         let mean = |value: fn(&Counts) -> f64| counts.iter().map(value).sum::<f64>() / counts.len() as f64;
         let write_bytes = mean(|counts| counts.written_bytes as f64).round();

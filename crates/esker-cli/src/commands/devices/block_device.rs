@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Memory and offsets of direct reads start at multiples of this, whatever the disk.
 const ALIGNMENT: usize = 4096;
-/// Waiting is left to the system but for so much, which it might oversleep.
+/// The last part of a wait is spent spinning, because the system might oversleep.
 const SPIN: Duration = Duration::from_micros(200);
 
 /// A disk that is open for reading.

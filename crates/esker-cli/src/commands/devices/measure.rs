@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{self, Content, Output, Outputs};
 use crate::progress::Progress;
 
-/// How often progress is told, in reads.
+/// Number of reads between two reports of progress.
 const TELL: u64 = 16;
 
 /// Measures the disk and writes the preset. What was not found is listed on standard error.

@@ -65,7 +65,7 @@ fn what_standard_output_is_appended_to_may_be_no_input() {
 fn a_trace_is_replaced_by_force_alone() {
     let ground = Ground::new();
     let before = fs::read(ground.path("small.csv")).unwrap();
-    // Where the trace comes from a pipe, nobody knows that it is the same.
+    // If the trace comes from a pipe, esker cannot know that the file is the same.
     let mut shell = Command::new("sh");
     let script = "cat small.csv | \"$0\" trace convert - --to msr -q -o small.csv";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_esker")]).current_dir(ground.0.path());
