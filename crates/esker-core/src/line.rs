@@ -81,7 +81,7 @@ impl<T> WaitingLine<T> {
         index
     }
 
-    /// The index of the level whose turn it is, and whether it goes ahead of a higher priority.
+    /// Returns the index of the level whose turn it is, and whether it goes ahead of a level with a higher priority.
     #[inline]
     fn turn(&self, now: Nanos) -> Option<(usize, bool)> {
         if self.waiting == 0 {

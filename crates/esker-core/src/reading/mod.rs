@@ -1,6 +1,6 @@
 //! Settings from a tree of values, with errors as data: which key, what is wrong with it, what would do.
 //!
-//! serde's own errors are sentences. Here its hooks (`unknown_field`, `invalid_type`...) keep what they are told as
+//! serde's own errors are sentences. Here, its hooks (`unknown_field`, `invalid_type`...) keep their arguments as
 //! fields, and every table and list on the way out adds its step to the path.
 //!
 //! ```

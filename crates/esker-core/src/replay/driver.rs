@@ -154,7 +154,8 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
         ReplayError::EndsTooLate { completed: self.summary.completed }
     }
 
-    /// Performs the internal events of this instant, the next of which is at `due`, then passes completions upward.
+    /// Performs the internal events of this instant, then passes completions upward. `due` is the time of the next
+    /// event.
     #[inline]
     fn step(&mut self, now: Nanos, mut due: Nanos) -> Result<Verdict, ReplayError> {
         let mut rounds = 0;

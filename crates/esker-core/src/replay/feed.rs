@@ -44,7 +44,7 @@ pub struct Stream<I> {
 }
 
 impl<I: Iterator<Item = Arrival>> Stream<I> {
-    /// Open loop if `queue_depth` is `None`, else closed loop with so many requests under way.
+    /// Makes an open loop if `queue_depth` is `None`; otherwise a closed loop with `queue_depth` requests under way.
     pub fn new(arrivals: impl IntoIterator<IntoIter = I>, queue_depth: Option<usize>) -> Self {
         Self { arrivals: arrivals.into_iter(), upcoming: None, queue_depth }
     }

@@ -29,8 +29,8 @@ pub fn years(years: f64) -> String {
     named(years, YEARS)
 }
 
-/// A range of lifetimes, of which those above `limit` mean nothing: "6 to 18 years", "18 years or more", "more than 100
-/// years". Values that read alike are written once.
+/// Returns a range of lifetimes in words: "6 to 18 years", "18 years or more", "more than 100 years". Values above
+/// `limit` are not meaningful. Values that read alike are written once.
 pub fn years_between(low: f64, high: f64, limit: f64) -> String {
     let (from, to) = (years(low), years(high));
     match (low >= limit, high >= limit) {
