@@ -149,7 +149,8 @@ impl DenseMap {
         self.parts_at(volume, offset, length, |dense, _| dense)
     }
 
-    /// Likewise where `place` says: it is handed a dense address, and how many untouched areas come before it.
+    /// Returns the same parts at the addresses that `place` returns. It gets a dense address, and the number of
+    /// untouched areas before it.
     pub(crate) fn parts_at(
         &self,
         volume: VolumeIndex,

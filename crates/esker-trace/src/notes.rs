@@ -5,7 +5,8 @@ use esker_core::Nanos;
 /// How many messages about bad lines are kept.
 const MESSAGES: usize = 5;
 
-/// Counts of what was read, skipped, sorted and ignored. Complete when the trace has been read to its end.
+/// Counts of lines and records that were read, skipped, sorted and ignored. Complete when the trace has been read to
+/// its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadNotes {
     /// Lines of text, or records of a binary format, that were read.

@@ -272,7 +272,7 @@ impl<P> Requests<P> {
             .collect()
     }
 
-    /// The open request of which `event` is a part.
+    /// Returns the open request that `event` is a part of.
     pub(super) fn around(&mut self, event: &Event) -> Option<u64> {
         let key = |offset, number| (Start { volume: event.volume, operation: event.operation, offset }, number);
         let (from, to) = (key(0, 0), key(event.offset, u64::MAX));

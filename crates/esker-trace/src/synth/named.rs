@@ -81,7 +81,7 @@ impl<'de, Variants: Deserialize<'de>> Visitor<'de> for KindVisitor<Variants> {
     }
 }
 
-/// A table of which the key `kind` was just read, as an enum: the value of `kind` names the variant.
+/// A table whose key `kind` was just read, as an enum: the value of `kind` names the variant.
 struct KindFirst<A>(A);
 
 impl<'de, A: MapAccess<'de>> Deserializer<'de> for KindFirst<A> {

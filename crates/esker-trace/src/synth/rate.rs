@@ -22,7 +22,7 @@ impl Rate {
         Self(events * 3_600_000)
     }
 
-    /// So many events in 10,000 seconds, for rates with a fraction.
+    /// `events` events in 10,000 seconds, for rates with a fraction.
     pub const fn per_10_000_seconds(events: u64) -> Self {
         Self(events * 360)
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Rate {
             .unwrap_or(UNITS[4]);
         match self.0 % scale {
             0 => write!(f, "{}{name}", self.0 / scale),
-            // Only reached with /h, a thousandth of which is one.
+            // Only reached with /h, where the rest counts thousandths.
             rest => write!(f, "{}.{rest:03}{name}", self.0 / scale),
         }
     }

@@ -61,7 +61,7 @@ pub struct SyntheticSettings {
 }
 
 impl SyntheticSettings {
-    /// So many requests, everything else by default.
+    /// `requests` requests, with defaults for all other settings.
     pub fn new(requests: u64) -> Self {
         Self {
             preset: None,

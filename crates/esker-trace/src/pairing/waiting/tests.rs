@@ -40,7 +40,7 @@ fn pair(steps: &[(bool, u64, u64)], sound: bool, index: Index) -> (Out, u64, boo
     let (mut out, mut open) = (Out::default(), Vec::new());
     for (time, &(completes, offset, length)) in steps.iter().enumerate() {
         let range = (512 * offset, 512 * length);
-        // The newest of equal ones, of which a reader takes the oldest; every third time the oldest.
+        // Of equal requests, picks the newest, while a reader takes the oldest; every third time, picks the oldest.
         let mut equal = open.iter().enumerate().filter(|(_, (known, _))| *known == range).map(|(index, _)| index);
         let known = if time % 3 == 0 { equal.next() } else { equal.next_back() };
         let (step, number) = match (completes, known) {

@@ -6,7 +6,7 @@ use esker_core::Rng;
 
 use super::deck::Deck;
 
-/// Counts of which state follows which.
+/// Counts how often each state follows each other state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WalkCounts(BTreeMap<(u32, u32), u64>);
 
