@@ -94,7 +94,7 @@ pub fn render_cache(found: &CacheResults) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// The answer in a sentence: about the size in the middle, of which it says why it is that one.
+/// The answer in a sentence: it is about the size in the middle, and says why that one.
 fn headline(found: &CacheResults) -> String {
     let sizes = found.sizes();
     let Some(&size) = sizes.get(sizes.len() / 2) else { return String::new() };

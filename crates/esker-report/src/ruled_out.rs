@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
     pub(crate) market: &'a str,
     pub(crate) total: Option<f64>,
     pub(crate) reason: &'a str,
-    /// How many there are beside it.
+    /// Number of other designs in this row.
     pub(crate) more: usize,
 }
 

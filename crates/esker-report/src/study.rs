@@ -166,8 +166,8 @@ impl WorkloadPage<'_> {
         }
     }
 
-    /// The designs with their places in the study, which select colours: first the recommended one, then the others
-    /// that keep every budget, then those of which that cannot be told.
+    /// Returns the designs with their places in the study, which select colours: first the recommended one, then the
+    /// others that keep every budget, then those that cannot be judged.
     fn ranked(&self) -> Vec<(usize, &Candidate)> {
         let mut ranked: Vec<(usize, &Candidate)> = self.data.candidates.iter().enumerate().collect();
         ranked.sort_by_key(|(_, candidate)| (!self.is_recommended(candidate), standing(candidate)));

@@ -126,7 +126,7 @@ fn without_unit(head: &str) -> String {
 pub const TABLE_HEADS: &[&str] =
     &["market,recommended,", "name,title,year,", "name,title,market,", "level,topic,", "cache_bytes,"];
 
-/// The names of the tables of a study of so many workloads.
+/// Returns the names of the tables of a study of `workloads` workloads.
 pub fn table_names(workloads: usize) -> Vec<String> {
     let names = ["answers", "candidates", "ruled-out", "findings", "miss-ratio-curve"];
     let prefixes = (1..=workloads).map(|number| if workloads > 1 { format!("{number}-") } else { String::new() });

@@ -7,7 +7,7 @@ use super::{Axis, Chart, ChartEntry, Clock, Colour, Series, Shape, Source};
 
 pub(super) const ENTRY: ChartEntry = ChartEntry { name: "burst-credits", section: "performance", build };
 
-/// Credits of which more than this share is always left are no question.
+/// Credits that never fall below this share are not worth a chart.
 const SHARE_LEFT: f64 = 0.75;
 
 fn build(source: &Source<'_>) -> Option<Chart> {
@@ -36,7 +36,7 @@ fn build(source: &Source<'_>) -> Option<Chart> {
     Some(Chart { wide: true, ..chart })
 }
 
-/// The credits of which a design has least left, and what they are for.
+/// Returns the credits that a design comes closest to using up, and what they are for.
 fn scarcest(candidate: &Candidate) -> Option<(&str, &CreditReport)> {
     let volumes = candidate.devices.values().filter_map(|device| device.cloud_volume.as_ref());
     let credits = volumes.flat_map(|volume| volume.credits.iter().map(|(what, credits)| (what.as_str(), credits)));

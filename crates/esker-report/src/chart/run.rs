@@ -23,7 +23,7 @@ static CHARTS: &[RunChart] = &[
 
 type RunChart = (&'static str, &'static str, fn(&Source<'_>) -> Option<Chart>);
 
-/// A line of what was moved: its label, and what it counts.
+/// A line of moves: its label, and what it counts.
 type MoveLine = (&'static str, fn(&PlacementReport) -> u64);
 
 /// Where these charts take their data from.
@@ -71,7 +71,7 @@ impl Source<'_> {
         self.over(self.points(), label, colour, shape, value)
     }
 
-    /// A step line of what was counted in each interval, per second. The last interval, which the end of the run cuts
+    /// Makes a step line of what each interval counted, per second. The last interval, which the end of the run cuts
     /// short, is left out.
     fn rates(&self, label: &str, colour: usize, shape: Shape, count: impl Fn(&SeriesPoint) -> u64) -> Option<Series> {
         let (whole, length_s) = self.intervals.whole()?;
@@ -101,7 +101,7 @@ impl Source<'_> {
         self.names.iter().enumerate().filter_map(line).collect()
     }
 
-    /// Lines of what was moved, per second; none where nothing was.
+    /// Returns lines of moves per second; none if nothing moved.
     fn of_moves(&self, lines: &[MoveLine]) -> Vec<Series> {
         let line = |(index, (label, count)): (usize, &MoveLine)| {
             let of = |point: &SeriesPoint| point.placement.as_ref().map_or(0, count);

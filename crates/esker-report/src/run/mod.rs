@@ -152,7 +152,7 @@ impl RunPage<'_> {
         self.charts.iter().any(|chart| chart.section == section)
     }
 
-    /// Whether there is a map with something to see: it needs a stretch of time beside the start.
+    /// Returns true if there is a map with something to see: it needs a stretch of time besides the start.
     fn has_map(&self) -> bool {
         self.run.placement_map.as_ref().is_some_and(|map| map.frames.len() > 1 && !map.range_extents.is_empty())
     }
