@@ -46,7 +46,7 @@ struct Block {
 
 #[derive(Clone, Copy, Debug)]
 struct Rewrite {
-    former: BlockIndex,
+    old_data: BlockIndex,
     /// Pages copied.
     copies: u32,
 }
@@ -67,10 +67,10 @@ impl Block {
 
     /// Copies the remaining pages, and erases the old data block.
     fn close<S: OpSink>(&mut self, block: u32, pool: &mut BlockPool, cells: &mut Cells<'_, S>) {
-        let Some(Rewrite { former, copies }) = self.rewrites.remove(block) else { return };
+        let Some(Rewrite { old_data, copies }) = self.rewrites.remove(block) else { return };
         let data = pool.data(block).expect("a rewritten block has a data block");
-        let last = pool.complete(block, data, copies, |lies_in| lies_in == former, cells);
-        pool.erase(former, last, cells);
+        let last = pool.complete(block, data, copies, |lies_in| lies_in == old_data, cells);
+        pool.erase(old_data, last, cells);
     }
 }
 
@@ -93,11 +93,11 @@ impl Scheme for Block {
             let oldest = self.rewrites.oldest().expect("there are some");
             self.close(oldest, pool, cells);
         }
-        let former = pool.data(at.block).expect("it cannot take the page");
+        let old_data = pool.data(at.block).expect("it cannot take the page");
         let data = pool.take_for(at.block)?;
         let copies = Self::copy_before(at, data, pool, cells);
         pool.set_data(at.block, Some(data));
-        self.rewrites.insert(at.block, Rewrite { former, copies });
+        self.rewrites.insert(at.block, Rewrite { old_data, copies });
         Ok((data, at.offset))
     }
 
@@ -110,16 +110,16 @@ impl Scheme for Block {
         let beside = pool.assign_data(kept.iter().copied());
         let can_go_on = |beside: &ExtraBlocks| {
             let [block] = beside.blocks[..] else { return false };
-            let former = pool.data(beside.logical);
-            former.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == former, cells.flash)
+            let old_data = pool.data(beside.logical);
+            old_data.is_some() && pool.can_complete(beside.logical, block, |from| Some(from) == old_data, cells.flash)
         };
         let (rewrites, odd): (Vec<ExtraBlocks>, Vec<ExtraBlocks>) = beside.into_iter().partition(can_go_on);
         odd.iter().try_for_each(|beside| pool.gather_all(beside, cells))?;
         for ExtraBlocks { logical, blocks, .. } in rewrites {
-            let former = pool.data(logical).expect("it was found");
+            let old_data = pool.data(logical).expect("it was found");
             pool.set_data(logical, Some(blocks[0]));
             // The number of pages copied before the power failure is unknown.
-            self.rewrites.insert(logical, Rewrite { former, copies: 0 });
+            self.rewrites.insert(logical, Rewrite { old_data, copies: 0 });
             if self.rewrites.len() > self.open {
                 let oldest = self.rewrites.oldest().expect("there are some");
                 self.close(oldest, pool, cells);
@@ -139,7 +139,7 @@ impl Scheme for Block {
     }
 
     fn map_bytes(&self, pool: &BlockPool) -> u64 {
-        // A rewrite takes two entries: its logical block and the former data block.
+        // A rewrite takes two entries: its logical block and the old data block.
         4 * (u64::from(pool.logical()) + 2 * u64::from(self.open))
     }
 
@@ -148,15 +148,18 @@ impl Scheme for Block {
     }
 
     fn update_blocks(&self) -> Vec<(BlockIndex, Option<u32>)> {
-        self.rewrites.iter().map(|(block, rewrite)| (rewrite.former, Some(block))).collect()
+        self.rewrites.iter().map(|(block, rewrite)| (rewrite.old_data, Some(block))).collect()
     }
 
     fn check(&self, pool: &BlockPool, flash: &FlashState) {
         assert!(self.rewrites.len() <= self.open);
         for (block, rewrite) in self.rewrites.iter() {
             let data = pool.data(block).expect("a rewritten block has a data block");
-            assert!(pool.can_complete(block, data, |from| from == rewrite.former, flash), "a page was left behind");
-            assert!(pool.can_complete(block, rewrite.former, |_| false, flash), "a former page is out of place");
+            assert!(pool.can_complete(block, data, |from| from == rewrite.old_data, flash), "a page was left behind");
+            assert!(
+                pool.can_complete(block, rewrite.old_data, |_| false, flash),
+                "a page of the old data block is out of place"
+            );
         }
     }
 }

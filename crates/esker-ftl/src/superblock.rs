@@ -92,12 +92,12 @@ impl Superblock {
         cells: &mut Cells<'_, S>,
     ) -> Result<(), FtlError> {
         self.grown.remove(index);
-        self.unused += self.beyond(index);
+        self.unused += self.excess(index);
         self.shrink(index, pool, cells)
     }
 
     /// Returns how many blocks superblock `index` has in excess of S.
-    fn beyond(&self, index: u32) -> u32 {
+    fn excess(&self, index: u32) -> u32 {
         (self.blocks[index as usize].len() as u32).saturating_sub(self.size)
     }
 
@@ -226,14 +226,14 @@ impl Scheme for Superblock {
             self.blocks[index].push(kept.block);
             latest[index] = kept.latest;
         }
-        let mut grown: Vec<u32> = (0..self.blocks.len() as u32).filter(|index| self.beyond(*index) > 0).collect();
+        let mut grown: Vec<u32> = (0..self.blocks.len() as u32).filter(|index| self.excess(*index) > 0).collect();
         grown.sort_by_key(|index| latest[*index as usize]);
         for index in grown {
-            let beyond = self.beyond(index);
-            if beyond > self.unused {
+            let excess = self.excess(index);
+            if excess > self.unused {
                 self.shrink(index, pool, cells)?;
             } else {
-                self.unused -= beyond;
+                self.unused -= excess;
                 self.grown.insert(index, ());
             }
         }
@@ -271,11 +271,11 @@ impl Scheme for Superblock {
     }
 
     fn check(&self, pool: &BlockPool, flash: &FlashState) {
-        let mut beyond = 0;
+        let mut excess = 0;
         for (index, blocks) in self.blocks.iter().enumerate() {
-            let more = self.beyond(index as u32);
+            let more = self.excess(index as u32);
             assert_eq!(self.grown.get(index as u32).is_some(), more > 0, "superblock {index} is listed wrongly");
-            beyond += more;
+            excess += more;
             for (at, block) in blocks.iter().enumerate() {
                 assert!(at + 1 == blocks.len() || flash.written_in(*block) >= pool.pages(), "two blocks have room");
                 let first = flash.geometry().first_page(*block).0;
@@ -285,7 +285,7 @@ impl Scheme for Superblock {
                 }
             }
         }
-        assert_eq!(beyond + self.unused, pool.updates(), "update blocks are counted wrongly");
+        assert_eq!(excess + self.unused, pool.updates(), "update blocks are counted wrongly");
         assert!(self.cache.len() <= self.cached);
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct ExtraBlocks {
 }
 
 /// What the scan found in a block.
-struct Scanned {
+struct ScannedBlock {
     block: BlockIndex,
     /// As in [`FlashState::written_in`].
     written: u32,
@@ -66,7 +66,7 @@ impl BlockPool {
     /// order of opening. With `gaps`, programs may have skipped pages.
     pub(super) fn recover<S: OpSink>(&mut self, gaps: bool, cells: &mut Cells<'_, S>) -> Vec<KeptBlock> {
         let mut newest: Vec<u64> = zeroed(self.slots());
-        let mut scanned: Vec<Scanned> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
+        let mut scanned: Vec<ScannedBlock> = self.all().map(|block| scan(block, gaps, &mut newest, cells)).collect();
         scanned.sort_by_key(|scanned| (scanned.opened, scanned.block.0));
         self.adopt_free_blocks(scanned.iter().filter(|block| block.written == 0).map(|block| block.block), cells.flash);
         scanned.retain(|scanned| scanned.written > 0);
@@ -94,7 +94,7 @@ impl BlockPool {
     }
 
     /// Returns, for each block, whether it has to stay.
-    fn needed(&self, scanned: &[Scanned], newest: &[u64], flash: &FlashState) -> Vec<bool> {
+    fn needed(&self, scanned: &[ScannedBlock], newest: &[u64], flash: &FlashState) -> Vec<bool> {
         let mut holders: Vec<u16> = zeroed(newest.len());
         let counting = |block: BlockIndex| {
             let pages = self.pages_of(block, flash).filter(|page| page.version == newest[page.owner as usize]);
@@ -125,7 +125,7 @@ impl BlockPool {
         }
     }
 
-    fn classify(&self, scanned: &Scanned, flash: &FlashState) -> KeptBlock {
+    fn classify(&self, scanned: &ScannedBlock, flash: &FlashState) -> KeptBlock {
         let first = flash.geometry().first_page(scanned.block).0;
         let mut valid = (0..self.pages()).filter(|offset| flash.is_valid(PhysicalPage(first + offset)));
         let slot = |offset: u32| flash.owner(PhysicalPage(first + offset));
@@ -170,7 +170,7 @@ impl BlockPool {
 }
 
 /// Reads the spare areas of `block`.
-fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mut Cells<'_, S>) -> Scanned {
+fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mut Cells<'_, S>) -> ScannedBlock {
     let (mut latest, mut role) = (0, 0);
     let found = scan_block(block, gaps, cells, |page| {
         let newest = &mut newest[page.owner as usize];
@@ -179,5 +179,5 @@ fn scan<S: OpSink>(block: BlockIndex, gaps: bool, newest: &mut [u64], cells: &mu
     });
     // This includes the summary page, if there is one.
     let written = if found.full { cells.flash.geometry().pages_per_block() } else { found.programmed };
-    Scanned { block, written, role, opened: found.opened, latest }
+    ScannedBlock { block, written, role, opened: found.opened, latest }
 }

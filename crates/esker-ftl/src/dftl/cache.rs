@@ -3,21 +3,21 @@
 use esker_core::{Linked, Links, List};
 use esker_nand::memory::prefetch;
 
-/// The bit of [`Entry::page`] that marks an entry as changed since the map on flash was written.
+/// The bit of [`CachedEntry::page`] that marks an entry as changed since the map on flash was written.
 const DIRTY: u32 = 1 << 31;
-/// The bit of [`Entry::slot`] that marks an entry of the protected segment.
+/// The bit of [`CachedEntry::slot`] that marks an entry of the protected segment.
 const PROTECTED: u32 = 1 << 31;
 
 /// A cached entry with its links in the list of its segment: 16 bytes.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CachedEntry {
     slot: u32,
     /// As in the map: the physical page plus one, or zero.
     page: u32,
     links: Links,
 }
 
-impl Linked for Entry {
+impl Linked for CachedEntry {
     #[inline(always)]
     fn links(&self) -> &Links {
         &self.links
@@ -35,7 +35,7 @@ impl Linked for Entry {
 /// the head of the probationary segment. The last entry of the probationary segment is evicted.
 #[derive(Debug)]
 pub(super) struct Cache {
-    entries: Vec<Entry>,
+    entries: Vec<CachedEntry>,
     /// Indices in `entries` that are free.
     vacant: Vec<u32>,
     capacity: u32,
@@ -139,7 +139,7 @@ impl Cache {
     /// no room.
     pub(super) fn insert(&mut self, slot: u32, page: u32) -> u32 {
         self.overdrawn += u32::from(self.is_full());
-        let entry = Entry { slot, page, links: Links::NONE };
+        let entry = CachedEntry { slot, page, links: Links::NONE };
         let index = match self.vacant.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -182,7 +182,7 @@ impl Cache {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.vacant.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<CachedEntry>() + self.vacant.capacity() * size_of::<u32>()
     }
 
     /// Asserts the invariants that hold between calls.

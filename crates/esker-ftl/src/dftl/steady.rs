@@ -10,12 +10,12 @@ use super::tables::{TRANSLATION, entry};
 use crate::pools::{Contents, OwnerRun, PageMap};
 
 /// Takes the locations of data and translation pages from the pools.
-struct Placing<'a> {
+struct SteadyLocations<'a> {
     map: &'a mut [u32],
     directory: &'a mut [u32],
 }
 
-impl PageMap for Placing<'_> {
+impl PageMap for SteadyLocations<'_> {
     #[inline(always)]
     fn prefetch(&self, owner: u32) {
         if owner & TRANSLATION == 0 {
@@ -54,7 +54,7 @@ impl Dftl {
             })
             .collect();
         let (map, directory) = self.tables.map_and_directory();
-        let amplification = self.pools.start_steady(&contents, seed, flash, &mut Placing { map, directory })?;
+        let amplification = self.pools.start_steady(&contents, seed, flash, &mut SteadyLocations { map, directory })?;
         self.fill_cache(&contents, pages, amplification, flash);
         self.tables.write_contents(flash);
         Some(amplification)

@@ -54,7 +54,7 @@ pub(super) struct Tables {
     entries_shift: u32,
     translation_pages_per_pool: Divisor,
     /// For each pool, translation pages to be rewritten because of cleaning.
-    updates: Vec<Updates>,
+    updates: Vec<PendingUpdates>,
     /// For each pool, while a journal is kept, changes of cached entries: slot, [`entry`], and a lower bound of the
     /// sequence number with which the block of the data begins. Changes that were saved or superseded are dropped when
     /// they reach the front.
@@ -68,7 +68,7 @@ pub(super) struct Tables {
 /// Translation pages with changed entries: cleaning moved data pages whose entries were not cached. They are written
 /// before the victim is erased; until then the map in memory is newer than flash.
 #[derive(Clone, Debug)]
-struct Updates {
+struct PendingUpdates {
     pages: Vec<u32>,
     /// While a journal is kept, a lower bound of the sequence numbers with which the destination blocks begin.
     since: u64,
@@ -76,7 +76,7 @@ struct Updates {
     sorted: bool,
 }
 
-impl Default for Updates {
+impl Default for PendingUpdates {
     fn default() -> Self {
         Self { pages: Vec::new(), since: u64::MAX, sorted: true }
     }
@@ -91,7 +91,7 @@ impl Tables {
             directory: zeroed(striping.slots() / entries_per_page as usize),
             entries_shift: entries_per_page.trailing_zeros(),
             translation_pages_per_pool: Divisor::new(striping.slots_per_pool() / entries_per_page),
-            updates: vec![Updates::default(); striping.pools() as usize],
+            updates: vec![PendingUpdates::default(); striping.pools() as usize],
             unsaved: vec![VecDeque::new(); striping.pools() as usize],
             recovering: vec![u64::MAX; striping.pools() as usize],
             counts: MappingCounts::default(),

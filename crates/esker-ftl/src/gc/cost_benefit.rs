@@ -22,11 +22,11 @@ struct CostBenefit {
     now: u64,
     /// Closed blocks, oldest first.
     closed: Vec<PoolBlock>,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockState>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct BlockState {
     valid: u32,
     changed: u64,
 }
@@ -37,18 +37,18 @@ impl CostBenefit {
             data_pages: u64::from(shape.data_pages_per_block),
             now: 0,
             closed: Vec::with_capacity(shape.blocks as usize),
-            blocks: vec![Block::default(); shape.blocks as usize],
+            blocks: vec![BlockState::default(); shape.blocks as usize],
         }
     }
 
     fn change(&mut self, block: PoolBlock, valid: u32) {
         self.now += 1;
-        self.blocks[block.index()] = Block { valid, changed: self.now };
+        self.blocks[block.index()] = BlockState { valid, changed: self.now };
     }
 
     /// Returns benefit and cost, whose ratio counts. The constant factor 2 is left out.
     fn merit(&self, block: PoolBlock) -> (u128, u128) {
-        let Block { valid, changed } = self.blocks[block.index()];
+        let BlockState { valid, changed } = self.blocks[block.index()];
         let benefit = u128::from(self.data_pages.saturating_sub(u64::from(valid))) * u128::from(self.now - changed + 1);
         (benefit, u128::from(valid))
     }

@@ -18,7 +18,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     capabilities: &[VictimCapability::KnownSteady],
     build: |shape, parameters, seed| {
         let draws = parameters.count("d");
-        Ok(Box::new(Sampled::new(shape, draws as u32, seed)))
+        Ok(Box::new(RandomDraws::new(shape, draws as u32, seed)))
     },
 };
 
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 
 /// Draws with replacement, as in the mean-field model.
 #[derive(Debug)]
-pub(super) struct Sampled {
+pub(super) struct RandomDraws {
     draws: u32,
     rng: Rng,
     /// Closed blocks, in no order.
@@ -34,7 +34,7 @@ pub(super) struct Sampled {
     valid: Vec<u32>,
 }
 
-impl Sampled {
+impl RandomDraws {
     pub(super) fn new(shape: &PoolShape, draws: u32, seed: u64) -> Self {
         Self {
             draws,
@@ -45,7 +45,7 @@ impl Sampled {
     }
 }
 
-impl Sampled {
+impl RandomDraws {
     /// Draws among the first `count` blocks. Returns the index of the one with the fewest valid pages.
     fn draw(&mut self, count: u64) -> usize {
         let mut best = self.rng.below(count) as usize;
@@ -59,7 +59,7 @@ impl Sampled {
     }
 }
 
-impl VictimPolicy for Sampled {
+impl VictimPolicy for RandomDraws {
     fn closed(&mut self, block: PoolBlock, valid: u32) {
         self.closed.push(block);
         self.valid[block.index()] = valid;

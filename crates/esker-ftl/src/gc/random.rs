@@ -2,7 +2,7 @@
 
 use esker_core::registry::ParameterSource;
 
-use super::d_choices::Sampled;
+use super::d_choices::RandomDraws;
 use super::{VictimCapability, VictimEntry, VictimPolicy};
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -12,7 +12,7 @@ pub(crate) const ENTRY: VictimEntry = VictimEntry {
     parameters: ParameterSource::NONE,
     capabilities: &[VictimCapability::KnownSteady],
     build: |shape, _, seed| {
-        let policy: Box<dyn VictimPolicy> = Box::new(Sampled::new(shape, 1, seed));
+        let policy: Box<dyn VictimPolicy> = Box::new(RandomDraws::new(shape, 1, seed));
         Ok(policy)
     },
 };

@@ -17,18 +17,18 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
 #[derive(Debug)]
 struct EmptiestNewest {
     /// In the order of filling.
-    closed: Vec<Closed>,
+    closed: Vec<ClosedBlock>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Closed {
+struct ClosedBlock {
     block: PoolBlock,
     valid: u32,
 }
 
 impl VictimPolicy for EmptiestNewest {
     fn closed(&mut self, block: PoolBlock, valid: u32) {
-        self.closed.push(Closed { block, valid });
+        self.closed.push(ClosedBlock { block, valid });
     }
 
     fn superseded(&mut self, block: PoolBlock, valid: u32) {
@@ -58,6 +58,6 @@ impl VictimPolicy for EmptiestNewest {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.closed.capacity() * size_of::<Closed>()
+        self.closed.capacity() * size_of::<ClosedBlock>()
     }
 }

@@ -46,7 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
 const SHAPE: PoolShape = PoolShape { blocks: 24, data_pages_per_block: 8 };
 /// A closed block.
 #[derive(Clone, Copy, Debug)]
-struct Closed {
+struct ClosedBlock {
     block: PoolBlock,
     valid: u32,
 }
@@ -64,7 +64,7 @@ enum Event {
 #[derive(Debug, Default)]
 struct Model {
     /// Closed blocks in the order of filling.
-    closed: Vec<Closed>,
+    closed: Vec<ClosedBlock>,
     /// Events, oldest first, including those of blocks that are no longer closed.
     events: Vec<Event>,
 }
@@ -101,14 +101,15 @@ impl Trial<'_> {
 
     fn close(&mut self, block: PoolBlock, valid: u32) {
         if self.place(block).is_none() {
-            self.model.closed.push(Closed { block, valid });
+            self.model.closed.push(ClosedBlock { block, valid });
             self.model.events.push(Event::Filled(block));
             self.policy.closed(block, valid);
         }
     }
 
     fn supersede(&mut self, index: usize) {
-        let with_pages: Vec<&mut Closed> = self.model.closed.iter_mut().filter(|closed| closed.valid > 0).collect();
+        let with_pages: Vec<&mut ClosedBlock> =
+            self.model.closed.iter_mut().filter(|closed| closed.valid > 0).collect();
         let count = with_pages.len().max(1);
         if let Some(closed) = with_pages.into_iter().nth(index % count) {
             closed.valid -= 1;
@@ -119,7 +120,8 @@ impl Trial<'_> {
 
     fn revive(&mut self, index: usize) {
         let full = SHAPE.data_pages_per_block;
-        let with_room: Vec<&mut Closed> = self.model.closed.iter_mut().filter(|closed| closed.valid < full).collect();
+        let with_room: Vec<&mut ClosedBlock> =
+            self.model.closed.iter_mut().filter(|closed| closed.valid < full).collect();
         let count = with_room.len().max(1);
         if let Some(closed) = with_room.into_iter().nth(index % count) {
             closed.valid += 1;
@@ -169,7 +171,7 @@ impl Trial<'_> {
     /// Returns true if the policy may offer `offered`, or nothing, after it has offered `spared`.
     fn allows(&self, spared: &[PoolBlock], offered: Option<PoolBlock>) -> bool {
         let closed = self.model.closed.iter().copied();
-        let left: Vec<Closed> = closed.filter(|closed| !spared.contains(&closed.block)).collect();
+        let left: Vec<ClosedBlock> = closed.filter(|closed| !spared.contains(&closed.block)).collect();
         match (offered, self.rule) {
             (None, _) => left.is_empty(),
             (Some(offered), _) if !left.iter().any(|closed| closed.block == offered) => false,

@@ -3,7 +3,7 @@
 //! A policy without a rule here may offer its blocks in any order. To add a rule, add a function and a line of
 //! [`RULES`].
 
-use super::{Closed, Event, Model, SHAPE};
+use super::{ClosedBlock, Event, Model, SHAPE};
 use crate::{Choice, ParameterValue, PoolBlock};
 
 /// A rule: what a policy may offer.
@@ -12,7 +12,7 @@ pub(super) struct Rule {
     pub(super) choice: fn() -> Choice,
     /// Returns the blocks that the policy may offer next. The blocks left are in the order of filling, and there is at
     /// least one.
-    pub(super) best: fn(&Model, &[Closed]) -> Vec<PoolBlock>,
+    pub(super) best: fn(&Model, &[ClosedBlock]) -> Vec<PoolBlock>,
 }
 
 pub(super) const RULES: &[Rule] = &[
@@ -34,24 +34,24 @@ fn with(policy: &str, name: &str, value: ParameterValue) -> Choice {
 }
 
 /// The fewest valid pages; of these the lowest block.
-fn greedy(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+fn greedy(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     left.iter().min_by_key(|closed| (closed.valid, closed.block)).map(|closed| closed.block).into_iter().collect()
 }
 
 /// The block that was filled first.
-fn fifo(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+fn fifo(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     vec![left[0].block]
 }
 
 /// The fewest valid pages among the blocks that were filled first; of these the first.
-fn windowed(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+fn windowed(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     let window = &left[..left.len().min(WINDOW)];
     window.iter().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
 }
 
 /// The largest ratio of benefit to cost; of these the block that was filled first.
-fn cost_benefit(model: &Model, left: &[Closed]) -> Vec<PoolBlock> {
-    let merit = |closed: &Closed| {
+fn cost_benefit(model: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
+    let merit = |closed: &ClosedBlock| {
         // Counts the changes of the pool since the block last changed.
         let changed = |event: &Event| match *event {
             Event::Filled(block) | Event::Superseded(block) => block == closed.block,
@@ -65,13 +65,13 @@ fn cost_benefit(model: &Model, left: &[Closed]) -> Vec<PoolBlock> {
 }
 
 /// The fewest valid pages; any of these blocks.
-fn emptiest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+fn emptiest(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     let fewest = left.iter().map(|closed| closed.valid).min();
     left.iter().filter(|closed| Some(closed.valid) == fewest).map(|closed| closed.block).collect()
 }
 
 /// The fewest valid pages; of these the block that was filled last.
-fn emptiest_newest(_: &Model, left: &[Closed]) -> Vec<PoolBlock> {
+fn emptiest_newest(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     // Of several minima, `min_by_key` keeps the first.
     left.iter().rev().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
 }

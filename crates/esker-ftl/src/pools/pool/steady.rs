@@ -21,7 +21,7 @@ const CANDIDATES_MIN: u32 = 96;
 
 /// A block with its first `written` pages programmed; `valid` of these were not superseded.
 #[derive(Clone, Copy, Debug)]
-struct Holding {
+struct BlockFill {
     /// Numbered within the pool.
     block: PoolBlock,
     written: u32,
@@ -31,15 +31,15 @@ struct Holding {
 /// How many pages each block holds. The blocks written last come first: a block for each frontier, then closed ones.
 #[derive(Debug)]
 pub(in crate::pools) struct Plan {
-    data: Vec<Holding>,
-    map: Vec<Holding>,
+    data: Vec<BlockFill>,
+    map: Vec<BlockFill>,
     free: Vec<VecDeque<PoolBlock>>,
     /// Data programs per host page write.
     pub(in crate::pools) amplification: f64,
 }
 
 /// The distribution of a pool's pages in the steady state.
-struct Balance {
+struct PageBalance {
     law: Stationary,
     /// Number of free blocks.
     kept: u32,
@@ -54,9 +54,9 @@ struct Balance {
 }
 
 /// Erased blocks of a pool by part, in random order.
-struct Erased(Vec<Vec<PoolBlock>>);
+struct ErasedBlocks(Vec<Vec<PoolBlock>>);
 
-impl Erased {
+impl ErasedBlocks {
     fn new(free: &[VecDeque<PoolBlock>], rng: &mut Rng) -> Self {
         Self(free.iter().map(|blocks| shuffled(blocks.iter().copied().collect(), rng)).collect())
     }
@@ -78,14 +78,14 @@ impl Pool {
             return None;
         }
         let behind = self.behind_in_the_long_run(data, map, laws)?;
-        let Balance { law, kept, candidates, left, open, of_map } = self.balance(behind, data, map, laws)?;
+        let PageBalance { law, kept, candidates, left, open, of_map } = self.balance(behind, data, map, laws)?;
         let pages = self.data_pages_per_block;
         let mut counts = law.apportion(candidates, u64::from(left));
         let gain = f64::from(pages) - law.victim;
         let full = open.iter().filter(|written| **written == pages).count() as u32;
         take_full(&mut counts, full)?;
 
-        let mut erased = Erased::new(&self.free, rng);
+        let mut erased = ErasedBlocks::new(&self.free, rng);
         let parts = self.free.len() as u32;
         let free = (0..parts)
             .map(|part| {
@@ -95,7 +95,7 @@ impl Pool {
             .collect::<Option<_>>()?;
         let mut holdings = Vec::with_capacity(candidates as usize + open.len());
         for (frontier, written) in self.frontiers.iter().zip(open) {
-            holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
+            holdings.push(BlockFill { block: erased.take(frontier.home)?, written, valid: written });
         }
         let map = if map > 0 { self.plan_map(map, of_map, &mut erased, laws)? } else { Vec::new() };
         let closed = shuffled(erased.0.into_iter().flatten().collect(), rng);
@@ -135,7 +135,7 @@ impl Pool {
     }
 
     /// Returns the distribution of pages if `behind` free pages are missing to the goal of cleaning.
-    fn balance(&self, behind: u32, data: u32, map: u32, laws: &mut Laws) -> Option<Balance> {
+    fn balance(&self, behind: u32, data: u32, map: u32, laws: &mut Laws) -> Option<PageBalance> {
         let pages = self.data_pages_per_block;
         let compared = self.victims.compares()?;
         let of_map = if map > 0 { self.map.as_ref()?.allowance } else { 0 };
@@ -153,7 +153,7 @@ impl Pool {
             return None;
         }
         let law = laws.of(compared, self.gradual > 0, pages, f64::from(left) / f64::from(candidates));
-        Some(Balance { law, kept, candidates, left, open, of_map })
+        Some(PageBalance { law, kept, candidates, left, open, of_map })
     }
 
     /// Returns how many pages gradual cleaning is behind on average if blocks are distributed as in `law`.
@@ -181,7 +181,7 @@ impl Pool {
 
     /// Plans `blocks` blocks of the map with `valid` valid pages. They are few and soon rewritten, so an approximation
     /// is enough.
-    fn plan_map(&self, valid: u32, blocks: u32, erased: &mut Erased, laws: &mut Laws) -> Option<Vec<Holding>> {
+    fn plan_map(&self, valid: u32, blocks: u32, erased: &mut ErasedBlocks, laws: &mut Laws) -> Option<Vec<BlockFill>> {
         let pages = self.data_pages_per_block;
         let frontiers = &self.frontiers[self.first_map_frontier as usize..];
         let count = frontiers.len() as u32;
@@ -199,7 +199,7 @@ impl Pool {
         let counts = law.apportion(closed, u64::from(left));
         let mut holdings = Vec::with_capacity(blocks as usize);
         for (frontier, written) in frontiers.iter().zip(open) {
-            holdings.push(Holding { block: erased.take(frontier.home)?, written, valid: written });
+            holdings.push(BlockFill { block: erased.take(frontier.home)?, written, valid: written });
         }
         let parts = self.free.len() as u32;
         let closed: Option<Vec<PoolBlock>> = (0..closed).map(|block| erased.take(PoolPart(block % parts))).collect();
@@ -249,7 +249,7 @@ impl Pool {
     #[expect(clippy::too_many_arguments, reason = "all of them are of the one start")]
     fn fill(
         &mut self,
-        holdings: &[Holding],
+        holdings: &[BlockFill],
         frontiers: std::ops::Range<usize>,
         run: &OwnerRun,
         after: &mut u64,
@@ -334,9 +334,9 @@ fn staggered(pages: u32, count: u32) -> u32 {
 }
 
 /// Returns `blocks`, full and with the numbers of valid pages in `counts`, those with the most first.
-fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator<Item = Holding> {
+fn by_age(counts: &[u32], blocks: Vec<PoolBlock>, written: u32) -> impl Iterator<Item = BlockFill> {
     let levels = (0..=written).rev().flat_map(|valid| (0..counts[valid as usize]).map(move |_| valid));
-    blocks.into_iter().zip(levels).map(move |(block, valid)| Holding { block, written, valid })
+    blocks.into_iter().zip(levels).map(move |(block, valid)| BlockFill { block, written, valid })
 }
 
 /// Brings the temperatures to their state after many writes: the last window is complete, the current one half
