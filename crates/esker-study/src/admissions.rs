@@ -46,7 +46,7 @@ impl Admissions {
 
 /// Wraps an admission policy and counts its decisions.
 #[derive(Debug)]
-struct Counting {
+struct CountingAdmission {
     inner: Box<dyn Admission>,
     read_misses: u64,
     refused_writes: u64,
@@ -54,7 +54,7 @@ struct Counting {
     written_hits: u64,
 }
 
-impl Admission for Counting {
+impl Admission for CountingAdmission {
     fn admits(&mut self, now: Nanos, access: &Access) -> bool {
         let admitted = self.inner.admits(now, access);
         self.entered += u64::from(admitted);
@@ -83,7 +83,7 @@ impl Admission for Counting {
 
 /// Results of one admission policy, with one number for each sample, per access of the trace.
 #[derive(Clone, Debug)]
-struct Tried {
+struct AdmissionResult {
     admission: &'static str,
     /// Accesses that wait for the disks: with write-through, reads that miss; with write-back, also writes that are
     /// refused.
@@ -94,7 +94,7 @@ struct Tried {
 }
 
 /// Simulates every admission policy together with the replacement policy `policy` in caches of one shape, and chooses.
-pub(crate) fn chosen(
+pub(crate) fn compare_admissions(
     samples: &[AccessLog],
     shape: CacheShape,
     policy: &str,
@@ -103,13 +103,15 @@ pub(crate) fn chosen(
 ) -> Result<Admissions, StudyError> {
     let mut tried = Vec::new();
     for entry in ADMISSIONS {
-        let mut one = Tried { admission: entry.name, slow_through: vec![], slow_back: vec![], written: vec![] };
+        let mut one =
+            AdmissionResult { admission: entry.name, slow_through: vec![], slow_back: vec![], written: vec![] };
         for log in samples {
             let capacity = (shape.slots as f64 * log.rate()).round().clamp(1.0, u32::MAX.into()) as u32;
             let small = Shape { capacity, objects: log.objects().max(1), seed };
             let mut cache = build(&Choice::named(policy), &small).map_err(StudyError::design)?;
             let inner = build_admission(&Choice::named(entry.name), &small).map_err(StudyError::design)?;
-            let mut counting = Counting { inner, read_misses: 0, refused_writes: 0, entered: 0, written_hits: 0 };
+            let mut counting =
+                CountingAdmission { inner, read_misses: 0, refused_writes: 0, entered: 0, written_hits: 0 };
             let go_on = |_| if hooks.cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             log.simulate_admitting(&mut *cache, &mut counting, go_on).ok_or(StudyError::Cancelled)?;
             // A sample with more accesses than its rate predicts has some very popular lines, and those hit.
@@ -127,7 +129,7 @@ pub(crate) fn chosen(
 /// slow accesses exceed those of the first by no more than noise (twice the standard error of the differences between
 /// samples), it takes the one that writes least. It takes the first if no policy saves at least [`SAVING_MIN`] of the
 /// writes, and more than noise.
-fn choose(tried: &[Tried], slow: impl Fn(&Tried) -> &Vec<f64>) -> AdmissionChoice {
+fn choose(tried: &[AdmissionResult], slow: impl Fn(&AdmissionResult) -> &Vec<f64>) -> AdmissionChoice {
     let all = &tried[0];
     let more = |one: &[f64], than: &[f64]| -> Vec<f64> { one.iter().zip(than).map(|(one, than)| one - than).collect() };
     let compared: Vec<AdmissionWrites> = tried
@@ -172,14 +174,14 @@ mod tests {
 
     use super::*;
 
-    fn tried(admission: &'static str, slow: f64, written: f64) -> Tried {
-        Tried { admission, slow_through: vec![slow; 8], slow_back: vec![slow; 8], written: vec![written; 8] }
+    fn tried(admission: &'static str, slow: f64, written: f64) -> AdmissionResult {
+        AdmissionResult { admission, slow_through: vec![slow; 8], slow_back: vec![slow; 8], written: vec![written; 8] }
     }
 
     #[test]
     fn what_writes_less_is_taken_if_nothing_is_slower() {
-        let choice = |others: &[Tried]| {
-            let all: Vec<Tried> = [&[tried("none", 0.30, 4000.0)], others].concat();
+        let choice = |others: &[AdmissionResult]| {
+            let all: Vec<AdmissionResult> = [&[tried("none", 0.30, 4000.0)], others].concat();
             choose(&all, |one| &one.slow_back)
         };
         let less = choice(&[tried("larc", 0.302, 1000.0), tried("bloom", 0.30, 1500.0)]);
@@ -211,7 +213,7 @@ mod tests {
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let admissions = |kind| {
             let samples: Vec<AccessLog> = (0..8).map(|seed| log(seed, kind)).collect();
-            chosen(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, "lru", 1, &hooks).unwrap()
+            compare_admissions(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, "lru", 1, &hooks).unwrap()
         };
         let reads = admissions(AccessKind::Read);
         assert_ne!(reads.through.admission, NO_ADMISSION, "{reads:?}");

@@ -12,9 +12,9 @@ use esker_trace::ReadOptions;
 use crate::choose::{Contender, Keeps, Life, NOISE};
 use crate::judge::contender;
 use crate::offers::{Offer, ruled_out};
-use crate::prepare::Prepared;
-use crate::search::{Search, Tried};
-use crate::strain::Search as Loads;
+use crate::prepare::PreparedWorkload;
+use crate::search::{Search, SimulatedOffer};
+use crate::strain::LoadSearch;
 use crate::stress::stressed;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
@@ -53,9 +53,9 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, settings, &hooks).unwrap();
+    let prepared = PreparedWorkload::of(&workload, settings, &hooks).unwrap();
     let (all, bounds) = (prepared.offers(&workload, settings).unwrap(), prepared.bounds(&workload, settings));
-    let Prepared { budgets, demand, .. } = &prepared;
+    let PreparedWorkload { budgets, demand, .. } = &prepared;
     let task = prepared.task(&workload, settings, &hooks);
     let active = Bytes(workload.map().footprint());
     let search = || Search::new(&task, bounds, *demand, &settings.running, active);
@@ -76,7 +76,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let every: Vec<Offer<'_>> = every.collect();
     let mut by_force = search();
     for offers in every.chunks(2) {
-        for Tried { candidate, design, .. } in by_force.try_all(offers).unwrap() {
+        for SimulatedOffer { candidate, design, .. } in by_force.try_all(offers).unwrap() {
             if price(&candidate) >= limit * 0.999 {
                 continue;
             }
@@ -84,7 +84,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
             if keeps != Keeps::Yes || !matches!(life, Life::None | Life::Kept) {
                 continue;
             }
-            let again = stressed(&task, &design, settings.seed + 1, Loads::Asked).unwrap().unwrap();
+            let again = stressed(&task, &design, settings.seed + 1, LoadSearch::Asked).unwrap().unwrap();
             let p99 = again.first.busy.map_or(f64::INFINITY, |busy| busy.response_time.p99_us);
             assert!(
                 p99 > budgets.p99_us.unwrap() * (1.0 - NOISE),

@@ -10,20 +10,20 @@ use esker_results::study::{Candidate, WorkloadStudy};
 use esker_sim::{CacheSettings, DeviceDescription, System};
 
 use crate::brute_force_tests::nothing_cheaper_keeps_the_budgets;
-use crate::hybrid_tests::{FLASH, HOT, Made, asked, candidate, offered, small, studied};
+use crate::hybrid_tests::{FLASH, HOT, SyntheticWorkload, asked, candidate, offered, small, studied};
 use crate::offers::{CACHE, Offer};
-use crate::prepare::Prepared;
+use crate::prepare::PreparedWorkload;
 use crate::warming::warm;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
 const THROUGH: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB-write-through-cache";
 const BACK: &str = "2x-micron-5400-pro-960GB+toshiba-mg10-20TB-write-back-cache";
 /// One request in a thousand is a write, so that a budget for the 99th percentile ignores writes.
-const READS: Made = Made { write_one_of: 1_000, ..HOT };
+const READS: SyntheticWorkload = SyntheticWorkload { write_one_of: 1_000, ..HOT };
 /// More writes than a disk can take and stay idle enough: 210 a second.
-const WRITES: Made = Made { per_s: 420, ..HOT };
+const WRITES: SyntheticWorkload = SyntheticWorkload { per_s: 420, ..HOT };
 
-fn with_caches(made: &Made, folder: &Path) -> StudySettings {
+fn with_caches(made: &SyntheticWorkload, folder: &Path) -> StudySettings {
     StudySettings { hybrids: false, caches: true, ..asked(&made.write(folder), small()) }
 }
 
@@ -86,7 +86,7 @@ fn where_more_is_written_than_disks_take_it_takes_write_back() {
 #[test]
 fn where_reads_go_anywhere_a_cache_is_of_no_use() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Made { cold_one_of: 1, per_s: 100, seconds: 120, ..READS };
+    let made = SyntheticWorkload { cold_one_of: 1, per_s: 100, seconds: 120, ..READS };
     let study = studied(&with_caches(&made, folder.path()));
     assert_eq!(study.verdict.recommended.as_deref(), Some(FLASH), "{}", study.verdict.headline);
     let caches = without_a_cache(&study);
@@ -98,7 +98,7 @@ fn where_reads_go_anywhere_a_cache_is_of_no_use() {
 #[test]
 fn where_reads_are_sequential_a_disk_is_enough() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Made { sequential: true, seconds: 120, ..READS };
+    let made = SyntheticWorkload { sequential: true, seconds: 120, ..READS };
     let study = studied(&with_caches(&made, folder.path()));
     without_a_cache(&study);
     assert_eq!(study.verdict.recommended.as_deref(), Some("toshiba-mg10-20TB"), "{}", study.verdict.headline);
@@ -107,7 +107,7 @@ fn where_reads_are_sequential_a_disk_is_enough() {
 #[test]
 fn where_the_trace_is_too_short_to_warm_a_cache_none_is_judged() {
     let folder = tempfile::tempdir().unwrap();
-    let study = studied(&with_caches(&Made { seconds: 63, ..READS }, folder.path()));
+    let study = studied(&with_caches(&SyntheticWorkload { seconds: 63, ..READS }, folder.path()));
     let caches = without_a_cache(&study);
     assert!(!caches.is_empty());
     for candidate in caches {
@@ -137,7 +137,7 @@ fn a_cache_whose_flash_wears_out_too_early_is_refused() {
 #[test]
 fn write_back_is_mirrored_unless_each_copy_has_a_cache() {
     let folder = tempfile::tempdir().unwrap();
-    let brief = with_caches(&Made { seconds: 62, ..READS }, folder.path());
+    let brief = with_caches(&SyntheticWorkload { seconds: 62, ..READS }, folder.path());
     let names = |settings: &StudySettings| {
         let mut names = Vec::new();
         let of = |offers: &[Offer<'_>]| -> Vec<String> {
@@ -171,7 +171,7 @@ fn a_full_cache_is_warm() {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, &settings, &hooks).unwrap();
+    let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
     let offers = prepared.offers(&workload, &settings).unwrap();
     let offer = offers.iter().find(|offer| offer.name() == THROUGH).unwrap();
     let mut design = offer.design(Bytes(workload.map().footprint()), settings.utilisation).unwrap();
@@ -201,7 +201,8 @@ fn of_caches_too_nothing_cheaper_keeps_the_budgets() {
     catalogue.products.extend(Catalogue::builtin("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
     let sizes = [240_000_000_000, 960_000_000_000, 7_680_000_000_000, 20_000_000_000_000];
     catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes.0)));
-    let settings = StudySettings { catalogue, ..with_caches(&Made { seconds: 120, ..WRITES }, folder.path()) };
+    let settings =
+        StudySettings { catalogue, ..with_caches(&SyntheticWorkload { seconds: 120, ..WRITES }, folder.path()) };
     let tried = nothing_cheaper_keeps_the_budgets(&settings, 4);
     assert!(tried > 0, "the cheapest of all was chosen");
 }

@@ -30,7 +30,7 @@ pub(crate) fn curve(workload: &StudyWorkload, seed: u64, hooks: &Hooks<'_>) -> R
     let settings = CurveSettings { method, objects: CurveObjects::Pages, seed };
     let mut builder = CurveBuilder::new(&settings);
     for (index, record) in workload.records().enumerate() {
-        if let Some((offset, length)) = place(workload.map(), &record) {
+        if let Some((offset, length)) = packed_range(workload.map(), &record) {
             builder.request(offset, length);
         }
         if index % 65_536 == 0 {
@@ -55,7 +55,7 @@ pub(crate) fn curve(workload: &StudyWorkload, seed: u64, hooks: &Hooks<'_>) -> R
 }
 
 /// Returns offset and length of a record in the packed address space of all volumes; `None` for trims and flushes.
-pub(crate) fn place(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
+pub(crate) fn packed_range(map: &DenseMap, record: &Record) -> Option<(u64, u64)> {
     matches!(record.operation, Operation::Read | Operation::Write)
         .then(|| map.map(record.volume, record.offset))
         .flatten()

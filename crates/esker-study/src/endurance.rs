@@ -90,7 +90,7 @@ impl Demand {
 
 /// The wear of the flash of a simulated design, whatever the size of the drives on sale.
 #[derive(Clone, Debug)]
-pub(crate) struct Wearing {
+pub(crate) struct FlashWear {
     settled: SettledResults,
     settings: SettleSettings,
     /// Programs per page if a drive as full as this one is overwritten at random: no workload costs more.
@@ -105,14 +105,14 @@ pub(crate) struct Wearing {
 
 /// Writes to the flash of a hybrid or a cache late in the trace, when hot data were there already.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Late {
+pub(crate) struct LateWrites {
     /// Pages that would be written to the flash in the whole trace if all of it were like its late part.
     pub(crate) pages: f64,
     /// Bytes that were written to the flash once: extents that moved in the whole run, or lines that filled a cache.
     pub(crate) once_bytes: u64,
 }
 
-impl Late {
+impl LateWrites {
     /// Returns the pages that the flash takes each time the trace repeats, if `all` pages were written in the run. Data
     /// that moved there at first do so once, and are taken off; at least the pages of the late part remain.
     fn pages_of_trace(&self, all: u64, page_bytes: f64) -> f64 {
@@ -123,13 +123,13 @@ impl Late {
 
 /// Finds write amplification by going on after the measured run, whose results are in `devices`. `late` has the late
 /// writes to the flash of a hybrid or a cache.
-pub(crate) fn wearing(
+pub(crate) fn flash_wear(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,
     devices: &BTreeMap<String, DeviceReport>,
-    late: Option<&Late>,
+    late: Option<&LateWrites>,
     hooks: &Hooks<'_>,
-) -> Result<Wearing, StudyError> {
+) -> Result<FlashWear, StudyError> {
     let drives: Vec<&FlashReport> = devices.values().filter_map(|device| device.flash.as_ref()).collect();
     let Some(drive) = drives.first() else { return Err(StudyError::design(DesignFault::NoFlash)) };
     let settings = run.experiment.run.settle.clone().unwrap_or_default();
@@ -147,7 +147,7 @@ pub(crate) fn wearing(
     };
     let page_bytes = sold as f64 / host_pages.max(1) as f64;
     let on_flash = late.map(|late| page_bytes * late.pages_of_trace(page_writes, page_bytes));
-    Ok(Wearing {
+    Ok(FlashWear {
         random: drive.precondition.as_ref().map_or(1.0, |precondition| precondition.write_amplification).max(1.0),
         rated_cycles: drive.endurance_cycles,
         page_bytes_per_byte: match on_flash {
@@ -161,9 +161,9 @@ pub(crate) fn wearing(
 }
 
 /// Judges the life of the drives on sale.
-pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
-    let Wearing { settled, random, on_flash, page_bytes_per_byte, .. } = wearing;
-    let (rated_cycles, cycles_of_warranty) = on_sale.rated_cycles(wearing.rated_cycles, *random);
+pub(crate) fn judge(flash_wear: &FlashWear, on_sale: &FlashOnSale, demand: &Demand) -> Endurance {
+    let FlashWear { settled, random, on_flash, page_bytes_per_byte, .. } = flash_wear;
+    let (rated_cycles, cycles_of_warranty) = on_sale.rated_cycles(flash_wear.rated_cycles, *random);
     let of_flash = on_flash.map(|bytes| demand.of_flash(bytes));
     let demand = of_flash.as_ref().unwrap_or(demand);
     let nothing = settled.outcome == Settling::NothingWritten;
@@ -197,7 +197,7 @@ pub(crate) fn judge(wearing: &Wearing, on_sale: &FlashOnSale, demand: &Demand) -
     Endurance {
         write_amplification: if judged { measured } else { None },
         judged,
-        basis: basis(settled, &wearing.settings, *random),
+        basis: basis(settled, &flash_wear.settings, *random),
         passes: settled.passes,
         host_bytes_per_day: demand.host_bytes_per_day,
         drive_writes_per_day: demand.host_bytes_per_day.map(|bytes| bytes / capacity),
@@ -323,7 +323,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// Wear of a drive, and writes to it, in round figures.
-    pub(crate) struct Worn {
+    pub(crate) struct WearFigures {
         pub(crate) bytes_per_day: f64,
         /// Programs per page of random overwriting.
         pub(crate) random: f64,
@@ -332,14 +332,14 @@ pub(crate) mod tests {
         pub(crate) page_bytes_per_byte: f64,
     }
 
-    impl Default for Worn {
+    impl Default for WearFigures {
         fn default() -> Self {
             Self { bytes_per_day: 1e12, random: 2.0, amplification: Some(1.5), page_bytes_per_byte: 1.0 }
         }
     }
 
     /// Judges drives that have 5,000 erases by their preset, for five years.
-    pub(crate) fn judge_worn(on_sale: &FlashOnSale, worn: &Worn) -> Endurance {
+    pub(crate) fn judge_worn(on_sale: &FlashOnSale, worn: &WearFigures) -> Endurance {
         let settled = SettledResults {
             outcome: if worn.amplification.is_some() { Settling::Settled } else { Settling::TooFewWrites },
             write_amplification: worn.amplification,
@@ -347,7 +347,7 @@ pub(crate) mod tests {
             passes: 1,
             capacities_written: 1.0,
         };
-        let wearing = Wearing {
+        let flash_wear = FlashWear {
             settled,
             settings: SettleSettings::default(),
             random: worn.random,
@@ -362,7 +362,7 @@ pub(crate) mod tests {
             growth_per_year: 0.0,
             years: 5.0,
         };
-        judge(&wearing, on_sale, &demand)
+        judge(&flash_wear, on_sale, &demand)
     }
 
     #[test]

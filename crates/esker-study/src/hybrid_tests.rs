@@ -11,12 +11,12 @@ use esker_results::study::{Budgets, Candidate, HybridPart, WorkloadStudy};
 
 use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings};
 use crate::offers::Offer;
-use crate::prepare::Prepared;
+use crate::prepare::PreparedWorkload;
 use crate::{Hooks, StudySettings, load, study};
 
 /// Random requests of 4 KiB to terabytes of data, nearly all of them to a few MiB.
 #[derive(Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct SyntheticWorkload {
     /// Size of the data.
     pub(crate) terabytes: u64,
     /// Size of the hot region. With `moves_after_s`, it moves to other addresses at intervals of that many seconds.
@@ -33,7 +33,7 @@ pub(crate) struct Made {
     pub(crate) sequential: bool,
 }
 
-pub(crate) const HOT: Made = Made {
+pub(crate) const HOT: SyntheticWorkload = SyntheticWorkload {
     terabytes: 15,
     hot: Bytes::mib(64),
     moves_after_s: None,
@@ -44,7 +44,7 @@ pub(crate) const HOT: Made = Made {
     sequential: false,
 };
 
-impl Made {
+impl SyntheticWorkload {
     pub(crate) fn write(&self, folder: &Path) -> PathBuf {
         const BLOCK: u64 = 4096;
         let (mut text, mut rng) = (String::new(), Rng::new(7));
@@ -132,7 +132,7 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
 #[test]
 fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Made { moves_after_s: Some(20), ..HOT };
+    let made = SyntheticWorkload { moves_after_s: Some(20), ..HOT };
     let study = studied(&asked(&made.write(folder.path()), small()));
     assert_eq!(study.verdict.recommended.as_deref(), Some(FLASH), "{}", study.verdict.headline);
     let hybrids: Vec<&Candidate> = study.candidates.iter().filter(|candidate| candidate.hybrid.is_some()).collect();
@@ -168,15 +168,15 @@ pub(crate) fn offered(settings: &StudySettings, check: impl Fn(&[Offer<'_>])) {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, settings, &hooks).unwrap();
+    let prepared = PreparedWorkload::of(&workload, settings, &hooks).unwrap();
     check(&prepared.offers(&workload, settings).unwrap());
 }
 
 #[test]
 fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let brief = Made { seconds: 62, ..HOT };
-    let of = |terabytes: u64| asked(&Made { terabytes, ..brief }.write(folder.path()), small());
+    let brief = SyntheticWorkload { seconds: 62, ..HOT };
+    let of = |terabytes: u64| asked(&SyntheticWorkload { terabytes, ..brief }.write(folder.path()), small());
     // Two drives of 960 GB hold 1 TB and cost less than one drive and a disk.
     offered(&of(1), |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
     offered(&of(15), |offers| {

@@ -67,8 +67,8 @@ use esker_results::study::{
 };
 use load::StudyWorkload;
 use offers::{Bounds, Offer};
-use prepare::Prepared;
-use search::{Found, Search, Tried};
+use prepare::PreparedWorkload;
+use search::{MarketResult, Search, SimulatedOffer};
 use task::Task;
 
 /// The traces to study, and options.
@@ -193,7 +193,7 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let prepared = Prepared::of(workload, settings, hooks)?;
+    let prepared = PreparedWorkload::of(workload, settings, hooks)?;
     let (all, bounds) = (prepared.offers(workload, settings)?, prepared.bounds(workload, settings));
     let task = prepared.task(workload, settings, hooks);
     let markets = markets(&task, &prepared, &all, bounds)?;
@@ -202,8 +202,10 @@ fn study_workload(
     let misalignments = misalignments(&task, &markets)?;
     let replay = setup::replay_summary(workload);
     let duration_s = workload.profile.duration_s.filter(|_| timed);
-    let evidence =
-        evidence::evidence(duration_s.ok_or(workload.why_no_times()), markets.first().and_then(Found::recommended));
+    let evidence = evidence::evidence(
+        duration_s.ok_or(workload.why_no_times()),
+        markets.first().and_then(MarketResult::recommended),
+    );
     let verdict = verdict::verdict(&verdict::Facts {
         budgets: &prepared.budgets,
         need: &prepared.need,
@@ -217,8 +219,8 @@ fn study_workload(
         evidence: &evidence,
     });
     let slowest = slowest(&task, &markets)?;
-    let (candidates, ruled_out) = listed::listed(markets, settings.thorough);
-    let Prepared { measured, budgets, busy, need, .. } = prepared;
+    let (candidates, ruled_out) = listed::divide(markets, settings.thorough);
+    let PreparedWorkload { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
@@ -246,7 +248,12 @@ fn study_workload(
 }
 
 /// Searches all markets in parallel. The market that the user asked for comes first.
-fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Bounds) -> Result<Vec<Found>, StudyError> {
+fn markets(
+    task: &Task<'_>,
+    prepared: &PreparedWorkload,
+    all: &[Offer<'_>],
+    bounds: Bounds,
+) -> Result<Vec<MarketResult>, StudyError> {
     let (settings, timed) = (task.settings, task.workload.has_times());
     let offered = |market: &Market| all.iter().any(|offer| offer.market() == *market);
     let others = Market::ALL.iter().copied().filter(|market| *market != settings.market);
@@ -262,8 +269,10 @@ fn markets(task: &Task<'_>, prepared: &Prepared, all: &[Offer<'_>], bounds: Boun
 }
 
 /// Looks at the slowest requests of a drive.
-fn slowest(task: &Task<'_>, markets: &[Found]) -> Result<Option<SlowStretch>, StudyError> {
-    let Some(Tried { design, slowest: Some(slowest), .. }) = drive_for_stretch(markets) else { return Ok(None) };
+fn slowest(task: &Task<'_>, markets: &[MarketResult]) -> Result<Option<SlowStretch>, StudyError> {
+    let Some(SimulatedOffer { design, slowest: Some(slowest), .. }) = drive_for_stretch(markets) else {
+        return Ok(None);
+    };
     task.tell(&format!("looking at the slowest requests of {}", design.name));
     match task.busy {
         Some(busy) if task.is_large() => stretch::of_busiest(task, busy, design),
@@ -273,9 +282,9 @@ fn slowest(task: &Task<'_>, markets: &[Found]) -> Result<Option<SlowStretch>, St
 
 /// Returns the drive whose slowest requests are shown: the recommended design of the first market or, if that has no
 /// flash, the first drive that served everything.
-fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
+fn drive_for_stretch(markets: &[MarketResult]) -> Option<&SimulatedOffer> {
     let found = markets.first()?;
-    let served = |tried: &&Tried| {
+    let served = |tried: &&SimulatedOffer| {
         let is_flash = tried.design.flash.is_some() && !tried.design.is_pair();
         is_flash && tried.candidate.outcome == CandidateOutcome::Served
     };
@@ -285,12 +294,12 @@ fn drive_for_stretch(markets: &[Found]) -> Option<&Tried> {
 
 /// Returns the volumes whose requests are misaligned by a constant offset, with the cost of that on the drive whose
 /// slowest requests are shown.
-fn misalignments(task: &Task<'_>, markets: &[Found]) -> Result<Vec<Misalignment>, StudyError> {
-    let mut found = misalignment::found(task.workload);
+fn misalignments(task: &Task<'_>, markets: &[MarketResult]) -> Result<Vec<Misalignment>, StudyError> {
+    let mut found = misalignment::find(task.workload);
     if found.is_empty() {
         return Ok(found);
     }
-    if let Some(Tried { design, candidate, .. }) = drive_for_stretch(markets) {
+    if let Some(SimulatedOffer { design, candidate, .. }) = drive_for_stretch(markets) {
         let cost = misalignment::cost(task, design, candidate, &found)?;
         for misalignment in &mut found {
             misalignment.cost.clone_from(&cost);

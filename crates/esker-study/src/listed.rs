@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use esker_results::study::{Candidate, CandidateOutcome, RuledOut};
 
 use crate::choose::Choice;
-use crate::search::{Found, Tried};
+use crate::search::{MarketResult, SimulatedOffer};
 
 /// At most this many designs of a market are listed with their results, unless the answer names more.
 const LISTED_MAX: usize = 12;
@@ -16,13 +16,13 @@ const DRAWN_MAX: usize = 6;
 
 /// Returns the designs that results list, from the cheapest of each market on, and those that results leave out, with
 /// the reason. `thorough` lists all.
-pub(crate) fn listed(markets: Vec<Found>, thorough: bool) -> (Vec<Candidate>, Vec<RuledOut>) {
+pub(crate) fn divide(markets: Vec<MarketResult>, thorough: bool) -> (Vec<Candidate>, Vec<RuledOut>) {
     let (mut listed, mut named, mut ruled_out) = (Vec::new(), BTreeSet::new(), Vec::new());
     for found in markets {
         let places = if thorough { (0..found.tried.len()).collect() } else { places(&found) };
-        let Found { market, tried, ruled_out: ruled, choice, .. } = found;
+        let MarketResult { market, tried, ruled_out: ruled, choice, .. } = found;
         let first = listed.len();
-        for (place, Tried { candidate, .. }) in tried.into_iter().enumerate() {
+        for (place, SimulatedOffer { candidate, .. }) in tried.into_iter().enumerate() {
             if !places.contains(&place) {
                 ruled_out.push(left_out(&candidate, market.name()));
                 continue;
@@ -51,10 +51,10 @@ fn is_named(choice: &Choice, place: usize) -> bool {
 
 /// Returns the places of the designs to list: those that the answer names, the cheapest of each product, those that
 /// keep every budget, and the cheapest others.
-fn places(found: &Found) -> BTreeSet<usize> {
+fn places(found: &MarketResult) -> BTreeSet<usize> {
     let mut products = BTreeSet::new();
     let mut ranked: Vec<(u8, usize)> = Vec::new();
-    for (place, Tried { candidate, .. }) in found.tried.iter().enumerate() {
+    for (place, SimulatedOffer { candidate, .. }) in found.tried.iter().enumerate() {
         let product = candidate.product.as_ref().map(|product| product.name.clone());
         let first_of_product = products.insert(product);
         let rank = if is_named(&found.choice, place) {

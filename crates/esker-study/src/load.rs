@@ -37,14 +37,14 @@ pub(crate) struct StudyWorkload {
 }
 
 /// What is counted while records are read.
-struct Counted {
+struct TraceCounts {
     characteriser: Characteriser,
     extent: Extent,
     /// Requests of zero bytes.
     empty: u64,
 }
 
-impl Counted {
+impl TraceCounts {
     fn new() -> Self {
         let characteriser = Characteriser::new(CharacteriserSettings::default());
         Self { characteriser, extent: Extent::default(), empty: 0 }
@@ -60,13 +60,13 @@ impl Counted {
 }
 
 /// Reads one trace. Parsing runs on a thread of its own, characterisation and spooling on this one.
-fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(LoadedTrace, Counted), StudyError> {
+fn read(paths: &[PathBuf], options: &ReadOptions, hooks: &Hooks<'_>) -> Result<(LoadedTrace, TraceCounts), StudyError> {
     let mut reader = TraceReader::open(paths, options)?;
     let file_name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let files = paths.iter().map(|path| file_name(path).unwrap_or_else(|| "-".into())).collect();
     let name = file_name(&paths[0]).unwrap_or_else(|| "standard input".into());
     let name = if name == "-" { "standard input".to_string() } else { name };
-    let mut counted = Counted::new();
+    let mut counted = TraceCounts::new();
     let go_on = |reader: &TraceReader| {
         hooks.tell(&format!("reading {}", short(reader)), reader.bytes_read(), reader.bytes_total());
         !hooks.cancelled()
@@ -147,7 +147,7 @@ pub(crate) fn together(
         inputs.push(read(paths, options, hooks)?.0);
     }
     finish("all traces together".into(), inputs, |traces| {
-        let mut counted = Counted::new();
+        let mut counted = TraceCounts::new();
         traces.records().for_each(|record| counted.add(&[record]));
         counted
     })
@@ -157,7 +157,7 @@ pub(crate) fn together(
 fn finish(
     name: String,
     inputs: Vec<LoadedTrace>,
-    count: impl FnOnce(&Traces) -> Counted,
+    count: impl FnOnce(&Traces) -> TraceCounts,
 ) -> Result<StudyWorkload, StudyError> {
     let (mut summaries, mut files, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     let stamped = inputs.iter().any(|input| input.stamped);
@@ -167,7 +167,7 @@ fn finish(
         traces.push(input.trace);
     }
     let traces = Traces::of(traces);
-    let Counted { characteriser, extent, .. } = count(&traces);
+    let TraceCounts { characteriser, extent, .. } = count(&traces);
     let (profile, touched) = characteriser.finish_with_areas(traces.volumes());
     if profile.read_requests + profile.write_requests == 0 {
         return Err(StudyError::NothingToDo { name });

@@ -10,8 +10,8 @@ use crate::arrivals::Load;
 use crate::busy::Busy;
 use crate::offers::Design;
 use crate::simulate::measured_run_below;
-use crate::strain::{Limits, Search, Stretches, lost};
-use crate::stress::{Ready, stressed};
+use crate::strain::{Limits, LoadSearch, Stretches, lost};
+use crate::stress::{ReadyDesign, stressed};
 use crate::task::Task;
 
 /// Returns by how much a design misses a budget, as the logarithm of value over budget. It looks at the busy times of a
@@ -23,7 +23,7 @@ pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, 
     match task.busy {
         // What a hybrid does is known once its policy has settled, and what a cache does once it is warm.
         _ if design.is_pair() => {
-            let stressed = stressed(task, design, task.settings.seed, Search::Asked)?;
+            let stressed = stressed(task, design, task.settings.seed, LoadSearch::Asked)?;
             Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)))
         }
         Some(busy) => {
@@ -45,7 +45,7 @@ fn in_busy_times(
     design: &Design,
     until: f64,
 ) -> Result<f64, StudyError> {
-    let Some(mut ready) = Ready::of(task, design)? else { return Ok(f64::MAX) };
+    let Some(mut ready) = ReadyDesign::of(task, design)? else { return Ok(f64::MAX) };
     let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?.judged_alone();
     let stretches = stretches.until(until * limits.p99_us);
     let load = limits.load.max(1.0);

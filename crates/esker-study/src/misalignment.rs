@@ -17,7 +17,7 @@ use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignme
 const SHARE_MIN: f64 = 0.05;
 
 /// Returns the volumes whose requests would be aligned after a shift, without the cost.
-pub(crate) fn found(workload: &StudyWorkload) -> Vec<Misalignment> {
+pub(crate) fn find(workload: &StudyWorkload) -> Vec<Misalignment> {
     let input = workload.inputs.first().map_or("TRACE", |input| input.name.as_str());
     let several = workload.traces().volumes().len() > 1;
     workload

@@ -16,7 +16,7 @@ use esker_sim::{DeviceDescription, PreconditionKind, System};
 
 use crate::brute_force_tests::{settings, traces};
 use crate::offers::{Design, Offer, smallest_part};
-use crate::prepare::Prepared;
+use crate::prepare::PreparedWorkload;
 use crate::simulate::simulate;
 use crate::{Hooks, load};
 
@@ -45,7 +45,7 @@ fn parts_of_drives_do_like_whole_ones() {
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-        let prepared = Prepared::of(&workload, &settings, &hooks).unwrap();
+        let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
         let all = prepared.offers(&workload, &settings).unwrap();
         let task = prepared.task(&workload, &settings, &hooks);
         let active = Bytes(workload.map().footprint());

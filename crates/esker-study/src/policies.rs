@@ -16,7 +16,7 @@ use esker_results::study::PolicyMisses;
 use esker_trace::Operation;
 
 use crate::admissions::{self, Admissions};
-use crate::curve::place;
+use crate::curve::packed_range;
 use crate::load::StudyWorkload;
 use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
@@ -64,7 +64,7 @@ impl Policies {
         let compared = jobs::collect(threads, parts.len(), |index| {
             let shape = parts[index];
             hooks.tell(&format!("comparing policies of caches of {} lines", words::count(shape.slots)), 0, None);
-            chosen(&samples[&shape.line_bytes], shape, seed, hooks)
+            compare_policies(&samples[&shape.line_bytes], shape, seed, hooks)
         });
         let mut choices: BTreeMap<_, _> = whole.into_iter().map(|shape| (shape, any())).collect();
         for (shape, choice) in parts.into_iter().zip(compared) {
@@ -120,7 +120,7 @@ fn samples(
     }
     for (index, record) in workload.records().enumerate() {
         let kind = if record.operation == Operation::Write { AccessKind::Write } else { AccessKind::Read };
-        if let Some((offset, length)) = place(workload.map(), &record) {
+        if let Some((offset, length)) = packed_range(workload.map(), &record) {
             for builder in builders.values_mut().flatten() {
                 builder.request(offset, length, kind).map_err(StudyError::design)?;
             }
@@ -134,7 +134,12 @@ fn samples(
 }
 
 /// Simulates every policy in caches of one shape, and chooses.
-fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>) -> Result<PolicyChoice, StudyError> {
+fn compare_policies(
+    samples: &[AccessLog],
+    shape: CacheShape,
+    seed: u64,
+    hooks: &Hooks<'_>,
+) -> Result<PolicyChoice, StudyError> {
     let mut misses: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for policy in names() {
         let mut of_samples = Vec::new();
@@ -149,7 +154,7 @@ fn chosen(samples: &[AccessLog], shape: CacheShape, seed: u64, hooks: &Hooks<'_>
         misses.push((policy, of_samples));
     }
     let choice = choose(&misses);
-    let admissions = admissions::chosen(samples, shape, choice.policy, seed, hooks)?;
+    let admissions = admissions::compare_admissions(samples, shape, choice.policy, seed, hooks)?;
     Ok(PolicyChoice { admissions, ..choice })
 }
 
@@ -222,7 +227,7 @@ mod tests {
         let (cancel, simulated) = (false.into(), 0.into());
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let samples: Vec<AccessLog> = (0..SAMPLES).map(log).collect();
-        let choice = chosen(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, 1, &hooks).unwrap();
+        let choice = compare_policies(&samples, CacheShape { line_bytes: 4096, slots: 6_000 }, 1, &hooks).unwrap();
         let lru = &choice.compared[0];
         assert!(lru.policy == "lru" && lru.miss_ratio > 0.95 && lru.more > lru.noise, "{choice:?}");
         let taken = choice.compared.iter().find(|one| one.policy == choice.policy).unwrap();

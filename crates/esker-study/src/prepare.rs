@@ -7,14 +7,14 @@ use esker_results::study::{Budgets, Measured, Need};
 use crate::busy::Busy;
 use crate::endurance::Demand;
 use crate::load::StudyWorkload;
-use crate::offers::{Bounds, Held, Offer, Pricing, Wanted, cache_shapes};
+use crate::offers::{Bounds, DataSize, Offer, OfferInputs, Pricing, cache_shapes};
 use crate::policies::Policies;
 use crate::strain::Limits;
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, budgets, need, offers};
 
 /// What is known of a workload before any design is simulated.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedWorkload {
     pub(crate) measured: Option<Measured>,
     pub(crate) budgets: Budgets,
     pub(crate) busy: Option<Busy>,
@@ -27,7 +27,7 @@ pub(crate) struct Prepared {
     done: AtomicU64,
 }
 
-impl Prepared {
+impl PreparedWorkload {
     pub(crate) fn of(
         workload: &StudyWorkload,
         settings: &StudySettings,
@@ -96,7 +96,7 @@ impl Prepared {
         workload: &'a StudyWorkload,
         settings: &'a StudySettings,
     ) -> Result<Vec<Offer<'a>>, StudyError> {
-        let wanted = Wanted {
+        let wanted = OfferInputs {
             need: &self.need,
             workload,
             stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
@@ -121,8 +121,8 @@ fn policies(
     hooks: &Hooks<'_>,
 ) -> Result<Policies, StudyError> {
     let copies = need.copies.max(1);
-    let held = Held { bytes: need.capacity_bytes.div_ceil(copies.into()), copies };
+    let data_size = DataSize { bytes: need.capacity_bytes.div_ceil(copies.into()), copies };
     let utilisation = settings.utilisation;
-    let shapes = cache_shapes(&settings.catalogue.products, held, &pricing(settings), utilisation)?;
+    let shapes = cache_shapes(&settings.catalogue.products, data_size, &pricing(settings), utilisation)?;
     Policies::of(workload, &shapes, utilisation, (settings.seed, settings.threads), hooks)
 }

@@ -13,7 +13,7 @@ use esker_sim::{RunMeasurements, Watch};
 
 use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
-use crate::endurance::Late;
+use crate::endurance::LateWrites;
 use crate::load::StudyWorkload;
 use crate::offers::{Design, HYBRID};
 use crate::setup::{Setup, set_up};
@@ -50,7 +50,11 @@ pub(crate) fn moved(report: &Report) -> HybridResults {
 /// Judges the last quarter of the requests of a measured run whose results are in `report`. To find the counts at its
 /// beginning, it replays the other three quarters on a new device, as the run did. The policy has settled if the
 /// requests that made extents move in that quarter are too few to matter in a 99th percentile.
-pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, Late), StudyError> {
+pub(crate) fn late(
+    task: &Task<'_>,
+    design: &Design,
+    report: &Report,
+) -> Result<(PolicySettled, LateWrites), StudyError> {
     let load = Load::AS_TRACED;
     let Setup { mut device, replay_settings, .. } = set_up(task.workload, design, &load, task.settings, task.hooks)?;
     device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
@@ -71,7 +75,7 @@ pub(crate) fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<
     let late_moves_max = requests / 4 / LEFT_OUT / REQUESTS_A_MOVE;
     let settled = PolicySettled { late_moves, late_moves_max, settled: late_moves <= late_moves_max };
     let pages = 4.0 * pages(report).saturating_sub(pages(&before)) as f64;
-    Ok((settled, Late { pages, once_bytes: moved_bytes }))
+    Ok((settled, LateWrites { pages, once_bytes: moved_bytes }))
 }
 
 /// Returns the number of extents that moved, and their bytes.

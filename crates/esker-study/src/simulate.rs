@@ -10,7 +10,7 @@ use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
 use crate::choose::NOISE;
-use crate::endurance::{self, Wearing};
+use crate::endurance::{self, FlashWear};
 use crate::judge::judge;
 use crate::layer;
 use crate::load::StudyWorkload;
@@ -18,9 +18,9 @@ use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::settling;
 use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, Search, Strain, Stretches, headroom, loads, strain};
+use crate::strain::{Limits, LoadSearch, Strain, Stretches, headroom, loads, strain};
 use crate::task::Task;
-use crate::warming::{self, Warm};
+use crate::warming::{self, WarmResults};
 use esker_results::study::{
     BusiestHour, BusyResults, CachedVolume, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit,
 };
@@ -31,24 +31,24 @@ const HOUR: Nanos = Nanos::from_secs(3600);
 
 /// The results of a simulation. They hold for every offer with the same simulated design.
 #[derive(Clone)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulationResults {
     /// The results without product, price and life, which depend on the offer.
     pub(crate) candidate: Candidate,
     /// The wear of the flash, if the design has any and served everything.
-    pub(crate) wearing: Option<Wearing>,
+    pub(crate) flash_wear: Option<FlashWear>,
     pub(crate) slowest: Option<Slowest>,
 }
 
 /// Simulates one design: the measured run; if that keeps the budgets and the design has flash, as many further passes
 /// as write amplification needs; and the busiest stretches under larger loads.
-pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, StudyError> {
+pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationResults, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
     let mut run = match measured_run(task, design, &Load::AS_TRACED) {
         Ok(run) => run,
         Err(StudyError::Design(fault)) => {
             candidate.outcome = CandidateOutcome::Failed { reason: fault.to_string() };
-            return Ok(Simulated { candidate, wearing: None, slowest: None });
+            return Ok(SimulationResults { candidate, flash_wear: None, slowest: None });
         }
         Err(error) => return Err(error),
     };
@@ -80,7 +80,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
         }
         ReplayEnd::Stopped => return Err(StudyError::Cancelled),
     }
-    let mut wearing = None;
+    let mut flash_wear = None;
     if candidate.outcome == CandidateOutcome::Served {
         // The response times of a hybrid are known once its policy has settled, those of a cache once it is warm.
         let of_stretch = |busy: &Option<RequestStatistics>| {
@@ -100,7 +100,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
                 hybrid.settled = Some(*settled);
             }
             let late = late.map(|(_, late)| late).or(warm.as_ref().map(|warm| warm.late));
-            wearing = Some(endurance::wearing(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
+            flash_wear = Some(endurance::flash_wear(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
         }
         let hopeless = is_hopeless(&candidate, task);
         if let (Some(busy), Some(limits), false) = (task.busy, &task.limits, hopeless) {
@@ -130,7 +130,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<Simulated, St
             },
         });
     }
-    Ok(Simulated { candidate, wearing, slowest: run.slowest })
+    Ok(SimulationResults { candidate, flash_wear, slowest: run.slowest })
 }
 
 /// If the 99th percentile is this many times its budget, nothing saves the design: no larger load is tried.
@@ -143,7 +143,7 @@ fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
 }
 
 /// Plays the busy stretch on a design's warm cache. Returns `None` for other designs, and if the cache cannot keep up.
-fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<Warm>, StudyError> {
+fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<WarmResults>, StudyError> {
     let (Some(busy), Some(cache)) = (task.busy, &mut candidate.cache) else { return Ok(None) };
     let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
     (cache.warmed, cache.hit_ratio) = (Some(warm.warmed), Some(warm.hit_ratio));
@@ -176,7 +176,7 @@ fn under_load(
             results.utilisation = strained.utilisation;
         }
     }
-    let asked = loads(Search::Asked, limits);
+    let asked = loads(LoadSearch::Asked, limits);
     let found =
         headroom(&first, limits, &asked, |load| strain(&stretches, device, replay_settings, load, now, task.hooks))?;
     candidate.headroom = Some(found);

@@ -44,14 +44,14 @@ pub(crate) struct Strain {
 
 /// The results of the busiest stretches alone, on a design that has not served the trace.
 #[derive(Clone)]
-pub(crate) struct Stressed {
+pub(crate) struct StressResults {
     /// Under the load of the trace.
     pub(crate) first: Strain,
     /// Under larger loads.
     pub(crate) headroom: Headroom,
 }
 
-impl Stressed {
+impl StressResults {
     /// Returns the largest miss of a budget, as the logarithm of value over budget.
     pub(crate) fn missed(&self, limits: &Limits) -> f64 {
         let carried = match (self.headroom.is_lower_bound, self.headroom.p99_us) {
@@ -342,7 +342,7 @@ impl Strain {
 
 /// Which loads are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Search {
+pub(crate) enum LoadSearch {
     /// The load that has to be carried.
     Asked,
     /// That and larger loads.
@@ -350,8 +350,8 @@ pub(crate) enum Search {
 }
 
 /// Returns the loads to try after that of the trace, in rising order.
-pub(crate) fn loads(search: Search, limits: &Limits) -> Vec<f64> {
-    let further = LOADS.into_iter().filter(|_| search == Search::Further);
+pub(crate) fn loads(search: LoadSearch, limits: &Limits) -> Vec<f64> {
+    let further = LOADS.into_iter().filter(|_| search == LoadSearch::Further);
     let mut loads: Vec<f64> = further.chain([limits.load]).filter(|&load| load > 1.0).collect();
     loads.sort_by(f64::total_cmp);
     loads.dedup();

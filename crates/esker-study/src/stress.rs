@@ -10,7 +10,7 @@ use crate::offers::Design;
 use crate::run::MeasuredRun;
 use crate::setup::{Setup, set_up};
 use crate::simulate::measured_run;
-use crate::strain::{FAR, Search, Strain, Stressed, Stretches, headroom, loads, strain};
+use crate::strain::{FAR, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
 use crate::task::Task;
 use crate::{Hooks, StudyError, StudySettings, warming};
 
@@ -21,44 +21,44 @@ pub(crate) fn stressed(
     task: &Task<'_>,
     design: &Design,
     seed: u64,
-    search: Search,
-) -> Result<Option<Stressed>, StudyError> {
+    search: LoadSearch,
+) -> Result<Option<StressResults>, StudyError> {
     let (Some(busy), Some(limits)) = (task.busy, &task.limits) else { return Ok(None) };
     let settings = StudySettings { seed, ..task.settings.clone() };
     let task = &Task { settings: &settings, ..*task };
     if design.is_cache() {
         return warming::stressed(task, busy, design, limits).map(Some);
     }
-    let too_much = Stressed { first: Strain::TOO_MUCH, headroom: Headroom::default() };
-    let Some(mut ready) = Ready::of(task, design)? else { return Ok(Some(too_much)) };
+    let too_much = StressResults { first: Strain::TOO_MUCH, headroom: Headroom::default() };
+    let Some(mut ready) = ReadyDesign::of(task, design)? else { return Ok(Some(too_much)) };
     let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?;
     let first = ready.strain(&stretches, 1.0, task.hooks)?;
     let judged = stretches.judged_alone();
     // It does not matter by how much the largest loads are too large.
-    let judged = if search == Search::Further { judged.until(FAR * limits.p99_us) } else { judged };
+    let judged = if search == LoadSearch::Further { judged.until(FAR * limits.p99_us) } else { judged };
     let mut kept_up = true;
     let headroom = headroom(&first, limits, &loads(search, limits), |load| {
         if !kept_up {
             // Requests of the last load are still under way.
-            let Some(again) = Ready::of(task, design)? else { return Ok(Strain::TOO_MUCH) };
+            let Some(again) = ReadyDesign::of(task, design)? else { return Ok(Strain::TOO_MUCH) };
             ready = again;
         }
         let strain = ready.strain(&judged, load, task.hooks)?;
         kept_up = strain.busy.is_some();
         Ok(strain)
     })?;
-    Ok(Some(Stressed { first, headroom }))
+    Ok(Some(StressResults { first, headroom }))
 }
 
 /// A design on which stretches can be played.
-pub(crate) struct Ready {
+pub(crate) struct ReadyDesign {
     pub(crate) device: Box<dyn Reporting>,
     pub(crate) experiment: Experiment,
     replay_settings: ReplaySettings,
     now: Nanos,
 }
 
-impl Ready {
+impl ReadyDesign {
     /// Builds a design in its state before the trace, or a hybrid in its state after it. Returns `None` if the hybrid
     /// cannot keep up with the trace.
     pub(crate) fn of(task: &Task<'_>, design: &Design) -> Result<Option<Self>, StudyError> {

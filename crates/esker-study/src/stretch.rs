@@ -71,7 +71,7 @@ fn record(
     for command in [Control::RecordTimeline(Stretch::Last(RECORDED)), Control::StartMeasuring] {
         device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
     }
-    let mut until = Until { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
+    let mut until = StopAfterSlowest { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
     replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
     hooks.check()?;
     let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };
@@ -82,7 +82,7 @@ fn record(
 }
 
 /// The completion of a request, as seen by the host.
-struct End {
+struct HostCompletion {
     arrival: Nanos,
     request: Request,
     start: Nanos,
@@ -90,16 +90,16 @@ struct End {
 }
 
 /// Stops the replay once [`AFTER`] more requests have ended after the slowest one.
-struct Until<'a> {
+struct StopAfterSlowest<'a> {
     slowest: Slowest,
     found: bool,
     after: usize,
     ended: u64,
-    ends: VecDeque<End>,
+    ends: VecDeque<HostCompletion>,
     hooks: &'a Hooks<'a>,
 }
 
-impl Observer for Until<'_> {
+impl Observer for StopAfterSlowest<'_> {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.ended += 1;
         if self.ended.is_multiple_of(Watch::EVERY) && !self.hooks.simulated(self.ended) {
@@ -108,7 +108,12 @@ impl Observer for Until<'_> {
         if self.ends.len() == ENDS {
             self.ends.pop_front();
         }
-        self.ends.push_back(End { arrival, request: *request, start: completion.service_start, at: completion.at });
+        self.ends.push_back(HostCompletion {
+            arrival,
+            request: *request,
+            start: completion.service_start,
+            at: completion.at,
+        });
         if self.found {
             self.after -= 1;
         }
@@ -118,7 +123,7 @@ impl Observer for Until<'_> {
 }
 
 /// A request that ended.
-struct Seen<'a> {
+struct EndedRequest<'a> {
     index: u32,
     arrival: Nanos,
     end: Nanos,
@@ -127,7 +132,7 @@ struct Seen<'a> {
 
 /// Returns the stretch around the slowest request, without the candidate's name; `None` if the request was not
 /// recorded.
-fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> Option<SlowStretch> {
+fn shown(timeline: &TimelineReport, ends: &VecDeque<HostCompletion>, slowest: Slowest) -> Option<SlowStretch> {
     let mut arrivals: BTreeMap<(u64, u64, u64, u64), VecDeque<Nanos>> = BTreeMap::new();
     for end in ends {
         let key = (end.request.start.byte_offset(), end.request.length.0, end.start.0, end.at.0);
@@ -135,14 +140,14 @@ fn shown(timeline: &TimelineReport, ends: &VecDeque<End>, slowest: Slowest) -> O
     }
     // The time before the first recorded operation is unknown.
     let known = if timeline.operations_left_out == 0 { 0 } else { timeline.operations.first()?.end_ns };
-    let seen: Vec<Seen<'_>> = (0..)
+    let seen: Vec<EndedRequest<'_>> = (0..)
         .zip(&timeline.requests)
         .filter(|(_, request)| request.arrival_ns >= known)
         .filter_map(|(index, request)| {
             let (start, end) = (request.start_ns?, request.end_ns?);
             let key = (request.offset_bytes, request.length_bytes, start, end);
             let arrival = arrivals.get_mut(&key)?.pop_front()?;
-            Some(Seen { index, arrival, end: Nanos(end), request })
+            Some(EndedRequest { index, arrival, end: Nanos(end), request })
         })
         .collect();
     let at = seen.iter().position(|seen| (seen.arrival, seen.end) == (slowest.arrival, slowest.end))?;
@@ -230,7 +235,7 @@ impl<'a> Dies<'a> {
     /// Divides the response time of a request into parts. Until the drive takes the request, the time goes to the
     /// queue. From then on, it goes to whatever the die of the request's last operation is doing and, while that die is
     /// idle, to the request's other operations.
-    fn parts(&self, seen: &Seen<'_>) -> TimeUses {
+    fn parts(&self, seen: &EndedRequest<'_>) -> TimeUses {
         let mut parts = TimeUses::default();
         let (taken, end) = (seen.request.arrival_ns, seen.end.0);
         parts.add(TimeUse::Queue, seen.arrival.0, taken);
@@ -323,7 +328,7 @@ mod tests {
             ],
             operations_left_out: 0,
         };
-        let end = |arrival, start, at| End {
+        let end = |arrival, start, at| HostCompletion {
             arrival: Nanos(arrival),
             request: Request::write(Lba(8), Bytes(4096)),
             start: Nanos(start),
@@ -357,7 +362,7 @@ mod tests {
         let operations = [operation(0, "host", Some(0), (0, 40), 0), operation(1, "host", Some(0), (40, 90), 0)];
         let timeline = TimelineReport { operations: operations.to_vec(), ..TimelineReport::default() };
         let request = request(0, 0, 90);
-        let seen = Seen { index: 0, arrival: Nanos(0), end: Nanos(90), request: &request };
+        let seen = EndedRequest { index: 0, arrival: Nanos(0), end: Nanos(90), request: &request };
         assert_eq!(Dies::new(&timeline).parts(&seen).as_micros().flash_us, 0.090);
     }
 }

@@ -15,11 +15,11 @@ use esker_sim::{RunMeasurements, Watch};
 use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
-use crate::endurance::Late;
+use crate::endurance::LateWrites;
 use crate::offers::{CACHE, Design};
 use crate::settling::{LEFT_OUT, pages};
 use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, Search, Strain, Stressed, Stretches, headroom, loads, strain};
+use crate::strain::{Limits, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
 use crate::task::Task;
 
 /// With fewer requests than this before the busy stretch, one in a hundred of a quarter of them says nothing.
@@ -28,7 +28,7 @@ const REQUESTS_MIN: u64 = 4 * LEFT_OUT;
 const GAP: Nanos = Nanos::from_secs(1);
 
 /// The results of a warm cache in the busy stretch.
-pub(crate) struct Warm {
+pub(crate) struct WarmResults {
     pub(crate) strain: Strain,
     /// Response times in the last quarter of the requests before the stretch.
     pub(crate) last_quarter: Option<LatencySummary>,
@@ -36,13 +36,18 @@ pub(crate) struct Warm {
     /// Share of accesses to lines that hit, in the last quarter before the stretch and in the stretch itself.
     pub(crate) hit_ratio: f64,
     /// What the flash takes in the long run, if the rest of the trace is like these requests.
-    pub(crate) late: Late,
+    pub(crate) late: LateWrites,
 }
 
 /// Warms the cache of a design, and plays the busiest stretch by requests at `load` times the trace's speed. If no
 /// budget breaks in it, does the same with a new device for the busiest stretch by bytes. Returns `None` if the cache
 /// cannot keep up before a stretch.
-pub(crate) fn warm(task: &Task<'_>, busy: &Busy, design: &Design, load: f64) -> Result<Option<Warm>, StudyError> {
+pub(crate) fn warm(
+    task: &Task<'_>,
+    busy: &Busy,
+    design: &Design,
+    load: f64,
+) -> Result<Option<WarmResults>, StudyError> {
     let Some(mut warm) = warm_before(task, busy, design, (busy.times.stretch, load))? else { return Ok(None) };
     let broken = task.limits.as_ref().and_then(|limits| warm.strain.broken(limits, load));
     if let (Some(by_bytes), None) = (busy.times.by_bytes, broken) {
@@ -61,7 +66,7 @@ fn warm_before(
     busy: &Busy,
     design: &Design,
     (stretch, load): (Stretch, f64),
-) -> Result<Option<Warm>, StudyError> {
+) -> Result<Option<WarmResults>, StudyError> {
     let as_traced = Load::AS_TRACED;
     let Setup { mut device, replay_settings, experiment } =
         set_up(task.workload, design, &as_traced, task.settings, task.hooks)?;
@@ -82,20 +87,20 @@ fn warm_before(
     if part(&mut device, 0, early, &mut now)?.is_none() {
         return Ok(None);
     }
-    let before = Counted::of(&*device);
+    let before = CacheCounts::of(&*device);
     let Some(late) = part(&mut device, early, rest - early, &mut now)? else { return Ok(None) };
-    let quarter = Counted::of(&*device);
+    let quarter = CacheCounts::of(&*device);
     let stretches = Stretches::alone(busy, &stretch, &experiment, &*device)?;
     let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
     // Playing the stretch begins a new measurement.
-    let counted = [before, quarter, Counted::of(&*device)];
+    let counted = [before, quarter, CacheCounts::of(&*device)];
     let last_quarter = (late.count() > 0).then(|| LatencySummary::of(&late));
-    Ok(Some(Warm { last_quarter, ..of_counts(strain, rest, stretches.len(), &counted) }))
+    Ok(Some(WarmResults { last_quarter, ..of_counts(strain, rest, stretches.len(), &counted) }))
 }
 
 /// Makes results of the counts after the first three quarters of `rest` requests, after all of them, and in the stretch
 /// with its `busy` requests.
-fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Counted; 3]) -> Warm {
+fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[CacheCounts; 3]) -> WarmResults {
     let late_requests = rest / 4;
     let full = before.cache.evictions > 0;
     let late_lines = all.cache.held_lines.saturating_sub(before.cache.held_lines);
@@ -105,12 +110,12 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cou
     let misses = all.cache.misses - before.cache.misses + stretch.cache.misses;
     let pages = all.pages - before.pages + stretch.pages;
     let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
-    Warm {
+    WarmResults {
         strain,
         last_quarter: None,
         warmed: CacheWarmed { late_requests, late_lines, late_lines_max, full, warm },
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
-        late: Late {
+        late: LateWrites {
             pages: pages as f64 * of_trace,
             // A cache with free room is filled once. If lines are evicted, others come in for good.
             once_bytes: if full { 0 } else { before.cache.filled_bytes },
@@ -119,10 +124,15 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cou
 }
 
 /// Plays the busy stretches on a warm cache under the load of the trace, and under the load that has to be carried.
-pub(crate) fn stressed(task: &Task<'_>, busy: &Busy, design: &Design, limits: &Limits) -> Result<Stressed, StudyError> {
+pub(crate) fn stressed(
+    task: &Task<'_>,
+    busy: &Busy,
+    design: &Design,
+    limits: &Limits,
+) -> Result<StressResults, StudyError> {
     let first = warm(task, busy, design, 1.0)?.map_or(Strain::TOO_MUCH, |warm| warm.strain);
     let headroom = carried(task, busy, design, limits, &first)?;
-    Ok(Stressed { first, headroom })
+    Ok(StressResults { first, headroom })
 }
 
 /// Tries the load that has to be carried. Each load takes the whole trace again, so no further ones are tried.
@@ -133,7 +143,7 @@ pub(crate) fn carried(
     limits: &Limits,
     first: &Strain,
 ) -> Result<Headroom, StudyError> {
-    headroom(first, limits, &loads(Search::Asked, limits), |load| {
+    headroom(first, limits, &loads(LoadSearch::Asked, limits), |load| {
         Ok(warm(task, busy, design, load)?.map_or(Strain::TOO_MUCH, |warm| warm.strain))
     })
 }
@@ -190,12 +200,12 @@ fn play(
 }
 
 /// Counters of the cache and the flash since measuring began.
-struct Counted {
+struct CacheCounts {
     cache: FlashCacheReport,
     pages: u64,
 }
 
-impl Counted {
+impl CacheCounts {
     fn of(device: &dyn Reporting) -> Self {
         let report = Report::of(device);
         let cache = report.devices.get(CACHE).and_then(|device| device.flash_cache.clone()).unwrap_or_default();

@@ -7,7 +7,7 @@ use esker_results::study::RuledOut;
 use esker_sim::DEVICES_MAX;
 
 use super::Offer;
-use super::rented::{Rented, settings_of};
+use super::rented::{RentedVolume, settings_of};
 use crate::choose::NOISE;
 use crate::strain::Limits;
 
@@ -116,7 +116,7 @@ pub(crate) fn missed(offer: &Offer<'_>, bounds: &Bounds) -> Option<f64> {
 }
 
 /// Returns what rules out a volume by its limits or its latency.
-fn volume(offer: &Offer<'_>, rented: &Rented, budgets: &Limits) -> Option<RuledOut> {
+fn volume(offer: &Offer<'_>, rented: &RentedVolume, budgets: &Limits) -> Option<RuledOut> {
     let settings = settings_of(offer.product, &rented.volume).ok()?;
     let allowed = limits(&settings).ok()?;
     let pace = &rented.pace;

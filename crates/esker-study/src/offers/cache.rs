@@ -11,8 +11,8 @@ use esker_results::study::{CachedVolume, Candidate};
 use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
 use esker_tier::{CacheRole, WriteHandling};
 
-use super::pairs::{self, Disks, FLASH_MAX, Held, Pricing, flash_bytes};
-use super::{Design, Least, Offer, owned};
+use super::pairs::{self, DataSize, Disks, FLASH_MAX, Pricing, flash_bytes};
+use super::{Design, Offer, PartMinimum, owned};
 use crate::StudyError;
 use crate::admissions::{AdmissionChoice, Admissions};
 use crate::miniature::CacheShape;
@@ -84,15 +84,15 @@ fn drives_a_line(write: WriteHandling, copies: u32) -> u32 {
 /// Returns every cache of devices among `products` that may be worth its price.
 pub(super) fn offers<'a>(
     products: &'a [Product],
-    held: Held,
+    data_size: DataSize,
     pricing: &Pricing<'_>,
     policies: &'a Policies,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
-    pairs::offers(products, held, pricing, |pair| {
+    pairs::offers(products, data_size, pricing, |pair| {
         let Some(policy) = shape(&pair, policies.utilisation).and_then(|shape| policies.choice(shape)) else {
             return Vec::new();
         };
-        let fits = |write: &WriteHandling| pair.count * drives_a_line(*write, held.copies) <= FLASH_MAX;
+        let fits = |write: &WriteHandling| pair.count * drives_a_line(*write, data_size.copies) <= FLASH_MAX;
         let writes = WRITES.into_iter().filter(fits);
         writes.map(|write| Offer { cache: Some(Cache { write, policy }), ..pair }).collect()
     })
@@ -101,11 +101,11 @@ pub(super) fn offers<'a>(
 /// Returns the shapes of all caches that are offered, so that policies can be compared for each.
 pub(crate) fn shapes(
     products: &[Product],
-    held: Held,
+    data_size: DataSize,
     pricing: &Pricing<'_>,
     utilisation: Ratio,
 ) -> Result<Vec<CacheShape>, StudyError> {
-    let pairs = pairs::offers(products, held, pricing, |pair| vec![pair])?;
+    let pairs = pairs::offers(products, data_size, pricing, |pair| vec![pair])?;
     Ok(pairs.iter().filter_map(|pair| shape(pair, utilisation)).collect())
 }
 
@@ -137,7 +137,7 @@ pub(super) fn design(
     (disks, cache): (&Disks<'_>, &Cache<'_>),
     active: Bytes,
     utilisation: Ratio,
-    least: Least,
+    least: PartMinimum,
 ) -> Result<Design, StudyError> {
     let data = pairs::touched(active);
     let shape = shape(offer, utilisation).unwrap_or(CacheShape { line_bytes: LINE_MAX, slots: 2 });

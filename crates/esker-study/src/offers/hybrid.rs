@@ -9,8 +9,8 @@ use esker_results::study::{Candidate, HybridResults};
 use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind, System};
 use esker_tier::PolicySettings;
 
-use super::pairs::{self, Disks, Held, Pricing, flash_bytes};
-use super::{Design, Least, Offer, owned};
+use super::pairs::{self, DataSize, Disks, Pricing, flash_bytes};
+use super::{Design, Offer, PartMinimum, owned};
 use crate::StudyError;
 
 /// The placement policy. A budget is for 99 of 100 requests, so every hot extent has to be on flash: `wardrop` keeps
@@ -30,10 +30,10 @@ const WEIGHTS: f64 = 1_000.0;
 /// Returns every hybrid of devices among `products` that may be worth its price.
 pub(super) fn offers<'a>(
     products: &'a [Product],
-    held: Held,
+    data_size: DataSize,
     pricing: &Pricing<'_>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
-    pairs::offers(products, held, pricing, |pair| extent(&pair).map(|_| pair).into_iter().collect())
+    pairs::offers(products, data_size, pricing, |pair| extent(&pair).map(|_| pair).into_iter().collect())
 }
 
 /// Returns the size of an extent: the smallest with which the map has room for all devices, or `None` if there is none.
@@ -59,7 +59,7 @@ pub(super) fn design(
     disks: &Disks<'_>,
     active: Bytes,
     utilisation: Ratio,
-    least: Least,
+    least: PartMinimum,
 ) -> Result<Design, StudyError> {
     let extent = extent(offer).unwrap_or(Bytes(EXTENT_MAX));
     let data = pairs::touched(active);

@@ -30,10 +30,10 @@ use cache::Cache;
 pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
 pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
 pub use in_use::InUse;
-pub(crate) use owned::{Least, RAW_MIN, min_note, smallest_part};
+pub(crate) use owned::{PartMinimum, RAW_MIN, min_note, smallest_part};
 use pairs::Disks;
-pub(crate) use pairs::{Held, Pricing, busy as busy_of_parts};
-use rented::Rented;
+pub(crate) use pairs::{DataSize, Pricing, busy as busy_of_parts};
+use rented::RentedVolume;
 pub(crate) use rented::peaks;
 
 /// Offers have at most this many devices of a kind, unless the capacity needs more.
@@ -49,7 +49,7 @@ pub(crate) struct Offer<'a> {
     pub(crate) count: u32,
     pub(crate) copies: u32,
     /// The volume that is rented; `None` for devices.
-    pub(crate) rented: Option<Rented>,
+    pub(crate) rented: Option<RentedVolume>,
     /// The disks of a hybrid or a cache, while the other fields describe its flash; `None` for devices of one kind.
     pub(crate) disks: Option<Disks<'a>>,
     /// How the flash caches the disks; `None` for a hybrid.
@@ -99,7 +99,7 @@ impl Design {
 }
 
 /// What decides which offers are made.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct OfferInputs<'a> {
     pub(crate) need: &'a Need,
     pub(crate) workload: &'a StudyWorkload,
     /// The stretch in which budgets hold; `None` if the trace has no times.
@@ -118,7 +118,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn offers<'a>(
     catalogue: &'a Catalogue,
     in_use: &[InUse],
-    wanted: &Wanted<'a>,
+    wanted: &OfferInputs<'a>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
     let copies = wanted.need.copies.max(1);
     // The capacity for one copy.
@@ -144,12 +144,12 @@ pub(crate) fn offers<'a>(
             offers.extend(counts.map(|count| Offer::bought(product, on_sale, count, copies)));
         }
     }
-    let (held, pricing) = (Held { bytes: capacity, copies }, &wanted.pricing);
+    let (data_size, pricing) = (DataSize { bytes: capacity, copies }, &wanted.pricing);
     if wanted.hybrids && wanted.stretch.is_some() {
-        offers.extend(hybrid::offers(&catalogue.products, held, pricing)?);
+        offers.extend(hybrid::offers(&catalogue.products, data_size, pricing)?);
     }
     if let (Some(policies), Some(_)) = (wanted.policies, wanted.stretch) {
-        offers.extend(cache::offers(&catalogue.products, held, pricing, policies)?);
+        offers.extend(cache::offers(&catalogue.products, data_size, pricing, policies)?);
     }
     Ok(offers)
 }
@@ -160,7 +160,7 @@ impl<'a> Offer<'a> {
         Self { product, capacity, count, copies, rented: None, disks: None, cache: None, in_use: false }
     }
 
-    fn rented(product: &'a Product, rented: Rented, count: u32, copies: u32) -> Self {
+    fn rented(product: &'a Product, rented: RentedVolume, count: u32, copies: u32) -> Self {
         Self { rented: Some(rented), ..Self::bought(product, rented::capacity(&rented.volume), count, copies) }
     }
 }
@@ -301,7 +301,7 @@ impl Offer<'_> {
     /// Returns the design to simulate for `active` bytes of touched data, which fill `utilisation` of the simulated
     /// part of the drives. The more drives, the less of each is simulated.
     pub(crate) fn design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        self.design_of(active, utilisation, Least::of_each(self.count))
+        self.design_of(active, utilisation, PartMinimum::of_each(self.count))
     }
 
     /// Returns the design of rented volumes that save up unused limits for `time`; `None` for devices, and for volumes
@@ -315,11 +315,11 @@ impl Offer<'_> {
     /// Returns a design for a rough look: several drives together have no more simulated flash than a single drive
     /// otherwise. That is prepared as fast, and tells a far better design from a worse one.
     pub(crate) fn rough_design(&self, active: Bytes, utilisation: Ratio) -> Result<Design, StudyError> {
-        self.design_of(active, utilisation, Least::for_looks(self.count))
+        self.design_of(active, utilisation, PartMinimum::for_looks(self.count))
     }
 
     /// Returns the design with at least `least` of each drive simulated.
-    fn design_of(&self, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
+    fn design_of(&self, active: Bytes, utilisation: Ratio, least: PartMinimum) -> Result<Design, StudyError> {
         match (&self.rented, &self.disks, &self.cache) {
             (Some(rented), ..) => rented::design(self, &rented.volume, None),
             (None, Some(disks), Some(cache)) => cache::design(self, (disks, cache), active, utilisation, least),

@@ -14,19 +14,19 @@ pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
 /// The same for each of several drives, which share the requests.
 const RAW_MIN_OF_SEVERAL: Bytes = Bytes::gib(2);
 /// A part of a drive has fewer blocks than the drive, so that the few blocks that are kept free would weigh too much.
-/// Blocks are halved until a plane has this many of them, or blocks are as small as [`Least`] allows. The pieces of a
-/// block share its erase, so that reads wait for erases as long and as often as in the drive.
+/// Blocks are halved until a plane has this many of them, or blocks are as small as [`PartMinimum`] allows. The pieces
+/// of a block share its erase, so that reads wait for erases as long and as often as in the drive.
 const BLOCKS_PER_PLANE_WANTED: u64 = 128;
 
 /// How small the simulated part of a drive and its blocks may be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Least {
+pub(crate) struct PartMinimum {
     raw: Bytes,
     blocks_per_plane: u64,
     pages_per_block: u32,
 }
 
-impl Least {
+impl PartMinimum {
     /// Limits for one drive.
     pub(crate) const ALONE: Self = Self { raw: RAW_MIN, blocks_per_plane: 24, pages_per_block: 128 };
 
@@ -55,7 +55,12 @@ pub(crate) fn min_note() -> String {
 
 /// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of the simulated part of
 /// its drives. Of each drive at least `least` is simulated.
-pub(super) fn design(offer: &Offer<'_>, active: Bytes, utilisation: Ratio, least: Least) -> Result<Design, StudyError> {
+pub(super) fn design(
+    offer: &Offer<'_>,
+    active: Bytes,
+    utilisation: Ratio,
+    least: PartMinimum,
+) -> Result<Design, StudyError> {
     let (system, flash) = match offer.product.kind.as_str() {
         "ssd" => {
             let (drive, flash) = drive(offer, active, utilisation, least)?;
@@ -83,7 +88,7 @@ pub(super) fn drive(
     offer: &Offer<'_>,
     active: Bytes,
     utilisation: Ratio,
-    least: Least,
+    least: PartMinimum,
 ) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
     let whole = offer.product.whole_drive(offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
     // Each drive has its share of the data, and at most one stripe unit more.
@@ -101,11 +106,11 @@ pub(super) fn drive(
 /// Returns the part of a drive of `capacity` that is simulated for little data; `None` if the product is no drive.
 pub(crate) fn smallest_part(product: &Product, capacity: Bytes) -> Option<SsdSettings> {
     let whole = product.whole_drive(capacity)?;
-    Some(part(&whole, Bytes::ZERO, (Ratio::ONE, Least::ALONE)))
+    Some(part(&whole, Bytes::ZERO, (Ratio::ONE, PartMinimum::ALONE)))
 }
 
 /// Returns the simulated part of a drive. It has the same spare share as the whole drive.
-fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, Least)) -> SsdSettings {
+fn part(whole: &WholeDrive, active: Bytes, (utilisation, least): (Ratio, PartMinimum)) -> SsdSettings {
     let mut settings = whole.settings().clone();
     let (geometry, planes) = (settings.geometry, whole.planes());
     let block = |pages_per_block: u32| u64::from(pages_per_block) * geometry.page_size.0;

@@ -44,7 +44,7 @@ pub(crate) struct Pricing<'a> {
 
 /// The size of the data that pairs have to hold, and the number of copies.
 #[derive(Clone, Copy)]
-pub(crate) struct Held {
+pub(crate) struct DataSize {
     /// Bytes of one copy.
     pub(crate) bytes: u64,
     pub(crate) copies: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Held {
 /// which may be useful in several ways or in none.
 pub(super) fn offers<'a>(
     products: &'a [Product],
-    held: Held,
+    data_size: DataSize,
     pricing: &Pricing<'_>,
     kinds: impl Fn(Offer<'a>) -> Vec<Offer<'a>>,
 ) -> Result<Vec<Offer<'a>>, StudyError> {
@@ -63,20 +63,21 @@ pub(super) fn offers<'a>(
             && (product.class != Class::Consumer || pricing.consumer)
             && product.may_be_advised()
     };
-    let disks = disks(products.iter().filter(device), held, pricing)?;
+    let disks = disks(products.iter().filter(device), data_size, pricing)?;
     let mut offers = Vec::new();
     for product in products.iter().filter(device).filter(|product| product.kind == "ssd") {
         for &on_sale in &product.capacities {
             let least = |count: u32| {
-                owned_cost(product, on_sale.bytes, count.saturating_mul(held.copies), 0.0, pricing.running).total
+                owned_cost(product, on_sale.bytes, count.saturating_mul(data_size.copies), 0.0, pricing.running).total
             };
             // This many drives hold all the data without a disk. A pair with that many is more expensive and no faster;
             // a pair with fewer is useful only if it is cheaper.
-            let alone = held.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
+            let alone = data_size.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let alone_cost = u32::try_from(alone).ok().map(least);
             for count in (1..=FLASH_MAX).filter(|&count| u64::from(count) < alone) {
                 for disks in &disks {
-                    let pair = Offer { disks: Some(*disks), ..Offer::bought(product, on_sale, count, held.copies) };
+                    let pair =
+                        Offer { disks: Some(*disks), ..Offer::bought(product, on_sale, count, data_size.copies) };
                     let cheaper =
                         |one: &Offer<'_>| alone_cost.is_none_or(|alone| one.cost(0.0, pricing.running).total < alone);
                     offers.extend(kinds(pair).into_iter().filter(cheaper));
@@ -95,17 +96,17 @@ pub(super) fn offers<'a>(
 /// wins.
 fn disks<'a>(
     products: impl Iterator<Item = &'a Product>,
-    held: Held,
+    data_size: DataSize,
     pricing: &Pricing<'_>,
 ) -> Result<Vec<Disks<'a>>, StudyError> {
     let cost = |disks: &Disks<'_>| {
-        let count = disks.count.saturating_mul(held.copies);
+        let count = disks.count.saturating_mul(data_size.copies);
         owned_cost(disks.product, disks.capacity.bytes, count, 0.0, pricing.running).total
     };
     let mut alike: BTreeMap<String, Disks<'a>> = BTreeMap::new();
     for product in products.filter(|product| product.kind == "hdd") {
         let holding = product.capacities.iter().filter_map(|&on_sale| {
-            let fewest = held.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
+            let fewest = data_size.bytes.div_ceil(on_sale.bytes.0.max(1)).max(1);
             let count = u32::try_from(fewest).ok().filter(|&count| count <= COUNT_MAX)?;
             Some(Disks { product, capacity: on_sale, count })
         });

@@ -41,7 +41,7 @@ pub(crate) struct Pace {
 
 /// The volume of an offer: what is ordered, and what the workload asks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rented {
+pub(crate) struct RentedVolume {
     pub(crate) volume: CloudVolume,
     /// The load that all volumes of the offer have to carry together.
     pub(crate) pace: Pace,
@@ -123,7 +123,7 @@ pub(super) fn offers<'a>(
     let settings = settings(product)?;
     let Some(pace) = pace else {
         let size = sizes(product, &settings, capacity, None).into_iter().next();
-        let rented = |size| Rented { volume: plain(size), pace: Pace::default() };
+        let rented = |size| RentedVolume { volume: plain(size), pace: Pace::default() };
         return Ok(size.map(|size| Offer::rented(product, rented(size), 1, copies)).into_iter().collect());
     };
     let mut offers = Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn offers<'a>(
         let sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
         for &size in &sizes {
             for volume in orders(&settings, size, least) {
-                offers.push(Offer::rented(product, Rented { volume, pace }, count, copies));
+                offers.push(Offer::rented(product, RentedVolume { volume, pace }, count, copies));
             }
         }
         if sizes.last().is_some_and(|size| carries(&settings, *size, (least.0 * AMPLE, least.1 * AMPLE))) {

@@ -2,27 +2,27 @@
 
 use std::collections::VecDeque;
 
-use super::{OTHERS_MAX, Search, Tried, cost};
+use super::{OTHERS_MAX, Search, SimulatedOffer, cost};
 use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::judge::{contender, judge};
 use crate::offers::{Design, Offer};
-use crate::strain::{self, Stressed};
+use crate::strain::{self, StressResults};
 
 impl Search<'_> {
-    pub(super) fn any_keeps(&self, tried: &[Tried]) -> bool {
+    pub(super) fn any_keeps(&self, tried: &[SimulatedOffer]) -> bool {
         choose(&self.contenders(tried)).recommended.is_some()
     }
 
     /// Returns the price of the best design, if no more expensive one could be better.
-    pub(super) fn settled(&self, tried: &[Tried]) -> Option<f64> {
+    pub(super) fn settled(&self, tried: &[SimulatedOffer]) -> Option<f64> {
         let contenders = self.contenders(tried);
         let best = &contenders[choose(&contenders).recommended?];
         (best.life != Life::Unjudged).then_some(best.cost)
     }
 
-    pub(super) fn contenders(&self, tried: &[Tried]) -> Vec<Contender> {
-        let contender = |tried: &Tried| {
+    pub(super) fn contenders(&self, tried: &[SimulatedOffer]) -> Vec<Contender> {
+        let contender = |tried: &SimulatedOffer| {
             let contender = contender(&tried.candidate, self.task.budgets);
             let unknown = tried.candidate.endurance.is_none();
             Contender { missed: contender.missed + if unknown { tried.missed_warranty } else { 0.0 }, ..contender }
@@ -31,7 +31,7 @@ impl Search<'_> {
     }
 
     /// Chooses, and simulates the designs that matter with other random numbers until the choice stays the same.
-    pub(super) fn choose(&mut self, tried: &mut [Tried]) -> Result<Choice, StudyError> {
+    pub(super) fn choose(&mut self, tried: &mut [SimulatedOffer]) -> Result<Choice, StudyError> {
         loop {
             let choice = choose(&self.contenders(tried));
             let matter = choice.recommended.iter().chain(&choice.equals).chain(&choice.close).chain(&choice.nearest);
@@ -47,15 +47,15 @@ impl Search<'_> {
             // Only for the design to buy is it interesting how much more load it carries.
             let (best, others): (Vec<usize>, Vec<usize>) =
                 open.into_iter().partition(|&n| Some(n) == choice.recommended);
-            let searches = [(&best, strain::Search::Further), (&others, strain::Search::Asked)];
-            let asked: Vec<(Design, strain::Search)> = searches
+            let searches = [(&best, strain::LoadSearch::Further), (&others, strain::LoadSearch::Asked)];
+            let asked: Vec<(Design, strain::LoadSearch)> = searches
                 .into_iter()
                 .flat_map(|(some, search)| some.iter().map(move |&n| (n, search)))
                 .map(|(n, search)| (tried[n].design.clone(), search))
                 .collect();
             let found = self.stress_all(&asked, seed)?;
             for (&n, stressed) in best.iter().chain(&others).zip(found) {
-                let Some(Stressed { first, headroom }) = stressed else { continue };
+                let Some(StressResults { first, headroom }) = stressed else { continue };
                 let candidate = &mut tried[n].candidate;
                 if let Some(busy) = &mut candidate.busy {
                     // A design that cannot keep up with other random numbers misses every budget.
@@ -76,8 +76,8 @@ impl Search<'_> {
 }
 
 /// Orders designs by price, and adapts the indices of the choice.
-pub(super) fn sorted(tried: Vec<Tried>, choice: Choice) -> (Vec<Tried>, Choice) {
-    let mut order: Vec<(usize, Tried)> = tried.into_iter().enumerate().collect();
+pub(super) fn sorted(tried: Vec<SimulatedOffer>, choice: Choice) -> (Vec<SimulatedOffer>, Choice) {
+    let mut order: Vec<(usize, SimulatedOffer)> = tried.into_iter().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
     let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
     let places = |all: &[usize]| {

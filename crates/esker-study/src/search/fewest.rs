@@ -12,7 +12,7 @@ use esker_results::study::RuledOut;
 
 use super::choice::takes_long;
 use super::screen::margin;
-use super::{BATCH, BATCH_MAX, NOT_REACHED, Round, Search};
+use super::{BATCH, BATCH_MAX, NOT_REACHED, Search, SearchProgress};
 use crate::StudyError;
 use crate::look::look;
 use crate::offers::Offer;
@@ -38,7 +38,7 @@ fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
 }
 
 /// Which offers of a group get through the busiest stretches.
-struct Through<'o> {
+struct GroupLook<'o> {
     /// Index of the first offer that gets through; `None` if none does.
     first: Option<usize>,
     /// By how much the largest number of devices that was tried misses a budget, and its offer.
@@ -74,7 +74,7 @@ impl Search<'_> {
         &self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
-        round: &mut Round<'o>,
+        round: &mut SearchProgress<'o>,
     ) -> Result<(), StudyError> {
         let mut kept: Group<'o> = Vec::new();
         let (mut looks, mut cheapest) = (0, Cheapest { any: f64::INFINITY, untold: f64::INFINITY });
@@ -130,10 +130,10 @@ impl Search<'_> {
     }
 
     /// Finds the fewest devices of a group that get through the busiest stretches. The group is not empty.
-    fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<Through<'o>, StudyError> {
+    fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<GroupLook<'o>, StudyError> {
         let (_, largest) = group[group.len() - 1];
         let missed = self.missed(&largest, FAR)?;
-        let mut through = Through { first: None, largest: (missed, largest), looks: 1 };
+        let mut through = GroupLook { first: None, largest: (missed, largest), looks: 1 };
         if missed > margin() {
             return Ok(through);
         }
@@ -170,7 +170,7 @@ impl Search<'_> {
 
 /// Notes by how much the best of a group that does not get through misses, and the capacity below which its product is
 /// too small.
-fn note_too_slow<'o>(found: &Through<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut Round<'o>) {
+fn note_too_slow<'o>(found: &GroupLook<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut SearchProgress<'o>) {
     let (missed, offer) = found.largest;
     if offer.disks.is_some() {
         // The flash of a hybrid or a cache may have too little room, or its disks too much to do; dies decide neither.

@@ -5,17 +5,17 @@ use std::sync::atomic::Ordering;
 
 use esker_core::jobs;
 
-use super::{Search, Tried, saving};
+use super::{Search, SimulatedOffer, saving};
 use crate::look::look;
 use crate::offers::{Design, Offer};
 use crate::simulate::simulate;
-use crate::strain::{FAR, Stressed};
+use crate::strain::{FAR, StressResults};
 use crate::stress::stressed;
 use crate::{StudyError, strain};
 
 impl Search<'_> {
     /// Simulates offers. A design that was already simulated is not simulated again.
-    pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<Tried>, StudyError> {
+    pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<SimulatedOffer>, StudyError> {
         let designs = self.designs(offers)?;
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
         let task = self.task;
@@ -31,7 +31,7 @@ impl Search<'_> {
             let missed_warranty = offer.missed_warranty(self.demand.bytes_per_day().map(|[fewest, _]| fewest));
             let (slowest, saving) = (simulated.slowest, offer.design_saving_up(saving::LONG)?);
             let candidate = self.candidate(offer, &design, simulated);
-            Ok(Tried { candidate, design, slowest, saving, missed_warranty })
+            Ok(SimulatedOffer { candidate, design, slowest, saving, missed_warranty })
         });
         tried.collect()
     }
@@ -43,9 +43,9 @@ impl Search<'_> {
     /// Plays the busiest stretches on designs, once for each design, seed and search.
     pub(super) fn stress_all(
         &mut self,
-        designs: &[(Design, strain::Search)],
+        designs: &[(Design, strain::LoadSearch)],
         seed: u64,
-    ) -> Result<Vec<Option<Stressed>>, StudyError> {
+    ) -> Result<Vec<Option<StressResults>>, StudyError> {
         let keys: Vec<_> = designs.iter().map(|(design, search)| (design.key(), seed, *search)).collect();
         let task = self.task;
         each_once(&mut self.stressed, task.settings.threads, &keys, |index| {

@@ -21,8 +21,8 @@ use crate::endurance::{self, Demand};
 use crate::judge::judge;
 use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
 use crate::setup::experiment;
-use crate::simulate::Simulated;
-use crate::strain::{self, Stressed};
+use crate::simulate::SimulationResults;
+use crate::strain::{self, StressResults};
 use crate::task::Task;
 use choice::{cheapest_first, sorted, takes_long};
 
@@ -52,15 +52,15 @@ pub(crate) struct Search<'a> {
     pub(crate) running: &'a Running,
     pub(crate) active: Bytes,
     /// Results of simulations by design key.
-    simulated: BTreeMap<String, Simulated>,
+    simulated: BTreeMap<String, SimulationResults>,
     /// By how much designs miss a budget in a look, by design key.
     looked_at: BTreeMap<String, f64>,
     /// Results of the busiest stretches alone, by design key, seed and search.
-    stressed: BTreeMap<(String, u64, strain::Search), Option<Stressed>>,
+    stressed: BTreeMap<(String, u64, strain::LoadSearch), Option<StressResults>>,
 }
 
 /// A simulated offer.
-pub(crate) struct Tried {
+pub(crate) struct SimulatedOffer {
     pub(crate) candidate: Candidate,
     pub(crate) design: Design,
     pub(crate) slowest: Option<Slowest>,
@@ -71,10 +71,10 @@ pub(crate) struct Tried {
 }
 
 /// The result of the search in one market.
-pub(crate) struct Found {
+pub(crate) struct MarketResult {
     pub(crate) market: Market,
     /// Simulated designs, the cheapest first.
-    pub(crate) tried: Vec<Tried>,
+    pub(crate) tried: Vec<SimulatedOffer>,
     pub(crate) ruled_out: Vec<RuledOut>,
     pub(crate) choice: Choice,
     /// A design that would keep every budget if its volumes saved up more, and costs less than the recommended one, if
@@ -86,7 +86,7 @@ pub(crate) struct Found {
 
 /// The progress of a search.
 #[derive(Default)]
-struct Round<'o> {
+struct SearchProgress<'o> {
     /// For a large trace, how many designs are replayed in full.
     whole: usize,
     /// Among the designs that miss a budget in the busiest stretches: by how much the nearest misses, and its offer.
@@ -114,16 +114,16 @@ impl<'a> Search<'a> {
         offers: &[Offer<'_>],
         judge: bool,
         whole: usize,
-    ) -> Result<Found, StudyError> {
+    ) -> Result<MarketResult, StudyError> {
         let (mut ruled, left) = self.within_bounds(market, offers);
         let (pairs, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.disks.is_some());
         if judge && !self.task.settings.thorough && left.len() > VOLUMES_SIMULATED_MAX {
             left = self.without_hopeless_orders(left, &mut ruled)?;
         }
         let mut left = cheapest_first(left);
-        let mut tried: Vec<Tried> = Vec::new();
+        let mut tried: Vec<SimulatedOffer> = Vec::new();
         let limit = self.most_simulated(market, judge);
-        let mut state = Round { whole, limit, ..Round::default() };
+        let mut state = SearchProgress { whole, limit, ..SearchProgress::default() };
         self.cheapest_on(&mut left, &mut tried, &mut ruled, &mut state)?;
         if market == Market::OnPremises && judge && !self.task.settings.thorough {
             self.look_further(&mut left, &mut tried, &mut ruled, &mut state)?;
@@ -159,16 +159,23 @@ impl<'a> Search<'a> {
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
         ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
-        Ok(Found { market, tried, ruled_out: pairs::shortened(ruled, offers), choice, keeps_if_saving, not_reached })
+        Ok(MarketResult {
+            market,
+            tried,
+            ruled_out: pairs::shortened(ruled, offers),
+            choice,
+            keeps_if_saving,
+            not_reached,
+        })
     }
 
     /// If the cheapest offers do not keep the budgets, finds out which of the others may, and goes on with those.
     fn look_further<'o>(
         &mut self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
-        tried: &mut Vec<Tried>,
+        tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
-        state: &mut Round<'o>,
+        state: &mut SearchProgress<'o>,
     ) -> Result<(), StudyError> {
         let screens = self.screens();
         for round in 0..LOOKS {
@@ -192,9 +199,9 @@ impl<'a> Search<'a> {
     fn cheapest_on<'o>(
         &mut self,
         left: &mut VecDeque<(f64, Offer<'o>)>,
-        tried: &mut Vec<Tried>,
+        tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
-        round: &mut Round<'o>,
+        round: &mut SearchProgress<'o>,
     ) -> Result<(), StudyError> {
         let screens = self.screens();
         while round.looked_at < round.limit {
@@ -234,9 +241,9 @@ impl<'a> Search<'a> {
         &mut self,
         market: Market,
         offers: &[Offer<'o>],
-        tried: &mut Vec<Tried>,
+        tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
-        round: &Round<'o>,
+        round: &SearchProgress<'o>,
     ) -> Result<(), StudyError> {
         let screened = round.nearest.map(|(_, offer)| offer);
         for offer in [screened, self.nearest_beyond_bounds(market, offers)].into_iter().flatten() {
@@ -278,7 +285,12 @@ impl<'a> Search<'a> {
     }
 
     /// Takes the cheapest offer out of `left` for each class that was not simulated, at most `room` of them.
-    fn others<'o>(&self, tried: &[Tried], left: &mut VecDeque<(f64, Offer<'o>)>, room: usize) -> Vec<Offer<'o>> {
+    fn others<'o>(
+        &self,
+        tried: &[SimulatedOffer],
+        left: &mut VecDeque<(f64, Offer<'o>)>,
+        room: usize,
+    ) -> Vec<Offer<'o>> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
@@ -297,7 +309,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds the figures of an offer to the results of its simulated design, and judges it.
-    pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &Simulated) -> Candidate {
+    pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &SimulationResults) -> Candidate {
         let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
         let shares = if design.is_pair() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
         let price = offer.cost_of_parts(shares, self.running);
@@ -328,8 +340,8 @@ impl<'a> Search<'a> {
             // The simulated volume may have had another size with the same limits.
             self.as_ordered(offer, design, &mut candidate);
         }
-        candidate.endurance = match (&simulated.wearing, &design.flash) {
-            (Some(wearing), Some(flash)) => Some(endurance::judge(wearing, flash, &self.demand)),
+        candidate.endurance = match (&simulated.flash_wear, &design.flash) {
+            (Some(flash_wear), Some(flash)) => Some(endurance::judge(flash_wear, flash, &self.demand)),
             _ => None,
         };
         candidate.judgement = judge(&candidate, self.task.budgets);
@@ -364,7 +376,7 @@ fn cost(candidate: &Candidate) -> f64 {
     candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total)
 }
 
-impl Found {
+impl MarketResult {
     /// Returns the recommended design.
     pub(crate) fn recommended(&self) -> Option<&Candidate> {
         Some(&self.tried[self.choice.recommended?].candidate)

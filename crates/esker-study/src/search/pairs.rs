@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use esker_core::words;
 use esker_results::study::RuledOut;
 
-use super::{LOOKS, Round, SIMULATED_MAX, Search, Tried, cheapest_first};
+use super::{LOOKS, SIMULATED_MAX, Search, SearchProgress, SimulatedOffer, cheapest_first};
 use crate::StudyError;
 use crate::offers::Offer;
 
@@ -24,7 +24,7 @@ impl Search<'_> {
     pub(super) fn pairs<'o>(
         &mut self,
         pairs: Vec<(f64, Offer<'o>)>,
-        tried: &mut Vec<Tried>,
+        tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
         let (caches, hybrids): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(_, offer)| offer.cache.is_some());
@@ -37,7 +37,7 @@ impl Search<'_> {
     fn pairs_of_kind<'o>(
         &mut self,
         pairs: Vec<(f64, Offer<'o>)>,
-        tried: &mut Vec<Tried>,
+        tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
         let mut left = cheapest_first(pairs);
@@ -49,7 +49,7 @@ impl Search<'_> {
             (false, false) => SIMULATED_MAX,
         };
         let whole = tried.len().saturating_add(limit);
-        let mut round = Round { whole, limit, ..Round::default() };
+        let mut round = SearchProgress { whole, limit, ..SearchProgress::default() };
         self.cheapest_on(&mut left, tried, ruled, &mut round)?;
         for _ in 0..if thorough || large { 0 } else { LOOKS } {
             let best = self.settled(tried).unwrap_or(f64::INFINITY);

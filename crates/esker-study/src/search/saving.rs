@@ -4,7 +4,7 @@
 use esker_core::Nanos;
 use esker_results::study::Candidate;
 
-use super::{Search, Tried, cost};
+use super::{Search, SimulatedOffer, cost};
 use crate::StudyError;
 use crate::choose::Choice;
 use crate::judge::{contender, judge};
@@ -19,7 +19,11 @@ impl Search<'_> {
     /// Considers the designs that miss a budget and cost less than the recommended one (all designs if none is
     /// recommended). Returns the cheapest of them that is known to keep every budget if its volumes save up for
     /// [`LONG`].
-    pub(super) fn keeps_if_saving(&mut self, tried: &[Tried], choice: &Choice) -> Result<Option<usize>, StudyError> {
+    pub(super) fn keeps_if_saving(
+        &mut self,
+        tried: &[SimulatedOffer],
+        choice: &Choice,
+    ) -> Result<Option<usize>, StudyError> {
         let best = choice.recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
         let missed = |n: usize| contender(&tried[n].candidate, self.task.budgets).missed;
         let cheaper = (0..tried.len()).filter(|&n| cost(&tried[n].candidate) < best && tried[n].saving.is_some());
@@ -35,7 +39,7 @@ impl Search<'_> {
         Ok(cheapest)
     }
 
-    fn keeps_with_saving(&mut self, tried: &Tried) -> Result<bool, StudyError> {
+    fn keeps_with_saving(&mut self, tried: &SimulatedOffer) -> Result<bool, StudyError> {
         let Some(design) = &tried.saving else { return Ok(false) };
         let key = design.key();
         if !self.simulated.contains_key(&key) {

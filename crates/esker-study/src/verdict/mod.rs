@@ -10,7 +10,7 @@ use esker_results::study::{
     MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
 };
 
-use crate::search::Found;
+use crate::search::MarketResult;
 use phrases::{life_of, price_of, survival_of};
 use price::{because, price, saving};
 
@@ -24,7 +24,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) why_no_times: &'a str,
     pub(crate) measured: Option<&'a Measured>,
     /// The markets; that of the headline is the first.
-    pub(crate) markets: &'a [Found],
+    pub(crate) markets: &'a [MarketResult],
     pub(crate) curve: &'a MissRatioCurve,
     pub(crate) misalignments: &'a [Misalignment],
     pub(crate) evidence: &'a Evidence,

@@ -7,11 +7,11 @@ use esker_results::study::{Candidate, Finding, Level, ReplayMode};
 
 use super::Facts;
 use super::phrases::{in_market, price_of};
-use crate::search::Found;
+use crate::search::MarketResult;
 use crate::search::saving::LONG;
 
 /// Explains the answer of a market.
-pub(super) fn because(found: &Found, facts: &Facts<'_>) -> String {
+pub(super) fn because(found: &MarketResult, facts: &Facts<'_>) -> String {
     if facts.replay.mode == ReplayMode::Closed {
         return format!("{}.", facts.why_no_times);
     }
@@ -59,7 +59,7 @@ fn close_to_a_budget(close: &[&Candidate]) -> Option<String> {
 }
 
 /// Explains why nothing cheaper than the best was simulated.
-fn none_cheaper(found: &Found, best: f64) -> String {
+fn none_cheaper(found: &MarketResult, best: f64) -> String {
     let mut by: BTreeMap<&str, usize> = BTreeMap::new();
     for ruled in found.ruled_out.iter().filter(|ruled| ruled.total.is_some_and(|total| total < best)) {
         *by.entry(&ruled.by).or_default() += 1;

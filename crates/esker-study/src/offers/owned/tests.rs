@@ -10,8 +10,8 @@ use esker_results::study::{Budgets, Candidate};
 
 use super::*;
 use crate::brute_force_tests::settings;
-use crate::endurance::tests::{Worn, judge_worn};
-use crate::prepare::Prepared;
+use crate::endurance::tests::{WearFigures, judge_worn};
+use crate::prepare::PreparedWorkload;
 use crate::search::Search;
 use crate::{Hooks, load};
 
@@ -26,7 +26,7 @@ fn drives(each: impl FnMut((&Product, Capacity))) {
 
 fn flash_of(product: &Product, on_sale: Capacity, count: u32) -> FlashOnSale {
     let offer = Offer::bought(product, on_sale, count, 1);
-    drive(&offer, Bytes::gib(1), FULL, Least::ALONE).unwrap().1
+    drive(&offer, Bytes::gib(1), FULL, PartMinimum::ALONE).unwrap().1
 }
 
 #[test]
@@ -34,11 +34,11 @@ fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
     let mut built = 0;
     drives(|(product, on_sale)| {
         let whole = product.whole_drive(on_sale.bytes).unwrap();
-        let one = Least::ALONE;
+        let one = PartMinimum::ALONE;
         for (active, least) in [
             (Bytes::gib(1), one),
-            (Bytes::mib(1), Least::for_looks(8)),
-            (Bytes::gib(2), Least::of_each(4)),
+            (Bytes::mib(1), PartMinimum::for_looks(8)),
+            (Bytes::gib(2), PartMinimum::of_each(4)),
             (Bytes::gib(20), one),
         ] {
             let settings = part(&whole, active, (FULL, least));
@@ -72,7 +72,7 @@ fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
             if !large.bytes.0.is_multiple_of(small.bytes.0) {
                 continue;
             }
-            let worn = Worn { bytes_per_day: small.bytes.0 as f64 * 0.9, ..Worn::default() };
+            let worn = WearFigures { bytes_per_day: small.bytes.0 as f64 * 0.9, ..WearFigures::default() };
             let years = |flash: &FlashOnSale| judge_worn(flash, &worn).lifetime_years.unwrap();
             let [one, many] = [flash_of(product, large, 1), flash_of(product, small, count)];
             let name = format!("{} x {} {} of {}", count, product.name, small.bytes, large.bytes);
@@ -104,7 +104,8 @@ fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
                 .chain([(Some(random * 2.0), 1.0), (Some(random), 4.0), (None, 16.0)])
             {
                 let bytes_per_day = warranty.bytes_per_day;
-                let endurance = judge_worn(&flash, &Worn { bytes_per_day, random, amplification, page_bytes_per_byte });
+                let endurance =
+                    judge_worn(&flash, &WearFigures { bytes_per_day, random, amplification, page_bytes_per_byte });
                 let years = endurance.lifetime_years.unwrap();
                 let name = format!("{} {}: {years} years, {endurance:?}", product.name, on_sale.bytes);
                 let lasts = years >= warranty.years * (1.0 - 1e-5);
@@ -113,7 +114,8 @@ fn a_drive_that_is_written_as_warranted_outlives_its_warranty_or_says_why() {
                 let ordinary = amplification.is_none_or(|is| is <= random) && page_bytes_per_byte == 1.0;
                 assert!(lasts || !ordinary, "{name}");
                 // A drive that is written a little more than its warranty need not say anything.
-                let more = Worn { bytes_per_day: bytes_per_day * 1.01, random, amplification, page_bytes_per_byte };
+                let more =
+                    WearFigures { bytes_per_day: bytes_per_day * 1.01, random, amplification, page_bytes_per_byte };
                 assert_eq!(judge_worn(&flash, &more).below_warranty, None, "{name}");
                 (kept, explained) = (kept + u32::from(lasts), explained + u32::from(!lasts));
             }
@@ -143,7 +145,7 @@ fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = Prepared::of(&workload, &settings, &hooks).unwrap();
+    let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
     let (all, bounds) = (prepared.offers(&workload, &settings).unwrap(), prepared.bounds(&workload, &settings));
     let task = prepared.task(&workload, &settings, &hooks);
     let active = Bytes(workload.map().footprint());
