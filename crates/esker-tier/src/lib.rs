@@ -12,19 +12,19 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    BufferId, BufferPlace, BufferStep, CacheCounts, CacheParts, CacheRoom, CacheWindows, CachedLine, Checkpoint,
-    DataRef, Effect, Engine, ExpectedCost, FlashCacheCounts, Input, IoId, Layout, MapRecord, Movements, PartUse,
-    PartitionDecision, RecordNumber, Reshape, ReshapeError, Segment, SplitCost, Spread, WindowDecision,
+    BufferId, BufferPlace, BufferStep, CacheCounts, CacheParts, CacheRoom, CacheWindows, Checkpoint, DataRef, Effect,
+    Engine, ExpectedCost, FlashCacheCounts, Input, IoId, Layout, Movements, PartUse, PartitionDecision, Record,
+    RecordError, RecordNumber, Reshape, ReshapeError, Segment, SplitCost, Spread, WindowDecision,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
     AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack,
-    FlashCacheEngine, FlashCacheError, FlashCacheSettings, Lifetime, OwnedFlash, PartitionBy, PartitionError,
-    PartitionSettings, SlotOrder, WriteHandling,
+    FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings, Lifetime, OwnedFlash, PartitionBy,
+    PartitionError, PartitionSettings, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,
-    PlacementEngine, PlacementEntry, PlacementError, PlacementSettings, PolicySettings, RestoreError, Rewrite,
-    SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
+    PlacementEngine, PlacementEntry, PlacementError, PlacementRecord, PlacementSettings, PolicySettings, RestoreError,
+    Rewrite, SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -3,7 +3,7 @@
 use std::io;
 use std::thread::{self, JoinHandle};
 
-use esker_tier::{MapRecord, RecordNumber};
+use esker_tier::{Record, RecordNumber};
 
 use crate::queue::Queue;
 use crate::signal::Signal;
@@ -12,7 +12,7 @@ use crate::signal::Signal;
 pub trait Journal: Send {
     /// Takes a record. Numbers rise by one. A loss of power may lose the record until a [`harden`](Self::harden) that
     /// covers it has ended.
-    fn append(&mut self, number: RecordNumber, record: MapRecord);
+    fn append(&mut self, number: RecordNumber, record: Record);
 
     /// Starts to make all records up to `through` durable. All of them have been appended.
     fn harden(&mut self, through: RecordNumber);
@@ -26,7 +26,7 @@ pub trait Journal: Send {
 /// [`Journal`].
 pub trait BlockingJournal: Send {
     /// Appends a record.
-    fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()>;
+    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()>;
 
     /// Makes all records up to `through` durable.
     fn harden(&mut self, through: RecordNumber) -> io::Result<()>;
@@ -35,19 +35,19 @@ pub trait BlockingJournal: Send {
 /// A journal in memory, for tests and for volumes that need not outlive the process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
-    records: Vec<MapRecord>,
+    records: Vec<Record>,
     hardened: RecordNumber,
 }
 
 impl MemoryJournal {
     /// Returns the records that would survive a loss of power.
-    pub fn hardened(&self) -> &[MapRecord] {
+    pub fn hardened(&self) -> &[Record] {
         &self.records[..self.hardened.0 as usize]
     }
 }
 
 impl BlockingJournal for MemoryJournal {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
+    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
         self.records.push(record);
         assert_eq!(number.0, self.records.len() as u64, "records come in order");
         Ok(())
@@ -90,7 +90,7 @@ impl<J: BlockingJournal> DirectJournal<J> {
 }
 
 impl<J: BlockingJournal> Journal for DirectJournal<J> {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+    fn append(&mut self, number: RecordNumber, record: Record) {
         self.work(|journal| journal.append(number, record), None);
     }
     fn harden(&mut self, through: RecordNumber) {
@@ -111,7 +111,7 @@ pub struct ThreadedJournal {
 
 #[derive(Debug)]
 enum Work {
-    Append(RecordNumber, MapRecord),
+    Append(RecordNumber, Record),
     Harden(RecordNumber),
 }
 
@@ -139,7 +139,7 @@ impl ThreadedJournal {
 }
 
 impl Journal for ThreadedJournal {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+    fn append(&mut self, number: RecordNumber, record: Record) {
         self.work.push(Work::Append(number, record));
     }
     fn harden(&mut self, through: RecordNumber) {

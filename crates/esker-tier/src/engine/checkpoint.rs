@@ -1,49 +1,68 @@
-//! Checkpoints of an engine's map.
+//! Checkpoints of an engine's map: records that make the map anew, taken in steps.
 
-use super::{MapRecord, RecordNumber};
-use crate::extent::{BlockRange, ExtentPlace, LogicalExtent, PhysicalExtent};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// The map at one moment. An engine is restored from a checkpoint and the records that follow it.
+use super::{Engine, Record, RecordNumber};
+
+/// The map at one moment, in memory. An engine is restored from a checkpoint and the records that follow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The last record that the checkpoint includes.
     pub through: RecordNumber,
-    /// All mapped extents, by rising number.
-    pub extents: Vec<(LogicalExtent, ExtentPlace)>,
-    /// The written blocks of the extents that are written only in part, by rising number. An extent without an entry
-    /// here is written completely.
-    pub partly_written: Vec<(LogicalExtent, BlockRange)>,
-    /// The lines that a flash cache holds, by rising number.
-    pub cached: Vec<CachedLine>,
+    /// Records that make the map, by rising extent or line.
+    pub records: Vec<Record>,
 }
 
-/// A line that a flash cache holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CachedLine {
-    /// The line of the volume.
-    pub line: LogicalExtent,
-    /// The slot of the flash that holds it.
-    pub slot: PhysicalExtent,
-    /// Whether the backing device may hold older data.
-    pub dirty: bool,
-}
+/// Extents or lines that go into a [`Checkpoint`] in one step.
+const STEP: u32 = 1 << 16;
 
 impl Checkpoint {
-    /// Returns the map as records, for extents of `blocks` blocks.
-    pub(crate) fn records(&self, blocks: u32) -> impl Iterator<Item = MapRecord> {
-        let mut partly = self.partly_written.iter().copied().peekable();
-        self.extents.iter().flat_map(move |&(extent, place)| {
-            let mut runs = Vec::new();
-            while let Some((_, run)) = partly.next_if(|(partly, _)| *partly <= extent) {
-                runs.push(run);
-            }
-            if runs.is_empty() {
-                runs.push(BlockRange { first: 0, count: blocks });
-            }
-            runs.into_iter().enumerate().map(move |(index, blocks)| match index {
-                0 => MapRecord::Mapped { extent, place, blocks },
-                _ => MapRecord::Written { extent, blocks },
-            })
-        })
+    /// Takes a checkpoint of `engine` as it is now. A checkpoint that was being taken in steps is given up.
+    pub fn of<E: Engine + ?Sized>(engine: &mut E) -> Self {
+        let (through, mut records) = (engine.begin_checkpoint(), Vec::new());
+        while !engine.continue_checkpoint(STEP, &mut |record| records.push(record)) {}
+        Self { through, records }
+    }
+}
+
+/// A checkpoint that is taken in steps. It shows the map as it was when the checkpoint began: if a record changes an
+/// extent or a line before the checkpoint has reached it, the records that it had are kept.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    next: u32,
+    end: u32,
+    kept: BTreeMap<u32, Vec<Record>>,
+}
+
+impl Snapshot {
+    /// Begins a checkpoint of the extents or lines below `end`.
+    pub(crate) fn new(end: u32) -> Self {
+        Self { next: 0, end, kept: BTreeMap::new() }
+    }
+
+    /// Returns true if the records of `number` have to be kept before they change.
+    pub(crate) fn needs(&self, number: u32) -> bool {
+        (self.next..self.end).contains(&number) && !self.kept.contains_key(&number)
+    }
+
+    pub(crate) fn keep(&mut self, number: u32, records: Vec<Record>) {
+        self.kept.insert(number, records);
+    }
+
+    /// Returns up to `most` further numbers, which the checkpoint takes now.
+    pub(crate) fn advance(&mut self, most: u32) -> Range<u32> {
+        let numbers = self.next..self.next.saturating_add(most).min(self.end);
+        self.next = numbers.end;
+        numbers
+    }
+
+    /// Returns the records that `number` had when the checkpoint began; `None` if they have not changed since.
+    pub(crate) fn take_kept(&mut self, number: u32) -> Option<Vec<Record>> {
+        self.kept.remove(&number)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.next == self.end
     }
 }

@@ -3,75 +3,12 @@
 use esker_core::{Bytes, DeviceError, Lba, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry};
 
 use super::data::{BufferStep, DataRef};
-use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+use super::record::{Record, RecordNumber};
+use crate::extent::{DeviceIndex, LogicalExtent};
 
 /// Identifies a request to a device while it is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IoId(pub Tag);
-
-/// The number of a record. Numbers start at 1 and have no gaps; 0 means "no record yet".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordNumber(pub u64);
-
-/// A change of the map, as it is written to the journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapRecord {
-    /// The extent has its data at `place`. An extent without any record reads as zeroes.
-    Mapped {
-        /// The extent.
-        extent: LogicalExtent,
-        /// Where its data are.
-        place: ExtentPlace,
-        /// The blocks that have been written there. All other blocks read as zeroes.
-        blocks: BlockRange,
-    },
-    /// More blocks of a mapped extent have been written.
-    Written {
-        /// The extent.
-        extent: LogicalExtent,
-        /// The blocks.
-        blocks: BlockRange,
-    },
-    /// The data of the extent are now at `place`, with the same written blocks. The former place is free.
-    Moved {
-        /// The extent.
-        extent: LogicalExtent,
-        /// Where its data are now.
-        place: ExtentPlace,
-    },
-    /// The extent has no data and reads as zeroes. Its former place is free.
-    Freed {
-        /// The extent.
-        extent: LogicalExtent,
-    },
-    /// A flash cache holds all data of a line, durably. If the line is dirty, no other device has the latest data.
-    Cached {
-        /// The line of the volume.
-        line: LogicalExtent,
-        /// The slot of the flash.
-        slot: PhysicalExtent,
-        /// Whether the backing device may hold older data.
-        dirty: bool,
-    },
-    /// The line has left the flash cache: the backing device has its latest data.
-    Uncached {
-        /// The line of the volume.
-        line: LogicalExtent,
-    },
-}
-
-impl MapRecord {
-    /// Returns the extent or line that the record describes.
-    pub fn extent(&self) -> LogicalExtent {
-        match *self {
-            Self::Mapped { extent, .. }
-            | Self::Written { extent, .. }
-            | Self::Moved { extent, .. }
-            | Self::Freed { extent } => extent,
-            Self::Cached { line, .. } | Self::Uncached { line } => line,
-        }
-    }
-}
 
 /// What has happened: an event that the driver reports to an engine.
 #[derive(Clone, Debug)]
@@ -173,7 +110,7 @@ pub enum Effect {
         /// Its number.
         number: RecordNumber,
         /// The change of the map.
-        record: MapRecord,
+        record: Record,
     },
     /// Make all records up to this number durable, including any that have not reached the journal yet, and then answer
     /// with [`Input::Durable`].

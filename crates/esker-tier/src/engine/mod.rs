@@ -9,6 +9,7 @@ mod flushes;
 mod health;
 mod hosts;
 mod parts;
+mod record;
 mod reshape;
 mod room;
 mod window;
@@ -17,14 +18,17 @@ use std::fmt::Debug;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, TokenCounts};
 
-pub use checkpoint::{CachedLine, Checkpoint};
+pub use checkpoint::Checkpoint;
+pub(crate) use checkpoint::Snapshot;
 pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
 pub(crate) use durability::{Durability, FlushOutcome, FlushWait, WrittenBlocks};
-pub use effect::{Effect, Input, IoId, MapRecord, RecordNumber};
+pub use effect::{Effect, Input, IoId};
 pub(crate) use flushes::{Flushes, NextFlush};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
 pub use parts::{CacheParts, PartUse, PartitionDecision, SplitCost};
+pub(crate) use record::{EngineRecord, FLASH_CACHE, PLACEMENT};
+pub use record::{Record, RecordError, RecordNumber};
 pub use reshape::{Reshape, ReshapeError};
 pub use room::CacheRoom;
 pub use window::{CacheWindows, ExpectedCost, WindowDecision};
@@ -87,22 +91,19 @@ pub trait Engine: Debug + Send {
     /// Returns the worst state of any device; `Failed` if the journal has failed.
     fn state(&self) -> DeviceState;
 
-    /// Returns the map as described by the records issued so far. Once the journal has all of these records, a new
-    /// journal can begin from this checkpoint. Empty for an engine that computes places instead of keeping a map.
-    fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::default()
+    /// Begins a checkpoint of the map as described by the records issued so far, and returns the last of them.
+    /// [`Self::continue_checkpoint`] completes it. Once the journal has all of these records, a new journal can begin
+    /// from this checkpoint. Once the journal has failed ([`Input::JournalFailed`]), no checkpoint can be relied on,
+    /// not even one that was under way. Discards a checkpoint that was under way.
+    fn begin_checkpoint(&mut self) -> RecordNumber {
+        RecordNumber(0)
     }
 
-    /// Begins a checkpoint of the map as it is now, which [`Self::continue_checkpoint`] completes. Discards a
-    /// checkpoint that was under way.
-    fn begin_checkpoint(&mut self) -> Checkpoint {
-        self.checkpoint()
-    }
-
-    /// Adds up to `most` further extents to the checkpoint `into`. Returns true if it is complete. The engine may take
-    /// inputs in between: the checkpoint shows the map as it was at [`Self::begin_checkpoint`].
-    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
-        let _ = (most, into);
+    /// Calls `visit` with the records that make up to `most` further extents of the checkpoint. Returns true if it is
+    /// complete. The engine may take inputs in between: the checkpoint shows the map as it was at
+    /// [`Self::begin_checkpoint`]. An engine that computes places instead of keeping a map has no records.
+    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
+        let _ = (most, visit);
         true
     }
 
@@ -301,14 +302,11 @@ impl<E: Engine + ?Sized> Engine for Box<E> {
     fn state(&self) -> DeviceState {
         (**self).state()
     }
-    fn checkpoint(&self) -> Checkpoint {
-        (**self).checkpoint()
-    }
-    fn begin_checkpoint(&mut self) -> Checkpoint {
+    fn begin_checkpoint(&mut self) -> RecordNumber {
         (**self).begin_checkpoint()
     }
-    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
-        (**self).continue_checkpoint(most, into)
+    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
+        (**self).continue_checkpoint(most, visit)
     }
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         (**self).reshape(now, reshape, effects)

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::allocation::AllocationFault;
 use super::modes::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling, words};
 use super::partition::PartitionError;
+use crate::engine::RecordError;
 
 /// Why a flash cache cannot be built or restored.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -129,9 +130,9 @@ pub enum FlashCacheError {
         /// The slot.
         slot: u32,
     },
-    /// The map belongs to another kind of engine.
-    #[error("the map is one of extents, not that of a flash cache")]
-    Placement,
+    /// A record is not one of a flash cache.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 }
 
 impl FlashCacheError {
@@ -155,7 +156,7 @@ impl FlashCacheError {
             Self::Partition(error) => error.keys(),
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
-            Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Placement => &[],
+            Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Record(_) => &[],
         }
     }
 }

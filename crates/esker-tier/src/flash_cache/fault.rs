@@ -39,4 +39,6 @@ pub(super) enum Fault {
     ShrinksCarelessly,
     /// A change of a dirty line that the flash refused counts as done.
     TrustsRefused,
+    /// A checkpoint leaves out lines that the journal names in a former slot.
+    ForgetsFormer,
 }

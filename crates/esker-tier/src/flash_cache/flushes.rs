@@ -4,8 +4,8 @@ use esker_core::{Bytes, DeviceError, Lba, Priority, Request, RequestKind, Tag};
 
 use super::io::Io;
 use super::slots::{DataVersion, RecordedState};
-use super::{BACKING, FLASH, FlashCacheEngine};
-use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, MapRecord, NextFlush, RecordNumber};
+use super::{BACKING, FLASH, FlashCacheEngine, FlashCacheRecord};
+use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, NextFlush, RecordNumber};
 use crate::extent::{DeviceIndex, LogicalExtent, PhysicalExtent};
 
 /// A flush with this priority.
@@ -117,9 +117,10 @@ impl FlashCacheEngine {
     /// the new slot may still be lost, and the host waits for those in the old slot: the journal names the old slot
     /// until it can name the new one.
     fn keep_promise(&mut self, version: DataVersion) {
+        self.keep_for_snapshot(version.line);
         if let Some(slot) = self.slots.keep_promise(version) {
             let (line, at) = (LogicalExtent(version.line), PhysicalExtent(slot));
-            let record = self.issue(MapRecord::Cached { line, slot: at, dirty: true });
+            let record = self.issue(FlashCacheRecord::Cached { line, slot: at, dirty: true });
             self.slots.name_former(version.line, slot, record);
         }
     }

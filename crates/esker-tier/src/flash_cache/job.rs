@@ -2,6 +2,8 @@
 
 use esker_core::{DeviceError, Priority, RequestKind, StreamId, Tag};
 
+use super::FlashCacheEngine;
+
 /// The purpose of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobTask {
@@ -92,6 +94,39 @@ impl Job {
             errors: [None; 2],
             buffer: None,
             slot: None,
+        }
+    }
+}
+
+impl FlashCacheEngine {
+    pub(super) fn start_task(&mut self, tag: Tag) {
+        let job = *self.job(tag);
+        self.follow_allocator(&job);
+        self.assign_part(&job);
+        match job.task {
+            JobTask::Read => self.start_read(tag),
+            JobTask::Write(_) => self.start_write(tag),
+            JobTask::Evict => self.start_eviction(tag),
+            JobTask::Clean => self.start_cleaning(tag),
+        }
+    }
+
+    /// Continues a job after all requests of its current step have ended.
+    pub(super) fn step_ended(&mut self, tag: Tag) {
+        let job = self.job(tag);
+        let errors = std::mem::take(&mut job.errors);
+        match job.step {
+            JobStep::ReadFlash => self.read_from_flash(tag, errors[0]),
+            JobStep::ReadBacking => self.end_job(tag, errors[1].map_or(Ok(()), Err)),
+            JobStep::Fetch => self.fetched(tag, errors[1]),
+            JobStep::Fill => self.filled(tag, errors),
+            JobStep::Change => self.changed(tag, errors),
+            JobStep::Merge => self.merged(tag, errors[0]),
+            JobStep::Append => self.appended(tag, errors[0]),
+            JobStep::Around => self.went_around(tag, errors[1]),
+            JobStep::CopyOut => self.copied_out(tag, errors[0]),
+            JobStep::CopyBack => self.copied_back(tag, errors[1]),
+            JobStep::Lock | JobStep::Announce | JobStep::Leave => unreachable!("these wait for no device"),
         }
     }
 }

@@ -42,6 +42,7 @@ mod owned_flash;
 mod partition;
 mod parts;
 mod reads;
+mod record;
 mod requests;
 mod restore;
 mod settings;
@@ -60,8 +61,8 @@ use esker_cache::{Admission, ObjectId};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
 
 use crate::engine::{
-    CacheParts, CacheRoom, CacheWindows, Checkpoint, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts,
-    Input, RecordNumber, Reshape, ReshapeError,
+    CacheParts, CacheRoom, CacheWindows, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, Record,
+    RecordNumber, Reshape, ReshapeError, Snapshot,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
@@ -71,12 +72,13 @@ pub use error::FlashCacheError;
 #[cfg(test)]
 use fault::Fault;
 use io::{Io, OutgoingIo};
-use job::{Job, JobStep, JobTask};
+use job::{Job, JobTask};
 use locks::Locks;
 pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
 use owned_flash::OwnedSlots;
 use partition::{CachePolicy, Partition};
 pub use partition::{PartitionBy, PartitionError, PartitionSettings};
+pub use record::FlashCacheRecord;
 use requests::{LineGroup, Progress};
 pub use settings::FlashCacheSettings;
 use slots::{DataVersion, Slots};
@@ -148,6 +150,8 @@ pub struct FlashCacheEngine {
     syncing: bool,
     effects: Vec<Effect>,
     counts: FlashCacheCounts,
+    /// The checkpoint under way.
+    snapshot: Option<Snapshot>,
     /// A fault for tests.
     #[cfg(test)]
     fault: Option<Fault>,
@@ -207,6 +211,7 @@ impl FlashCacheEngine {
             syncing: false,
             effects: Vec::new(),
             counts: FlashCacheCounts::default(),
+            snapshot: None,
             #[cfg(test)]
             fault: None,
         };
@@ -243,37 +248,6 @@ impl FlashCacheEngine {
             return self.durability.harden(&mut self.effects);
         }
         self.start_task(tag);
-    }
-
-    fn start_task(&mut self, tag: Tag) {
-        let job = *self.job(tag);
-        self.follow_allocator(&job);
-        self.assign_part(&job);
-        match job.task {
-            JobTask::Read => self.start_read(tag),
-            JobTask::Write(_) => self.start_write(tag),
-            JobTask::Evict => self.start_eviction(tag),
-            JobTask::Clean => self.start_cleaning(tag),
-        }
-    }
-
-    /// Continues a job after all requests of its current step have ended.
-    fn step_ended(&mut self, tag: Tag) {
-        let job = self.job(tag);
-        let errors = std::mem::take(&mut job.errors);
-        match job.step {
-            JobStep::ReadFlash => self.read_from_flash(tag, errors[0]),
-            JobStep::ReadBacking => self.end_job(tag, errors[1].map_or(Ok(()), Err)),
-            JobStep::Fetch => self.fetched(tag, errors[1]),
-            JobStep::Fill => self.filled(tag, errors),
-            JobStep::Change => self.changed(tag, errors),
-            JobStep::Merge => self.merged(tag, errors[0]),
-            JobStep::Append => self.appended(tag, errors[0]),
-            JobStep::Around => self.went_around(tag, errors[1]),
-            JobStep::CopyOut => self.copied_out(tag, errors[0]),
-            JobStep::CopyBack => self.copied_back(tag, errors[1]),
-            JobStep::Lock | JobStep::Announce | JobStep::Leave => unreachable!("these wait for no device"),
-        }
     }
 
     /// Ends a job: releases its lock, its buffer and its unused slot.
@@ -377,8 +351,12 @@ impl Engine for FlashCacheEngine {
         self.health.worst()
     }
 
-    fn checkpoint(&self) -> Checkpoint {
-        self.recorded_lines()
+    fn begin_checkpoint(&mut self) -> RecordNumber {
+        self.begin_snapshot()
+    }
+
+    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
+        self.continue_snapshot(most, visit)
     }
 
     fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {

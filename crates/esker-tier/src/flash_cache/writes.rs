@@ -3,10 +3,11 @@
 use esker_cache::ObjectId;
 use esker_core::{DeviceError, RequestKind, Tag};
 
+use super::FlashCacheRecord;
 use super::job::{JobStep, JobTask};
 use super::slots::RecordedState;
 use super::{BACKING, CacheRole, FLASH, FlashCacheEngine, WriteHandling};
-use crate::engine::{Effect, MapRecord, RecordNumber};
+use crate::engine::{Effect, RecordNumber};
 use crate::extent::{LogicalExtent, PhysicalExtent};
 
 type Errors = [Option<DeviceError>; 2];
@@ -211,9 +212,10 @@ impl FlashCacheEngine {
 
     /// Issues the record that says in which slot `line` is.
     pub(super) fn record_line(&mut self, line: u32, dirty: bool) -> RecordNumber {
+        self.keep_for_snapshot(line);
         self.slots.set_recorded(line, if dirty { RecordedState::Dirty } else { RecordedState::Clean });
         let slot = PhysicalExtent(self.slots.of(line).expect("it is held"));
-        let record = self.issue(MapRecord::Cached { line: LogicalExtent(line), slot, dirty });
+        let record = self.issue(FlashCacheRecord::Cached { line: LogicalExtent(line), slot, dirty });
         if !dirty {
             self.await_clean(line, record);
         }
@@ -223,13 +225,14 @@ impl FlashCacheEngine {
 
     /// Issues the record that `line` has left.
     pub(super) fn record_left(&mut self, line: u32) -> RecordNumber {
+        self.keep_for_snapshot(line);
         self.slots.set_recorded(line, RecordedState::No);
-        self.issue(MapRecord::Uncached { line: LogicalExtent(line) })
+        self.issue(FlashCacheRecord::Uncached { line: LogicalExtent(line) })
     }
 
-    pub(super) fn issue(&mut self, record: MapRecord) -> RecordNumber {
+    pub(super) fn issue(&mut self, record: FlashCacheRecord) -> RecordNumber {
         let number = self.durability.issue();
-        self.effects.push(Effect::Record { number, record });
+        self.effects.push(Effect::Record { number, record: record.into() });
         number
     }
 }

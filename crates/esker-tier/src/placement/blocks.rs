@@ -42,11 +42,6 @@ impl Blocks {
         bits::all_set(&self.written, range)
     }
 
-    /// Returns true if all blocks of `range` are written and recorded.
-    pub(super) fn all_recorded(&self, range: Range<usize>) -> bool {
-        self.all_written(range.clone()) && bits::all_set(&self.recorded, range)
-    }
-
     /// Returns true if no block of `range` is written, or being written for the first time.
     pub(super) fn all_fresh(&self, range: Range<usize>) -> bool {
         bits::none_set(&self.written, range.clone()) && bits::none_set(&self.recorded, range)
@@ -140,6 +135,11 @@ impl Blocks {
     /// Returns the first run of written blocks in `range`.
     pub(super) fn next_written(&self, range: Range<usize>) -> Option<Range<usize>> {
         self.next_run(range, |written, _| written)
+    }
+
+    /// Returns the first run of blocks in `range` that are written and recorded.
+    pub(super) fn next_recorded(&self, range: Range<usize>) -> Option<Range<usize>> {
+        self.next_run(range, |written, recorded| written & recorded)
     }
 
     fn runs(&self, range: Range<usize>, choose: impl Fn(u64, u64) -> u64) -> Vec<Range<usize>> {

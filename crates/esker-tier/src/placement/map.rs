@@ -1,5 +1,6 @@
 //! The map from logical to physical extents.
 
+mod record;
 mod replay;
 
 use std::ops::Range;
@@ -7,6 +8,7 @@ use std::ops::Range;
 use super::blocks::{BLOCK, Blocks};
 use super::free_space::FreeSpace;
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
+pub use record::PlacementRecord;
 
 /// What the journal says about the place of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,8 +29,8 @@ use std::ops::Range;
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 
 use crate::engine::{
-    Checkpoint, Durability, Effect, Engine, Health, Hosts, Input, Layout, MapRecord, Movements, Reshape, ReshapeError,
-    WrittenBlocks,
+    Durability, Effect, Engine, Health, Hosts, Input, Layout, Movements, Record, RecordNumber, Reshape, ReshapeError,
+    Snapshot, WrittenBlocks,
 };
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 use blocks::BLOCK;
@@ -39,10 +39,10 @@ use drains::Drains;
 use leaving_places::LeavingPlaces;
 use map::{ExtentMap, RecordedPlace};
 use refused_writes::RefusedPart;
-use snapshot::Snapshot;
 
 pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
+pub use map::PlacementRecord;
 pub use policy::{
     BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
     PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
@@ -150,25 +150,29 @@ impl HostPart {
 impl PlacementEngine {
     /// Creates an engine in which nothing is mapped: everything reads as zeroes.
     pub fn new(settings: &PlacementSettings) -> Result<Self, SettingsError> {
-        Self::restore(settings, Checkpoint::default(), &mut std::iter::empty()).map_err(|error| match error {
+        let (mut checkpoint, mut journal) = (std::iter::empty(), std::iter::empty());
+        Self::restore(settings, RecordNumber(0), &mut checkpoint, &mut journal).map_err(|error| match error {
             RestoreError::Settings(error) => error,
             error => unreachable!("an empty map is sound: {error}"),
         })
     }
 
-    /// Creates an engine with the map of `checkpoint`, changed by the `records` that follow it.
+    /// Creates an engine with the map that the records of a `checkpoint` make, changed by those of the `journal` that
+    /// follow it. `through` is the last record that the checkpoint includes. Nothing is kept of the records.
+    ///
+    /// A source whose reading fails ends early and keeps its error: look at that before the engine is used.
     pub fn restore(
         settings: &PlacementSettings,
-        checkpoint: Checkpoint,
-        records: &mut dyn Iterator<Item = MapRecord>,
+        through: RecordNumber,
+        checkpoint: &mut dyn Iterator<Item = Record>,
+        journal: &mut dyn Iterator<Item = Record>,
     ) -> Result<Self, RestoreError> {
         let sizes = settings.sizes()?;
         let count = sizes.len();
         let policy = settings.policy.build(count).map_err(SettingsError::Policy)?;
-        let mut through = checkpoint.through;
+        let mut through = through;
         let extent = settings.extent.0;
-        let mapped = checkpoint.records((extent / BLOCK) as u32);
-        let map = ExtentMap::restore(&sizes, extent, mapped.chain(records.inspect(|_| through.0 += 1)))?;
+        let map = ExtentMap::restore(&sizes, extent, checkpoint.chain(journal.inspect(|_| through.0 += 1)))?;
         let mut engine = Self {
             extent,
             free_on_trim: settings.free_on_trim,
@@ -314,16 +318,12 @@ impl Engine for PlacementEngine {
         self.health.worst()
     }
 
-    fn checkpoint(&self) -> Checkpoint {
-        self.whole_checkpoint()
-    }
-
-    fn begin_checkpoint(&mut self) -> Checkpoint {
+    fn begin_checkpoint(&mut self) -> RecordNumber {
         self.begin_snapshot()
     }
 
-    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
-        self.continue_snapshot(most, into)
+    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
+        self.continue_snapshot(most, visit)
     }
 
     fn telemetry_period(&self) -> Option<Nanos> {

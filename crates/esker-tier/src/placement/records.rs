@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 
-use super::map::RecordedPlace;
+use super::map::{PlacementRecord, RecordedPlace};
 use super::{Io, PlacementEngine};
-use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, MapRecord, NextFlush, RecordNumber, WrittenBlocks};
+use crate::engine::{Effect, FlushOutcome, FlushWait, IoId, NextFlush, RecordNumber, WrittenBlocks};
 use crate::extent::{BlockRange, DeviceIndex, LogicalExtent};
 
 /// Number of unrecorded first writes on one device at which the engine flushes it without being asked. Their records
@@ -19,19 +19,19 @@ const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
 
 impl PlacementEngine {
     /// Issues `record`.
-    fn issue(&mut self, record: MapRecord, effects: &mut Vec<Effect>) -> RecordNumber {
+    fn issue(&mut self, record: PlacementRecord, effects: &mut Vec<Effect>) -> RecordNumber {
         let extent = record.extent();
         self.keep_for_snapshot(extent);
-        if let MapRecord::Mapped { blocks, .. } | MapRecord::Written { blocks, .. } = record {
+        if let PlacementRecord::Mapped { blocks, .. } | PlacementRecord::Written { blocks, .. } = record {
             let range = self.map.range(extent, blocks);
             self.map.blocks.record(range);
         }
-        if !matches!(record, MapRecord::Freed { .. }) {
+        if !matches!(record, PlacementRecord::Freed { .. }) {
             self.map.set_recorded(extent, RecordedPlace::Here);
         }
         let number = self.durability.issue();
         self.leaving.recorded(extent, number);
-        effects.push(Effect::Record { number, record });
+        effects.push(Effect::Record { number, record: record.into() });
         number
     }
 
@@ -44,12 +44,12 @@ impl PlacementEngine {
         };
         let place = self.map.place(extent).expect("written extents have a place");
         if self.map.recorded(extent) == RecordedPlace::Elsewhere {
-            self.issue(MapRecord::Moved { extent, place }, effects);
+            self.issue(PlacementRecord::Moved { extent, place }, effects);
         }
         for blocks in runs.iter().map(|run| self.map.block_range(run)).collect::<Vec<_>>() {
             let record = match self.map.recorded(extent) {
-                RecordedPlace::No => MapRecord::Mapped { extent, place, blocks },
-                _ => MapRecord::Written { extent, blocks },
+                RecordedPlace::No => PlacementRecord::Mapped { extent, place, blocks },
+                _ => PlacementRecord::Written { extent, blocks },
             };
             self.issue(record, effects);
         }
@@ -59,7 +59,7 @@ impl PlacementEngine {
     /// knows nothing about the extent.
     pub(super) fn record_freed(&mut self, extent: LogicalExtent, effects: &mut Vec<Effect>) -> Option<RecordNumber> {
         (self.map.recorded(extent) != RecordedPlace::No).then(|| {
-            let number = self.issue(MapRecord::Freed { extent }, effects);
+            let number = self.issue(PlacementRecord::Freed { extent }, effects);
             self.durability.harden(effects);
             number
         })

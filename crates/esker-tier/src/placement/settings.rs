@@ -6,6 +6,7 @@ use thiserror::Error;
 use super::blocks::BLOCK;
 use super::policy::{PlacementError, PolicySettings};
 use super::{DEVICES_MAX, EXTENTS_MAX};
+use crate::engine::RecordError;
 use crate::extent::ExtentPlace;
 
 /// The settings of a [`PlacementEngine`](super::PlacementEngine). They stay the same for the life of a volume.
@@ -133,9 +134,9 @@ pub enum RestoreError {
         /// Number of blocks.
         count: u32,
     },
-    /// The map belongs to a flash cache.
-    #[error("the map is that of a flash cache, not one of extents")]
-    FlashCache,
+    /// A record is not one of placement.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The map names places of a device that was removed.
     #[error("the map has {extents} extents on device {device}, which was removed")]
     Removed {

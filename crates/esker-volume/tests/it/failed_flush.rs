@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
-    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MapRecord, MemoryCache, NewExtent, Placement,
-    PlacementEngine, PlacementSettings, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
+    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MemoryCache, NewExtent, Placement,
+    PlacementEngine, PlacementRecord, PlacementSettings, Record, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, Journal, MemoryJournal,
@@ -32,7 +32,7 @@ struct LateJournal {
 }
 
 impl Journal for LateJournal {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) {
+    fn append(&mut self, number: RecordNumber, record: Record) {
         self.journal.append(number, record);
     }
     fn harden(&mut self, through: RecordNumber) {
@@ -84,7 +84,7 @@ struct SharedJournal {
 }
 
 impl BlockingJournal for SharedJournal {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
+    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
         self.inner.lock().unwrap().append(number, record)
     }
     fn harden(&mut self, through: RecordNumber) -> io::Result<()> {
@@ -213,6 +213,20 @@ fn half_cached(engine: PlacementEngine, seed: u64) -> Box<dyn Engine> {
     }
 }
 
+/// Restores the engine from the records of a journal. Its map has all of them.
+fn restore(records: &[Record]) -> PlacementEngine {
+    let (none, mut journal) = (&mut std::iter::empty(), records.iter().copied());
+    let mut engine = PlacementEngine::restore(&settings(), RecordNumber(0), none, &mut journal).unwrap();
+    let count = |records: &[Record], kind: fn(PlacementRecord) -> bool| {
+        records.iter().filter(|&&record| kind(record.try_into().unwrap())).count()
+    };
+    MOVED.fetch_add(count(records, |record| matches!(record, PlacementRecord::Moved { .. })), Ordering::Relaxed);
+    let is_mapped = |record| matches!(record, PlacementRecord::Mapped { .. });
+    let restored = Checkpoint::of(&mut engine).records;
+    assert_eq!(count(&restored, is_mapped), count(records, is_mapped), "the map is the last durable one");
+    engine
+}
+
 /// Runs random requests until the power is lost, opens the files again, and restores the engine from the durable
 /// records. The error says which data were lost. Returns true if anything had failed.
 fn live_and_reopen(seed: u64, kind: StoreKind) -> Result<bool, String> {
@@ -260,11 +274,7 @@ fn live_and_reopen(seed: u64, kind: StoreKind) -> Result<bool, String> {
     drop(driver);
 
     let records = journal.inner.lock().unwrap().hardened().to_vec();
-    let engine = PlacementEngine::restore(&settings(), Checkpoint::default(), &mut records.iter().copied()).unwrap();
-    let count = |kind: fn(&MapRecord) -> bool| records.iter().filter(|record| kind(record)).count();
-    MOVED.fetch_add(count(|record| matches!(record, MapRecord::Moved { .. })), Ordering::Relaxed);
-    let mapped = count(|record| matches!(record, MapRecord::Mapped { .. }));
-    assert_eq!(engine.checkpoint().extents.len(), mapped, "the map is the last durable one");
+    let engine = restore(&records);
     let stores = paths(folder.path()).map(|path| Store::new(Box::new(Direct::new(FileBackend::open(&path).unwrap()))));
     let journal = SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() };
     let journal = Box::new(DirectJournal::new(journal));

@@ -9,9 +9,7 @@ use std::time::Duration;
 use std::{array, io};
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag};
-use esker_tier::{
-    CacheRole, Checkpoint, Engine, FlashCacheEngine, FlashCacheSettings, MapRecord, RecordNumber, WriteHandling,
-};
+use esker_tier::{CacheRole, Checkpoint, FlashCacheEngine, FlashCacheSettings, Record, RecordNumber, WriteHandling};
 use esker_volume::{
     Backend, BlockingBackend, BlockingJournal, Clock, Direct, FileBackend, MemoryJournal, RealDriver, Signal, Store,
     Threaded, ThreadedJournal,
@@ -39,7 +37,7 @@ struct SharedJournal {
 }
 
 impl BlockingJournal for SharedJournal {
-    fn append(&mut self, number: RecordNumber, record: MapRecord) -> io::Result<()> {
+    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
         self.inner.lock().unwrap().append(number, record)
     }
     fn harden(&mut self, through: RecordNumber) -> io::Result<()> {
@@ -103,7 +101,7 @@ impl Volume {
     }
 
     /// Loses power: data that no store has written, and records that are not hardened, are gone.
-    fn crash(self) -> Vec<MapRecord> {
+    fn crash(self) -> Vec<Record> {
         drop(self.driver);
         let journal = self.journal.lock().unwrap();
         journal.hardened().to_vec()
@@ -203,24 +201,25 @@ fn lives(seed: u64, stores: StoreKind) -> Result<(bool, usize), String> {
     for life in 0..3 {
         let mut failures = |most| if rng.chance(1, 3) { 0 } else { 2 + rng.below(most) };
         let odds = [failures(10), failures(10), 2 * failures(10)];
-        let restore = |checkpoint: &Checkpoint, records: &[MapRecord]| {
-            FlashCacheEngine::restore(&settings, checkpoint, &mut records.iter().copied()).unwrap()
+        let restore = |checkpoint: &Checkpoint, journal: &[Record]| {
+            let (mut base, mut journal) = (checkpoint.records.iter().copied(), journal.iter().copied());
+            FlashCacheEngine::restore(&settings, checkpoint.through, &mut base, &mut journal).unwrap()
         };
         let mut volume = Volume::open(folder.path(), restore(&checkpoint, &[]), stores, odds, seed + life);
         for value in 1..=rng.below(60) {
             host.ask(&mut volume, &mut rng, life * 1000 + value)?;
         }
         let records = volume.crash();
-        let engine = restore(&checkpoint, &records);
+        let mut engine = restore(&checkpoint, &records);
         // The new journal begins here.
-        checkpoint = Checkpoint { through: RecordNumber(0), ..engine.checkpoint() };
-        again += checkpoint.cached.len();
+        checkpoint = Checkpoint { through: RecordNumber(0), ..Checkpoint::of(&mut engine) };
+        again += checkpoint.records.len();
         let mut volume = Volume::open(folder.path(), restore(&checkpoint, &[]), StoreKind::Threaded, [0; 3], seed);
         let data = volume.serve(Request::read(Lba(0), BACKING), Vec::new()).map_err(|error| error.to_string())?;
         host.check(0..host.allowed.len(), &data, true)?;
         volume.serve(FLUSH, Vec::new()).map_err(|error| error.to_string())?;
-        let engine = restore(&checkpoint, &volume.crash());
-        checkpoint = Checkpoint { through: RecordNumber(0), ..engine.checkpoint() };
+        let mut engine = restore(&checkpoint, &volume.crash());
+        checkpoint = Checkpoint { through: RecordNumber(0), ..Checkpoint::of(&mut engine) };
     }
     Ok((host.failed, again))
 }

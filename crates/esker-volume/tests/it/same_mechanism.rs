@@ -13,8 +13,8 @@ use esker_core::{
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
-    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, MapRecord, NewExtent, Placement, PlacementEngine,
-    PlacementSettings, RecordNumber, Rewrite, WishedMove, Wishes,
+    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, NewExtent, Placement, PlacementEngine, PlacementRecord,
+    PlacementSettings, Record, RecordNumber, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -230,7 +230,10 @@ fn a_short_run_has_every_kind_of_effect() {
     assert!(count(|effect| matches!(effect, Effect::Record { .. })) >= 5);
     assert!(count(|effect| matches!(effect, Effect::Harden { .. })) >= 1);
     assert!(count(|effect| matches!(effect, Effect::WakeAt(_))) >= 1);
-    let moved = |effect: &Effect| matches!(effect, Effect::Record { record: MapRecord::Moved { .. }, .. });
+    let moved = |effect: &Effect| {
+        let Effect::Record { record, .. } = effect else { return false };
+        matches!((*record).try_into(), Ok(PlacementRecord::Moved { .. }))
+    };
     assert!(count(moved) >= 1);
     assert_eq!(count(|effect| matches!(effect, Effect::Reply { .. })), 3);
     assert!(count(|effect| matches!(effect, Effect::Io { .. })) > 3 + 3);
@@ -327,7 +330,7 @@ proptest! {
 
 struct BrokenJournal;
 impl BlockingJournal for BrokenJournal {
-    fn append(&mut self, _: RecordNumber, _: MapRecord) -> std::io::Result<()> {
+    fn append(&mut self, _: RecordNumber, _: Record) -> std::io::Result<()> {
         Ok(())
     }
     fn harden(&mut self, _: RecordNumber) -> std::io::Result<()> {

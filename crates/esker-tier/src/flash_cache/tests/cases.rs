@@ -45,8 +45,9 @@ pub(super) fn ios(effects: &[Effect]) -> Vec<(u16, RequestKind, u64, u64)> {
         .collect()
 }
 
-fn records(effects: &[Effect]) -> Vec<MapRecord> {
-    let record = |effect: &Effect| if let Effect::Record { record, .. } = effect { Some(*record) } else { None };
+fn records(effects: &[Effect]) -> Vec<FlashCacheRecord> {
+    let read = |record: Record| record.try_into().expect("a record of a flash cache");
+    let record = |effect: &Effect| if let Effect::Record { record, .. } = effect { Some(read(*record)) } else { None };
     effects.iter().filter_map(record).collect()
 }
 
@@ -99,7 +100,7 @@ fn a_write_back_is_recorded_before_the_flush_is_answered() {
     let flush = serve(&mut engine, host(FLUSH));
     assert_eq!(ios(&flush), [(0, RequestKind::Flush, 0, 0)]);
     let (line, slot) = (crate::LogicalExtent(3), crate::PhysicalExtent(0));
-    assert_eq!(records(&flush), [MapRecord::Cached { line, slot, dirty: true }]);
+    assert_eq!(records(&flush), [FlashCacheRecord::Cached { line, slot, dirty: true }]);
     let last_two = &flush[flush.len() - 2..];
     assert!(matches!(last_two, [Effect::Harden { .. }, Effect::Reply { result: Ok(()), .. }]), "{flush:?}");
     // The journal says that it is dirty: another write needs no record.
@@ -119,7 +120,7 @@ fn a_dirty_line_is_copied_back_before_it_leaves() {
     serve(&mut engine, host(FLUSH));
     let effects = serve(&mut engine, write(9, 1));
     assert_eq!(ios(&effects), [(0, WRITE, 4 * LINE, LINE), (0, READ, 0, LINE), (1, DURABLY, 0, LINE)]);
-    assert_eq!(records(&effects), [MapRecord::Uncached { line: crate::LogicalExtent(0) }]);
+    assert_eq!(records(&effects), [FlashCacheRecord::Uncached { line: crate::LogicalExtent(0) }]);
     assert_eq!(engine.flash_cache_counts().unwrap().dirty_evictions, 1);
     assert_eq!(ios(&serve(&mut engine, write(10, 1)))[0], (0, WRITE, 0, LINE), "slot 0 is used again");
 }
@@ -177,16 +178,22 @@ fn a_restart_is_warm() {
         let mut inputs = vec![write(1, 1), write(5, 2), read(9, 3), write(10, 1), read(2, 1), write(6, 1), read(9, 1)];
         inputs.push(host(FLUSH));
         inputs.into_iter().for_each(|input| all.extend(records(&serve(&mut engine, input))));
-        let mut restored = FlashCacheEngine::restore(&settings, &Checkpoint::default(), &mut all.into_iter()).unwrap();
+        let mut journal = all.into_iter().map(Record::from);
+        let mut restored = restore(&settings, &Checkpoint::default(), &mut journal).unwrap();
         restored.check();
-        let held = engine.checkpoint().cached;
-        assert_eq!(restored.checkpoint().cached, held);
+        let records = Checkpoint::of(&mut engine).records;
+        assert_eq!(Checkpoint::of(&mut restored).records, records);
+        let line_and_slot = |record: Record| match record.try_into() {
+            Ok(FlashCacheRecord::Cached { line, slot, .. }) => (line.0, slot.0),
+            other => panic!("a checkpoint says which lines are held: {other:?}"),
+        };
+        let held: Vec<(u32, u32)> = records.into_iter().map(line_and_slot).collect();
         assert_eq!(engine.flash_cache_counts().unwrap().held, held.len() as u64);
         assert!(held.len() >= 3, "{role:?} {handling:?}: {held:?}");
-        for line in held {
-            let reads = [&mut engine, &mut restored].map(|engine| ios(&serve(engine, read(line.line.0.into(), 1))));
+        for (line, slot) in held {
+            let reads = [&mut engine, &mut restored].map(|engine| ios(&serve(engine, read(line.into(), 1))));
             assert_eq!(reads[0], reads[1], "{role:?} {handling:?}: {line:?}");
-            assert_eq!(reads[0], [(0, READ, u64::from(line.slot.0) * LINE, LINE)]);
+            assert_eq!(reads[0], [(0, READ, u64::from(slot) * LINE, LINE)]);
         }
     }
 }
@@ -365,22 +372,20 @@ fn impossible_caches_say_what_is_wrong() {
 #[test]
 fn impossible_maps_are_refused() {
     let settings = settings(5, 16, CacheRole::Unified, WriteHandling::WriteBack);
-    let cached = |line, slot| MapRecord::Cached {
+    let cached = |line, slot| FlashCacheRecord::Cached {
         line: crate::LogicalExtent(line),
         slot: crate::PhysicalExtent(slot),
         dirty: false,
     };
-    let error = |records: &[MapRecord]| {
-        FlashCacheEngine::restore(&settings, &Checkpoint::default(), &mut records.iter().copied()).unwrap_err()
+    let error = |records: &[FlashCacheRecord]| {
+        let mut journal = records.iter().map(|&record| record.into());
+        restore(&settings, &Checkpoint::default(), &mut journal).unwrap_err()
     };
     assert_eq!(error(&[cached(16, 0)]), FlashCacheError::NoLine(16));
     assert_eq!(error(&[cached(0, 5)]), FlashCacheError::NoSlot(5));
     assert_eq!(error(&[cached(0, 0), cached(1, 0)]), FlashCacheError::Twice { line: 1, slot: 0 });
-    // A record may say that a line has moved to another slot, but a checkpoint has one slot for each line.
-    let slots = [0, 1].map(|slot| (crate::LogicalExtent(0), crate::PhysicalExtent(slot)));
-    let cached = slots.map(|(line, slot)| crate::CachedLine { line, slot, dirty: false }).to_vec();
-    let checkpoint = Checkpoint { cached, ..Checkpoint::default() };
-    let twice = FlashCacheEngine::restore(&settings, &checkpoint, &mut std::iter::empty()).unwrap_err();
-    assert_eq!(twice, FlashCacheError::Twice { line: 0, slot: 1 });
-    assert_eq!(error(&[MapRecord::Freed { extent: crate::LogicalExtent(0) }]), FlashCacheError::Placement);
+    let freed = crate::PlacementRecord::Freed { extent: crate::LogicalExtent(0) };
+    let mut journal = std::iter::once(freed.into());
+    let error = restore(&settings, &Checkpoint::default(), &mut journal).unwrap_err();
+    assert_eq!(error.to_string(), "a record is one of placement, not of a flash cache");
 }

@@ -65,7 +65,8 @@ fn a_restarted_log_goes_on_where_it_was() {
         serve(&mut engine, write(line, 1));
     }
     serve(&mut engine, host(FLUSH));
-    let mut restarted = FlashCacheEngine::restore(&settings, &engine.checkpoint(), &mut std::iter::empty()).unwrap();
+    let checkpoint = Checkpoint::of(&mut engine);
+    let mut restarted = restore(&settings, &checkpoint, &mut std::iter::empty()).unwrap();
     restarted.check();
     assert_eq!(restarted.flash_cache_counts().unwrap().held, 7);
     for (line, slot) in [(20, 3), (21, 4), (22, 5)] {
@@ -122,13 +123,12 @@ fn a_changed_line_goes_to_the_end_of_the_log() {
     assert_eq!(ios(&part), [(0, READ, LINE, LINE), (0, WRITE, 4 * LINE, LINE)]);
     assert_eq!(ios(&serve(&mut engine, read(1, 1))), [(0, READ, 4 * LINE, LINE)]);
     // Without a flush, a restart finds the data that were flushed earlier.
-    let restored = |engine: &FlashCacheEngine| {
-        FlashCacheEngine::restore(&settings, &engine.checkpoint(), &mut std::iter::empty()).unwrap()
-    };
+    let restored =
+        |engine: &mut FlashCacheEngine| restore(&settings, &Checkpoint::of(engine), &mut std::iter::empty()).unwrap();
     let slot_of_1 = |mut engine: FlashCacheEngine| ios(&serve(&mut engine, read(1, 1)))[0].2 / LINE;
-    assert_eq!(slot_of_1(restored(&engine)), 1);
+    assert_eq!(slot_of_1(restored(&mut engine)), 1);
     serve(&mut engine, host(FLUSH));
-    assert_eq!(slot_of_1(restored(&engine)), 4);
+    assert_eq!(slot_of_1(restored(&mut engine)), 4);
 }
 
 /// If the flash fails to take a changed line, the backing device serves the host: it has everything that the flash had

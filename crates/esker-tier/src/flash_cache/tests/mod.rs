@@ -14,12 +14,22 @@ use esker_core::registry::{Choice, ParameterValue};
 use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
 use super::*;
-use crate::engine::MapRecord;
+use crate::engine::Checkpoint;
 
 /// Number of sectors in a line.
 const LINE: u64 = 4;
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+/// Restores an engine from a checkpoint in memory and a journal.
+fn restore(
+    settings: &FlashCacheSettings,
+    checkpoint: &Checkpoint,
+    journal: &mut dyn Iterator<Item = Record>,
+) -> Result<FlashCacheEngine, FlashCacheError> {
+    let records = &mut checkpoint.records.iter().copied();
+    FlashCacheEngine::restore(settings, checkpoint.through, records, journal)
+}
 
 /// Settings of a cache of `slots` lines in front of a volume of `lines` lines.
 fn settings(slots: u64, lines: u64, role: CacheRole, write: WriteHandling) -> FlashCacheSettings {

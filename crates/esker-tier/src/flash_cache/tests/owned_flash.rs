@@ -46,7 +46,11 @@ impl OwnedStore {
     /// Restarts the flash: dropped data stay dropped. Of the rest it has the data that the records name, and keeps them
     /// until the cache says otherwise.
     pub(super) fn after_loss_of_power(mut self, records: &Checkpoint) -> Self {
-        let named: BTreeSet<usize> = records.cached.iter().map(|cached| cached.slot.0 as usize).collect();
+        let slot = |record: &Record| match FlashCacheRecord::try_from(*record) {
+            Ok(FlashCacheRecord::Cached { slot, .. }) => slot.0 as usize,
+            other => panic!("a checkpoint says which lines are held: {other:?}"),
+        };
+        let named: BTreeSet<usize> = records.records.iter().map(slot).collect();
         (0..self.has_data.len()).for_each(|slot| self.has_data[slot] &= named.contains(&slot));
         self.retained.fill(Retention::Kept);
         self.bound = self.at_first[0];

@@ -21,13 +21,13 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec((0u8..16, start, sectors, any::<bool>(), 0u8..8), 1..80)
 }
 
-/// Submits a request of the host, or now and then shrinks the flash.
+/// Submits a request of the host, or now and then shrinks the flash or goes on with a checkpoint.
 fn submit(world: &mut World, operation: Operation) {
-    let (kind, start, _, often, effects) = operation;
-    if kind == 15 && often && start < 8 {
-        world.shrink(3 + start);
-    } else {
-        world.submit(request(operation, world.history.len() as u64));
+    let (kind, start, sectors, often, effects) = operation;
+    match kind {
+        15 if often && start < 8 => world.shrink(3 + start),
+        14 if often => world.step_checkpoint(sectors as u32).unwrap(),
+        _ => world.submit(request(operation, world.history.len() as u64)),
     }
     for _ in 0..effects {
         world.perform_one();
@@ -175,6 +175,7 @@ fn wrong_caches_are_found_out() {
         (1500, Fault::HurriesOutdated),
         (1500, Fault::DropsInUse),
         (300, Fault::KeepsDropped),
+        (1500, Fault::ForgetsFormer),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");

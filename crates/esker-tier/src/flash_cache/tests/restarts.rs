@@ -13,16 +13,16 @@ impl World {
         while self.journal.contains_key(&RecordNumber(through.0 + 1)) && self.rng.chance(1, 2) {
             through.0 += 1;
         }
-        let records: Vec<MapRecord> =
+        let records: Vec<Record> =
             (self.base.through.0 + 1..=through.0).map(|number| self.journal[&RecordNumber(number)]).collect();
         // The first half of the records is applied through a checkpoint.
         let (first, second) = records.split_at(records.len() / 2);
-        let restore = |base: &Checkpoint, records: &[MapRecord]| {
-            FlashCacheEngine::restore(&self.settings, base, &mut records.iter().copied()).unwrap()
+        let restore = |base: &Checkpoint, records: &[Record]| {
+            restore(&self.settings, base, &mut records.iter().copied()).unwrap()
         };
-        let checkpoint = restore(&self.base, first).checkpoint();
-        let engine = restore(&checkpoint, second);
-        assert_eq!(engine.checkpoint(), restore(&self.base, &records).checkpoint());
+        let checkpoint = Checkpoint::of(&mut restore(&self.base, first));
+        let mut engine = restore(&checkpoint, second);
+        assert_eq!(Checkpoint::of(&mut engine), Checkpoint::of(&mut restore(&self.base, &records)));
         engine.check();
         let mut rng = self.rng.clone();
         let mut stores = std::mem::take(&mut self.stores);
@@ -30,7 +30,7 @@ impl World {
             store.lose_power(&mut rng);
             (store.failed, store.dirty) = (false, vec![false; store.live.len()]);
         }
-        let base = engine.checkpoint();
+        let base = Checkpoint::of(&mut engine);
         let owned = self.owned.take().map(|owned| owned.after_loss_of_power(&base));
         let mut next = self.into_next(rng);
         next.owned = owned;
@@ -38,6 +38,27 @@ impl World {
         next.tell_dropped();
         next.tell_room();
         next
+    }
+
+    /// Begins a checkpoint, or adds some lines to it. A complete one has to equal the map that the records up to it
+    /// make.
+    pub(super) fn step_checkpoint(&mut self, most: u32) -> Result<(), String> {
+        if self.journal_failed {
+            return Ok(());
+        }
+        let Some(mut checkpoint) = self.checkpoint.take() else {
+            let through = self.engine.begin_checkpoint();
+            self.checkpoint = Some(Checkpoint { through, records: Vec::new() });
+            return Ok(());
+        };
+        if !self.engine.continue_checkpoint(most, &mut |record| checkpoint.records.push(record)) {
+            self.checkpoint = Some(checkpoint);
+            return Ok(());
+        }
+        let records = &self.issued[..(checkpoint.through.0 - self.base.through.0) as usize];
+        let mut replayed = restore(&self.settings, &self.base, &mut records.iter().copied()).unwrap();
+        let expected = Checkpoint::of(&mut replayed);
+        if checkpoint == expected { Ok(()) } else { Err(format!("{checkpoint:?} instead of {expected:?}")) }
     }
 
     /// Reads everything after a crash: each sector has one of the values that it may have, and has to keep that value.

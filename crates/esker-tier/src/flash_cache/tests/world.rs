@@ -36,8 +36,10 @@ pub(super) struct World {
     pub(super) owned: Option<OwnedStore>,
     /// The checkpoint from which the journal began.
     pub(super) base: Checkpoint,
-    pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
-    pub(super) issued: Vec<MapRecord>,
+    /// A checkpoint that is being taken in steps.
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) journal: BTreeMap<RecordNumber, Record>,
+    pub(super) issued: Vec<Record>,
     pub(super) hardened: RecordNumber,
     pub(super) effects: Vec<Effect>,
     /// For each sector: all values that the host has written to it.
@@ -74,6 +76,7 @@ impl World {
             stores,
             settings,
             base: Checkpoint::default(),
+            checkpoint: None,
             journal: BTreeMap::new(),
             issued: Vec::new(),
             hardened: RecordNumber(0),
@@ -125,8 +128,9 @@ impl World {
     }
 
     /// Checks that the record is true whatever data survive a crash now.
-    fn check_record(&self, record: MapRecord) {
-        let MapRecord::Cached { line, slot, dirty } = record else { return };
+    fn check_record(&self, record: Record) {
+        let record = record.try_into().expect("a record of a flash cache");
+        let FlashCacheRecord::Cached { line, slot, dirty } = record else { return };
         for sector in 0..LINE as usize {
             let (there, here) = (line.0 as usize * LINE as usize + sector, slot.0 as usize * LINE as usize + sector);
             let (flash, backing) = (&self.stores[0].survivors[here], &self.stores[1].survivors[there]);

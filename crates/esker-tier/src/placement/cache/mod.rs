@@ -13,8 +13,8 @@ use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, Re
 
 use super::PlacementEngine;
 use crate::engine::{
-    BufferId, BufferPlace, BufferStep, CacheCounts, Checkpoint, Effect, Engine, Hosts, Input, Layout, Movements,
-    Reshape, ReshapeError,
+    BufferId, BufferPlace, BufferStep, CacheCounts, Effect, Engine, Hosts, Input, Layout, Movements, Record,
+    RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use below::SubRequest;
@@ -259,16 +259,12 @@ impl Engine for MemoryCache {
         self.engine.state()
     }
 
-    fn checkpoint(&self) -> Checkpoint {
-        self.engine.checkpoint()
-    }
-
-    fn begin_checkpoint(&mut self) -> Checkpoint {
+    fn begin_checkpoint(&mut self) -> RecordNumber {
         self.engine.begin_checkpoint()
     }
 
-    fn continue_checkpoint(&mut self, most: u32, into: &mut Checkpoint) -> bool {
-        self.engine.continue_checkpoint(most, into)
+    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
+        self.engine.continue_checkpoint(most, visit)
     }
 
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {

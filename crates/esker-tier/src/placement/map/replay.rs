@@ -1,8 +1,8 @@
 //! Builds the map from records.
 
 use super::super::RestoreError;
-use super::{ExtentMap, NOWHERE, RecordedPlace};
-use crate::engine::MapRecord;
+use super::{ExtentMap, NOWHERE, PlacementRecord, RecordedPlace};
+use crate::engine::Record;
 use crate::extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 
 impl ExtentMap {
@@ -10,35 +10,34 @@ impl ExtentMap {
     pub(in crate::placement) fn restore(
         sizes: &[u32],
         extent: u64,
-        records: impl Iterator<Item = MapRecord>,
+        records: impl Iterator<Item = Record>,
     ) -> Result<Self, RestoreError> {
         let mut map = Self::new(sizes, extent);
         for record in records {
-            map.apply(record)?;
+            map.apply(PlacementRecord::try_from(record)?)?;
         }
         Ok(map)
     }
 
-    fn apply(&mut self, record: MapRecord) -> Result<(), RestoreError> {
+    fn apply(&mut self, record: PlacementRecord) -> Result<(), RestoreError> {
         let extent = record.extent();
         let is_mapped = self.entries.get(extent.0 as usize).ok_or(RestoreError::Extent(extent.0))?.device != NOWHERE;
         match record {
-            MapRecord::Cached { .. } | MapRecord::Uncached { .. } => return Err(RestoreError::FlashCache),
-            MapRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
-            MapRecord::Mapped { place, blocks, .. } => {
+            PlacementRecord::Mapped { place, .. } if is_mapped => return Err(RestoreError::twice(place)),
+            PlacementRecord::Mapped { place, blocks, .. } => {
                 self.claim_place(place)?;
                 self.put(extent, place);
                 self.entries[extent.0 as usize].recorded = RecordedPlace::Here;
                 self.apply_blocks(extent, blocks)?;
             }
             _ if !is_mapped => return Err(RestoreError::Absent(extent.0)),
-            MapRecord::Written { blocks, .. } => self.apply_blocks(extent, blocks)?,
-            MapRecord::Moved { place, .. } => {
+            PlacementRecord::Written { blocks, .. } => self.apply_blocks(extent, blocks)?,
+            PlacementRecord::Moved { place, .. } => {
                 self.claim_place(place)?;
                 let (from, _) = self.relocate(extent, place);
                 self.release(from);
             }
-            MapRecord::Freed { .. } => {
+            PlacementRecord::Freed { .. } => {
                 let (place, _) = self.unmap(extent);
                 self.release(place);
             }

@@ -64,7 +64,7 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     let failed = |slot| [Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Failed) }];
     assert_eq!(on(&mut engine, host(1, FLUSH)), failed(1));
     assert_eq!((engine.device_state(DeviceIndex(0)), engine.state()), (DeviceState::Failed, DeviceState::Failed));
-    assert_eq!(engine.checkpoint(), Checkpoint::default(), "no record speaks of what was lost");
+    assert_eq!(Checkpoint::of(&mut engine), Checkpoint::default(), "no record speaks of what was lost");
 }
 
 /// 32 hosts write and flush: a device has one flush under way, and all who ask during it share the next one. The
@@ -143,7 +143,9 @@ fn a_failed_device_serves_reads_only() {
     assert_eq!(on(&mut engine, Input::Done { io: plain, at: Nanos::ZERO, result: Ok(()) }), [failed(2)]);
     // The flush of the other device makes its data durable. The host's flush fails all the same.
     let effects = on(&mut engine, Input::Done { io: flush_1, at: Nanos::ZERO, result: Ok(()) });
-    assert!(matches!(effects[0], Effect::Record { record: MapRecord::Mapped { extent: LogicalExtent(1), .. }, .. }));
+    let Effect::Record { record, .. } = effects[0] else { panic!("{effects:?}") };
+    let record = PlacementRecord::try_from(record).unwrap();
+    assert!(matches!(record, PlacementRecord::Mapped { extent: LogicalExtent(1), .. }), "{record:?}");
     let tag = Tag::new(9, 0);
     assert_eq!(effects[1..], [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
     for (slot, request) in [
@@ -241,13 +243,14 @@ fn neighbours_on_one_device_are_one_request() {
 fn a_map_that_contradicts_itself_is_refused() {
     let settings = settings(&[64, 64], "[1, 1]");
     let place = |device, extent| ExtentPlace { device: DeviceIndex(device), extent: PhysicalExtent(extent) };
-    let mapped = |extent, place| MapRecord::Mapped {
+    let mapped = |extent, place| PlacementRecord::Mapped {
         extent: LogicalExtent(extent),
         place,
         blocks: BlockRange { first: 0, count: 2 },
     };
-    let restore = |records: &[MapRecord]| {
-        PlacementEngine::restore(&settings, Checkpoint::default(), &mut records.iter().copied()).err()
+    let restore = |records: &[PlacementRecord]| {
+        let mut journal = records.iter().map(|&record| record.into());
+        restore(&settings, &Checkpoint::default(), &mut journal).err()
     };
     assert_eq!(restore(&[mapped(8, place(0, 0))]), Some(RestoreError::Extent(8)));
     assert_eq!(restore(&[mapped(0, place(2, 0))]), Some(RestoreError::Place { device: 2, extent: 0 }));
@@ -255,7 +258,7 @@ fn a_map_that_contradicts_itself_is_refused() {
     let twice = Some(RestoreError::Twice { device: 1, extent: 3 });
     assert_eq!(restore(&[mapped(0, place(1, 3)), mapped(1, place(1, 3))]), twice);
     assert_eq!(restore(&[mapped(0, place(1, 2)), mapped(0, place(1, 3))]), twice);
-    let written = MapRecord::Written { extent: LogicalExtent(0), blocks: BlockRange { first: 1, count: 2 } };
+    let written = PlacementRecord::Written { extent: LogicalExtent(0), blocks: BlockRange { first: 1, count: 2 } };
     assert_eq!(restore(&[written]), Some(RestoreError::Absent(0)));
     let past_the_end = Some(RestoreError::Blocks { extent: 0, first: 1, count: 2 });
     assert_eq!(restore(&[mapped(0, place(0, 0)), written]), past_the_end);

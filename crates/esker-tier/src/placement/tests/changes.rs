@@ -63,13 +63,15 @@ impl World {
     /// to it make.
     pub(super) fn step_checkpoint(&mut self, most: u64) {
         let Some(mut checkpoint) = self.checkpoint.take() else {
-            self.checkpoint = Some(self.engine.begin_checkpoint());
+            let through = self.engine.begin_checkpoint();
+            self.checkpoint = Some(Checkpoint { through, records: Vec::new() });
             return;
         };
-        if self.engine.continue_checkpoint(most as u32, &mut checkpoint) {
+        let visit = &mut |record| checkpoint.records.push(record);
+        if self.engine.continue_checkpoint(most as u32, visit) {
             let mut records = self.issued[..checkpoint.through.0 as usize].iter().copied();
-            let replayed = PlacementEngine::restore(&self.settings, Checkpoint::default(), &mut records).unwrap();
-            assert_eq!(checkpoint, replayed.checkpoint());
+            let mut replayed = restore(&self.settings, &Checkpoint::default(), &mut records).unwrap();
+            assert_eq!(checkpoint, Checkpoint::of(&mut replayed));
         } else {
             self.checkpoint = Some(checkpoint);
         }
@@ -82,16 +84,12 @@ impl World {
         while self.journal.contains_key(&RecordNumber(through + 1)) && self.rng.chance(1, 2) {
             through += 1;
         }
-        let records: Vec<MapRecord> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
+        let records: Vec<Record> = (1..=through).map(|n| self.journal[&RecordNumber(n)]).collect();
         // Half of the records are applied through a checkpoint.
-        let half = PlacementEngine::restore(
-            &self.settings,
-            Checkpoint::default(),
-            &mut records[..records.len() / 2].iter().copied(),
-        );
-        let checkpoint = half.unwrap().checkpoint();
-        let rest = &mut records[records.len() / 2..].iter().copied();
-        let mut engine = PlacementEngine::restore(&self.settings, checkpoint, rest).unwrap();
+        let (first, rest) = records.split_at(records.len() / 2);
+        let half = restore(&self.settings, &Checkpoint::default(), &mut first.iter().copied());
+        let checkpoint = Checkpoint::of(&mut half.unwrap());
+        let mut engine = restore(&self.settings, &checkpoint, &mut rest.iter().copied()).unwrap();
         for &device in &self.removed {
             engine = engine.with_removed(device).unwrap();
         }

@@ -220,7 +220,8 @@ fn a_failed_device_that_still_reads_is_emptied_and_removed() {
     assert_eq!(reshape(&mut engine, Reshape::Keep { device: FIRST }), Err(ReshapeError::Removed(0)));
     // Old records mention its places; an engine that is restored is told that it was removed.
     let settings = settings(&[64, 64], "[1, 1]");
-    let restored = PlacementEngine::restore(&settings, engine.checkpoint(), &mut std::iter::empty()).unwrap();
+    let checkpoint = Checkpoint::of(&mut engine);
+    let restored = restore(&settings, &checkpoint, &mut std::iter::empty()).unwrap();
     let restored = restored.with_removed(FIRST).unwrap();
     assert_eq!((restored.state(), restored.map.mapped(1)), (DeviceState::Online, 4));
     assert!(restored.with_removed(SECOND).is_err(), "data lie there");
@@ -228,9 +229,10 @@ fn a_failed_device_that_still_reads_is_emptied_and_removed() {
 
 #[test]
 fn a_volume_without_one_of_its_devices_serves_the_rest() {
-    let engine = with_data(&[64, 64]);
+    let mut engine = with_data(&[64, 64]);
     let settings = settings(&[64, 64], "[1, 1]");
-    let restored = PlacementEngine::restore(&settings, engine.checkpoint(), &mut std::iter::empty()).unwrap();
+    let checkpoint = Checkpoint::of(&mut engine);
+    let restored = restore(&settings, &checkpoint, &mut std::iter::empty()).unwrap();
     let mut engine = restored.without(FIRST);
     assert_eq!(engine.state(), DeviceState::Failed);
     let mut ask = |request| {

@@ -14,7 +14,7 @@ mod world;
 use esker_core::{Bytes, Lba, Nanos};
 
 use super::*;
-use crate::engine::{BufferId, DataRef, IoId};
+use crate::engine::{BufferId, Checkpoint, DataRef, IoId};
 
 /// Number of sectors in an extent: two blocks.
 const EXTENT: u64 = 16;
@@ -58,6 +58,16 @@ fn settings_of(extent: u64, devices: &[u64], weights: &str) -> PlacementSettings
         policy,
         free_on_trim: true,
     }
+}
+
+/// Restores an engine from a checkpoint in memory and a journal.
+fn restore(
+    settings: &PlacementSettings,
+    checkpoint: &Checkpoint,
+    journal: &mut dyn Iterator<Item = Record>,
+) -> Result<PlacementEngine, RestoreError> {
+    let records = &mut checkpoint.records.iter().copied();
+    PlacementEngine::restore(settings, checkpoint.through, records, journal)
 }
 
 fn engine() -> PlacementEngine {

@@ -83,8 +83,9 @@ fn a_flush_waits_for_the_redirected_writes_that_replace_what_it_flushes() {
         assert!(done(&mut engine, flush).is_empty());
         let effects = done(&mut engine, second);
         let place = ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) };
-        let record = MapRecord::Mapped { extent: LogicalExtent(0), place, blocks: BlockRange { first: 0, count: 2 } };
-        assert_eq!(effects[0], Effect::Record { number: RecordNumber(1), record });
+        let record =
+            PlacementRecord::Mapped { extent: LogicalExtent(0), place, blocks: BlockRange { first: 0, count: 2 } };
+        assert_eq!(effects[0], Effect::Record { number: RecordNumber(1), record: record.into() });
         let effects = on(&mut engine, Input::Durable { through: RecordNumber(1) });
         assert!(effects.contains(&reply), "{effects:?}");
     }

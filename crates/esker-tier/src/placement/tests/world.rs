@@ -19,9 +19,9 @@ pub(super) struct World {
     pub(super) settings: PlacementSettings,
     pub(super) engine: UnderTest,
     pub(super) stores: Vec<Store>,
-    pub(super) journal: BTreeMap<RecordNumber, MapRecord>,
+    pub(super) journal: BTreeMap<RecordNumber, Record>,
     /// All records, whether they have reached the journal or not.
-    pub(super) issued: Vec<MapRecord>,
+    pub(super) issued: Vec<Record>,
     /// The checkpoint under way.
     pub(super) checkpoint: Option<Checkpoint>,
     /// Devices that were reported to be drained.
@@ -117,7 +117,7 @@ impl World {
                 Effect::Drained(device) => {
                     assert_eq!(self.engine.map.mapped(device.0.into()), 0);
                     let mut hardened = self.issued[..self.hardened.0 as usize].iter().copied();
-                    let after_crash = PlacementEngine::restore(&self.settings, Checkpoint::default(), &mut hardened);
+                    let after_crash = restore(&self.settings, &Checkpoint::default(), &mut hardened);
                     assert_eq!(after_crash.unwrap().map.mapped(device.0.into()), 0, "a crash would bring data back");
                     assert!(self.drained.insert(device.0), "told twice");
                 }
@@ -131,8 +131,8 @@ impl World {
 
     /// Returns true if after a crash only values that the host has written could be read at the place that `record`
     /// names.
-    fn is_durable(&self, record: MapRecord) -> bool {
-        let extent = record.extent();
+    fn is_durable(&self, record: Record) -> bool {
+        let extent = PlacementRecord::try_from(record).expect("a record of placement").extent();
         let Some(place) = self.engine.map.place(extent) else { return true };
         let blocks = self.engine.map.blocks.recorded(self.engine.map.blocks_of(extent));
         let store = &self.stores[place.device.0 as usize];
