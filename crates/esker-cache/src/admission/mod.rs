@@ -4,7 +4,7 @@
 //! # How to add a policy
 //!
 //! Add one file, such as `admission/larc.rs`, and two lines here: `mod larc;`, and `larc::ENTRY` in [`ADMISSIONS`]. The
-//! tests that walk the registry then ask for a naive model of it.
+//! tests that walk the registry then ask for a naive model of it: a line of `model` in `admission/tests.rs`.
 
 mod bloom;
 mod budget;

@@ -3,10 +3,13 @@
 //! # How to add a policy
 //!
 //! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
-//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. They ask for the same
-//! policy a second time, written as simply as it can be said: a file in `reference/`, and a line of `naive` in
-//! `policy/tests.rs`. `tests/reference_counts.rs` has what others count on a real trace. `queues.rs` is what most
-//! policies are made of.
+//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. `queues.rs` has the
+//! lists that most policies are made of.
+//!
+//! The tests ask for the same policy a second time, written as simply as it can be said, and compare the two access by
+//! access: a file in `reference/`, its two lines in `reference.rs` (which has the simplest ones itself), and a line of
+//! `naive` in `policy/tests.rs`. They also ask for its misses on a real trace, if possible as others count them
+//! (`tests/reference_counts.rs`), and for its name in `examples/cache-ranking.toml` and docs/cache-ranking.md.
 
 mod arc;
 mod belady;

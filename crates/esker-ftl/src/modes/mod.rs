@@ -1,9 +1,21 @@
 //! Policies that choose in which write mode pages are programmed. One file per policy.
 //!
-//! A policy gets a call for every page that the host reads from flash or writes to it. It is asked for the mode of each
-//! program of data, and whether a page that the host has read should be programmed again in another mode. It knows no
-//! times: those of the modes are settings of the drive. Nor does it know where pages lie:
-//! [`esker_nand::state::FlashState`] keeps the mode of each page.
+//! A policy is told of every page that the host reads from flash or writes to it. It is asked for the mode of each
+//! program of data, and whether a page that the host has read should be programmed again in another mode. It knows
+//! neither times nor places: those of the modes are settings of the drive, and [`esker_nand::state::FlashState`] keeps
+//! the mode of each page.
+//!
+//! # How to add a policy
+//!
+//! Add one file, such as `modes/normal.rs`, the shortest one:
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("normal.rs")]
+#![doc = "```"]
+//!
+//! and two lines here: `mod normal;`, and `normal::ENTRY` in [`WRITE_MODE_POLICIES`]. The tests that walk the registry
+//! then hold it to the modes that its entry names, and `write_modes = { policy = "normal" }` selects it. The random
+//! drives of esker-flash list policies by name: add it to `write_modes()` of `tests/device/random_configurations.rs`.
 
 mod agcr;
 mod differentiated;

@@ -1,4 +1,18 @@
-//! Placement policies: they choose the device for each extent.
+//! Policies: they choose the device for each extent. One file per policy.
+//!
+//! # How to add a policy
+//!
+//! Add one file, such as `policy/size_threshold.rs`. It is the shortest one: it chooses a device for each new extent,
+//! and moves nothing.
+//!
+#![doc = "```ignore"]
+#![doc = include_str!("size_threshold.rs")]
+#![doc = "```"]
+//!
+//! and two lines here: `mod size_threshold;`, and `size_threshold::ENTRY` in [`PLACEMENTS`]. The tests that walk the
+//! registry then cover it: every policy is run until a loss of power, and no promised write may be missing. `policy = {
+//! kind = "size-threshold" }` of a hybrid selects it. A policy that moves extents implements [`Placement::observe`] and
+//! [`Placement::observes`], too, as `fast_first.rs` does.
 
 mod balance;
 mod climb;
