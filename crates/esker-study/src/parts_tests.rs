@@ -1,6 +1,6 @@
 //! Compares the part of a drive that studies simulate with the whole drive: the table of docs/studies.md.
 //!
-//! `ESKER_SOAK=20 cargo test -p esker-study --lib parts -- --nocapture` prints the table.
+//! `ESKER_SOAK=2 cargo test -p esker-study --lib parts -- --nocapture` prints it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
