@@ -12,9 +12,29 @@ const HEAD: &str = r#"# Experiment files
 
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current`. Do not edit. -->
 
-An experiment file is TOML. It contains the requests (`[workload]`), the devices (`[device.NAME]`), the settings of the
-run (`[run]`) and, for a grid of runs, keys with lists of values (`[sweep]`). `examples/` has a file for each kind of
-use.
+An experiment says what to simulate: the requests (`[workload]`), the devices (`[device.NAME]`), the settings of the run
+(`[run]`) and, for a grid of runs, keys with lists of values (`[sweep]`). It is one TOML file, such as:
+
+```toml
+[workload.synthetic]                  # or `trace = "db.blkparse.zst"` in `[workload]`
+requests = 200_000
+read_fraction = "50%"
+size = "4KiB"
+address = "uniform"
+arrivals = { kind = "poisson", rate = "5000/s" }
+
+[device.flash]
+preset = "samsung-k9xxg08-slc-32g"    # `esker devices` lists them; what is written here comes before the preset's
+
+[run]
+target = "flash"
+```
+
+```sh
+esker sim experiment.toml -o run.html
+```
+
+`examples/` has a file for each kind of use. All else on this page is for looking up.
 
 - Values have units: `"32KiB"`, `"25us"`, `"5y"`, `"15%"`, `"40MB/s"`. `kB`, `MB`, `GB`, `TB`, `PB` are powers of 1000,
   `KiB`, `MiB`, `GiB`, `TiB`, `PiB` powers of 1024.

@@ -10,7 +10,15 @@ const HEAD: &str = "\
 <!-- Made from the code: `ESKER_UPDATE_DOCS=1 cargo test -p esker-trace --test it formats`. Do not edit. -->
 # Trace formats
 
-Every command that takes a trace takes any of these formats, and detects which one it is.
+Every command that takes a trace takes any of these formats, and detects which one it is. What a file of yours is read as,
+and what esker sees in it:
+
+```sh
+esker trace info db.blkparse.zst
+esker trace convert db.blkparse.zst --to fio -o replay.log   # replay it with fio
+```
+
+A format that is missing is [one file](../CONTRIBUTING.md#a-trace-format-step-by-step).
 
 ## Input
 - **Detection** reads the beginning of the input. Only the formats of cache traces without a header are recognised
