@@ -164,7 +164,7 @@ fn wrong_caches_are_found_out() {
     assert_eq!(losses(1500, None), 0);
     let faults = [
         (300, Fault::HurriesSlots),
-        (300, Fault::AnswersEarly),
+        (900, Fault::AnswersEarly),
         (100, Fault::KeepsStale),
         (100, Fault::ForgetsDirty),
         (1500, Fault::ChangesUnannounced),

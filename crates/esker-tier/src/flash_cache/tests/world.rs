@@ -50,7 +50,9 @@ pub(super) struct World {
     last_read: Option<u64>,
     pending: BTreeMap<Tag, Pending>,
     tags: TagSlab<()>,
-    busy: Vec<bool>,
+    busy: Vec<u32>,
+    /// The host overlaps its requests.
+    pub(super) overlaps: bool,
     buffers: Buffers,
     pub(super) failures: Failures,
     /// The flash answers all requests with errors.
@@ -86,7 +88,8 @@ impl World {
             history: vec![History::durable(0); sectors],
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
-            busy: vec![false; sectors],
+            busy: vec![0; sectors],
+            overlaps: seed.is_multiple_of(2),
             buffers: Buffers::default(),
             failures: Failures::default(),
             flash_gone: false,
@@ -144,13 +147,14 @@ impl World {
         request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
     }
 
-    /// Hands a request to the engine unless its range is in use.
+    /// Hands a request to the engine, unless its range is in use and the host does not overlap requests.
     pub(super) fn submit(&mut self, request: Request) {
         let range = Self::range(&request);
-        if self.busy[range.clone()].iter().any(|&busy| busy) {
+        if !self.overlaps && self.busy[range.clone()].iter().any(|&busy| busy > 0) {
             return;
         }
-        self.busy[range.clone()].fill(true);
+        self.step += 1;
+        self.busy[range.clone()].iter_mut().for_each(|busy| *busy += 1);
         let mut data = Vec::new();
         for sector in range {
             let value = match request.kind {
@@ -163,7 +167,7 @@ impl World {
             };
             data.push(value);
             self.values[sector].insert(value);
-            self.history[sector].write(value);
+            self.history[sector].write(value, self.step);
         }
         let tag = self.tags.insert(());
         self.pending.insert(tag, Pending { request, issued: self.step });
@@ -288,30 +292,32 @@ impl World {
             let Pending { request, issued } = self.pending.remove(&tag).unwrap();
             let buffer = self.buffers.end(tag);
             let range = Self::range(&request);
-            self.busy[range.clone()].fill(false);
+            self.busy[range.clone()].iter_mut().for_each(|busy| *busy -= 1);
             if result.is_err() {
                 assert!(self.is_allowed_to_fail(&request), "{request:?}: {result:?}");
                 self.failed_requests += 1;
-                continue;
             }
             match request.kind {
-                RequestKind::Read => {
+                RequestKind::Read if result.is_ok() => {
                     self.last_read = buffer.first().copied();
-                    self.check_read(range, &buffer);
+                    self.check_read(range, &buffer, issued);
                 }
-                RequestKind::Flush => self.history.iter_mut().for_each(|history| history.flush(issued)),
+                RequestKind::Flush if result.is_ok() => {
+                    self.history.iter_mut().for_each(|history| history.flush(issued));
+                }
+                RequestKind::Read | RequestKind::Flush => {}
                 kind => {
                     let written = self.history[range].iter_mut();
-                    written.for_each(|history| history.acknowledge(self.step, kind.is_fua()));
+                    written.for_each(|history| history.end(issued, self.step, result.is_ok(), kind.is_fua()));
                 }
             }
         }
     }
 
-    fn check_read(&self, range: std::ops::Range<usize>, buffer: &[u64]) {
+    fn check_read(&self, range: std::ops::Range<usize>, buffer: &[u64], issued: u64) {
         for (sector, &value) in range.zip(buffer) {
             let history = &self.history[sector];
-            assert!(history.may_read(value), "sector {sector}: {value} in {history:?}");
+            assert!(history.may_read(value, issued), "sector {sector}: {value} in {history:?}");
         }
     }
 

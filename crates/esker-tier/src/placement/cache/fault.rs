@@ -11,4 +11,6 @@ pub(in crate::placement) enum CacheFault {
     WritesAround,
     /// The data of a failed write stay in the cache.
     KeepsFailedWrites,
+    /// The data of the later of two overlapping writes stay in the cache, whichever the device performs last.
+    OverlooksOverlaps,
 }

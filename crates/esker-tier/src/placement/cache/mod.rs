@@ -165,10 +165,13 @@ impl MemoryCache {
 
     fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for (extent, bytes) in self.extents(&request) {
+            let overlaps = self.writes.overlap(extent, &bytes);
+            #[cfg(test)]
+            let overlaps = overlaps && self.fault != Some(CacheFault::OverlooksOverlaps);
             match self.slots.find(extent) {
                 #[cfg(test)]
                 BufferState::Here(_) if self.fault == Some(CacheFault::WritesAround) => {}
-                BufferState::Here(slot) if !self.writes.overlap(extent, &bytes) => {
+                BufferState::Here(slot) if !overlaps => {
                     let offset = bytes.start - request.start.byte_offset();
                     effects.push(Self::keep(slot, bytes.start % self.extent, tag, offset, bytes.end - bytes.start));
                 }

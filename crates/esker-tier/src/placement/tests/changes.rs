@@ -39,7 +39,7 @@ impl World {
                 let sectors = capacity.0 as usize / 512;
                 self.history.resize(sectors, History::durable(0));
                 self.values.resize(sectors, BTreeSet::from([0]));
-                self.busy.resize(sectors, false);
+                self.busy.resize(sectors, 0);
                 self.seen.resize(sectors, None);
             }
             Reshape::Drain { .. } => self.was_drained = true,

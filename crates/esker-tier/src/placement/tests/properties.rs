@@ -102,7 +102,7 @@ proptest! {
         failures in prop_oneof![Just(0u64), 2u64..20],
         refusals in prop_oneof![Just(0u64), 1u64..30],
     ) {
-        let mut world = World { failures, refusals, ..cached(extents, seed) };
+        let mut world = World { failures, refusals, overlaps: seed.is_multiple_of(2), ..cached(extents, seed) };
         let (before, after) = operations.split_at(operations.len() / 2);
         before.iter().for_each(|&operation| submit(&mut world, operation));
         read_everything(&mut world);
@@ -124,14 +124,14 @@ proptest! {
         long: bool,
     ) {
         let world = if long { redirecting_long(seed) } else { redirecting(seed) };
-        until_a_crash(World { failures, ..world }, operations).unwrap();
+        until_a_crash(World { failures, overlaps: seed.is_multiple_of(2), ..world }, operations).unwrap();
     }
 
     /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop data.
     #[test]
     fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
         let world = World::new(settings(&[64, 64], "[1, 1]"), seed);
-        until_a_crash(World { failures, ..world }, operations).unwrap();
+        until_a_crash(World { failures, overlaps: seed.is_multiple_of(2), ..world }, operations).unwrap();
     }
 
     /// Devices become full and refuse all writes until their owner says otherwise; flushes may fail, too.
@@ -198,19 +198,39 @@ fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
 fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
     let loses = |seed: &u64| {
         let world = make(*seed);
-        let mut rng = Rng::new(*seed);
-        let mut next = |below| rng.below(below);
-        let operation = |_| {
-            let aligned = next(2) * 7 + 1;
-            let (start, sectors) = (next(256 / aligned) * aligned, (1 + next(40 / aligned)) * aligned);
-            (next(16) as u8, start, sectors, next(2) == 0, next(6) as u8)
-        };
-        let operations = (0..80).map(operation).collect();
         // A record of data that may still be lost fails an assertion on the way.
-        let run = AssertUnwindSafe(|| until_a_crash(world, operations));
+        let run = AssertUnwindSafe(|| until_a_crash(world, drawn_operations(*seed)));
         !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
     };
     (0..runs).filter(loses).count()
+}
+
+fn drawn_operations(seed: u64) -> Vec<Operation> {
+    let mut rng = Rng::new(seed);
+    let mut next = |below| rng.below(below);
+    let operation = |_| {
+        let aligned = next(2) * 7 + 1;
+        let (start, sectors) = (next(256 / aligned) * aligned, (1 + next(40 / aligned)) * aligned);
+        (next(16) as u8, start, sectors, next(2) == 0, next(6) as u8)
+    };
+    (0..80).map(operation).collect()
+}
+
+/// Returns in how many of `runs` runs a host that overlaps its writes reads one value from the cache and then another
+/// one from the device.
+fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
+    let changes = |seed: &u64| {
+        let mut world = World { overlaps: true, ..cached(4, *seed) };
+        let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
+        cache.fault = fault;
+        let run = AssertUnwindSafe(|| {
+            drawn_operations(*seed).into_iter().for_each(|operation| submit(&mut world, operation));
+            read_everything(&mut world);
+            read_everything(&mut world);
+        });
+        catch_unwind(run).is_err()
+    };
+    (0..runs).filter(changes).count()
 }
 
 /// Faulty engines lose promised data, or return data that are not the host's: one that retries a failed flush and
@@ -239,7 +259,8 @@ fn wrong_engines_are_found_out() {
 }
 
 /// Faulty caches return old data: one that keeps data fetched during a write, one that overlooks trims, one whose
-/// writes do not change the cached data, and one that keeps the data of failed writes.
+/// writes do not change the cached data, one that keeps the data of failed writes, and one that takes the later of two
+/// overlapping writes for the one that the device performs last.
 #[test]
 fn wrong_caches_are_found_out() {
     let spoiled = |fault: Option<cache::CacheFault>| {
@@ -251,6 +272,7 @@ fn wrong_caches_are_found_out() {
         })
     };
     assert_eq!(spoiled(None), 0);
+    assert_eq!(changing_reads(2000, None), 0);
     let faults =
         [cache::CacheFault::OverlooksWrites, cache::CacheFault::OverlooksTrims, cache::CacheFault::WritesAround];
     let mut found = faults.map(|fault| spoiled(Some(fault))).to_vec();
@@ -260,5 +282,6 @@ fn wrong_caches_are_found_out() {
         cache.fault = Some(cache::CacheFault::KeepsFailedWrites);
         world
     }));
+    found.push(changing_reads(2000, Some(cache::CacheFault::OverlooksOverlaps)));
     assert!(found.iter().all(|&found| found >= 5), "{found:?}");
 }

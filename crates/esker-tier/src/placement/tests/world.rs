@@ -37,7 +37,10 @@ pub(super) struct World {
     pub(super) history: Vec<History>,
     pub(super) pending: BTreeMap<Tag, Pending>,
     pub(super) tags: TagSlab<()>,
-    pub(super) busy: Vec<bool>,
+    /// How many requests to each sector are under way.
+    pub(super) busy: Vec<u32>,
+    /// The host overlaps its requests.
+    pub(super) overlaps: bool,
     pub(super) buffers: Buffers,
     /// One in this many flushes, durable writes and hardenings of the journal fails; none if 0.
     pub(super) failures: u64,
@@ -73,7 +76,8 @@ impl World {
             history: vec![History::durable(0); sectors],
             pending: BTreeMap::new(),
             tags: TagSlab::default(),
-            busy: vec![false; sectors],
+            busy: vec![0; sectors],
+            overlaps: false,
             buffers: Buffers::default(),
             failures: 0,
             refusals: 0,
@@ -148,13 +152,14 @@ impl World {
         request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
     }
 
-    /// Hands a request to the engine unless its range is in use.
+    /// Hands a request to the engine, unless its range is in use and the host does not overlap requests.
     pub(super) fn submit(&mut self, request: Request) {
         let range = Self::range(&request);
-        if self.busy[range.clone()].iter().any(|&busy| busy) {
+        if !self.overlaps && self.busy[range.clone()].iter().any(|&busy| busy > 0) {
             return;
         }
-        self.busy[range.clone()].fill(true);
+        self.step += 1;
+        self.busy[range.clone()].iter_mut().for_each(|busy| *busy += 1);
         let mut data = Vec::new();
         for sector in range {
             let value = match request.kind {
@@ -168,7 +173,7 @@ impl World {
             data.push(value);
             self.values[sector].insert(value);
             self.seen[sector] = None;
-            self.history[sector].write(value);
+            self.history[sector].write(value, self.step);
         }
         let tag = self.tags.insert(());
         self.pending.insert(tag, Pending { request, issued: self.step });
@@ -284,27 +289,24 @@ impl World {
             let Pending { request, issued } = self.pending.remove(&tag).unwrap();
             let buffer = self.buffers.end(tag);
             let range = Self::range(&request);
-            self.busy[range.clone()].fill(false);
-            if result.is_err() {
-                assert!(request.kind != RequestKind::Read, "reads go on");
-                continue;
-            }
+            self.busy[range.clone()].iter_mut().for_each(|busy| *busy -= 1);
+            assert!(result.is_ok() || request.kind != RequestKind::Read, "reads go on");
             for (sector, value) in range.zip(buffer) {
                 let history = &mut self.history[sector];
                 match request.kind {
                     // A failed write may or may not have changed the sector.
                     RequestKind::Read => {
-                        assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}");
+                        assert!(history.may_read(value, issued), "sector {sector}: {value}, not in {history:?}");
                         // The content that a failed write has left stays as it is, too.
-                        let seen = self.seen[sector].replace(value);
-                        assert!(seen.is_none_or(|seen| seen == value), "sector {sector} read as {seen:?} before");
-                        let certain = self.failures == 0 && !self.was_full;
-                        assert!(!certain || history.latest() == value, "sector {sector}");
+                        if history.is_quiet_since(issued) {
+                            let seen = self.seen[sector].replace(value);
+                            assert!(seen.is_none_or(|seen| seen == value), "sector {sector} read as {seen:?} before");
+                        }
                     }
-                    kind => history.acknowledge(self.step, kind.is_fua()),
+                    kind => history.end(issued, self.step, result.is_ok(), kind.is_fua()),
                 }
             }
-            if request.kind == RequestKind::Flush {
+            if request.kind == RequestKind::Flush && result.is_ok() {
                 self.history.iter_mut().for_each(|history| history.flush(issued));
             }
         }

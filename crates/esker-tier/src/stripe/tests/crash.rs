@@ -26,7 +26,9 @@ struct World {
     pending: BTreeMap<Tag, Pending>,
     buffers: Buffers,
     tags: TagSlab<()>,
-    busy: Vec<bool>,
+    busy: Vec<u32>,
+    /// The host overlaps its requests.
+    overlaps: bool,
     /// For each sector: what the host knows about its content.
     history: Vec<History>,
     /// One in this many flushes and durable writes fails; none if 0.
@@ -49,7 +51,8 @@ impl World {
             pending: BTreeMap::new(),
             buffers: Buffers::default(),
             tags: TagSlab::default(),
-            busy: vec![false; sectors],
+            busy: vec![0; sectors],
+            overlaps: seed.is_multiple_of(2),
             history: vec![History::durable(0); sectors],
             failures,
             step: 0,
@@ -62,19 +65,20 @@ impl World {
         request.start.0 as usize..(request.start.0 + request.length.0 / 512) as usize
     }
 
-    /// Hands a request to the engine unless its range is in use.
+    /// Hands a request to the engine, unless its range is in use and the host does not overlap requests.
     fn submit(&mut self, request: Request) {
         let range = Self::range(&request);
-        if self.busy[range.clone()].iter().any(|&busy| busy) {
+        if !self.overlaps && self.busy[range.clone()].iter().any(|&busy| busy > 0) {
             return;
         }
-        self.busy[range.clone()].fill(true);
+        self.step += 1;
+        self.busy[range.clone()].iter_mut().for_each(|busy| *busy += 1);
         let mut data = Vec::new();
         if request.kind.is_write() {
             for sector in range {
                 self.next_value += 1;
                 data.push(self.next_value);
-                self.history[sector].write(self.next_value);
+                self.history[sector].write(self.next_value, self.step);
             }
         }
         let tag = self.tags.insert(());
@@ -99,19 +103,19 @@ impl World {
         let Pending { request, issued } = self.pending.remove(&tag).unwrap();
         let buffer = self.buffers.end(tag);
         let range = Self::range(&request);
-        self.busy[range.clone()].fill(false);
-        if result.is_err() {
-            assert!(self.stores.iter().any(|store| store.failed), "{result:?} for no reason");
-            return;
-        }
+        self.busy[range.clone()].iter_mut().for_each(|busy| *busy -= 1);
+        let failed = self.stores.iter().any(|store| store.failed);
+        assert!(result.is_ok() || failed, "{result:?} for no reason");
         for (sector, value) in range.zip(buffer) {
             let history = &mut self.history[sector];
             match request.kind {
-                RequestKind::Read => assert!(history.may_read(value), "sector {sector}: {value}, not in {history:?}"),
-                kind => history.acknowledge(self.step, kind.is_fua()),
+                RequestKind::Read => {
+                    assert!(history.may_read(value, issued), "sector {sector}: {value}, not in {history:?}");
+                }
+                kind => history.end(issued, self.step, result.is_ok(), kind.is_fua()),
             }
         }
-        if request.kind == RequestKind::Flush {
+        if request.kind == RequestKind::Flush && result.is_ok() {
             self.history.iter_mut().for_each(|history| history.flush(issued));
         }
     }
