@@ -18,7 +18,7 @@ pub(super) struct Slots {
     free: FreeSlots,
     /// Which slots are trimmed on the flash when they become free.
     trims: Trimming,
-    /// Slots that become free once their trim has ended, and those of them whose trim has not been sent yet.
+    /// Slots that become free once their trim has ended, and in `untold` the slots whose trim has not been sent yet.
     trimming: BTreeSet<u32>,
     untold: Vec<u32>,
     /// Records that a line has left its slot: record, line, and the slot, which is free once the record is durable.
