@@ -2,8 +2,8 @@
 //! slot, and their telemetry added up.
 
 use crate::{
-    BusyTime, Bytes, Change, ChangeError, Completion, Control, Device, Lba, Nanos, OwnedRoom, Ratio, Request,
-    Retention, TagSlab, Telemetry, Timetable, Unsupported, WaitingLine,
+    BusyTime, Change, ChangeError, Completion, Control, Device, Nanos, Ownable, Ratio, Request, TagSlab, Telemetry,
+    Timetable, Unsupported, WaitingLine,
 };
 
 /// The children of a composite device. `K` is the parent's key for a child request: it comes back with the completion.
@@ -12,7 +12,7 @@ use crate::{
 /// The waiting lines stay short, because the parent bounds its own requests and makes a bounded number of child
 /// requests from each. They also drain: a child always frees a slot after some time without help from its parent.
 #[derive(Debug)]
-pub struct Children<D, K> {
+pub struct Children<D: ?Sized, K> {
     list: Vec<State<D, K>>,
     timetable: Timetable,
     /// Completions of one child at one instant; kept so that it is allocated only once.
@@ -20,17 +20,17 @@ pub struct Children<D, K> {
 }
 
 #[derive(Debug)]
-struct State<D, K> {
-    device: D,
+struct State<D: ?Sized, K> {
+    device: Box<D>,
     under_way: TagSlab<K>,
     waiting: WaitingLine<(K, Request)>,
     /// Requests sent since measuring started.
     sent: u64,
 }
 
-impl<D: Device, K: Copy> Children<D, K> {
+impl<D: Device + ?Sized, K: Copy> Children<D, K> {
     /// Takes ownership of the devices, in their order.
-    pub fn new(devices: Vec<D>) -> Self {
+    pub fn new(devices: Vec<Box<D>>) -> Self {
         let mut timetable = Timetable::new(devices.len());
         for (index, device) in devices.iter().enumerate() {
             timetable.set(index, device.next_event());
@@ -46,7 +46,7 @@ impl<D: Device, K: Copy> Children<D, K> {
 
     /// All devices, each with the number of requests sent to it since measuring started.
     pub fn iter(&self) -> impl Iterator<Item = (&D, u64)> {
-        self.list.iter().map(|state| (&state.device, state.sent))
+        self.list.iter().map(|state| (&*state.device, state.sent))
     }
 
     /// How many more requests the children take in total.
@@ -94,19 +94,12 @@ impl<D: Device, K: Copy> Children<D, K> {
         child
     }
 
-    /// See [`Device::retain`].
-    pub fn retain(&mut self, child: usize, start: Lba, length: Bytes, retention: Retention) {
-        self.list[child].device.retain(start, length, retention);
-    }
-
-    /// See [`Device::take_dropped`].
-    pub fn take_dropped(&mut self, child: usize) -> Option<(Lba, Bytes)> {
-        self.list[child].device.take_dropped()
-    }
-
-    /// See [`Device::take_room`].
-    pub fn take_room(&mut self, child: usize) -> Option<OwnedRoom> {
-        self.list[child].device.take_room()
+    /// Child `child` as a device that has an owner.
+    ///
+    /// # Panics
+    /// If it cannot have one.
+    pub fn owned(&mut self, child: usize) -> &mut dyn Ownable {
+        self.list[child].device.ownable().expect("it was asked for when it got its owner")
     }
 
     /// Passes a command on to all children; stops at the first one that does not support it.

@@ -33,10 +33,7 @@ pub mod words;
 
 pub use change::{Change, ChangeError, ScheduledChange};
 pub use children::Children;
-pub use device::{
-    BusyTime, ChildExtents, ChildResponses, Control, Device, DeviceState, PlacementTelemetry, Precondition,
-    ResourceKind, Stretch, Telemetry, TokenCounts, Unsupported,
-};
+pub use device::{BusyTime, Control, Device, DeviceState, Precondition, ResourceKind, Stretch, Telemetry, Unsupported};
 pub use hint::{Hint, did_you_mean};
 pub use histogram::LatencyHistogram;
 pub use id_map::IdMap;
@@ -52,7 +49,7 @@ pub use replay::{
     replay_changing,
 };
 pub use request::{Completion, DeviceError, Priority, Request, RequestKind, StreamId, Tag};
-pub use retention::{CannotOwn, OwnedRoom, Retention};
+pub use retention::{CannotOwn, Ownable, OwnedRoom, Retention};
 pub use rng::{Rng, mix64};
 pub use slab::{TagMap, TagSlab};
 pub use units::{ByteRate, Bytes, Energy, Lba, LogicalPage, Nanos, PhysicalPage, Power, Ratio};

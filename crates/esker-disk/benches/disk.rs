@@ -12,7 +12,7 @@ fn requests() -> u64 {
 }
 
 struct Ignore;
-impl Observer for Ignore {
+impl<D: ?Sized> Observer<D> for Ignore {
     fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
         Verdict::Continue
     }

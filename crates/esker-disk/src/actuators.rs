@@ -68,7 +68,7 @@ impl MultiActuatorDisk {
             capacity: Bytes(share * u64::from(count) * Bytes::SECTOR.0),
             queue_depth: settings.queue_depth,
             share,
-            arms: Children::new(arms?),
+            arms: Children::new(arms?.into_iter().map(Box::new).collect()),
             requests: SplitRequests::default(),
             ended: Vec::new(),
         })

@@ -67,7 +67,7 @@ mod tests {
             let disk = crate::build(preset.name, &settings).unwrap_or_else(|e| panic!("{}: {e}", preset.name));
             let again: DiskSettings = toml::from_str(&toml::to_string(&settings).unwrap()).unwrap();
             assert_eq!(again, settings);
-            assert_eq!(Some(esker_core::Device::capacity(&disk)), settings.capacity, "{}", preset.name);
+            assert_eq!(Some(esker_core::Device::capacity(&*disk)), settings.capacity, "{}", preset.name);
         }
     }
 

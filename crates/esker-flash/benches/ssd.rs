@@ -19,7 +19,7 @@ const DEPTH: usize = 32;
 
 struct Successes;
 
-impl Observer for Successes {
+impl<D: ?Sized> Observer<D> for Successes {
     fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
         assert!(completion.result.is_ok());
         Verdict::Continue

@@ -11,7 +11,7 @@ use esker_results::{RecoveryReport, Report};
 
 struct Ignore;
 
-impl Observer for Ignore {
+impl<D: ?Sized> Observer<D> for Ignore {
     fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
         Verdict::Continue
     }

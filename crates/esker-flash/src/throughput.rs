@@ -68,7 +68,7 @@ struct Clock {
     to: Nanos,
 }
 
-impl Observer for Clock {
+impl<D: ?Sized> Observer<D> for Clock {
     fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
         debug_assert!(completion.result.is_ok());
         self.ended += 1;

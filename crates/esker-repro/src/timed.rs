@@ -16,7 +16,7 @@ struct Times<'a> {
     cancel: &'a AtomicBool,
 }
 
-impl Observer for Times<'_> {
+impl<D: ?Sized> Observer<D> for Times<'_> {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.response.record(completion.at - arrival);
         self.failed += u64::from(completion.result.is_err());
@@ -26,7 +26,7 @@ impl Observer for Times<'_> {
 
 /// Replays `arrivals` on `device`, and returns their response times in nanoseconds. All requests have to succeed.
 pub(crate) fn response_times(
-    device: &mut impl Device,
+    device: &mut (impl Device + ?Sized),
     arrivals: impl IntoIterator<Item = Arrival>,
     settings: &ReplaySettings,
     cancel: &AtomicBool,

@@ -7,7 +7,7 @@ use esker_testkit::Bench;
 const REQUESTS: u64 = 2_000_000;
 
 struct Nothing;
-impl Observer for Nothing {
+impl<D: ?Sized> Observer<D> for Nothing {
     fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
         Verdict::Continue
     }
@@ -72,7 +72,7 @@ fn main() {
             || experiment.assemble().unwrap().device,
             |mut device| {
                 let arrivals = arrivals(&*device);
-                replay(&mut device, arrivals, &ReplaySettings::closed(32), &mut Nothing).unwrap().completed
+                replay(&mut *device, arrivals, &ReplaySettings::closed(32), &mut Nothing).unwrap().completed
             },
         );
     }

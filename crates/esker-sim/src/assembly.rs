@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use esker_core::{Control, Device, Hint, Nanos, Precondition, Rng};
+use esker_core::{Control, Hint, Nanos, Precondition, Rng};
 use esker_results::Reporting;
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Records where the extents of a device are, and which of them are hot.
 
-use esker_core::{Device, Nanos, Request, RequestKind};
-use esker_results::{MapFrame, PlacementMap};
+use esker_core::{Nanos, Request, RequestKind};
+use esker_results::{Composite, MapFrame, PlacementMap, Reporting};
 
 /// Most ranges of the map: as many columns as a page shows well.
 const RANGES_MAX: usize = 256;
@@ -29,8 +29,8 @@ pub(crate) struct MapFrames {
 
 impl MapFrames {
     /// The frames from `begin` on of `device`, which has these `children`; `None` if it places no extents.
-    pub(crate) fn new(children: Vec<String>, begin: Nanos, device: &dyn Device) -> Option<Self> {
-        let extent_bytes = device.placement()?.extent.0;
+    pub(crate) fn new<D: Reporting + ?Sized>(children: Vec<String>, begin: Nanos, device: &D) -> Option<Self> {
+        let extent_bytes = device.composite()?.extent_places()?.placed().extent.0;
         let extents = device.capacity().0 / extent_bytes;
         let ranges_max = (COUNTS_MAX / children.len().max(1)).clamp(1, RANGES_MAX) as u64;
         let per_range = extents.div_ceil(ranges_max).max(1);
@@ -56,7 +56,7 @@ impl MapFrames {
     }
 
     /// Takes the end of an interval of the series, at `now`.
-    pub(crate) fn interval_ended(&mut self, now: Nanos, device: &dyn Device) {
+    pub(crate) fn interval_ended<D: Reporting + ?Sized>(&mut self, now: Nanos, device: &D) {
         self.intervals += 1;
         if self.intervals == self.intervals_per_frame {
             // Where there is no room, the frame under way becomes longer, too.
@@ -65,7 +65,7 @@ impl MapFrames {
     }
 
     /// Ends the frame under way at `now`, if any interval of it has ended.
-    pub(crate) fn close(&mut self, now: Nanos, device: &dyn Device) {
+    pub(crate) fn close<D: Reporting + ?Sized>(&mut self, now: Nanos, device: &D) {
         if self.intervals > 0 {
             if self.is_full() {
                 self.merge();
@@ -79,10 +79,11 @@ impl MapFrames {
     }
 
     /// Adds a frame from `begin` to `now`.
-    fn take(&mut self, now: Nanos, device: &dyn Device) {
+    fn take<D: Reporting + ?Sized>(&mut self, now: Nanos, device: &D) {
         let mut extents = vec![vec![0u32; self.requests.len()]; self.map.children.len()];
         let (per_range, mut index) = (self.map.range_bytes / self.map.extent_bytes, 0u64);
-        device.visit_extents(&mut |child| {
+        let places = device.composite().and_then(Composite::extent_places);
+        places.expect("it had some at the start").visit(&mut |child| {
             let range = (index / per_range) as usize;
             if let Some(count) = child.and_then(|child| extents.get_mut(child)?.get_mut(range)) {
                 *count += 1;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use esker_core::{
-    Bytes, ChildResponses, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, PlacementTelemetry,
-    Replay, Request, RequestKind, ResourceKind, TokenCounts, Verdict,
+    Bytes, Completion, Device, DeviceError, LatencyHistogram, Nanos, Observer, Replay, Request, RequestKind,
+    ResourceKind, Verdict,
 };
 use esker_results::{
-    PlacementMap, PlacementReport, RequestResults, RequestStatistics, SeriesChild, SeriesPoint, Throughput,
-    TokenReport, WorkloadResults,
+    ChildResponses, PlacedExtents, PlacementMap, PlacementReport, Reporting, RequestResults, RequestStatistics,
+    SeriesChild, SeriesPoint, Throughput, WorkloadResults,
 };
 
 use crate::map_frames::MapFrames;
@@ -58,7 +58,7 @@ struct Series {
     /// Names of the device's children, and what they had done before the interval.
     children: Vec<(String, ChildResponses)>,
     /// What a device that places extents had moved before the interval.
-    moved_before: Option<PlacementTelemetry>,
+    moved_before: Option<PlacementReport>,
     map: Option<MapFrames>,
     points: Vec<SeriesPoint>,
     /// Whether there were more than [`SERIES_POINTS_MAX`] points.
@@ -76,7 +76,7 @@ impl<'a> RunMeasurements<'a> {
 
     /// Also records a point per sample ([`esker_core::ReplaySettings::sample_every`]) from `begin` on. `device` is the
     /// device of the replay.
-    pub fn with_series(mut self, begin: Nanos, device: &dyn Device) -> Self {
+    pub fn with_series<D: Reporting + ?Sized>(mut self, begin: Nanos, device: &D) -> Self {
         self.series = Some(Series {
             begin,
             requests: 0,
@@ -84,7 +84,7 @@ impl<'a> RunMeasurements<'a> {
             response: LatencyHistogram::default(),
             busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
             children: Vec::new(),
-            moved_before: device.placement(),
+            moved_before: placed(device).map(|placed| placed.moved),
             map: None,
             points: Vec::new(),
             too_long: false,
@@ -102,7 +102,7 @@ impl<'a> RunMeasurements<'a> {
 
     /// Also records where the extents of the device are, and which of them are hot, after
     /// [`RunMeasurements::with_children`]. Nothing is recorded of a device that places no extents.
-    pub fn with_placement_map(mut self, device: &dyn Device) -> Self {
+    pub fn with_placement_map<D: Reporting + ?Sized>(mut self, device: &D) -> Self {
         if let Some(series) = &mut self.series {
             let names = series.children.iter().map(|(name, _)| name.clone()).collect();
             series.map = MapFrames::new(names, series.begin, device);
@@ -181,7 +181,7 @@ impl<'a> RunMeasurements<'a> {
     }
 
     /// Returns the series, including the unfinished interval at its end.
-    pub fn series(&mut self, replay: &Replay, device: &dyn Device) -> Vec<SeriesPoint> {
+    pub fn series<D: Reporting + ?Sized>(&mut self, replay: &Replay, device: &D) -> Vec<SeriesPoint> {
         let Some(series) = &mut self.series else { return Vec::new() };
         if series.requests > 0 {
             let waiting = match replay.end {
@@ -202,7 +202,7 @@ impl<'a> RunMeasurements<'a> {
     }
 }
 
-impl Observer for RunMeasurements<'_> {
+impl<D: Reporting + ?Sized> Observer<D> for RunMeasurements<'_> {
     #[inline]
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.statistics.record(arrival, request.kind, completion);
@@ -261,7 +261,7 @@ impl Observer for RunMeasurements<'_> {
         Verdict::Continue
     }
 
-    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) -> Verdict {
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &D) -> Verdict {
         let Some(series) = &mut self.series else { return Verdict::Continue };
         if now > series.begin && !series.too_long {
             series.too_long = series.points.len() >= SERIES_POINTS_MAX;
@@ -273,7 +273,7 @@ impl Observer for RunMeasurements<'_> {
 
 impl Series {
     /// Ends the interval at `now`.
-    fn close(&mut self, now: Nanos, backlog: usize, device: &dyn Device) {
+    fn close<D: Reporting + ?Sized>(&mut self, now: Nanos, backlog: usize, device: &D) {
         let elapsed = now.saturating_sub(self.begin);
         let busy = busy(device);
         let mut utilisation = BTreeMap::new();
@@ -285,10 +285,11 @@ impl Series {
                 utilisation.insert(resource_name(kind).to_string(), busy.saturating_sub(before).0 as f64 / whole);
             }
         }
-        let placement = device.placement();
-        let children = self.children(device, placement.as_ref());
-        let moved = placement.as_ref().zip(self.moved_before.as_ref()).map(|(now, before)| moved(before, now));
-        self.moved_before = placement;
+        let placed = placed(device);
+        let children = self.children(device, placed.as_ref());
+        let now_moved = placed.map(|placed| placed.moved);
+        let moved = now_moved.zip(self.moved_before).map(|(now, before)| now.since(&before));
+        self.moved_before = now_moved;
         if let Some(map) = &mut self.map {
             map.interval_ended(now, device);
         }
@@ -312,12 +313,12 @@ impl Series {
 
 impl Series {
     /// What the children did in the interval that ends.
-    fn children(
+    fn children<D: Reporting + ?Sized>(
         &mut self,
-        device: &dyn Device,
-        placement: Option<&PlacementTelemetry>,
+        device: &D,
+        placed: Option<&PlacedExtents>,
     ) -> BTreeMap<String, SeriesChild> {
-        let responses = device.child_responses();
+        let responses = device.composite().map_or_else(Vec::new, |composite| composite.child_responses());
         let since = |(now, (_, before)): (&ChildResponses, &(String, ChildResponses))| now.requests - before.requests;
         let all: u64 = responses.iter().zip(&self.children).map(since).sum();
         let mut children = BTreeMap::new();
@@ -326,8 +327,8 @@ impl Series {
             let mean_us = (now.nanoseconds - before.nanoseconds) as f64 / 1e3 / requests.max(1) as f64;
             let share = requests as f64 / all.max(1) as f64;
             // Children that have not joined yet hold nothing.
-            let held = placement.map(|placement| placement.children.get(index).copied().unwrap_or_default());
-            let held_bytes = placement.zip(held).map(|(placement, held)| held.extents * placement.extent.0);
+            let held = placed.map(|placed| placed.devices.get(index).copied().unwrap_or_default());
+            let held_bytes = placed.zip(held).map(|(placed, held)| held.extents * placed.extent.0);
             let child = SeriesChild {
                 requests,
                 share,
@@ -343,32 +344,12 @@ impl Series {
     }
 }
 
-/// What a device moved between two moments.
-pub(crate) fn moved(before: &PlacementTelemetry, now: &PlacementTelemetry) -> PlacementReport {
-    PlacementReport {
-        moved_extents: now.moved_extents - before.moved_extents,
-        moved_bytes: now.moved_bytes - before.moved_bytes,
-        copied_bytes: now.copied_bytes - before.copied_bytes,
-        redirected_writes: now.redirected_writes - before.redirected_writes,
-        abandoned_moves: now.abandoned_moves - before.abandoned_moves,
-        freed_extents: now.freed_extents - before.freed_extents,
-        displaced_extents: now.displaced_extents - before.displaced_extents,
-        moves_without_room: now.moves_without_room - before.moves_without_room,
-        tokens: now.tokens.map(|now| tokens(&before.tokens.unwrap_or_default(), &now)),
-    }
+/// Returns how the extents of a device that places extents are spread.
+fn placed<D: Reporting + ?Sized>(device: &D) -> Option<PlacedExtents> {
+    Some(device.composite()?.extent_places()?.placed())
 }
 
-fn tokens(before: &TokenCounts, now: &TokenCounts) -> TokenReport {
-    TokenReport {
-        granted: now.granted - before.granted,
-        new_extents: now.new_extents - before.new_extents,
-        moves: now.moves - before.moves,
-        redirects: now.redirects - before.redirects,
-        lapsed: now.lapsed - before.lapsed,
-    }
-}
-
-fn busy(device: &dyn Device) -> Vec<(ResourceKind, u32, Nanos)> {
+fn busy<D: Device + ?Sized>(device: &D) -> Vec<(ResourceKind, u32, Nanos)> {
     device.telemetry().busy.into_iter().map(|busy| (busy.kind, busy.count, busy.busy)).collect()
 }
 

@@ -1,10 +1,10 @@
 //! Loads that rise step by step on one device, as benchmarks of servers raise theirs.
 
 use esker_core::{
-    Arrival, ChildResponses, Completion, Device, LatencyHistogram, Nanos, Observer, ReplayEnd, ReplaySettings, Request,
-    RequestKind, Rng, Verdict, replay,
+    Arrival, Completion, LatencyHistogram, Nanos, Observer, ReplayEnd, ReplaySettings, Request, RequestKind, Rng,
+    Verdict, replay,
 };
-use esker_results::Reporting;
+use esker_results::{ChildResponses, Reporting};
 
 use crate::run_error::RunError;
 
@@ -85,14 +85,15 @@ impl<I: Iterator<Item = Request>> OfferedLoad<I> {
     ///
     /// # Errors
     /// [`RunError::Cancelled`] if `go_on` said so, or an error of the replay.
-    pub fn offer<D: Device>(
+    pub fn offer<D: Reporting + ?Sized>(
         &mut self,
         device: &mut D,
         per_s: f64,
         (warm_up, measured): (u64, u64),
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<LoadStep, RunError> {
-        let before = device.child_responses();
+        let responses = |device: &D| device.composite().map_or_else(Vec::new, |composite| composite.child_responses());
+        let before = responses(device);
         let mut observer = StepObserver::new(warm_up, go_on);
         let (requests, gaps, mut at) = (&mut self.requests, &mut self.gaps, self.now);
         let count = usize::try_from(warm_up + measured).unwrap_or(usize::MAX);
@@ -109,7 +110,7 @@ impl<I: Iterator<Item = Request>> OfferedLoad<I> {
             ReplayEnd::Stalled { in_flight } => return Err(RunError::Stalled { at: end.last_event, in_flight }),
         };
         self.now = end.last_event;
-        let children = device.child_responses().into_iter().enumerate().map(|(child, now)| {
+        let children = responses(device).into_iter().enumerate().map(|(child, now)| {
             let before = before.get(child).copied().unwrap_or_default();
             ChildResponses {
                 requests: now.requests - before.requests,
@@ -140,7 +141,7 @@ impl<I: Iterator<Item = Request>> OfferedLoad<I> {
     /// As of [`OfferedLoad::offer`].
     pub fn climb(
         &mut self,
-        device: &mut Box<dyn Reporting>,
+        device: &mut dyn Reporting,
         ladder: &Ladder,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Vec<LoadStep>, RunError> {
@@ -180,7 +181,7 @@ impl<'a> StepObserver<'a> {
     }
 }
 
-impl Observer for StepObserver<'_> {
+impl<D: ?Sized> Observer<D> for StepObserver<'_> {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.ended += 1;
         self.errors += u64::from(completion.result.is_err());
@@ -219,11 +220,11 @@ mod tests {
     fn response_times_are_those_of_a_queue() {
         let (mut device, mut load) = (device(), load());
         for (per_s, mean_ms) in [(200.0, 1.25), (500.0, 2.0), (750.0, 4.0)] {
-            let step = load.offer(&mut device, per_s, (2_000, 100_000), &mut |_| true).unwrap();
+            let step = load.offer(&mut *device, per_s, (2_000, 100_000), &mut |_| true).unwrap();
             assert!((step.mean_ms / mean_ms - 1.0).abs() < 0.06, "{per_s}/s: {step:?}");
             assert_eq!((step.errors, step.read_bytes, step.write_bytes), (0, 100_000 * 4096, 0));
         }
-        let step = load.offer(&mut device, 2_000.0, (0, 50_000), &mut |_| true).unwrap();
+        let step = load.offer(&mut *device, 2_000.0, (0, 50_000), &mut |_| true).unwrap();
         assert!(step.mean_ms.is_infinite(), "{step:?}");
     }
 
@@ -237,20 +238,20 @@ mod tests {
             measured: 60_000,
             limit_ms: 5.0,
         };
-        let steps = load().climb(&mut device(), &ladder, &mut |_| true).unwrap();
+        let steps = load().climb(&mut *device(), &ladder, &mut |_| true).unwrap();
         // 5 ms are 800 a second.
         let highest = ladder.highest_per_s(&steps);
         assert!((highest / 800.0 - 1.0).abs() < 0.03, "{highest}");
         assert!(steps.last().is_some_and(|step| step.mean_ms > 5.0));
         let short = Ladder { last_per_s: 600.0, ..ladder };
-        let steps = load().climb(&mut device(), &short, &mut |_| true).unwrap();
+        let steps = load().climb(&mut *device(), &short, &mut |_| true).unwrap();
         assert!(short.highest_per_s(&steps) <= 600.0 && steps.len() == 4);
         assert_eq!(Ladder { limit_ms: 0.1, ..ladder }.highest_per_s(&steps), 0.0);
     }
 
     #[test]
     fn a_step_can_be_stopped() {
-        let stopped = load().offer(&mut device(), 100.0, (0, 10_000), &mut |_| false);
+        let stopped = load().offer(&mut *device(), 100.0, (0, 10_000), &mut |_| false);
         assert!(matches!(stopped, Err(RunError::Cancelled)));
     }
 }

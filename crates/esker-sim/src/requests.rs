@@ -22,7 +22,7 @@ pub(crate) enum Requests<S: Iterator<Item = Arrival>, P> {
 
 impl<S: Iterator<Item = Arrival>, P: Iterator<Item = Request>> Requests<S, P> {
     /// Replays the next `count` requests.
-    pub(crate) fn replay_some<D: Device, O: Observer>(
+    pub(crate) fn replay_some<D: Device + ?Sized, O: Observer<D>>(
         &mut self,
         device: &mut D,
         count: u64,
@@ -45,7 +45,7 @@ impl<S: Iterator<Item = Arrival>, P: Iterator<Item = Request>> Requests<S, P> {
 
     /// Replays all that are left, with `changes` of the device. If the first one should have arrived before the start,
     /// all are moved back by the difference.
-    pub(crate) fn replay_rest<D: Device, O: Observer>(
+    pub(crate) fn replay_rest<D: Device + ?Sized, O: Observer<D>>(
         self,
         device: &mut D,
         settings: &ReplaySettings,

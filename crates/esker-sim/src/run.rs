@@ -5,9 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use esker_core::{
-    Arrival, Bytes, Control, Device, Nanos, Replay, ReplayEnd, ReplayError, Request, RequestKind, Stretch,
-};
+use esker_core::{Arrival, Bytes, Control, Nanos, Replay, ReplayEnd, ReplayError, Request, RequestKind, Stretch};
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::assembly::Assembly;
@@ -117,7 +115,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     if run.warm_up_requests > 0 {
         let mut watch = |ended| go_on(ended);
         let mut ignored = RunMeasurements::new().with_watch(Watch { go_on: &mut watch });
-        let end = requests.replay_some(&mut device, run.warm_up_requests, &replay_settings, &mut ignored)?;
+        let end = requests.replay_some(&mut *device, run.warm_up_requests, &replay_settings, &mut ignored)?;
         check_end(&end, &ignored)?;
         warmed = end.completed;
         replay_settings.start = end.last_event;
@@ -141,7 +139,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
         replay_settings.sample_every = run.series;
     }
     let Schedule { changes, .. } = Schedule::new(&run.events, replay_settings.start);
-    let end = requests.replay_rest(&mut device, &replay_settings, &changes, &mut measured)?;
+    let end = requests.replay_rest(&mut *device, &replay_settings, &changes, &mut measured)?;
     if measured.series_too_long() {
         let message = format!("the run has more than {SERIES_POINTS_MAX} of these intervals");
         let problem = Problem::with_hint(message, "take longer ones");
@@ -155,7 +153,7 @@ fn simulate(experiment: &Experiment, workload: &Workload, options: &RunOptions) 
     let undrained = undrained(run, end.changes, &results);
     results.remarks.extend(undrained);
     if let (Some(settle), None) = (&run.settle, &results.saturated) {
-        results.settled = Some(settled(experiment, workload, &mut device, end.last_event, settle, options)?);
+        results.settled = Some(settled(experiment, workload, &mut *device, end.last_event, settle, options)?);
     }
     Ok(results)
 }
@@ -218,7 +216,7 @@ fn of_target(experiment: &Experiment, error: WorkloadError) -> ConfigError {
 fn settled(
     experiment: &Experiment,
     workload: &Workload,
-    device: &mut Box<dyn Reporting>,
+    device: &mut dyn Reporting,
     now: Nanos,
     settle: &SettleSettings,
     options: &RunOptions,

@@ -3,9 +3,7 @@
 //! A trace that writes less than one host capacity says little about wear. So its writes are repeated without idle
 //! times until write amplification has settled, or the results state that there are too few writes to judge.
 
-use esker_core::{
-    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
-};
+use esker_core::{Arrival, Completion, Control, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay};
 use esker_results::{FlashReport, Report, Reporting, SettledResults, Settling};
 
 use crate::config::SettleSettings;
@@ -75,13 +73,13 @@ impl Stretch {
 /// `changes` returns the arrivals of one pass: the workload's requests without reads that write nothing
 /// ([`System::reads_change_flash`](crate::System::reads_change_flash)). Their times do not matter.
 pub fn settle<I: Iterator<Item = Arrival>>(
-    device: &mut Box<dyn Reporting>,
+    device: &mut dyn Reporting,
     now: &mut Nanos,
     settings: &SettleSettings,
     changes: impl Fn() -> I,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<SettledResults>, RunError> {
-    let Some(first) = Stretch::of(&**device) else { return Ok(None) };
+    let Some(first) = Stretch::of(device) else { return Ok(None) };
     let written = first.capacities(first.host);
     if first.host == 0 {
         return Ok(Some(first.results(Settling::NothingWritten, 1, 0)));
@@ -127,7 +125,7 @@ impl<I: Iterator<Item = Arrival>, F: Fn() -> I> Pass<F> {
 }
 
 fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
-    device: &mut Box<dyn Reporting>,
+    device: &mut dyn Reporting,
     now: &mut Nanos,
     settings: &SettleSettings,
     first: Stretch,
@@ -153,7 +151,7 @@ fn repeat<I: Iterator<Item = Arrival>, F: Fn() -> I>(
         }
         *now = replayed.last_event;
         passes = passes.saturating_add(u32::try_from(passes_per_stretch).unwrap_or(u32::MAX));
-        let Some(stretch) = Stretch::of(&**device).filter(|stretch| stretch.host > 0) else { break };
+        let Some(stretch) = Stretch::of(device).filter(|stretch| stretch.host > 0) else { break };
         pages += stretch.host;
         last = stretch;
         let amplification = stretch.amplification();
@@ -176,7 +174,7 @@ struct Counter<'a> {
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
-impl Observer for Counter<'_> {
+impl<D: ?Sized> Observer<D> for Counter<'_> {
     fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
         self.requests += 1;
         if self.requests.is_multiple_of(Watch::EVERY) && !(self.go_on)() {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use esker_core::{Arrival, Bytes, Device, RequestKind, words};
+use esker_core::{Arrival, Bytes, RequestKind, words};
 use esker_results::{DeviceReport, FlashReport, LeftOut, SettledResults, Settling};
 use esker_sim::{SettleSettings, settle};
 
@@ -137,7 +137,7 @@ pub(crate) fn flash_wear(
     let (capacity, left_out) = (run.device.capacity(), Cell::default());
     let with_reads = run.experiment.system.reads_change_flash();
     let changes = || changes(workload, capacity, with_reads, &left_out);
-    let settled = settle(&mut run.device, &mut run.now, &settings, changes, &mut go_on).map_err(StudyError::design)?;
+    let settled = settle(&mut *run.device, &mut run.now, &settings, changes, &mut go_on).map_err(StudyError::design)?;
     let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
     let host_pages: u64 = drives.iter().map(|drive| drive.pages.host).sum();
     let page_writes: u64 = drives.iter().map(|drive| drive.host_page_writes).sum();

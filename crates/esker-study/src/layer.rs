@@ -1,6 +1,5 @@
 //! The translation layer of a simulated design.
 
-use esker_core::Device;
 use esker_results::Report;
 use esker_results::study::TranslationLayer;
 

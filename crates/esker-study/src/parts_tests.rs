@@ -86,7 +86,7 @@ struct Mix {
 
 struct Reads(LatencyHistogram, u64);
 
-impl Observer for Reads {
+impl<D: ?Sized> Observer<D> for Reads {
     fn completed(&mut self, arrived: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.1 += 1;
         // The first requests find an empty write buffer.

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use esker_core::{Control, Device, Nanos, replay};
+use esker_core::{Control, Nanos, replay};
 use esker_results::Report;
 use esker_results::study::{HybridResults, PolicySettled};
 use esker_sim::{RunMeasurements, Watch};
@@ -65,7 +65,7 @@ pub(crate) fn late(
     let early = usize::try_from(early(task.workload)).unwrap_or(usize::MAX);
     let arrivals = arrivals(&task.workload.requests, &load, device.capacity(), &left_out)?.take(early);
     let settings = esker_core::ReplaySettings { sample_every: None, ..replay_settings };
-    replay(&mut device, arrivals, &settings, &mut measured).map_err(StudyError::design)?;
+    replay(&mut *device, arrivals, &settings, &mut measured).map_err(StudyError::design)?;
     if measured.stopped() {
         return Err(StudyError::Cancelled);
     }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use esker_core::{Control, Device, Nanos, Ratio, ReplayEnd, replay, words};
+use esker_core::{Control, Nanos, Ratio, ReplayEnd, replay, words};
 use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
 use esker_sim::{Ceiling, RunMeasurements, Slowest, Watch};
 
@@ -52,7 +52,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         }
         Err(error) => return Err(error),
     };
-    let report = Report::of(&run.device);
+    let report = Report::of(&*run.device);
     candidate.capacity_bytes = run.device.capacity().0;
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
@@ -164,7 +164,7 @@ fn under_load(
 ) -> Result<(), StudyError> {
     let stretches = Stretches::of(busy, &run.experiment, &*run.device)?;
     let MeasuredRun { device, replay_settings, now, .. } = run;
-    let first = strain(&stretches, device, replay_settings, 1.0, now, task.hooks)?;
+    let first = strain(&stretches, &mut **device, replay_settings, 1.0, now, task.hooks)?;
     if candidate.hybrid.is_some() {
         candidate.busy.clone_from(&first.busy);
         candidate.busy_by_bytes.clone_from(&first.busy_by_bytes);
@@ -177,8 +177,9 @@ fn under_load(
         }
     }
     let asked = loads(LoadSearch::Asked, limits);
-    let found =
-        headroom(&first, limits, &asked, |load| strain(&stretches, device, replay_settings, load, now, task.hooks))?;
+    let found = headroom(&first, limits, &asked, |load| {
+        strain(&stretches, &mut **device, replay_settings, load, now, task.hooks)
+    })?;
     candidate.headroom = Some(found);
     Ok(())
 }
@@ -206,7 +207,7 @@ pub(crate) fn measured_run_below(
     }
     let left_out = Cell::default();
     let arrivals = arrivals(&workload.requests, &load.on(&experiment), device.capacity(), &left_out)?;
-    let replay = replay(&mut device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
+    let replay = replay(&mut *device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
     let series = measured.series(&replay, &*device);
     let statistics = measured.statistics().clone();
     // Without times, the whole run counts as busy.

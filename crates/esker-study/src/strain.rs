@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, Control, Device, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
+use esker_core::{Arrival, Control, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
 use esker_sim::{Ceiling, Experiment, RunMeasurements, Watch, resource_name};
@@ -208,7 +208,7 @@ impl Stretches {
 /// its end.
 pub(crate) fn strain(
     stretches: &Stretches,
-    device: &mut Box<dyn Reporting>,
+    device: &mut dyn Reporting,
     settings: &ReplaySettings,
     load: f64,
     now: &mut Nanos,
@@ -247,7 +247,7 @@ pub(crate) fn strain(
         if index == stretches.judged || stretches.by_bytes == Some(index) {
             let elapsed = last_event.max(start + scaled(*length)) - start;
             let response = measured.statistics().response();
-            let (resource, utilisation) = busiest_resource(&**device, elapsed);
+            let (resource, utilisation) = busiest_resource(device, elapsed);
             let results = BusyResults {
                 response_time: LatencySummary::of(&response),
                 p99_us_of_other_seed: None,
@@ -262,7 +262,7 @@ pub(crate) fn strain(
 }
 
 /// Lets a device without requests do its own work, such as cleaning, until `until`.
-pub(crate) fn idle(device: &mut Box<dyn Reporting>, until: Nanos) {
+pub(crate) fn idle(device: &mut dyn Reporting, until: Nanos) {
     let mut done = Vec::new();
     while device.next_event() <= until {
         let at = device.next_event();

@@ -74,6 +74,6 @@ impl ReadyDesign {
     }
 
     pub(crate) fn strain(&mut self, stretches: &Stretches, load: f64, hooks: &Hooks<'_>) -> Result<Strain, StudyError> {
-        strain(stretches, &mut self.device, &self.replay_settings, load, &mut self.now, hooks)
+        strain(stretches, &mut *self.device, &self.replay_settings, load, &mut self.now, hooks)
     }
 }

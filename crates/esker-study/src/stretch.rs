@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Arrival, Completion, Control, Device, Nanos, Observer, Request, Stretch, Verdict, replay};
+use esker_core::{Arrival, Completion, Control, Nanos, Observer, Request, Stretch, Verdict, replay};
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use esker_sim::{RunMeasurements, Slowest, Watch};
 
@@ -47,7 +47,7 @@ pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Resul
     let stretches = Stretches::of(busy, &experiment, &*device)?.judged_alone();
     let mut go_on = |ended| task.hooks.simulated(ended);
     let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
-    replay(&mut device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
+    replay(&mut *device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
     let slowest = measured.slowest();
     task.hooks.check()?;
     let Some(slowest) = slowest else { return Ok(None) };
@@ -72,7 +72,7 @@ fn record(
         device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
     }
     let mut until = StopAfterSlowest { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
-    replay(&mut device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
+    replay(&mut *device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
     hooks.check()?;
     let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };
     if !until.found {
@@ -99,7 +99,7 @@ struct StopAfterSlowest<'a> {
     hooks: &'a Hooks<'a>,
 }
 
-impl Observer for StopAfterSlowest<'_> {
+impl<D: ?Sized> Observer<D> for StopAfterSlowest<'_> {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.ended += 1;
         if self.ended.is_multiple_of(Watch::EVERY) && !self.hooks.simulated(self.ended) {

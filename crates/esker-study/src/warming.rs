@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, Device, LatencyHistogram, Nanos, ReplayEnd, ReplaySettings, replay};
+use esker_core::{Arrival, LatencyHistogram, Nanos, ReplayEnd, ReplaySettings, replay};
 use esker_results::study::{CacheWarmed, Headroom};
 use esker_results::{FlashCacheReport, LatencySummary, Report, Reporting};
 use esker_sim::{RunMeasurements, Watch};
@@ -80,18 +80,18 @@ fn warm_before(
     let rest = around()?.count() as u64;
     let early = rest - rest / 4;
     let mut now = Nanos::ZERO;
-    let part = |device: &mut Box<dyn Reporting>, from: u64, count: u64, now: &mut Nanos| {
+    let part = |device: &mut dyn Reporting, from: u64, count: u64, now: &mut Nanos| {
         let requests = around()?.skip(usize(from)).take(usize(count));
         play(task, device, requests, &replay_settings, now)
     };
-    if part(&mut device, 0, early, &mut now)?.is_none() {
+    if part(&mut *device, 0, early, &mut now)?.is_none() {
         return Ok(None);
     }
     let before = CacheCounts::of(&*device);
-    let Some(late) = part(&mut device, early, rest - early, &mut now)? else { return Ok(None) };
+    let Some(late) = part(&mut *device, early, rest - early, &mut now)? else { return Ok(None) };
     let quarter = CacheCounts::of(&*device);
     let stretches = Stretches::alone(busy, &stretch, &experiment, &*device)?;
-    let strain = strain(&stretches, &mut device, &replay_settings, load, &mut now, task.hooks)?;
+    let strain = strain(&stretches, &mut *device, &replay_settings, load, &mut now, task.hooks)?;
     // Playing the stretch begins a new measurement.
     let counted = [before, quarter, CacheCounts::of(&*device)];
     let last_quarter = (late.count() > 0).then(|| LatencySummary::of(&late));
@@ -176,7 +176,7 @@ fn coming_round(
 /// device cannot keep up.
 fn play(
     task: &Task<'_>,
-    device: &mut Box<dyn Reporting>,
+    device: &mut dyn Reporting,
     requests: impl Iterator<Item = Arrival>,
     settings: &ReplaySettings,
     now: &mut Nanos,

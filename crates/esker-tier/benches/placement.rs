@@ -114,9 +114,9 @@ fn main() {
             host.run(&mut engine, requests());
             requests()
         });
-        let before = engine.movements().expect("extents move").moved;
+        let before = engine.extent_places().expect("it has a map").placed().moved.moved_extents;
         let allocations = measure(|| host.run(&mut engine, requests())).count_total;
-        let moved = engine.movements().expect("extents move").moved - before;
+        let moved = engine.extent_places().expect("it has a map").placed().moved.moved_extents - before;
         println!("{name}: {allocations} allocations in {} requests, {moved} extents moved meanwhile", requests());
     }
     checkpoints();

@@ -12,9 +12,8 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    BufferId, BufferPlace, BufferStep, CacheCounts, CacheParts, CacheRoom, CacheWindows, Checkpoint, DataRef, Effect,
-    Engine, ExpectedCost, FlashCacheCounts, Input, IoId, Layout, Movements, PartUse, PartitionDecision, Record,
-    RecordError, RecordNumber, Reshape, ReshapeError, Segment, SplitCost, Spread, WindowDecision,
+    BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, Record, RecordError,
+    RecordNumber, Reshape, ReshapeError, Segment, Spread,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{

@@ -62,7 +62,7 @@ fn main() {
         for (writes, kind) in [(false, "reads"), (true, "writes")] {
             Bench::new(format!("placement over null stores, {kind} of {size}")).rate_with_setup(
                 "requests",
-                || RealDriver::new(placement(), stores(), journal(), SystemClock::start()),
+                || RealDriver::new(Box::new(placement()), stores(), journal(), SystemClock::start()),
                 |driver| serve(driver, length, writes),
             );
             Bench::new(format!("stripes of 64 KiB over null stores, {kind} of {size}")).rate_with_setup(
@@ -70,7 +70,7 @@ fn main() {
                 || {
                     let settings = StripeSettings { unit: Bytes::kib(64), devices: vec![device(); 2] };
                     let engine = StripeEngine::new(&settings).expect("sound settings");
-                    RealDriver::new(engine, stores(), journal(), SystemClock::start())
+                    RealDriver::new(Box::new(engine), stores(), journal(), SystemClock::start())
                 },
                 |driver| serve(driver, length, writes),
             );

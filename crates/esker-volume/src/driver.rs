@@ -49,8 +49,8 @@ pub type EffectLog = Box<dyn FnMut(Nanos, &Effect) + Send>;
 /// After a failed flush or durable write, the driver writes nothing more to that store, and the host's flushes fail.
 /// After a failure of the journal this applies to all stores. Reads go on. To write again, drop the driver, open the
 /// stores again, and restore the engine from the records that the journal has made durable.
-pub struct RealDriver<E, C> {
-    engine: E,
+pub struct RealDriver<E: ?Sized, C> {
+    engine: Box<E>,
     stores: Vec<Store>,
     journal: Box<dyn Journal>,
     clock: C,
@@ -74,9 +74,9 @@ pub struct RealDriver<E, C> {
     log: Option<EffectLog>,
 }
 
-impl<E: Engine, C: Clock> RealDriver<E, C> {
+impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Creates a driver of `engine` over `stores`, which are the engine's devices in their order.
-    pub fn new(engine: E, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
+    pub fn new(engine: Box<E>, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
         let now = clock.now();
         let telemetry_at = engine.telemetry_period().map_or(Nanos::NEVER, |period| now + period);
         Self {

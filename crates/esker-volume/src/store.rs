@@ -24,7 +24,7 @@ const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);
 /// answers of its back end are ignored.
 pub struct Store {
     backend: Box<dyn Backend>,
-    pace: Option<Children<Box<dyn Device>, StoreIo>>,
+    pace: Option<Children<dyn Device, StoreIo>>,
     /// Operations of the back end that are under way, by identifier.
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,

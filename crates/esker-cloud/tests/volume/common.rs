@@ -44,7 +44,7 @@ pub(crate) struct Seen {
     pub(crate) passes: Vec<(Nanos, Request)>,
 }
 
-impl Observer for Seen {
+impl<D: ?Sized> Observer<D> for Seen {
     fn completed(&mut self, _: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.ends.push(completion.at);
         self.passes.push((completion.service_start, *request));

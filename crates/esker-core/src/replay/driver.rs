@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{ChangeError, Completion, Device, Nanos, Request, RequestKind, ScheduledChange, TagSlab, WaitingLine};
 
-pub(super) struct Driver<'a, D, F: Feed, O> {
+pub(super) struct Driver<'a, D: ?Sized, F: Feed, O> {
     device: &'a mut D,
     feed: F,
     settings: &'a ReplaySettings,
@@ -27,7 +27,7 @@ pub(super) struct Driver<'a, D, F: Feed, O> {
     little: Little,
 }
 
-impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
+impl<'a, D: Device + ?Sized, F: Feed, O: Observer<D>> Driver<'a, D, F, O> {
     pub(super) fn new(
         device: &'a mut D,
         mut feed: F,
@@ -122,7 +122,7 @@ impl<'a, D: Device, F: Feed, O: Observer> Driver<'a, D, F, O> {
     fn sample_until(&mut self, next: Nanos) -> Verdict {
         while self.next_sample <= next {
             let at = self.next_sample;
-            if self.observer.sample(at, self.waiting.len(), &*self.device) == Verdict::Stop {
+            if self.observer.sample(at, self.waiting.len(), self.device) == Verdict::Stop {
                 return Verdict::Stop;
             }
             self.next_sample += self.settings.sample_every.expect("sampling is on");

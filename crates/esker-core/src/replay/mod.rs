@@ -62,14 +62,14 @@ pub enum Verdict {
     Stop,
 }
 
-/// Watches the replay as it runs.
-pub trait Observer {
+/// Watches the replay on a device `D` as it runs.
+pub trait Observer<D: ?Sized> {
     /// A request that arrived at `arrival` has ended. In a closed loop a request arrives when it is submitted.
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict;
 
     /// A multiple of the sampling interval was reached; all events before it have been performed. `backlog` requests
     /// wait.
-    fn sample(&mut self, now: Nanos, backlog: usize, device: &dyn Device) -> Verdict {
+    fn sample(&mut self, now: Nanos, backlog: usize, device: &D) -> Verdict {
         let _ = (now, backlog, device);
         Verdict::Continue
     }
@@ -169,9 +169,9 @@ pub fn replay<D, I, O>(
     observer: &mut O,
 ) -> Result<Replay, ReplayError>
 where
-    D: Device,
+    D: Device + ?Sized,
     I: IntoIterator<Item = Arrival>,
-    O: Observer,
+    O: Observer<D>,
 {
     replay_changing(device, Stream::new(arrivals, settings.queue_depth), settings, &[], observer)
 }
@@ -189,9 +189,9 @@ pub fn replay_changing<D, F, O>(
     observer: &mut O,
 ) -> Result<Replay, ReplayError>
 where
-    D: Device,
+    D: Device + ?Sized,
     F: Feed,
-    O: Observer,
+    O: Observer<D>,
 {
     debug_assert!(changes.is_sorted_by_key(|change| change.at), "changes are in order of time");
     Driver::new(device, feed, settings, changes, observer).run()

@@ -67,12 +67,12 @@ impl Device for Server {
 
 struct Watcher(Log);
 
-impl Observer for Watcher {
+impl<D: ?Sized> Observer<D> for Watcher {
     fn completed(&mut self, _: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.0.lock().unwrap().push(format!("{} end {}", completion.at.0 / 1000, request.start.0));
         Verdict::Continue
     }
-    fn sample(&mut self, now: Nanos, _: usize, _: &dyn Device) -> Verdict {
+    fn sample(&mut self, now: Nanos, _: usize, _: &D) -> Verdict {
         self.0.lock().unwrap().push(format!("{} sample", now.0 / 1000));
         Verdict::Continue
     }

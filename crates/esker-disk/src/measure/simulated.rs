@@ -5,16 +5,16 @@ use esker_core::{Bytes, Completion, Device, Nanos, Request, TagSlab};
 use super::desk::{ProbeRead, ReadTimes};
 
 /// A simulated disk that answers a measurement's reads, one at a time.
-pub struct SimulatedReads<D> {
-    device: D,
+pub struct SimulatedReads<D: ?Sized> {
+    device: Box<D>,
     now: Nanos,
     tags: TagSlab<()>,
     done: Vec<Completion>,
 }
 
-impl<D: Device> SimulatedReads<D> {
+impl<D: Device + ?Sized> SimulatedReads<D> {
     /// Reads of `device`, which is at time zero.
-    pub fn new(device: D) -> Self {
+    pub fn new(device: Box<D>) -> Self {
         Self { device, now: Nanos::ZERO, tags: TagSlab::default(), done: Vec::new() }
     }
 

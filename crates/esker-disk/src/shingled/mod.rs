@@ -103,7 +103,7 @@ impl ShingledDisk {
             capacity,
             queue_depth: settings.queue_depth,
             settings: shingled,
-            disk: Children::new(vec![disk]),
+            disk: Children::new(vec![Box::new(disk)]),
             zones,
             cache: MediaCache::new(before),
             requests: SplitRequests::default(),

@@ -43,14 +43,14 @@ pub(crate) fn zone(cylinders: u32, sectors_per_track: u32) -> ZoneSettings {
 #[derive(Default)]
 pub(crate) struct Log(pub(crate) Vec<(Nanos, Request, Completion)>);
 
-impl Observer for Log {
+impl<D: ?Sized> Observer<D> for Log {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.0.push((arrival, *request, *completion));
         Verdict::Continue
     }
 }
 
-pub(crate) fn run<D: Device>(
+pub(crate) fn run<D: Device + ?Sized>(
     disk: &mut D,
     settings: &ReplaySettings,
     arrivals: impl IntoIterator<Item = Arrival>,

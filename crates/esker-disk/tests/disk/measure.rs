@@ -27,13 +27,13 @@ fn measured(
 }
 
 fn simulated(settings: &DiskSettings) -> Result<Measured, MeasureError> {
-    let mut disk = SimulatedReads::new(Disk::new("disk", settings).unwrap());
+    let mut disk = SimulatedReads::new(Box::new(Disk::new("disk", settings).unwrap()));
     measured(disk.capacity(), Bytes::SECTOR, |read| disk.read(read))
 }
 
 /// As a computer sees it that notices each end up to `jitter` later, and one of 50 up to 30 ms.
 fn seen_late(settings: &DiskSettings, jitter: Nanos, seed: u64) -> Result<Measured, MeasureError> {
-    let mut disk = SimulatedReads::new(Disk::new("disk", settings).unwrap());
+    let mut disk = SimulatedReads::new(Box::new(Disk::new("disk", settings).unwrap()));
     let (mut rng, mut late) = (Rng::new(seed), Nanos::ZERO);
     measured(disk.capacity(), Bytes::SECTOR, |read| {
         // Whoever notices the end late asks late for the next read.
@@ -182,7 +182,7 @@ fn surfaces_that_do_not_show_do_no_harm() {
     assert_eq!(found.settings.surfaces, 1);
     assert!(found.remarks.iter().any(|remark| remark.contains("surfaces")), "{:?}", found.remarks);
     let mean = |settings: &DiskSettings| {
-        let mut disk = SimulatedReads::new(Disk::new("disk", settings).unwrap());
+        let mut disk = SimulatedReads::new(Box::new(Disk::new("disk", settings).unwrap()));
         let sectors = disk.capacity().0 / 512;
         let mut rng = Rng::new(7);
         let times = (0..4_000).map(|_| {

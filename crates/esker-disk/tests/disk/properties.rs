@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use esker_core::{
-    Arrival, ByteRate, Bytes, Device, Energy, Lba, Nanos, Power, Priority, Ratio, ReplaySettings, Request, RequestKind,
+    Arrival, ByteRate, Bytes, Energy, Lba, Nanos, Power, Priority, Ratio, ReplaySettings, Request, RequestKind,
 };
 use esker_disk::{
     CacheSettings, CommandOverhead, Disk, DiskSettings, ExtraDisconnect, FirmwareSettings, LayoutSettings, Mechanics,
@@ -234,14 +234,14 @@ proptest! {
             Err(error) => prop_assert!(error.to_string().contains('`'), "{error} names no key"),
             Ok(mut disk) => {
                 // The driver asserts that time goes forward, that nothing completes twice, and Little's law.
-                let (_, log) = run(&mut disk, &ReplaySettings::OPEN, arrivals(&steps));
+                let (_, log) = run(&mut *disk, &ReplaySettings::OPEN, arrivals(&steps));
                 prop_assert_eq!(log.0.len(), steps.len());
                 prop_assert_eq!(disk.free_slots(), settings.queue_depth as usize);
-                let report = Report::of(&disk);
+                let report = Report::of(&*disk);
                 let mut again = build("disk", &settings).unwrap();
-                let (_, log_again) = run(&mut again, &ReplaySettings::OPEN, arrivals(&steps));
+                let (_, log_again) = run(&mut *again, &ReplaySettings::OPEN, arrivals(&steps));
                 prop_assert_eq!(log.0, log_again.0, "the same twice");
-                prop_assert_eq!(report.devices, Report::of(&again).devices, "and the same results");
+                prop_assert_eq!(report.devices, Report::of(&*again).devices, "and the same results");
             }
         }
     }

@@ -16,8 +16,7 @@ mod timeline;
 use std::cell::{Cell, RefCell};
 
 use esker_core::{
-    Bytes, CannotOwn, Completion, Control, Device, Lba, LogicalPage, Nanos, OwnedRoom, Request, Retention, Tag,
-    Telemetry, Unsupported,
+    Bytes, Completion, Control, Device, LogicalPage, Nanos, Ownable, Request, Tag, Telemetry, Unsupported,
 };
 use esker_ftl::{FtlCounters, Space};
 use esker_nand::Geometry;
@@ -312,22 +311,8 @@ impl Device for Ssd {
         self.telemetry_now()
     }
 
-    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
-        self.owned(drops)
-    }
-
-    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
-        self.retain_range(start, length, retention);
-    }
-
-    #[inline]
-    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
-        self.next_dropped()
-    }
-
-    #[inline]
-    fn take_room(&mut self) -> Option<OwnedRoom> {
-        self.room_left()
+    fn ownable(&mut self) -> Option<&mut dyn Ownable> {
+        Some(self)
     }
 }
 

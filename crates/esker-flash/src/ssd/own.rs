@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use esker_core::{Bytes, CannotOwn, Hint, Lba, LogicalPage, OwnedRoom, Retention};
+use esker_core::{Bytes, CannotOwn, Hint, Lba, LogicalPage, Ownable, OwnedRoom, Retention};
 use esker_ftl::LayerCapability;
 use esker_nand::{PoolScope, ValueError};
 
@@ -11,9 +11,8 @@ use super::back::{Back, Keeper};
 use super::front::Front;
 use crate::{HostManagedCacheError, SsdError, SsdSettings};
 
-impl Ssd {
-    /// Has the drive, which is new, keep what its owner asks for: see [`esker_core::Device::own`].
-    pub(super) fn owned(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
+impl Ownable for Ssd {
+    fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
         let refuse = |error: HostManagedCacheError| {
             let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
             CannotOwn { message: format!("{error}{hint}") }
@@ -32,22 +31,21 @@ impl Ssd {
         Ok(room)
     }
 
-    /// See [`esker_core::Device::retain`].
-    pub(super) fn retain_range(&mut self, start: Lba, length: Bytes, retention: Retention) {
+    fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
         let first = self.back.page_of(start.byte_offset());
         let end = self.back.page_of(start.byte_offset() + length.0);
         (first..end).for_each(|page| self.back.retain(LogicalPage(page as u32), retention));
     }
 
-    /// See [`esker_core::Device::take_dropped`].
-    pub(super) fn next_dropped(&mut self) -> Option<(Lba, Bytes)> {
+    #[inline]
+    fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
         let page = self.back.keeper.as_mut()?.take_dropped()?;
         let size = self.back.geometry.page_size();
         Some((Lba::containing(u64::from(page.0) * size.0), size))
     }
 
-    /// See [`esker_core::Device::take_room`].
-    pub(super) fn room_left(&mut self) -> Option<OwnedRoom> {
+    #[inline]
+    fn take_room(&mut self) -> Option<OwnedRoom> {
         self.back.keeper.as_mut()?.take_room(self.back.geometry.page_size())
     }
 }

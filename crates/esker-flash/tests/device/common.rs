@@ -43,7 +43,7 @@ struct Watch {
     last: Nanos,
 }
 
-impl Observer for Watch {
+impl<D: ?Sized> Observer<D> for Watch {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         assert!(completion.at >= self.last, "simulated time went back");
         assert!(completion.service_start >= arrival && completion.service_start <= completion.at);

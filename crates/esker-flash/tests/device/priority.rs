@@ -11,7 +11,7 @@ use crate::common::{filled, one_package};
 #[derive(Default)]
 struct Log(Vec<(Nanos, Request, Completion)>);
 
-impl Observer for Log {
+impl<D: ?Sized> Observer<D> for Log {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.0.push((arrival, *request, *completion));
         Verdict::Continue

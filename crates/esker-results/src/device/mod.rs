@@ -3,6 +3,7 @@
 mod array;
 mod cache_parts;
 mod cloud_volume;
+mod composite;
 mod disk;
 mod disk_timeline;
 mod flash;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use array::*;
 pub use cache_parts::*;
 pub use cloud_volume::*;
+pub use composite::*;
 pub use disk::*;
 pub use disk_timeline::*;
 pub use flash::*;
@@ -38,11 +40,10 @@ pub trait Reporting: Device {
     /// Adds the results of this device and its children to `into`, by name. Counters start at
     /// [`esker_core::Control::StartMeasuring`], or at the start of the run.
     fn report(&self, into: &mut Report);
-}
 
-impl<D: Reporting + ?Sized> Reporting for Box<D> {
-    fn report(&self, into: &mut Report) {
-        (**self).report(into);
+    /// The device as one that has children, if it has.
+    fn composite(&self) -> Option<&dyn Composite> {
+        None
     }
 }
 

@@ -30,6 +30,22 @@ pub struct PlacementReport {
 }
 
 impl PlacementReport {
+    /// The counts since they were `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            moved_extents: self.moved_extents - before.moved_extents,
+            moved_bytes: self.moved_bytes - before.moved_bytes,
+            copied_bytes: self.copied_bytes - before.copied_bytes,
+            redirected_writes: self.redirected_writes - before.redirected_writes,
+            abandoned_moves: self.abandoned_moves - before.abandoned_moves,
+            freed_extents: self.freed_extents - before.freed_extents,
+            displaced_extents: self.displaced_extents - before.displaced_extents,
+            moves_without_room: self.moves_without_room - before.moves_without_room,
+            tokens: self.tokens.map(|now| now.since(&before.tokens.unwrap_or_default())),
+        }
+    }
+
     /// The counts of both together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
@@ -68,6 +84,18 @@ pub struct TokenReport {
 }
 
 impl TokenReport {
+    /// The counts since they were `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            granted: self.granted - before.granted,
+            new_extents: self.new_extents - before.new_extents,
+            moves: self.moves - before.moves,
+            redirects: self.redirects - before.redirects,
+            lapsed: self.lapsed - before.lapsed,
+        }
+    }
+
     fn and(&self, other: &Self) -> Self {
         Self {
             granted: self.granted + other.granted,

@@ -5,14 +5,11 @@ mod report;
 use std::collections::VecDeque;
 
 use esker_core::{
-    Bytes, Change, ChangeError, ChildResponses, Children, Completion, Control, Device, DeviceError, Hint,
-    LatencyHistogram, Nanos, PlacementTelemetry, Precondition, Request, RequestKind, Tag, TagMap, Telemetry,
-    Unsupported,
+    Bytes, Change, ChangeError, Children, Completion, Control, Device, DeviceError, Hint, LatencyHistogram, Nanos,
+    Precondition, Request, RequestKind, Tag, TagMap, Telemetry, Unsupported,
 };
 use esker_results::Reporting;
-use esker_tier::{
-    CacheCounts, DeviceIndex, Effect, Engine, FlashCacheCounts, Input, IoId, PartUse, RecordNumber, Reshape,
-};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, IoId, RecordNumber, Reshape};
 
 use super::Instance;
 
@@ -24,7 +21,7 @@ pub struct EngineDevice<E> {
     kind: &'static str,
     name: String,
     engine: E,
-    children: Children<Box<dyn Reporting>, ChildIo>,
+    children: Children<dyn Reporting, ChildIo>,
     names: Vec<String>,
     /// What the engine is to use of the last children, which have not joined yet.
     joining: VecDeque<Bytes>,
@@ -48,15 +45,7 @@ pub struct EngineDevice<E> {
     drained_at: Vec<Option<Nanos>>,
     last_event: Nanos,
     requests: u64,
-    /// Movements before measuring started.
-    moved_before: PlacementTelemetry,
-    /// Counts of a memory cache before measuring started.
-    cached_before: CacheCounts,
-    /// Counts of a flash cache before measuring started.
-    flash_cached_before: FlashCacheCounts,
-    /// Accesses to the parts of a flash cache before measuring started.
-    parts_before: Vec<PartUse>,
-    /// The child that drops data as the engine says, if one does.
+    /// The child that has the engine as its owner, if one has.
     owned: Option<usize>,
     log: Option<EffectLog>,
 }
@@ -111,10 +100,6 @@ impl<E: Engine> EngineDevice<E> {
             drained_at: Vec::new(),
             last_event: Nanos::ZERO,
             requests: 0,
-            moved_before: PlacementTelemetry::default(),
-            cached_before: CacheCounts::default(),
-            flash_cached_before: FlashCacheCounts::default(),
-            parts_before: Vec::new(),
             owned: None,
             log: None,
         }
@@ -127,7 +112,7 @@ impl<E: Engine> EngineDevice<E> {
         self
     }
 
-    /// Makes the engine the owner of `child`'s pages: it hears of pages that the child drops.
+    /// Makes the engine the owner of `child`: it hears of data that the child drops.
     pub(super) fn owning(mut self, child: usize) -> Self {
         self.owned = Some(child);
         self
@@ -153,9 +138,10 @@ impl<E: Engine> EngineDevice<E> {
     fn tell_dropped(&mut self, now: Nanos, child: usize) {
         let device = DeviceIndex(child as u16);
         loop {
-            let input = if let Some((start, length)) = self.children.take_dropped(child) {
+            let owned = self.children.owned(child);
+            let input = if let Some((start, length)) = owned.take_dropped() {
                 Input::Dropped { device, start, length }
-            } else if let Some(room) = self.children.take_room(child) {
+            } else if let Some(room) = owned.take_room() {
                 Input::Room { device, room }
             } else {
                 return;
@@ -179,7 +165,7 @@ impl<E: Engine> EngineDevice<E> {
                     self.children.submit(now, device.0 as usize, io, request);
                 }
                 Effect::Retain { device, start, length, retention } => {
-                    self.children.retain(device.0 as usize, start, length, retention);
+                    self.children.owned(device.0 as usize).retain(start, length, retention);
                 }
                 Effect::Record { .. } | Effect::Buffer(_) => {}
                 Effect::Harden { through } => self.hardened.push_back(through),
@@ -323,10 +309,7 @@ impl<E: Engine> Device for EngineDevice<E> {
         match command {
             Control::StartMeasuring => {
                 self.requests = 0;
-                self.moved_before = self.placement().unwrap_or_default();
-                self.cached_before = self.engine.cache_counts().unwrap_or_default();
-                self.flash_cached_before = self.engine.flash_cache_counts().unwrap_or_default();
-                self.parts_before = self.engine.cache_parts().map_or(Vec::new(), |parts| parts.uses.to_vec());
+                self.engine.start_measuring();
                 self.responses.iter_mut().for_each(|responses| *responses = LatencyHistogram::default());
             }
             Control::Precondition(Precondition::Filled { utilisation } | Precondition::Steady { utilisation, .. }) => {
@@ -374,18 +357,5 @@ impl<E: Engine> Device for EngineDevice<E> {
             queued: self.hosts.len() + self.passing,
             ..children
         }
-    }
-
-    fn child_responses(&self) -> Vec<ChildResponses> {
-        let of = |times: &LatencyHistogram| ChildResponses { requests: times.count(), nanoseconds: times.sum() };
-        self.responses.iter().map(of).collect()
-    }
-
-    fn placement(&self) -> Option<PlacementTelemetry> {
-        report::placement_of(&self.engine)
-    }
-
-    fn visit_extents(&self, visit: &mut dyn FnMut(Option<usize>)) {
-        self.engine.visit_extents(&mut |device| visit(device.map(|DeviceIndex(device)| usize::from(device))));
     }
 }

@@ -1,7 +1,7 @@
 //! Flash caches: a flash device in front of a backing device.
 
 use esker_core::registry::{Choice, ParameterSource};
-use esker_core::{Arrival, Bytes, Hint, Ratio};
+use esker_core::{Arrival, Bytes, CannotOwn, Hint, Ratio};
 use esker_results::{DeviceReport, Reporting};
 use esker_tier::{
     AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, OwnedFlash,
@@ -270,7 +270,9 @@ impl CacheSettings {
             return Err(DeviceFault::new(message).at(["flash_capacity", "own_flash"]).with_hint(Some(hint)));
         }
         let child = &mut instance.children[0].device;
-        let room = child.own(self.own_flash != OwnFlash::Migrate).map_err(|error| {
+        let cannot = || CannotOwn { message: "this device does not leave to others which data it keeps".to_string() };
+        let room = child.ownable().ok_or_else(cannot).and_then(|flash| flash.own(self.own_flash != OwnFlash::Migrate));
+        let room = room.map_err(|error| {
             DeviceFault::new(format!("`{}` cannot be owned: {error}", self.flash)).at(["own_flash"]).with_hint(Some(
                 "leave `own_flash` out, or take an `ssd` such as the preset \"xia-cache-3g\"".to_string(),
             ))

@@ -13,13 +13,11 @@
 //! and its keys are in the schemas and on the reference page.
 
 mod array;
-mod cache_parts_report;
 mod cache_requests;
 mod cloud_volume;
 mod constant;
 mod engine;
 mod flash_cache;
-mod flash_cache_report;
 mod hdd;
 mod host_managed_cache;
 mod hybrid;

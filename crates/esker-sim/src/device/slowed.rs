@@ -4,10 +4,10 @@
 mod tests;
 
 use esker_core::{
-    BusyTime, Bytes, CannotOwn, Change, ChangeError, Completion, Control, Device, Lba, Nanos, OwnedRoom, Ratio,
-    Request, Retention, Tag, Telemetry, Unsupported,
+    BusyTime, Bytes, CannotOwn, Change, ChangeError, Completion, Control, Device, Lba, Nanos, Ownable, OwnedRoom,
+    Ratio, Request, Retention, Tag, Telemetry, Unsupported,
 };
-use esker_results::{Report, Reporting};
+use esker_results::{Composite, Report, Reporting};
 
 use crate::measured::resource_name;
 
@@ -164,22 +164,34 @@ impl Device for Slowed {
         Telemetry { busy: self.busy(), ..self.device.telemetry() }
     }
 
+    fn ownable(&mut self) -> Option<&mut dyn Ownable> {
+        if self.device.ownable().is_some() { Some(self) } else { None }
+    }
+}
+
+impl Slowed {
+    fn owned(&mut self) -> &mut dyn Ownable {
+        self.device.ownable().expect("only such a device is asked")
+    }
+}
+
+impl Ownable for Slowed {
     fn own(&mut self, drops: bool) -> Result<OwnedRoom, CannotOwn> {
-        let room = self.device.own(drops);
+        let room = self.owned().own(drops);
         self.refresh();
         room
     }
 
     fn retain(&mut self, start: Lba, length: Bytes, retention: Retention) {
-        self.device.retain(start, length, retention);
+        self.owned().retain(start, length, retention);
     }
 
     fn take_dropped(&mut self) -> Option<(Lba, Bytes)> {
-        self.device.take_dropped()
+        self.owned().take_dropped()
     }
 
     fn take_room(&mut self) -> Option<OwnedRoom> {
-        self.device.take_room()
+        self.owned().take_room()
     }
 }
 
@@ -199,6 +211,10 @@ impl Reporting for Slowed {
             }
         }
         own.devices.into_iter().for_each(|(name, report)| into.add(&name, report));
+    }
+
+    fn composite(&self) -> Option<&dyn Composite> {
+        self.device.composite()
     }
 }
 

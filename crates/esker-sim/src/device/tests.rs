@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn every_kind_keeps_the_contract_and_does_alike_each_time(seed: u64) {
         for kind in DEVICE_KINDS {
-            let run = || drive(&mut device(kind), 300, seed);
+            let run = || drive(&mut *device(kind), 300, seed);
             let first = run();
             prop_assert!(first.is_ok(), "{}: {}", kind.name, first.unwrap_err());
             let first = first.unwrap();

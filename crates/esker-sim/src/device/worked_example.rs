@@ -66,7 +66,7 @@ struct Wire {
     name: String,
     delay: Nanos,
     /// One child. Its requests carry the tag of the original request.
-    children: Children<Box<dyn Reporting>, Tag>,
+    children: Children<dyn Reporting, Tag>,
     /// Free slots.
     slots: usize,
     /// Requests on the wire, in order of arrival at the far end.

@@ -18,7 +18,7 @@ fn hybrid() -> Box<dyn Reporting> {
         .unwrap()
 }
 
-fn frames(device: &dyn Device) -> MapFrames {
+fn frames(device: &dyn Reporting) -> MapFrames {
     MapFrames::new(vec!["c0".to_string(), "c1".to_string()], Nanos::ZERO, device).unwrap()
 }
 

@@ -42,9 +42,9 @@ fn highest(experiment: &Experiment, settle: (f64, u64), ladder: &Ladder) -> (f64
     let left_out = Cell::default();
     let arrivals = workload.arrivals(device.capacity(), &TargetLayout::default(), &left_out).unwrap();
     let mut load = OfferedLoad::new(arrivals.map(|arrival| arrival.request), experiment.run.seed);
-    let settled = load.offer(&mut device, settle.0, (settle.1, 0), &mut |_| true).unwrap();
+    let settled = load.offer(&mut *device, settle.0, (settle.1, 0), &mut |_| true).unwrap();
     assert!(settled.mean_ms.is_finite(), "the load of the warm-up is carried");
-    let steps = load.climb(&mut device, ladder, &mut |_| true).unwrap();
+    let steps = load.climb(&mut *device, ladder, &mut |_| true).unwrap();
     assert!(steps.iter().all(|step| step.errors == 0));
     (ladder.highest_per_s(&steps), steps)
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplayEnd, ReplaySettings, Request, replay};
+use esker_core::{Arrival, Bytes, Lba, Nanos, ReplayEnd, ReplaySettings, Request, replay};
 use esker_disk::DiskSettings;
 use esker_results::{RunResults, Settling};
 use esker_sim::{

@@ -8,15 +8,13 @@ mod effect;
 mod flushes;
 mod health;
 mod hosts;
-mod parts;
 mod record;
 mod reshape;
-mod room;
-mod window;
 
 use std::fmt::Debug;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, TokenCounts};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind};
+use esker_results::{DeviceReport, ExtentPlaces};
 
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Snapshot;
@@ -26,12 +24,9 @@ pub use effect::{Effect, Input, IoId};
 pub(crate) use flushes::{Flushes, NextFlush};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
-pub use parts::{CacheParts, PartUse, PartitionDecision, SplitCost};
 pub(crate) use record::{EngineRecord, FLASH_CACHE, PLACEMENT};
 pub use record::{Record, RecordError, RecordNumber};
 pub use reshape::{Reshape, ReshapeError};
-pub use room::CacheRoom;
-pub use window::{CacheWindows, ExpectedCost, WindowDecision};
 
 use crate::extent::DeviceIndex;
 
@@ -119,16 +114,6 @@ pub trait Engine: Debug + Send {
         None
     }
 
-    /// Returns what a cache that chooses its own size has decided so far; `None` for all other engines.
-    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
-        None
-    }
-
-    /// Returns the parts of a cache that is divided into parts; `None` for all other engines.
-    fn cache_parts(&self) -> Option<CacheParts<'_>> {
-        None
-    }
-
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed: for
     /// simulations of traces that read data written earlier. May be called only while no request is under way
     /// (asserted).
@@ -136,212 +121,19 @@ pub trait Engine: Debug + Send {
         let _ = share;
     }
 
-    /// Returns counts of moved and freed extents; `None` for an engine that computes places.
-    fn movements(&self) -> Option<Movements> {
-        None
+    /// Sets all counts of [`Self::report`] to zero.
+    fn start_measuring(&mut self) {}
+
+    /// Adds what the engine did since measuring started to the results of the device that it makes up.
+    fn report(&self, into: &mut DeviceReport) {
+        let _ = into;
     }
 
-    /// Returns counts of a cache in memory; `None` for an engine without one.
-    fn cache_counts(&self) -> Option<CacheCounts> {
+    /// Returns where the extents are; `None` for an engine that computes places instead of keeping a map.
+    fn extent_places(&self) -> Option<&dyn ExtentPlaces> {
         None
-    }
-
-    /// Returns how much room is left on flash that a flash cache owns; `None` for all other engines.
-    fn cache_room(&self) -> Option<CacheRoom<'_>> {
-        None
-    }
-
-    /// Returns counts of a flash cache; `None` for all other engines.
-    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        None
-    }
-
-    /// Returns how many extents each device holds, and the share that it should have; `None` for an engine that
-    /// computes places. Takes time in proportion to the number of devices.
-    fn layout(&self) -> Option<Layout> {
-        None
-    }
-
-    /// Calls `visit` with the device of each extent of the host, by rising address, or with `None` for an extent
-    /// without a place. An engine that computes places never calls it.
-    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
-        let _ = visit;
     }
 
     /// Asserts the invariants. For tests: takes time in proportion to the size of the map.
     fn check(&self) {}
-}
-
-/// Counts of a cache of extents in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheCounts {
-    /// Reads of extents, or of parts of them, that were in memory or being fetched.
-    pub hits: u64,
-    /// All other reads of extents.
-    pub misses: u64,
-    /// Bytes that were fetched into memory.
-    pub fetched_bytes: u64,
-    /// Writes that the cache widened to all data of their extent, so that the extent moves to another device.
-    pub widened: u64,
-}
-
-/// Counts of a flash cache, in lines: a request that touches three lines counts three times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlashCacheCounts {
-    /// Reads of lines that the flash held.
-    pub read_hits: u64,
-    /// All other reads of lines.
-    pub read_misses: u64,
-    /// Writes of lines that the flash held.
-    pub write_hits: u64,
-    /// All other writes of lines.
-    pub write_misses: u64,
-    /// Lines that were evicted, by the policy or because the flash became smaller.
-    pub evictions: u64,
-    /// Evicted lines that were dirty and so were copied back first.
-    pub dirty_evictions: u64,
-    /// Lines that were about to be evicted, but were used again in time.
-    pub revived: u64,
-    /// Lines that had been evicted as suspects, and were used again before the flash, which the cache owns, had erased
-    /// them.
-    pub revived_suspects: u64,
-    /// Evicted lines (suspects) that flash which the cache owns has erased.
-    pub erased_suspects: u64,
-    /// Cached lines that flash which the cache owns has dropped instead of copying them during cleaning.
-    pub dropped: u64,
-    /// Dirty lines that the background cleaner copied back.
-    pub cleaned: u64,
-    /// Reads and writes that missed, and whose line the admission policy kept out of the cache.
-    pub refused: u64,
-    /// Accesses whose line the policies would have admitted, but for which no slot was free.
-    pub without_slot: u64,
-    /// Reads of clean lines that failed on the flash, and that the backing device served instead.
-    pub flash_errors: u64,
-    /// Requests that failed because the flash has lost, or may have lost, the only copy of the data.
-    pub lost: u64,
-    /// Writes that worn flash which the cache owns refused for want of room.
-    pub refused_writes: u64,
-    /// Bytes read from the backing device to fill lines.
-    pub filled_bytes: u64,
-    /// Bytes written to the flash.
-    pub flash_written_bytes: u64,
-    /// Bytes of the flash that were trimmed because their lines had left.
-    pub trimmed_bytes: u64,
-    /// Bytes of dirty lines that were copied back to the backing device.
-    pub copied_back_bytes: u64,
-    /// Lines in the cache now.
-    pub held: u64,
-    /// Dirty lines in the cache now.
-    pub dirty: u64,
-    /// Suspects now: evicted lines whose data flash that the cache owns still has.
-    pub suspects: u64,
-    /// Slots that the cache may use now: all slots of the flash, unless it was shrunk or its room has become less by
-    /// wear.
-    pub slots: u64,
-    /// Lines that still have to leave because the cache has become smaller: lines in slots that it may no longer use,
-    /// or more lines than owned flash has room for.
-    pub beyond: u64,
-}
-
-/// How the host's extents are spread over the devices.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Layout {
-    /// Size of an extent.
-    pub extent: Bytes,
-    /// Number of the host's extents on each device.
-    pub held: Vec<u64>,
-    /// The share that the policy wants each device to have ([`crate::Placement::targets`]).
-    pub targets: Option<Vec<f64>>,
-}
-
-/// Counts of extents that were moved or freed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Movements {
-    /// Extents copied to another device.
-    pub moved: u64,
-    /// Bytes of those extents.
-    pub moved_bytes: u64,
-    /// Copies that failed or were given up.
-    pub abandoned: u64,
-    /// Extents freed by trims of the host.
-    pub freed: u64,
-    /// Writes of the host that went to another device than the one that held the extent which they replaced.
-    pub redirected: u64,
-    /// Bytes that copies have read, including copies that were given up.
-    pub copied_bytes: u64,
-    /// New extents that went to another device than the policy chose, because the chosen one had no room or took no
-    /// writes.
-    pub displaced: u64,
-    /// How often a policy wanted to move an extent to a device that had no free extent.
-    pub without_room: u64,
-    /// Token counts of the policy; `None` if it uses no tokens.
-    pub tokens: Option<TokenCounts>,
-}
-
-impl<E: Engine + ?Sized> Engine for Box<E> {
-    fn capacity(&self) -> Bytes {
-        (**self).capacity()
-    }
-    fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
-        (**self).on(now, input, effects);
-    }
-    fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
-        (**self).pass(request)
-    }
-    fn passed(
-        &mut self,
-        device: DeviceIndex,
-        kind: RequestKind,
-        result: Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
-        (**self).passed(device, kind, result)
-    }
-    fn device_state(&self, device: DeviceIndex) -> DeviceState {
-        (**self).device_state(device)
-    }
-    fn state(&self) -> DeviceState {
-        (**self).state()
-    }
-    fn begin_checkpoint(&mut self) -> RecordNumber {
-        (**self).begin_checkpoint()
-    }
-    fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
-        (**self).continue_checkpoint(most, visit)
-    }
-    fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
-        (**self).reshape(now, reshape, effects)
-    }
-    fn telemetry_period(&self) -> Option<Nanos> {
-        (**self).telemetry_period()
-    }
-    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
-        (**self).cache_windows()
-    }
-    fn cache_room(&self) -> Option<CacheRoom<'_>> {
-        (**self).cache_room()
-    }
-    fn cache_parts(&self) -> Option<CacheParts<'_>> {
-        (**self).cache_parts()
-    }
-    fn fill(&mut self, share: Ratio) {
-        (**self).fill(share);
-    }
-    fn movements(&self) -> Option<Movements> {
-        (**self).movements()
-    }
-    fn cache_counts(&self) -> Option<CacheCounts> {
-        (**self).cache_counts()
-    }
-    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        (**self).flash_cache_counts()
-    }
-    fn layout(&self) -> Option<Layout> {
-        (**self).layout()
-    }
-    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
-        (**self).visit_extents(visit);
-    }
-    fn check(&self) {
-        (**self).check();
-    }
 }

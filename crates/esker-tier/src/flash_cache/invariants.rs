@@ -1,23 +1,10 @@
-//! The invariants of a cache, and its current counts.
+//! The invariants of a cache.
 
 use esker_cache::ObjectId;
 
 use super::FlashCacheEngine;
-use crate::engine::FlashCacheCounts;
 
 impl FlashCacheEngine {
-    pub(super) fn counts_now(&self) -> FlashCacheCounts {
-        let suspects = u64::from(self.suspects());
-        let held = self.slots.held().count() as u64 - suspects;
-        let dirty = self.slots.held().filter(|(.., dirty)| *dirty).count() as u64;
-        let (limit, slots) = (self.slots.limit(), u64::from(self.most_valid()));
-        let beyond = match self.owned {
-            Some(_) => held.saturating_sub(slots),
-            None => self.slots.held().filter(|(_, slot, ..)| *slot >= limit).count() as u64,
-        };
-        FlashCacheCounts { held, dirty, slots, beyond, suspects, ..self.counts }
-    }
-
     pub(super) fn check_all(&self) {
         self.slots.check();
         self.check_owned();

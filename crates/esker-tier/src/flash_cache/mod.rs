@@ -43,6 +43,7 @@ mod partition;
 mod parts;
 mod reads;
 mod record;
+mod report;
 mod requests;
 mod restore;
 mod settings;
@@ -59,10 +60,10 @@ use std::collections::VecDeque;
 
 use esker_cache::{Admission, ObjectId};
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
+use esker_results::{DeviceReport, FlashCacheReport};
 
 use crate::engine::{
-    CacheParts, CacheRoom, CacheWindows, Durability, Effect, Engine, FlashCacheCounts, Health, Hosts, Input, Record,
-    RecordNumber, Reshape, ReshapeError, Snapshot,
+    Durability, Effect, Engine, Health, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError, Snapshot,
 };
 use crate::extent::DeviceIndex;
 use allocation::Allocator;
@@ -149,7 +150,8 @@ pub struct FlashCacheEngine {
     /// Whether the cache is flushing for itself.
     syncing: bool,
     effects: Vec<Effect>,
-    counts: FlashCacheCounts,
+    /// What was counted since measuring started; [`FlashCacheEngine::report_now`] completes it.
+    counts: FlashCacheReport,
     /// The checkpoint under way.
     snapshot: Option<Snapshot>,
     /// A fault for tests.
@@ -210,7 +212,7 @@ impl FlashCacheEngine {
             unrecorded: 0,
             syncing: false,
             effects: Vec::new(),
-            counts: FlashCacheCounts::default(),
+            counts: FlashCacheReport::default(),
             snapshot: None,
             #[cfg(test)]
             fault: None,
@@ -331,18 +333,6 @@ impl Engine for FlashCacheEngine {
         self.allocator.as_ref().map(|_| cache_size::TELEMETRY)
     }
 
-    fn cache_windows(&self) -> Option<CacheWindows<'_>> {
-        self.allocator.as_ref().map(|allocator| allocator.windows())
-    }
-
-    fn cache_room(&self) -> Option<CacheRoom<'_>> {
-        self.room_so_far()
-    }
-
-    fn cache_parts(&self) -> Option<CacheParts<'_>> {
-        Some(self.partition.as_ref()?.report(self.policy.parts()?))
-    }
-
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
         self.health.device(device)
     }
@@ -368,8 +358,15 @@ impl Engine for FlashCacheEngine {
         result
     }
 
-    fn flash_cache_counts(&self) -> Option<FlashCacheCounts> {
-        Some(self.counts_now())
+    fn start_measuring(&mut self) {
+        self.counts = FlashCacheReport::default();
+        if let Some(partition) = &mut self.partition {
+            partition.start_measuring();
+        }
+    }
+
+    fn report(&self, into: &mut DeviceReport) {
+        into.flash_cache = Some(self.report_now());
     }
 
     fn check(&self) {

@@ -308,7 +308,7 @@ impl FlashCacheEngine {
             }
             match self.is_suspect(line) {
                 true => self.counts.erased_suspects += 1,
-                false => self.counts.dropped += 1,
+                false => self.counts.dropped_lines += 1,
             }
             self.drop_line(line);
         }

@@ -17,9 +17,11 @@ impl FlashCacheEngine {
         let job = *self.job(tag);
         let slot = self.slots.of(job.line);
         if slot.is_some() {
+            self.counts.hits += 1;
             self.counts.read_hits += 1;
             self.touch(&job);
         } else {
+            self.counts.misses += 1;
             self.counts.read_misses += 1;
         }
         // A failed flash is asked only for dirty lines, whose data no other device has.

@@ -11,10 +11,10 @@
 
 use esker_cache::ObjectId;
 use esker_core::{DeviceError, Nanos, OwnedRoom, RequestKind, Tag};
+use esker_results::{CacheRoomLeft, CacheShrink};
 
 use super::job::JobTask;
 use super::{FLASH, FlashCacheEngine};
-use crate::engine::CacheRoom;
 use crate::extent::DeviceIndex;
 
 /// How the room on the flash has become less.
@@ -29,6 +29,13 @@ pub(super) struct WearHistory {
 }
 
 impl WearHistory {
+    /// Returns what is left of the room; `None` if that is all of it.
+    pub(super) fn report(&self) -> Option<CacheRoomLeft> {
+        let shrank = |&(at, slots): &(Nanos, u32)| CacheShrink { at_s: at.as_secs_f64(), slots: slots.into() };
+        let shrank: Vec<CacheShrink> = self.shrank.iter().map(shrank).collect();
+        (!shrank.is_empty()).then(|| CacheRoomLeft { slots_at_first: self.at_first.into(), shrank })
+    }
+
     /// The history of flash that has room for `at_first` lines.
     pub(super) fn new(at_first: u32) -> Self {
         Self { at_first, shrank: Vec::new(), is_short: false }
@@ -145,11 +152,5 @@ impl FlashCacheEngine {
     pub(super) fn copy_failed(&mut self, tag: Tag, error: DeviceError) {
         let is_host = matches!(self.job(tag).task, JobTask::Write(_));
         self.end_job(tag, if is_host { Err(error) } else { Ok(()) });
-    }
-
-    /// Reports how the room on flash that the cache owns has become less.
-    pub(super) fn room_so_far(&self) -> Option<CacheRoom<'_>> {
-        let owned = self.owned.as_ref()?;
-        Some(CacheRoom { at_first: owned.wear.at_first, shrank: &owned.wear.shrank })
     }
 }

@@ -29,7 +29,7 @@ impl FlashCacheEngine {
         let is_trim = kind == RequestKind::Trim;
         let is_held = self.slots.of(job.line).is_some();
         if !is_trim {
-            let count = if is_held { &mut self.counts.write_hits } else { &mut self.counts.write_misses };
+            let count = if is_held { &mut self.counts.hits } else { &mut self.counts.misses };
             *count += 1;
         }
         #[cfg(test)]

@@ -19,7 +19,7 @@ impl PlacementEngine {
             let begin = u64::from(place.extent.0) * self.extent;
             let whole = begin >= start && begin + self.extent <= end;
             if whole && self.map.place(extent) == Some(place) && self.map.work(extent) == ExtentWork::None {
-                self.movements.freed += 1;
+                self.moved.freed_extents += 1;
                 self.free_extent(extent, effects);
             }
         }

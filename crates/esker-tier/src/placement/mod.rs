@@ -16,6 +16,7 @@ mod policy;
 mod records;
 mod redirects;
 mod refused_writes;
+mod report;
 mod requests;
 mod reshape;
 mod settings;
@@ -27,10 +28,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_results::{DeviceReport, ExtentPlaces, PlacementReport, TokenReport};
 
 use crate::engine::{
-    Durability, Effect, Engine, Health, Hosts, Input, Layout, Movements, Record, RecordNumber, Reshape, ReshapeError,
-    Snapshot, WrittenBlocks,
+    Durability, Effect, Engine, Health, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError, Snapshot,
+    WrittenBlocks,
 };
 use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 use blocks::BLOCK;
@@ -98,7 +100,9 @@ pub struct PlacementEngine {
     unflushed: Vec<WrittenBlocks>,
     views: Vec<DeviceView>,
     wishes: Wishes,
-    movements: Movements,
+    moved: PlacementReport,
+    /// Tokens of the policy when measuring started.
+    tokens_before: TokenReport,
     /// A fault for tests.
     #[cfg(test)]
     fault: Option<tests::Fault>,
@@ -197,7 +201,8 @@ impl PlacementEngine {
             unflushed: Vec::new(),
             views: Vec::with_capacity(count),
             wishes: Wishes::default(),
-            movements: Movements::default(),
+            moved: PlacementReport::default(),
+            tokens_before: TokenReport::default(),
             #[cfg(test)]
             fault: None,
         };
@@ -350,17 +355,16 @@ impl Engine for PlacementEngine {
         (0..end).map(LogicalExtent).for_each(|extent| self.map.blocks.record(self.map.blocks_of(extent)));
     }
 
-    fn movements(&self) -> Option<Movements> {
-        Some(Movements { tokens: self.policy.tokens(), ..self.movements })
+    fn start_measuring(&mut self) {
+        self.forget_moves();
     }
 
-    fn layout(&self) -> Option<Layout> {
-        let held = (0..self.health.devices().len()).map(|device| u64::from(self.map.mapped(device)));
-        Some(Layout { extent: Bytes(self.extent), held: held.collect(), targets: self.policy.targets() })
+    fn report(&self, into: &mut DeviceReport) {
+        into.placement = Some(self.moved_now());
     }
 
-    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
-        (0..self.map.len()).for_each(|extent| visit(self.map.place(LogicalExtent(extent)).map(|place| place.device)));
+    fn extent_places(&self) -> Option<&dyn ExtentPlaces> {
+        Some(self)
     }
 
     fn check(&self) {

@@ -32,7 +32,7 @@ impl PlacementEngine {
                 self.notify_policy(now, Event::Moved { extent, outcome });
             }
         }
-        self.movements.without_room += std::mem::take(&mut self.wishes.without_room);
+        self.moved.moves_without_room += std::mem::take(&mut self.wishes.without_room);
         if let Some(at) = self.wishes.wake_at.take() {
             effects.push(Effect::WakeAt(at.max(now)));
         }
@@ -61,7 +61,7 @@ impl PlacementEngine {
             return Err(MoveOutcome::NoRoom);
         }
         let Some(to) = self.map.take_near(extent, to) else {
-            self.movements.without_room += u64::from(!drains);
+            self.moved.moves_without_room += u64::from(!drains);
             return Err(MoveOutcome::NoRoom);
         };
         self.map.set_work(extent, ExtentWork::Copy);
@@ -100,7 +100,7 @@ impl PlacementEngine {
         let length = Bytes(written.len() as u64 * BLOCK);
         let request = Request { priority: copy.priority, ..Request::new(kind, Lba::containing(start), length) };
         if kind == RequestKind::Read {
-            self.movements.copied_bytes += length.0;
+            self.moved.copied_bytes += length.0;
         }
         let device = place.device;
         let io = IoId(self.ios.insert(Io::Copy { slot, device, kind, sent: now, length }));
@@ -128,15 +128,15 @@ impl PlacementEngine {
         let extent = copy.extent;
         self.map.set_work(extent, ExtentWork::None);
         if outcome == MoveOutcome::Done {
-            self.movements.moved += 1;
-            self.movements.moved_bytes += self.extent;
+            self.moved.moved_extents += 1;
+            self.moved.moved_bytes += self.extent;
             // Hosts that wait for a flush also wait for the records issued by then.
             let _ = self.relocate(extent, copy.to);
             let runs = self.map.blocks.unrecorded(self.map.blocks_of(extent));
             self.record(extent, &runs, effects);
             self.durability.harden(effects);
         } else {
-            self.movements.abandoned += 1;
+            self.moved.abandoned_moves += 1;
             self.leaving.add(copy.to, WaitsFor::Nothing, 0, true);
         }
         if copy.drains {

@@ -99,7 +99,7 @@ impl PlacementEngine {
             self.leaving.add(to, WaitsFor::Nothing, 0, true);
             return self.free_if_empty(extent, effects);
         }
-        self.movements.redirected += 1;
+        self.moved.redirected_writes += 1;
         let flushing = self.relocate(extent, to);
         self.map.blocks.write(blocks.clone(), false);
         if part.request.kind.is_fua() {

@@ -353,7 +353,7 @@ impl PlacementEngine {
         let chosen =
             (wanted..wanted + count).map(|device| device % count).find(|&device| self.views[device].has_room());
         if chosen.is_some_and(|chosen| chosen != wanted) && self.map.place(extent).is_none() {
-            self.movements.displaced += 1;
+            self.moved.displaced_extents += 1;
         }
         chosen
     }

@@ -26,7 +26,7 @@ fn placement() -> PlacementEngine {
 }
 
 /// Reads and writes of 4 KiB to 256 KiB anywhere, eight at a time.
-fn serve(driver: &mut RealDriver<Box<dyn Engine>, NoClock>, rng: &mut Rng, rounds: u32) {
+fn serve(driver: &mut RealDriver<dyn Engine, NoClock>, rng: &mut Rng, rounds: u32) {
     let capacity = driver.capacity().0;
     for _ in 0..rounds {
         for slot in 0..8 {

@@ -93,7 +93,12 @@ fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
     let settings = PlacementSettings { extent: EXTENT, devices: vec![DEVICE; 2], policy, free_on_trim: true };
     let second = Store::new(Box::new(Direct::new(MemoryBackend::new(DEVICE))));
     let engine = PlacementEngine::new(&settings).unwrap();
-    RealDriver::new(engine, vec![first, second], Box::new(DirectJournal::new(MemoryJournal::default())), clock)
+    RealDriver::new(
+        Box::new(engine),
+        vec![first, second],
+        Box::new(DirectJournal::new(MemoryJournal::default())),
+        clock,
+    )
 }
 
 fn faulty(wrong: StoreFault) -> (Store, Arc<AtomicBool>) {

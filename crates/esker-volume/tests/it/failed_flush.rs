@@ -96,7 +96,7 @@ impl BlockingJournal for SharedJournal {
     }
 }
 
-type Driver = RealDriver<Box<dyn Engine>, NoClock>;
+type Driver = RealDriver<dyn Engine, NoClock>;
 
 struct NoClock;
 impl Clock for NoClock {

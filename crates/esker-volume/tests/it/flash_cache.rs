@@ -85,7 +85,7 @@ impl Volume {
         let inner = Arc::new(Mutex::new(MemoryJournal::default()));
         let journal = ThreadedJournal::new(SharedJournal { inner: inner.clone(), hardenings: odds[2] }, signal.clone());
         let stores = array::from_fn::<_, 2, _>(store).into();
-        Self { driver: RealDriver::new(engine, stores, Box::new(journal), NoClock), journal: inner, signal }
+        Self { driver: RealDriver::new(Box::new(engine), stores, Box::new(journal), NoClock), journal: inner, signal }
     }
 
     fn serve(&mut self, request: Request, data: Vec<u8>) -> Result<Vec<u8>, DeviceError> {

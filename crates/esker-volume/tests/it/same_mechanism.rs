@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use esker_core::{
-    Arrival, Bytes, Completion, Device, DeviceError, DeviceState, Lba, Nanos, Observer, ReplayEnd, ReplaySettings,
-    Request, RequestKind, Rng, Tag, TagSlab, Verdict, replay,
+    Arrival, Bytes, Completion, DeviceError, DeviceState, Lba, Nanos, Observer, ReplayEnd, ReplaySettings, Request,
+    RequestKind, Rng, Tag, TagSlab, Verdict, replay,
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
@@ -112,7 +112,7 @@ fn logged(log: &Log) -> esker_volume::EffectLog {
 }
 
 struct Quiet;
-impl Observer for Quiet {
+impl<D: ?Sized> Observer<D> for Quiet {
     fn completed(&mut self, _: Nanos, _: &Request, _: &Completion) -> Verdict {
         Verdict::Continue
     }
@@ -143,8 +143,9 @@ fn real(arrivals: &[Arrival], seed: u64) -> Vec<(Nanos, Effect)> {
         Store::paced(Box::new(Direct::new(memory)), child.device)
     };
     let stores = models().into_iter().map(store).collect();
-    let mut driver = RealDriver::new(engine(), stores, Box::new(DirectJournal::new(MemoryJournal::default())), &clock)
-        .with_log(logged(&log));
+    let mut driver =
+        RealDriver::new(Box::new(engine()), stores, Box::new(DirectJournal::new(MemoryJournal::default())), &clock)
+            .with_log(logged(&log));
     let mut tags = TagSlab::default();
     for together in arrivals.chunk_by(|a, b| a.at == b.at) {
         let at = together[0].at;
@@ -273,7 +274,7 @@ proptest! {
         });
         let stores = stores.collect();
         let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
-        let mut driver = RealDriver::new(engine(), stores, journal, &clock);
+        let mut driver = RealDriver::new(Box::new(engine()), stores, journal, &clock);
         let mut bytes = vec![0u8; driver.capacity().0 as usize];
         let mut open: BTreeMap<Tag, (Request, Vec<u8>)> = BTreeMap::new();
         let mut tags = TagSlab::default();
@@ -346,7 +347,8 @@ fn a_failed_journal_fails_everything_but_reads() {
         .into_iter()
         .map(|child| Store::new(Box::new(Direct::new(MemoryBackend::new(child.device.capacity())))));
     let engine = engine().with_policy(policy().build(3).unwrap());
-    let mut driver = RealDriver::new(engine, stores.collect(), Box::new(DirectJournal::new(BrokenJournal)), &clock);
+    let mut driver =
+        RealDriver::new(Box::new(engine), stores.collect(), Box::new(DirectJournal::new(BrokenJournal)), &clock);
     let tag = |slot| Tag::new(slot, 0);
     let write = Request::new(RequestKind::Write { fua: true }, Lba(0), Bytes(512));
     driver.submit(tag(0), write, vec![1; 512]);

@@ -18,7 +18,7 @@ fn a_striped_volume_reads_as_a_byte_array() {
     let stores = devices.iter().map(memory).collect();
     let engine = StripeEngine::new(&StripeSettings { unit: Bytes::kib(4), devices }).unwrap();
     let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
-    let mut driver = RealDriver::new(engine, stores, journal, NoClock);
+    let mut driver = RealDriver::new(Box::new(engine), stores, journal, NoClock);
     let mut bytes = vec![0u8; driver.capacity().0 as usize];
     assert_eq!(bytes.len(), 3 * 64 * 1024);
     let mut rng = Rng::new(1);

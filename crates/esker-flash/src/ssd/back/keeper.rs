@@ -64,7 +64,7 @@ impl Keeper {
         OwnedRoom { user, suspects, unit }
     }
 
-    /// See [`esker_core::Device::take_room`].
+    /// See [`esker_core::Ownable::take_room`].
     pub(in crate::ssd) fn take_room(&mut self, unit: Bytes) -> Option<OwnedRoom> {
         std::mem::take(&mut self.room.is_news).then(|| self.room(unit))
     }

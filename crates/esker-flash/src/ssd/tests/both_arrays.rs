@@ -11,7 +11,7 @@ use super::*;
 #[derive(Default)]
 struct Log(Vec<(Nanos, Nanos, u64)>);
 
-impl Observer for Log {
+impl<D: ?Sized> Observer<D> for Log {
     fn completed(&mut self, _: Nanos, request: &Request, completion: &Completion) -> Verdict {
         assert!(completion.result.is_ok());
         self.0.push((completion.at, completion.service_start, request.start.0));

@@ -1,6 +1,6 @@
 //! Microbenchmarks: a fixed number of requests under way (often one), on a newly built drive.
 
-use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, ReplaySettings, Request};
+use esker_core::{Arrival, Bytes, Control, Lba, Nanos, Precondition, ReplaySettings, Request};
 use esker_results::{FlashReport, Report, Reporting};
 
 use crate::drive::Drive;
@@ -61,7 +61,7 @@ impl MicroBenchmark<'_> {
     /// Serves `requests`, `depth` of them under way at any time.
     pub(super) fn measure(
         &self,
-        drive: &mut Box<dyn Reporting>,
+        drive: &mut dyn Reporting,
         requests: impl Iterator<Item = Request>,
         depth: u64,
     ) -> Result<MicroResult, ReproduceError> {

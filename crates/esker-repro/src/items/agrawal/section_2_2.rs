@@ -131,7 +131,7 @@ fn measure(
         AccessKind::Write => Precondition::Empty,
     };
     let mut drive = work.drive(condition)?;
-    Ok(work.measure(&mut drive, (0..REQUESTS).map(|page| request(kind, page)), depth)?.rate)
+    Ok(work.measure(&mut *drive, (0..REQUESTS).map(|page| request(kind, page)), depth)?.rate)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn efficiency(work: &MicroBenchmark<'_>, share: Ratio) -> Result<f64, ReproduceE
     let pages = share.of(drive.capacity().0 / PAGE.0);
     let mut rng = Rng::derive(seed, "half-full");
     let requests = (0..REQUESTS).map(move |_| request(AccessKind::Write, rng.below(pages)));
-    let found = work.measure(&mut drive, requests, 8)?.flash.cleaning;
+    let found = work.measure(&mut *drive, requests, 8)?.flash.cleaning;
     Ok(found.map_or(f64::NAN, |cleaning| cleaning.efficiency))
 }
 

@@ -146,7 +146,7 @@ fn plain(work: &MicroBenchmark<'_>, kind: AccessKind, order: Order, depth: u64) 
         Order::Sequential => request(kind, index),
         Order::Random => request(kind, rng.below(PLAIN_REQUESTS)),
     });
-    work.measure(&mut drive, requests, depth)
+    work.measure(&mut *drive, requests, depth)
 }
 
 /// Writes over a part of the space, one at a time, on a drive filled in address order.
@@ -163,7 +163,7 @@ fn cleaning(
         Order::Sequential => request(AccessKind::Write, index % pages),
         Order::Random => request(AccessKind::Write, rng.below(pages)),
     });
-    work.measure(&mut drive, requests, 1)
+    work.measure(&mut *drive, requests, 1)
 }
 
 /// Random writes over the whole space, starting in the steady state.
@@ -172,5 +172,5 @@ fn steady(work: &MicroBenchmark<'_>) -> Result<MicroResult, ReproduceError> {
     let mut drive = work.drive(Precondition::Steady { utilisation: Ratio::ONE, seed })?;
     let pages = drive.capacity().0 / PAGE.0;
     let mut rng = Rng::derive(seed, "steady");
-    work.measure(&mut drive, (0..1_000_000).map(move |_| request(AccessKind::Write, rng.below(pages))), 1)
+    work.measure(&mut *drive, (0..1_000_000).map(move |_| request(AccessKind::Write, rng.below(pages))), 1)
 }

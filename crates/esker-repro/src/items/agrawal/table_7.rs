@@ -13,9 +13,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use esker_core::{
-    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
-};
+use esker_core::{Arrival, Completion, Control, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay};
 use esker_flash::WearLevelling;
 use esker_results::{Report, Reporting, WearReport};
 
@@ -237,7 +235,7 @@ fn wear_out(
         let next = requests.iter().cycle().skip(worn.served % requests.len()).take(stride);
         let arrivals = next.map(|&request| Arrival { at: Nanos::ZERO, request });
         let mut failures = Failures { context, failed: 0 };
-        let end = replay(&mut drive, arrivals, &settings, &mut failures).map_err(|fault| error(fault.into()))?;
+        let end = replay(&mut *drive, arrivals, &settings, &mut failures).map_err(|fault| error(fault.into()))?;
         match end.end {
             ReplayEnd::Complete if failures.failed == 0 => {}
             ReplayEnd::Complete => return Err(error(ItemFault::RequestsFailed(failures.failed))),
@@ -248,7 +246,7 @@ fn wear_out(
         let before = worn.served;
         worn.served += stride;
         let at_pass = before < requests.len() && worn.served >= requests.len();
-        let look = || wear(&drive).ok_or_else(|| error(ItemFault::NotReported("wear")));
+        let look = || wear(&*drive).ok_or_else(|| error(ItemFault::NotReported("wear")));
         if at_pass {
             worn.one_pass = look()?;
         }
@@ -275,7 +273,7 @@ struct Failures<'a> {
     failed: u64,
 }
 
-impl Observer for Failures<'_> {
+impl<D: ?Sized> Observer<D> for Failures<'_> {
     fn completed(&mut self, _: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
         if self.context.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }

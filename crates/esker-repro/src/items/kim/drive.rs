@@ -2,9 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use esker_core::{
-    Arrival, Completion, Control, Device, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay,
-};
+use esker_core::{Arrival, Completion, Control, Nanos, Observer, ReplayEnd, ReplaySettings, Request, Verdict, replay};
 use esker_flash::{Choice, ParameterValue, SsdSettings};
 use esker_results::{FlashReport, Report, Reporting};
 
@@ -141,25 +139,25 @@ pub(super) fn simulate(item: &Item, context: &Context<'_>, setup: &Setup<'_>) ->
     };
     let warm_up: Vec<Arrival> = arrivals.by_ref().take(workload.warm_up as usize).collect();
     let begin = warm_up.last().map_or(Nanos::ZERO, |last| last.at);
-    let end = play(&mut drive, warm_up, &ReplaySettings::closed(1), &mut watch).map_err(&error)?;
+    let end = play(&mut *drive, warm_up, &ReplaySettings::closed(1), &mut watch).map_err(&error)?;
     drive.control(end, Control::StartMeasuring).map_err(|fault| error(fault.into()))?;
     watch.served.clear();
     let measured = arrivals.map(|arrival| Arrival { at: Nanos(end.0 + arrival.at.0 - begin.0), ..arrival });
-    play(&mut drive, measured, &ReplaySettings { start: end, ..ReplaySettings::OPEN }, &mut watch).map_err(&error)?;
+    play(&mut *drive, measured, &ReplaySettings { start: end, ..ReplaySettings::OPEN }, &mut watch).map_err(&error)?;
     if watch.context.cancel.load(Ordering::Relaxed) {
         return Err(ReproduceError::Cancelled);
     }
     if watch.failed > 0 {
         return Err(error(ItemFault::RequestsFailed(watch.failed)));
     }
-    let report = Report::of(&drive);
+    let report = Report::of(&*drive);
     let flash = report.devices.into_values().find_map(|device| device.flash).unwrap_or_default();
     Ok(StandInRun { served: watch.served, flash })
 }
 
 /// Replays the requests. Returns when the last one ended.
 fn play(
-    drive: &mut Box<dyn Reporting>,
+    drive: &mut dyn Reporting,
     arrivals: impl IntoIterator<Item = Arrival>,
     settings: &ReplaySettings,
     watch: &mut Watch<'_>,
@@ -182,7 +180,7 @@ struct Watch<'a> {
     end: Nanos,
 }
 
-impl Observer for Watch<'_> {
+impl<D: ?Sized> Observer<D> for Watch<'_> {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.failed += u64::from(completion.result.is_err());
         // The drive takes one request at a time (`queue_depth` of the preset): this one when the previous one has

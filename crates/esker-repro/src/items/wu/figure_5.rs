@@ -101,12 +101,12 @@ fn shares(part: &Part<'_>) -> Result<Vec<Shares>, ReproduceError> {
         };
         let mut shares = Vec::new();
         let mut served = 0;
-        let mut before = pages(&**device);
+        let mut before = pages(device);
         for step_number in 0..10 {
             let requests = part.requests(50_000);
             let mut go_on = |_| part.go_on(f64::from(step_number) / 10.0);
             let step = load.offer(device, 130.0, (0, requests), &mut go_on)?;
-            let now = pages(&**device);
+            let now = pages(device);
             served += requests;
             shares.push(Shares {
                 requests: served as f64,

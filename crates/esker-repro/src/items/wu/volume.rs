@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use esker_core::{Device, Request};
+use esker_core::Request;
 use esker_results::{Reporting, RunResults};
 use esker_sim::{Experiment, Ladder, LoadStep, OfferedLoad, RunError, RunOptions, TargetLayout, Workload};
 
@@ -82,6 +82,9 @@ pub(super) struct Part<'a> {
     pub(super) scale: f64,
 }
 
+/// The requests of SPECsfs's stand-in, at rates that rise.
+type SpecsfsLoad<'a> = OfferedLoad<&'a mut dyn Iterator<Item = Request>>;
+
 impl Part<'_> {
     pub(super) fn error(&self, fault: impl Into<ItemFault>) -> ReproduceError {
         ReproduceError::of(self.item, fault)
@@ -125,10 +128,7 @@ impl Part<'_> {
     pub(super) fn with_specsfs<T>(
         &self,
         volume: &Volume<'_>,
-        serve: impl FnOnce(
-            &mut Box<dyn Reporting>,
-            &mut OfferedLoad<&mut dyn Iterator<Item = Request>>,
-        ) -> Result<T, RunError>,
+        serve: impl FnOnce(&mut dyn Reporting, &mut SpecsfsLoad<'_>) -> Result<T, RunError>,
     ) -> Result<T, ReproduceError> {
         let seed = self.context.seed;
         let synthetic = "synthetic = { preset = \"wu-specsfs\", requests = 100_000_000 }";
@@ -141,7 +141,7 @@ impl Part<'_> {
         let arrivals = arrivals.map_err(|fault| self.error(esker_sim::ConfigError::from(fault)))?;
         let mut requests = arrivals.map(|arrival| arrival.request);
         let requests: &mut dyn Iterator<Item = Request> = &mut requests;
-        serve(&mut device, &mut OfferedLoad::new(requests, seed)).map_err(|fault| self.error(fault))
+        serve(&mut *device, &mut OfferedLoad::new(requests, seed)).map_err(|fault| self.error(fault))
     }
 
     /// The rate at which the mean response reaches 50 ms, and the steps up to it. SPECsfs raises its load in the same

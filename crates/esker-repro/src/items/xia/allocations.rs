@@ -148,8 +148,8 @@ fn measured(plan: &Plan, context: &Context<'_>) -> Result<Allocated, ItemFault> 
     }
     let mut device = system(plan).assemble(context.seed)?.device;
     let requests = writes(plan, context.seed);
-    let (replayed, times) = response_times(&mut device, requests, &ReplaySettings::closed(1), context.cancel)?;
-    let report = Report::of(&device);
+    let (replayed, times) = response_times(&mut *device, requests, &ReplaySettings::closed(1), context.cancel)?;
+    let report = Report::of(&*device);
     let cache = report.devices[CACHE].flash_cache.clone().ok_or(ItemFault::NotReported("its cache"))?;
     let flash = report.devices[FLASH].flash.as_ref().ok_or(ItemFault::NotReported("its flash"))?;
     let blocks = plan.row().flash_gb * PAGES_A_GB / 64.0 / f64::from(plan.part());

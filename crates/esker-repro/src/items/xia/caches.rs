@@ -236,7 +236,7 @@ impl<'a> Runs<'a> {
             let request = Request::read(Lba(u64::from(*first) * 8), Bytes::kib(4 * u64::from(reads.pages)));
             Arrival { at: Nanos(now), request }
         });
-        let times = response_times(&mut device, arrivals, &settings, self.context.cancel);
+        let times = response_times(&mut *device, arrivals, &settings, self.context.cancel);
         let (_, times) = times.map_err(|fault| self.error(fault))?;
         Ok(Timed { mean_ms: times.mean() / 1e6, deviation_ms: times.stddev() / 1e6 })
     }
@@ -251,7 +251,7 @@ impl Runs<'_> {
         let mut mean_us = |start: Nanos| {
             let arrival = Arrival { at: start, request: Request::read(Lba(0), Bytes::kib(4)) };
             let settings = ReplaySettings { start, ..ReplaySettings::OPEN };
-            let times = response_times(&mut device, [arrival], &settings, self.context.cancel);
+            let times = response_times(&mut *device, [arrival], &settings, self.context.cancel);
             let (_, times) = times.map_err(|fault| self.error(fault))?;
             Ok(times.mean() / 1e3)
         };

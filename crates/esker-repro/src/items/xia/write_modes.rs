@@ -130,7 +130,7 @@ struct Watch<'a> {
     cancel: &'a AtomicBool,
 }
 
-impl Observer for Watch<'_> {
+impl<D: ?Sized> Observer<D> for Watch<'_> {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.statistics.record(arrival, request.kind, completion);
         if self.cancel.load(Ordering::Relaxed) { Verdict::Stop } else { Verdict::Continue }

@@ -42,7 +42,7 @@ fn array(children: u32, stripe: u64, capacity: Bytes, child_depth: u32, depth: O
 #[derive(Default)]
 struct Log(Vec<(Nanos, Nanos, Result<(), DeviceError>)>);
 
-impl Observer for Log {
+impl<D: ?Sized> Observer<D> for Log {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.0.push((arrival, completion.at, completion.result));
         Verdict::Continue
@@ -80,7 +80,7 @@ proptest! {
         }).collect();
         let mut log = Log::default();
         let mut device = array(children, stripe, capacity, child_depth, Some(1000));
-        let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut log).unwrap();
+        let end = replay(&mut *device, arrivals, &ReplaySettings::OPEN, &mut log).unwrap();
         prop_assert_eq!(end.end, ReplayEnd::Complete);
         log.0.sort_by_key(|&(arrival, at, _)| (arrival, at));
         expected.sort_by_key(|&(arrival, at, _)| (arrival, at));
@@ -94,8 +94,8 @@ fn a_flush_goes_to_every_child_and_a_trim_only_where_its_range_lies() {
     let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
     let trim = Request::new(RequestKind::Trim, Lba(1), Bytes(1024));
     let arrivals = [flush, trim].map(|request| Arrival { at: Nanos::ZERO, request });
-    replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
-    let report = Report::of(&device);
+    replay(&mut *device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
+    let report = Report::of(&*device);
     let served: Vec<_> = report.devices["a"].children.values().map(|child| child.requests).collect();
     assert_eq!(served, [1, 2, 2]);
     assert_eq!(report.devices["a"].requests, 2);
@@ -107,7 +107,7 @@ fn a_full_queue_of_wide_requests_drains() {
     let mut device = array(4, 512, Bytes::mib(1), 1, Some(2));
     let wide = Request::read(Lba(0), Bytes(512 * 8));
     let arrivals = (0..50).map(|_| Arrival { at: Nanos::ZERO, request: wide });
-    let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
+    let end = replay(&mut *device, arrivals, &ReplaySettings::OPEN, &mut Log::default()).unwrap();
     assert_eq!((end.end, end.completed, end.backlog_max), (ReplayEnd::Complete, 50, 48));
     assert_eq!(end.last_event, Nanos::from_millis(50));
 }
@@ -117,7 +117,7 @@ fn what_lies_past_the_end_fails_at_once() {
     let mut device = array(2, 512, Bytes(512 * 8), 4, None);
     let mut log = Log::default();
     let beyond = Request::read(Lba(15), Bytes(1024));
-    replay(&mut device, [Arrival { at: Nanos(7), request: beyond }], &ReplaySettings::OPEN, &mut log).unwrap();
+    replay(&mut *device, [Arrival { at: Nanos(7), request: beyond }], &ReplaySettings::OPEN, &mut log).unwrap();
     let error = DeviceError::OutOfRange { end: 17 * 512, capacity: Bytes(16 * 512) };
     assert_eq!(log.0, [(Nanos(7), Nanos(7), Err(error))]);
 }

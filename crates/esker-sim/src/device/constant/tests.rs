@@ -11,7 +11,7 @@ struct Times {
     errors: u64,
 }
 
-impl Observer for Times {
+impl<D: ?Sized> Observer<D> for Times {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.waits.record(completion.service_start - arrival);
         self.responses.record(completion.at - arrival);

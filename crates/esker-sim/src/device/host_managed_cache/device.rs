@@ -18,7 +18,7 @@ pub(super) struct HostManagedCacheDevice {
     cache: HostManagedCache,
     reply: CacheReply,
     page: u64,
-    children: Children<Box<dyn Reporting>, ChildIo>,
+    children: Children<dyn Reporting, ChildIo>,
     /// Requests under way by slot, and the free slots.
     hosts: Vec<Option<Host>>,
     free: Vec<u32>,

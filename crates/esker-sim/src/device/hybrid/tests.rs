@@ -49,18 +49,18 @@ fn settings(children: usize, allocate: Allocate) -> HybridSettings {
 #[derive(Default)]
 struct Log(Vec<(Nanos, Nanos, Nanos, Result<(), DeviceError>)>);
 
-impl Observer for Log {
+impl<D: ?Sized> Observer<D> for Log {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.0.push((arrival, completion.service_start, completion.at, completion.result));
         Verdict::Continue
     }
 }
 
-fn run(mut device: impl Reporting, arrivals: &[Arrival]) -> (Log, Report) {
+fn run(mut device: Box<dyn Reporting>, arrivals: &[Arrival]) -> (Log, Report) {
     let mut log = Log::default();
-    let end = replay(&mut device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut log).unwrap();
+    let end = replay(&mut *device, arrivals.iter().copied(), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
-    let report = Report::of(&device);
+    let report = Report::of(&*device);
     (log, report)
 }
 
@@ -214,7 +214,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
     let requests = [extent(0), extent(1), FLUSH, FLUSH, part, extent(1), extent(2), read, FLUSH];
     let list: Vec<(u64, Request)> = (0..).map(|number| number * 10).zip(requests).collect();
     let mut log = Log::default();
-    let end = replay(&mut hybrid, at_millis(&list), &ReplaySettings::OPEN, &mut log).unwrap();
+    let end = replay(&mut *hybrid, at_millis(&list), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
     let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
     let (lost, failed) = (Err(DeviceError::Medium), Err(DeviceError::Failed));

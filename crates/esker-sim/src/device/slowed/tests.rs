@@ -32,7 +32,7 @@ fn slow(at: Nanos, factor: Ratio) -> ScheduledChange {
 #[derive(Default)]
 struct Times(Vec<[Nanos; 3]>);
 
-impl Observer for Times {
+impl<D: ?Sized> Observer<D> for Times {
     fn completed(&mut self, arrival: Nanos, _: &Request, completion: &Completion) -> Verdict {
         self.0.push([arrival, completion.service_start, completion.at]);
         Verdict::Continue

@@ -1,10 +1,10 @@
 //! The choice at the end of a window: what each size would cost, and which one is taken.
 
 use esker_core::Nanos;
+use esker_results::{CacheWindow, CacheWindowCost};
 
 use super::model::{TRAINED, Traffic};
 use super::{Allocator, DAY_S, PERCENT, Pace, Window};
-use crate::engine::{ExpectedCost, WindowDecision};
 
 /// The size stays the same if its expected latency exceeds the least one by no more than this share. Assumed.
 const HARDLY: f64 = 0.01;
@@ -21,18 +21,17 @@ impl Allocator {
     pub(super) fn decide(&mut self, now: Nanos, window: &Window, trains: bool) -> f64 {
         self.learn_pace(window);
         let allowed = self.allowed(now, window.took);
-        let keeps = |cost: &ExpectedCost| allowed.is_none_or(|allowed| cost.erases_per_day <= allowed);
+        let keeps = |cost: &CacheWindowCost| allowed.is_none_or(|allowed| cost.erases_per_day <= allowed);
         let all = || PERCENT.map(|percent| self.expect(percent, window));
-        let best = all().filter(keeps).min_by_key(|cost| cost.latency);
+        let best = all().filter(keeps).min_by(|one, other| one.latency_us.total_cmp(&other.latency_us));
         let least_wear = || all().min_by(|one, other| one.erases_per_day.total_cmp(&other.erases_per_day));
         let chosen = best.or_else(least_wear).expect("there are sizes");
         // A small gain is no reason to change. But a cache that is not full yet does not show its final cost. So among
         // the sizes that are about as good and full, and whose cost is therefore known, it takes the one that leaves
         // the most to cleaning. Smaller sizes that are not full are no better known, and shrinking costs the copying
         // back of dirty lines.
-        let is_as_good =
-            |cost: &ExpectedCost| cost.latency.0 as f64 <= chosen.latency.0 as f64 * (1.0 + HARDLY) && keeps(cost);
-        let is_full = |cost: &ExpectedCost| self.evicting.at(cost.over_provisioning) > FULL;
+        let is_as_good = |cost: &CacheWindowCost| cost.latency_us <= chosen.latency_us * (1.0 + HARDLY) && keeps(cost);
+        let is_full = |cost: &CacheWindowCost| self.evicting.at(cost.left_to_cleaning) > FULL;
         let present = self.expect((self.now_left * 100.0).round() as u32, window);
         let chosen = match is_as_good(&present) {
             true if is_full(&present) => present,
@@ -42,17 +41,17 @@ impl Allocator {
             false if !is_full(&chosen) => all().rfind(is_as_good).unwrap_or(chosen),
             false => chosen,
         };
-        self.windows.push(WindowDecision {
-            at: now,
-            over_provisioning: chosen.over_provisioning,
-            writes: window.writes,
+        self.windows.push(CacheWindow {
+            ends_s: now.as_secs_f64(),
+            left_to_cleaning: chosen.left_to_cleaning,
+            write_share: window.writes,
             chosen,
             expected: TRAINED.iter().rev().map(|&percent| self.expect(percent, window)).collect(),
             trains,
             keeps_lifetime: best.is_some(),
         });
-        self.before_left = std::mem::replace(&mut self.now_left, chosen.over_provisioning);
-        chosen.over_provisioning
+        self.before_left = std::mem::replace(&mut self.now_left, chosen.left_to_cleaning);
+        chosen.left_to_cleaning
     }
 
     /// Learns how much the host waits for requests, from two windows with different latencies.
@@ -75,7 +74,7 @@ impl Allocator {
     }
 
     /// Returns the expected cost of this over-provisioning if the next window is like `window`.
-    pub(super) fn expect(&self, percent: u32, window: &Window) -> ExpectedCost {
+    pub(super) fn expect(&self, percent: u32, window: &Window) -> CacheWindowCost {
         let over_provisioning = f64::from(percent) / 100.0;
         let (latency, traffic) = self.cost(over_provisioning, window);
         let Pace { apart, latency: present } = self.pace_of(window);
@@ -84,7 +83,13 @@ impl Allocator {
         let apart = apart + self.waits * if apart >= present { longer } else { longer * apart / present };
         let erases_per_day = self.costs.erases(&traffic) * DAY_S * 1e9 / apart;
         let Traffic { miss_ratio, valid, .. } = traffic;
-        ExpectedCost { over_provisioning, miss_ratio, valid, latency: Nanos(latency as u64), erases_per_day }
+        CacheWindowCost {
+            left_to_cleaning: over_provisioning,
+            miss_ratio,
+            valid_share: valid,
+            latency_us: Nanos(latency as u64).0 as f64 / 1e3,
+            erases_per_day,
+        }
     }
 
     fn pace_of(&self, window: &Window) -> Pace {

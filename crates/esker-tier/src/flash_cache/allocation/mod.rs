@@ -18,9 +18,9 @@ mod slot_budget;
 mod tests;
 mod training;
 
-use esker_core::{Bytes, Nanos};
+use esker_core::Nanos;
+use esker_results::{CacheAllocation, CacheWindow};
 
-use crate::engine::{CacheWindows, WindowDecision};
 use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 use miniature::Miniatures;
 pub use model::CopyingBack;
@@ -84,7 +84,7 @@ pub(super) struct Allocator {
     /// Time and wear at the first access; and when this window began.
     first: Option<(Nanos, Wear)>,
     window_began: Nanos,
-    windows: Vec<WindowDecision>,
+    windows: Vec<CacheWindow>,
 }
 
 /// Erases of the flash, and bytes written to it.
@@ -163,12 +163,16 @@ impl Allocator {
         }
     }
 
-    /// Reports the decisions so far.
-    pub(super) fn windows(&self) -> CacheWindows<'_> {
-        CacheWindows {
-            decided: &self.windows,
-            length: Bytes(self.window),
-            open: Bytes(self.written),
+    /// Returns the decisions at the end of each window so far.
+    pub(super) fn windows(&self) -> &[CacheWindow] {
+        &self.windows
+    }
+
+    /// Reports how sizes are chosen.
+    pub(super) fn report(&self) -> CacheAllocation {
+        CacheAllocation {
+            window_bytes: self.window,
+            open_window_bytes: self.written,
             erases_per_day_max: self.erases_per_day,
         }
     }
@@ -249,7 +253,7 @@ impl Allocator {
         }
         self.learn_from_miniatures(None);
         let (window, _) = self.window_so_far(now);
-        let latency = |percent: u32| self.expect(percent, &window).latency.0 as f64;
+        let latency = |percent: u32| self.expect(percent, &window).latency_us;
         let least = PERCENT.map(latency).fold(f64::INFINITY, f64::min);
         latency((self.now_left * 100.0).round() as u32) > FAR_OFF * least
     }

@@ -87,7 +87,7 @@ fn cleaning_is_measured() {
     run.write(60_000, mixed);
     let (believed, true_share) = (run.allocator.valid.at(run.left), valid(run.left));
     assert!((believed - true_share).abs() < 0.05, "{believed} at {}, not {true_share}", run.left);
-    let trained: Vec<bool> = run.allocator.windows().decided.iter().map(|window| window.trains).collect();
+    let trained: Vec<bool> = run.allocator.windows().iter().map(|window| window.trains).collect();
     assert_eq!(trained.iter().filter(|trains| **trains).count(), 1, "{trained:?}");
 }
 
@@ -96,10 +96,10 @@ fn cleaning_is_measured() {
 fn another_workload_is_trained_again() {
     let mut run = AllocatorRun::new(&AllocationSettings::default());
     run.write(40_000, |rng| rng.below(100));
-    let trained = |run: &AllocatorRun| run.allocator.windows().decided.iter().filter(|window| window.trains).count();
+    let trained = |run: &AllocatorRun| run.allocator.windows().iter().filter(|window| window.trains).count();
     assert_eq!(trained(&run), 1);
     run.write(40_000, |rng| 10_000 + rng.below(3000));
-    assert!(trained(&run) > 1, "{:?}", run.allocator.windows().decided);
+    assert!(trained(&run) > 1, "{:?}", run.allocator.windows());
 }
 
 /// A budget of erases between those of the smallest and of the largest cache is kept to within 5 %.
@@ -119,13 +119,13 @@ fn a_lifetime_is_kept() {
         run.write(200_000, mixed);
         let used = run.erased / 200_000.0;
         assert!(used < 1.05 * budget, "{used} of {budget} a write");
-        assert!(run.allocator.windows().decided.last().unwrap().keeps_lifetime);
+        assert!(run.allocator.windows().last().unwrap().keeps_lifetime);
     }
     // No cache can keep a budget below what the smallest size takes.
     let mut run = AllocatorRun::new(&settings(0.5 * per_write(0.85)));
     run.write(100_000, mixed);
-    let last = run.allocator.windows().decided.last().unwrap();
-    assert!(!last.keeps_lifetime && last.over_provisioning > 0.8, "{last:?}");
+    let last = run.allocator.windows().last().unwrap();
+    assert!(!last.keeps_lifetime && last.left_to_cleaning > 0.8, "{last:?}");
 }
 
 /// If cleaning finds nothing valid, no other size could be better, and none is tried: the window does not say that the
@@ -140,6 +140,6 @@ fn a_training_without_steps_is_not_called_one() {
         allocator.learn(write / 70, write * LINE);
         allocator.access(Nanos::from_millis(write), (write % 10) as u32, true);
     }
-    let windows = allocator.windows().decided;
+    let windows = allocator.windows();
     assert!(windows.len() >= 4 && windows.iter().all(|window| !window.trains), "{windows:?}");
 }

@@ -17,9 +17,9 @@ mod tests;
 mod volumes;
 
 use esker_cache::{PARTS_MAX, Partitioned};
-use esker_core::{Bytes, Nanos};
+use esker_core::Nanos;
+use esker_results::{CachePart, CachePartKind, CachePartition, CachePartitionWindow, CacheSplitCost};
 
-use crate::engine::{CacheParts, PartUse, PartitionDecision, SplitCost};
 use crate::mrc::{CurveObjects, CurveSettings};
 pub use error::PartitionError;
 pub(super) use policy::CachePolicy;
@@ -51,7 +51,8 @@ pub(super) struct LineAccess {
 pub(super) struct Partition {
     by: PartitionBy,
     weights: Vec<u32>,
-    uses: Vec<PartUse>,
+    /// The accesses to each part since measuring started.
+    uses: Vec<CachePart>,
     chooser: Chooser,
     /// Length of a window, size of a line, and how much of the window has passed: all in bytes.
     window: u64,
@@ -61,7 +62,7 @@ pub(super) struct Partition {
     least: f64,
     /// Time of a read and of a write of the backing device, in nanoseconds.
     costs: [f64; 2],
-    windows: Vec<PartitionDecision>,
+    windows: Vec<CachePartitionWindow>,
 }
 
 /// How the shares are chosen.
@@ -88,7 +89,7 @@ impl Partition {
         });
         Self {
             by: settings.by,
-            uses: vec![PartUse::default(); weights.len()],
+            uses: vec![CachePart::default(); weights.len()],
             weights,
             chooser,
             window: settings.window.map_or(2 * u64::from(slots) * line, |window| window.0),
@@ -148,7 +149,7 @@ impl Partition {
             }
         }
         let user = if self.by == PartitionBy::Access { u16::from(access.is_write) } else { volume };
-        let PartUse { hits, misses } = &mut self.uses[usize::from(user)];
+        let CachePart { hits, misses, .. } = &mut self.uses[usize::from(user)];
         *(if access.is_held { hits } else { misses }) += 1;
         self.used += self.line;
         if self.used >= self.window && !matches!(self.chooser, Chooser::Fixed) {
@@ -165,7 +166,7 @@ impl Partition {
         let mean = others.iter().map(|&weight| u64::from(weight)).sum::<u64>() / others.len().max(1) as u64;
         if place >= self.weights.len() {
             self.weights.resize(place + 1, 0);
-            self.uses.resize(place + 1, PartUse::default());
+            self.uses.resize(place + 1, CachePart::default());
         }
         // A new cache has one part that no volume uses. The first volume replaces it.
         if self.uses.iter().all(|used| used.hits + used.misses == 0) {
@@ -183,13 +184,13 @@ impl Partition {
                 let expected = splits.expected();
                 splits.fade();
                 let Some(share) = split(&expected, present[1], self.least, self.costs) else { return false };
-                let costs = expected.iter().map(|expected| SplitCost {
+                let costs = expected.iter().map(|expected| CacheSplitCost {
                     written_share: expected.written,
-                    backing_reads: expected.reads,
-                    backing_writes: expected.writes,
+                    backing_reads_per_access: expected.reads,
+                    backing_writes_per_access: expected.writes,
                 });
-                PartitionDecision {
-                    at: now,
+                CachePartitionWindow {
+                    ends_s: now.as_secs_f64(),
                     shares: vec![1.0 - share, share],
                     miss_ratios: vec![],
                     splits: costs.collect(),
@@ -200,7 +201,8 @@ impl Partition {
                 let best = volumes.best();
                 let gains = volumes.misses(&best) < (1.0 - HARDLY) * volumes.misses(&present);
                 let shares = if gains { best } else { present };
-                PartitionDecision { at: now, miss_ratios: volumes.miss_ratios(&shares), shares, splits: vec![] }
+                let miss_ratios = volumes.miss_ratios(&shares);
+                CachePartitionWindow { ends_s: now.as_secs_f64(), miss_ratios, shares, splits: vec![] }
             }
         };
         self.weights = decision.shares.iter().map(|share| (share * UNIT).round() as u32).collect();
@@ -208,16 +210,30 @@ impl Partition {
         true
     }
 
+    pub(super) fn start_measuring(&mut self) {
+        self.uses.fill(CachePart::default());
+    }
+
     /// Reports the parts and the decisions so far.
-    pub(super) fn report(&self, parts: &Partitioned) -> CacheParts<'_> {
-        CacheParts {
-            is_by_volume: self.by == PartitionBy::Volume,
-            uses: &self.uses,
-            held: parts.held().collect(),
-            shares: parts.shares().collect(),
-            decided: &self.windows,
-            window: (!matches!(self.chooser, Chooser::Fixed)).then_some(Bytes(self.window)),
-            open: Bytes(self.used),
+    pub(super) fn report(&self, parts: &Partitioned) -> CachePartition {
+        let lines = |lines: Option<u32>| lines.unwrap_or(0).into();
+        let (mut shares, mut held) = (parts.shares(), parts.held());
+        let part = |&CachePart { hits, misses, .. }: &CachePart| CachePart {
+            share_lines: lines(shares.next()),
+            held_lines: lines(held.next()),
+            hits,
+            misses,
+            hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
+        };
+        CachePartition {
+            by: match self.by {
+                PartitionBy::Access => CachePartKind::Access,
+                PartitionBy::Volume => CachePartKind::Volume,
+            },
+            parts: self.uses.iter().map(part).collect(),
+            window_bytes: (!matches!(self.chooser, Chooser::Fixed)).then_some(self.window),
+            open_window_bytes: self.used,
+            windows: self.windows.clone(),
         }
     }
 }

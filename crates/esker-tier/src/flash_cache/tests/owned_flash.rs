@@ -156,16 +156,16 @@ fn lines_that_have_left_come_back_for_nothing() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
     world.owned.as_mut().unwrap().drops_data = false;
     (0..8).for_each(|line| read(&mut world, line));
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.held, counts.suspects, counts.read_misses), (3, 4, 8));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.held_lines, counts.suspected_lines, counts.read_misses), (3, 4, 8));
     let suspects: Vec<u32> = (0..8).filter(|&line| world.engine.is_suspect(line)).collect();
     assert_eq!(suspects, [1, 2, 3, 4]);
     // A line that comes back takes the place of another, which becomes a suspect.
     [1, 2, 5, 3].into_iter().for_each(|line| read(&mut world, line));
-    let counts = world.engine.flash_cache_counts().unwrap();
+    let counts = world.engine.report_now();
     assert_eq!((counts.read_hits, counts.revived_suspects, counts.read_misses), (4, 4, 8), "{counts:?}");
     read(&mut world, 0);
-    assert_eq!(world.engine.flash_cache_counts().unwrap().read_misses, 9);
+    assert_eq!(world.engine.report_now().read_misses, 9);
 }
 
 /// Of three clean lines, the flash has to keep the two that were used most recently.
@@ -194,10 +194,10 @@ fn what_is_dropped_is_fetched_again() {
         let slot = u64::from(world.engine.slots.of(line).unwrap());
         world.tell(Input::Dropped { device: FLASH, start: Lba(slot * LINE), length: Bytes(LINE * 512) });
     }
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.erased_suspects, counts.dropped), (1, 1));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.erased_suspects, counts.dropped_lines), (1, 1));
     [0, 3, 2].into_iter().for_each(|line| read(&mut world, line));
-    let counts = world.engine.flash_cache_counts().unwrap();
+    let counts = world.engine.report_now();
     assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
 }
 
@@ -251,7 +251,7 @@ fn what_does_not_go_with_owned_flash_is_refused() {
 /// In random runs, both cached lines and suspects are dropped, and some suspects come back.
 #[test]
 fn owned_flash_drops_lines_and_suspects() {
-    let mut counts = FlashCacheCounts::default();
+    let mut counts = FlashCacheReport::default();
     for seed in 0..50 {
         let mut world = World::new(owned(CacheRole::Unified, WriteHandling::WriteBack), seed);
         for _ in 0..60 {
@@ -262,12 +262,12 @@ fn owned_flash_drops_lines_and_suspects() {
             world.drain();
             world.engine.check();
         }
-        let now = world.engine.flash_cache_counts().unwrap();
-        counts.dropped += now.dropped;
+        let now = world.engine.report_now();
+        counts.dropped_lines += now.dropped_lines;
         counts.erased_suspects += now.erased_suspects;
         counts.revived_suspects += now.revived_suspects;
         counts.dirty_evictions += now.dirty_evictions;
     }
-    let FlashCacheCounts { dropped, erased_suspects, revived_suspects, dirty_evictions, .. } = counts;
+    let FlashCacheReport { dropped_lines: dropped, erased_suspects, revived_suspects, dirty_evictions, .. } = counts;
     assert!(dropped.min(erased_suspects).min(revived_suspects).min(dirty_evictions) > 50, "{counts:?}");
 }

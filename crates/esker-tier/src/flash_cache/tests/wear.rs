@@ -4,6 +4,8 @@ use esker_core::OwnedRoom;
 
 use super::owned_flash::{owned, read};
 use super::world::{Failures, World};
+use esker_results::CacheShrink;
+
 use super::*;
 
 impl World {
@@ -72,26 +74,26 @@ fn lines_leave_until_the_rest_fits() {
     world.owned.as_mut().unwrap().drops_data = false;
     (0..3).for_each(|line| write(&mut world, line));
     world.drain();
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.slots, counts.held, counts.dirty, counts.copied_back_bytes), (4, 3, 3, 0));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.slots, counts.held_lines, counts.dirty_lines, counts.copied_back_bytes), (4, 3, 3, 0));
     world.step = 70;
     world.wear(2);
     world.drain();
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.slots, counts.held, counts.dirty_evictions, counts.beyond), (2, 1, 2, 0));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.slots, counts.held_lines, counts.dirty_evictions, counts.beyond_lines), (2, 1, 2, 0));
     assert_eq!(counts.copied_back_bytes, 2 * LINE * 512);
     world.wear(1);
     world.drain();
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.slots, counts.held, counts.suspects, counts.dirty), (0, 0, 0, 0));
-    let room = world.engine.cache_room().unwrap();
-    assert_eq!((room.at_first, room.shrank.len()), (4, 2));
-    assert_eq!((room.shrank[0], room.shrank[1].1), ((Nanos(70), 2), 0));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.slots, counts.held_lines, counts.suspected_lines, counts.dirty_lines), (0, 0, 0, 0));
+    let room = counts.room.unwrap();
+    assert_eq!((room.slots_at_first, room.shrank.len()), (4, 2));
+    assert_eq!((room.shrank[0], room.shrank[1].slots), (CacheShrink { at_s: 70e-9, slots: 2 }, 0));
     let written = counts.flash_written_bytes;
     (0..3).for_each(|line| read(&mut world, line));
     write(&mut world, 5);
     world.drain();
-    let counts = world.engine.flash_cache_counts().unwrap();
+    let counts = world.engine.report_now();
     assert_eq!((counts.read_hits, counts.flash_written_bytes), (0, written));
 }
 
@@ -104,11 +106,11 @@ fn suspects_and_lines_in_use_go_with_the_room() {
     let mut world = World::new(settings, 1);
     world.owned.as_mut().unwrap().drops_data = false;
     (0..8).for_each(|line| read(&mut world, line));
-    assert_eq!(world.engine.flash_cache_counts().unwrap().suspects, 4);
+    assert_eq!(world.engine.report_now().suspected_lines, 4);
     world.wear(2);
     world.drain();
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.slots, counts.held, counts.suspects), (2, 1, 2));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.slots, counts.held_lines, counts.suspected_lines), (2, 1, 2));
 }
 
 /// A refused change of a dirty line: the backing device has both the old data and the change, and the line has left.
@@ -124,8 +126,8 @@ fn a_refused_change_goes_around() {
         world.submit(Request::write(Lba(3 * LINE + 1), Bytes(512)));
         world.drain();
         world.owned.as_mut().unwrap().user = 4;
-        let counts = world.engine.flash_cache_counts().unwrap();
-        assert_eq!((counts.refused_writes, counts.held, counts.lost), (1, 0, 0));
+        let counts = world.engine.report_now();
+        assert_eq!((counts.refused_writes, counts.held_lines, counts.lost), (1, 0, 0));
         read(&mut world, 3);
         world.check_survivors().unwrap();
     }
@@ -139,13 +141,13 @@ fn a_cache_that_is_short_of_room_has_nothing_dirty() {
     world.owned.as_mut().unwrap().drops_data = false;
     (0..2).for_each(|line| write(&mut world, line));
     world.drain();
-    assert_eq!(world.engine.flash_cache_counts().unwrap().dirty, 2);
+    assert_eq!(world.engine.report_now().dirty_lines, 2);
     world.owned.as_mut().unwrap().user = 1;
     write(&mut world, 2);
     world.owned.as_mut().unwrap().bound = 4;
     while world.perform_one() {}
-    let counts = world.engine.flash_cache_counts().unwrap();
-    assert_eq!((counts.refused_writes, counts.dirty, counts.cleaned), (1, 0, 2));
+    let counts = world.engine.report_now();
+    assert_eq!((counts.refused_writes, counts.dirty_lines, counts.cleaned), (1, 0, 2));
     let kept = world.engine.slots.held().map(|(line, ..)| line).collect::<Vec<_>>();
     assert!(!kept.contains(&2), "{kept:?}");
 }

@@ -10,11 +10,11 @@ mod writes;
 use std::ops::Range;
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_results::{DeviceReport, ExtentPlaces, MemoryCacheReport};
 
 use super::PlacementEngine;
 use crate::engine::{
-    BufferId, BufferPlace, BufferStep, CacheCounts, Effect, Engine, Hosts, Input, Layout, Movements, Record,
-    RecordNumber, Reshape, ReshapeError,
+    BufferId, BufferPlace, BufferStep, Effect, Engine, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use below::SubRequest;
@@ -42,7 +42,7 @@ pub struct MemoryCache {
     effects: Vec<Effect>,
     /// Memory for the parts of reads that waited for an extent.
     waiting: Vec<ReadPart>,
-    counts: CacheCounts,
+    counts: MemoryCacheReport,
     /// A fault for tests.
     #[cfg(test)]
     pub(super) fault: Option<CacheFault>,
@@ -60,7 +60,7 @@ impl MemoryCache {
             writes: WritesUnderWay::default(),
             effects: Vec::new(),
             waiting: Vec::new(),
-            counts: CacheCounts::default(),
+            counts: MemoryCacheReport::default(),
             #[cfg(test)]
             fault: None,
         }
@@ -197,7 +197,7 @@ impl MemoryCache {
         let at = request.start.byte_offset() - start;
         effects.push(Self::keep(slot, at, tag, 0, request.length.0));
         self.slots.lend(slot);
-        self.counts.widened += 1;
+        self.counts.widened_writes += 1;
         self.note_writes(&widened);
         let below = SubRequest::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
         self.send(now, below, widened, effects);
@@ -286,20 +286,20 @@ impl Engine for MemoryCache {
         self.engine.fill(share);
     }
 
-    fn movements(&self) -> Option<Movements> {
-        self.engine.movements()
+    fn start_measuring(&mut self) {
+        self.counts = MemoryCacheReport::default();
+        self.engine.start_measuring();
     }
 
-    fn layout(&self) -> Option<Layout> {
-        self.engine.layout()
+    fn report(&self, into: &mut DeviceReport) {
+        self.engine.report(into);
+        let MemoryCacheReport { hits, misses, .. } = self.counts;
+        let hit_ratio = hits as f64 / (hits + misses).max(1) as f64;
+        into.memory_cache = Some(MemoryCacheReport { hit_ratio, ..self.counts });
     }
 
-    fn visit_extents(&self, visit: &mut dyn FnMut(Option<DeviceIndex>)) {
-        self.engine.visit_extents(visit);
-    }
-
-    fn cache_counts(&self) -> Option<CacheCounts> {
-        Some(self.counts)
+    fn extent_places(&self) -> Option<&dyn ExtentPlaces> {
+        self.engine.extent_places()
     }
 
     fn check(&self) {

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind, TokenCounts};
+use esker_core::{Bytes, Nanos, Ratio, Request, RequestKind};
+use esker_results::TokenReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +158,7 @@ struct Migration {
     /// Time of the next token, which lets an extent move; `None` while there are no requests.
     timer: Option<Nanos>,
     /// Counts of all tokens so far.
-    tokens: TokenCounts,
+    tokens: TokenReport,
     room: Option<RoomMaker>,
 }
 
@@ -173,7 +174,7 @@ impl Migration {
             uses: 0,
             recent: VecDeque::new(),
             timer: None,
-            tokens: TokenCounts::default(),
+            tokens: TokenReport::default(),
         }
     }
 
@@ -330,7 +331,7 @@ impl Placement for Migration {
         true
     }
 
-    fn tokens(&self) -> Option<TokenCounts> {
+    fn tokens(&self) -> Option<TokenReport> {
         Some(self.tokens)
     }
 

@@ -35,9 +35,8 @@ mod wardrop_published;
 use std::fmt::Debug;
 
 use esker_core::registry::{self, Entry};
-use esker_core::{
-    Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry, TokenCounts,
-};
+use esker_core::{Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry};
+use esker_results::TokenReport;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -94,7 +93,7 @@ pub trait Placement: Debug + Send {
     }
 
     /// Returns the counts of the policy's tokens; `None` if it has none.
-    fn tokens(&self) -> Option<TokenCounts> {
+    fn tokens(&self) -> Option<TokenReport> {
         None
     }
 

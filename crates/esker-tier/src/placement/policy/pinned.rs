@@ -1,7 +1,8 @@
 //! Pins ranges of addresses to devices.
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Bytes, Nanos, TokenCounts};
+use esker_core::{Bytes, Nanos};
+use esker_results::TokenReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +156,7 @@ impl Placement for Pinned {
         self.rest.redirects()
     }
 
-    fn tokens(&self) -> Option<TokenCounts> {
+    fn tokens(&self) -> Option<TokenReport> {
         self.rest.tokens()
     }
 

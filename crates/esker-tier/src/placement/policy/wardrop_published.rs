@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
-use esker_core::{Nanos, Ratio, TokenCounts};
+use esker_core::{Nanos, Ratio};
+use esker_results::TokenReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +122,7 @@ struct WardropPublished {
     /// Number of tokens that moves may still spend in this period.
     for_moves: u32,
     /// Counts of all tokens so far.
-    tokens: TokenCounts,
+    tokens: TokenReport,
     /// The most recently used extents with their devices, newest first.
     recent: VecDeque<(LogicalExtent, DeviceIndex)>,
     /// The extent that is moving: one at a time.
@@ -154,7 +155,7 @@ impl WardropPublished {
             loads,
             allocated: 0,
             for_moves: 0,
-            tokens: TokenCounts::default(),
+            tokens: TokenReport::default(),
             recent: VecDeque::new(),
             moving: None,
             timer: None,
@@ -307,7 +308,7 @@ impl Placement for WardropPublished {
         true
     }
 
-    fn tokens(&self) -> Option<TokenCounts> {
+    fn tokens(&self) -> Option<TokenReport> {
         Some(self.tokens)
     }
 

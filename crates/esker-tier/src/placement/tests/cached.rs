@@ -1,5 +1,7 @@
 //! A cache in front of the engine, as single cases.
 
+use esker_results::MemoryCacheReport;
+
 use super::*;
 use crate::engine::{BufferPlace, BufferStep};
 use crate::placement::cache::MemoryCache;
@@ -44,6 +46,12 @@ fn volume(extents: u32, policy: impl Placement + 'static) -> MemoryCache {
     MemoryCache::new(engine, extents)
 }
 
+fn counts_of(cache: &MemoryCache) -> MemoryCacheReport {
+    let mut report = DeviceReport::default();
+    cache.report(&mut report);
+    report.memory_cache.unwrap()
+}
+
 fn read(sector: u64) -> Input {
     host(0, Request::read(Lba(sector), Bytes(512)))
 }
@@ -59,7 +67,7 @@ fn a_read_fetches_the_whole_extent_and_the_next_one_needs_no_device() {
     let into = BufferPlace::new(BufferId::Host(tag), Bytes::ZERO);
     let serves = Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(512) });
     assert_eq!(again, [serves, Effect::Reply { tag, result: Ok(()) }]);
-    let counts = cache.cache_counts().unwrap();
+    let counts = counts_of(&cache);
     assert_eq!((counts.hits, counts.misses, counts.fetched_bytes), (1, 1, EXTENT * 512));
 }
 
@@ -84,8 +92,8 @@ fn a_write_to_a_cached_extent_moves_it() {
     let whole = DataRef::new(BufferId::Cache(0), Bytes::ZERO);
     let from_cache = |effect: &Effect| matches!(effect, Effect::Io { data, .. } if *data == Some(whole));
     assert!(effects.iter().any(from_cache), "{effects:?}");
-    assert_eq!(cache.movements().unwrap().redirected, 1);
-    assert_eq!(cache.cache_counts().unwrap().widened, 1);
+    assert_eq!(cache.extent_places().unwrap().placed().moved.redirected_writes, 1);
+    assert_eq!(counts_of(&cache).widened_writes, 1);
     // A write to an extent that is not in memory is not widened.
     let [(_, _, request)] = ios(&serve(&mut cache, host(0, Request::write(Lba(5 + EXTENT), Bytes(512)))))[..] else {
         panic!("one write")

@@ -108,7 +108,7 @@ fn moves_spend_what_new_extents_leave_one_at_a_time() {
     // The most recently used extents on the slower device.
     assert_eq!(moved, [29, 28]);
     assert_eq!(policy.loads[0].tokens, 3);
-    assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 2, ..TokenCounts::default() });
+    assert_eq!(policy.tokens, TokenReport { granted: 5, moves: 2, ..TokenReport::default() });
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_write_that_replaces_an_extent_spends_a_token_too() {
     assert_eq!(redirect(0), None);
     // The move took one token.
     assert_eq!([(); 5].map(|()| redirect(1)), [Some(0), Some(0), Some(0), Some(0), None]);
-    assert_eq!(policy.tokens, TokenCounts { granted: 5, moves: 1, redirects: 4, ..TokenCounts::default() });
+    assert_eq!(policy.tokens, TokenReport { granted: 5, moves: 1, redirects: 4, ..TokenReport::default() });
 }
 
 /// A period without requests grants no tokens, and takes none back.
@@ -139,10 +139,10 @@ fn tokens_that_are_left_lapse_when_there_are_new_ones() {
     end(&mut policy);
     assert_eq!([(); 2].map(|()| place(&mut policy, 2)), [0; 2]);
     end(&mut policy);
-    assert_eq!(policy.tokens, TokenCounts { granted: 5, new_extents: 2, ..TokenCounts::default() });
+    assert_eq!(policy.tokens, TokenReport { granted: 5, new_extents: 2, ..TokenReport::default() });
     (0..4).for_each(|_| drop((read(&mut policy, 7, 0, 490), read(&mut policy, 8, 1, 510))));
     end(&mut policy);
-    assert_eq!(policy.tokens, TokenCounts { granted: 10, new_extents: 2, lapsed: 3, ..TokenCounts::default() });
+    assert_eq!(policy.tokens, TokenReport { granted: 10, new_extents: 2, lapsed: 3, ..TokenReport::default() });
 }
 
 #[test]
