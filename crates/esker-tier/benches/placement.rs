@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use allocation_counter::measure;
-use esker_core::{Bytes, Lba, Nanos, Ratio, Request, Rng, Tag};
+use esker_core::{Bytes, Lba, Machine, Nanos, Ratio, Request, Rng, Tag};
 use esker_testkit::Bench;
 use esker_tier::{Checkpoint, DeviceIndex, Effect, Engine, Input, PlacementEngine, PlacementSettings};
 

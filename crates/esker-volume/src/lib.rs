@@ -8,14 +8,16 @@ mod journal;
 mod memory;
 mod queue;
 mod signal;
+mod stacked;
 mod store;
 
 pub use backend::{
     Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, Operation, OperationData, Threaded,
 };
 pub use clock::{Clock, SystemClock};
-pub use driver::{EffectLog, RealDriver, Reply, StuckDrain};
-pub use journal::{BlockingJournal, DirectJournal, Journal, MemoryJournal, ThreadedJournal};
+pub use driver::{RealDriver, Reply, StuckDrain};
+pub use journal::{BlockingJournal, DirectJournal, Journal, JournalShare, MemoryJournal, ThreadedJournal, share};
 pub use memory::{Buffer, BufferPool};
 pub use signal::Signal;
+pub use stacked::Stacked;
 pub use store::Store;

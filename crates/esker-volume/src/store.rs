@@ -106,9 +106,10 @@ impl Store {
         Self { answer_limit: limit, ..self }
     }
 
-    /// Returns the time of the model's next event, or the time to look for operations without an answer.
+    /// Returns the time of the next event of the model or the back end, or the time to look for operations without an
+    /// answer.
     pub(crate) fn next_event(&self) -> Nanos {
-        self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event).min(self.look_at)
+        self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event).min(self.backend.next_event()).min(self.look_at)
     }
 
     /// Returns what the engine and its policy may know about the store at `now`.
@@ -181,7 +182,10 @@ impl Store {
         if self.look_at == now {
             return self.look_for_answers(now, ends);
         }
-        let model = self.pace.as_mut().expect("only models have other events");
+        if self.backend.next_event() == now {
+            return self.backend.advance(now);
+        }
+        let model = self.pace.as_mut().expect("only models and back ends have other events");
         let mut completed = std::mem::take(&mut self.from_model);
         model.advance(now, &mut completed);
         for (io, Completion { at, result, .. }) in completed.drain(..) {
@@ -203,7 +207,7 @@ impl Store {
         }
         let operation = buffers.operation(&io.request, io.data);
         let tag = self.under_way.insert(io);
-        self.backend.submit(tag.to_bits(), operation);
+        self.backend.submit(now, tag.to_bits(), operation);
     }
 
     /// Fails the store if an operation has waited too long for its answer.
@@ -233,7 +237,7 @@ impl Store {
             return;
         }
         let mut ended = std::mem::take(&mut self.from_backend);
-        for Ended { id, result, data } in ended.drain(..) {
+        for Ended { id, at: ended_at, result, data } in ended.drain(..) {
             let StoreIo { io, request, data: place, at, .. } = self.under_way.remove(Tag::from_bits(id));
             if let (OperationData::Fill(buffer), Some(place)) = (data, place) {
                 match result.is_ok() {
@@ -241,7 +245,7 @@ impl Store {
                     false => buffers.not_filled(buffer, place),
                 }
             }
-            let at = at.unwrap_or_else(&now);
+            let at = at.or(ended_at).unwrap_or_else(&now);
             let device_error = result.as_ref().err().map(device_error);
             let is_lost = self.learn(at, request.kind, device_error);
             ends.push(StoreEnd {

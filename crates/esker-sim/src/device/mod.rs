@@ -43,7 +43,7 @@ use crate::node::Node;
 
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};
-pub use engine::{EffectLog, EngineDevice};
+pub use engine::EngineDevice;
 pub use flash_cache::{CacheSettings, OwnFlash};
 pub use host_managed_cache::{CacheReply, EraseUnit, HostManagedCacheSettings, PageStreams};
 pub use hybrid::{Allocate, HybridSettings};

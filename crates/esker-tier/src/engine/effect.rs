@@ -1,6 +1,8 @@
 //! Inputs, which tell an engine what has happened, and effects, which tell its driver what to do.
 
-use esker_core::{Bytes, DeviceError, Lba, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry};
+use esker_core::{
+    Bytes, DeviceError, Lba, MachineEffect, MachineInput, Nanos, OwnedRoom, Request, Retention, Tag, Telemetry,
+};
 
 use super::data::{BufferStep, DataRef};
 use super::record::{Record, RecordNumber};
@@ -37,7 +39,7 @@ pub enum Input {
     /// A record could not be appended or made durable. No later record will be durable either, so requests that wait
     /// for a record fail.
     JournalFailed,
-    /// Telemetry of a device.
+    /// Telemetry of a device: as often as [`Machine::look_period`](esker_core::Machine::look_period) says.
     Device {
         /// The device.
         device: DeviceIndex,
@@ -141,4 +143,20 @@ pub enum Effect {
         /// The first of them.
         first: LogicalExtent,
     },
+}
+
+impl MachineInput for Input {
+    fn timer() -> Self {
+        Self::Timer
+    }
+}
+
+impl MachineEffect for Effect {
+    #[inline]
+    fn timer_at(&self) -> Option<Nanos> {
+        match *self {
+            Self::WakeAt(at) => Some(at),
+            _ => None,
+        }
+    }
 }

@@ -13,7 +13,7 @@ mod reshape;
 
 use std::fmt::Debug;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Ratio, Request, RequestKind};
 use esker_results::{DeviceReport, ExtentPlaces};
 
 pub use checkpoint::Checkpoint;
@@ -30,7 +30,7 @@ pub use reshape::{Reshape, ReshapeError};
 
 use crate::extent::DeviceIndex;
 
-/// A state machine between a host and devices. It takes [`Input`]s with their times and answers with [`Effect`]s. It
+/// A [`Machine`] between a host and devices: it takes [`Input`]s with their times and answers with [`Effect`]s. It
 /// reads no clock, does no I/O and sees no data.
 ///
 /// Rules that every engine keeps:
@@ -51,17 +51,14 @@ use crate::extent::DeviceIndex;
 ///   which some engines send writes that replace data of the failed one.
 /// - **Failed journal**: it counts as a failure of all devices.
 /// - **Recovery**: after a failure, only a new engine that is restored from durable records can promise anything.
-pub trait Engine: Debug + Send {
+pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
     /// Bytes that the host can address.
     fn capacity(&self) -> Bytes;
 
-    /// Takes one input and appends the effects that follow from it to `effects`. `now` never goes back.
-    fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>);
-
     /// A shortcut for drivers that move no data. Returns the device and address for `request` of the host if the
     /// request can go unchanged to one device and that device's result is the host's answer. The driver then sends it
-    /// there instead of calling [`Self::on`], which would do the same in two steps, and calls [`Self::passed`] at the
-    /// end.
+    /// there instead of calling [`Machine::on`], which would do the same in two steps, and calls [`Self::passed`] when
+    /// it has ended.
     #[inline]
     fn pass(&self, request: &Request) -> Option<(DeviceIndex, Lba)> {
         let _ = request;
@@ -107,11 +104,6 @@ pub trait Engine: Debug + Send {
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let _ = (now, reshape, effects);
         Err(ReshapeError::Unsupported)
-    }
-
-    /// Returns how often the engine wants [`Input::Device`] with the telemetry of each device; `None` for never.
-    fn telemetry_period(&self) -> Option<Nanos> {
-        None
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed: for

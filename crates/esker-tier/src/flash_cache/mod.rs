@@ -59,7 +59,7 @@ mod writes;
 use std::collections::VecDeque;
 
 use esker_cache::{Admission, ObjectId};
-use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Tag, TagMap, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Tag, TagMap, TagSlab};
 use esker_results::{DeviceReport, FlashCacheReport};
 
 use crate::engine::{
@@ -294,10 +294,9 @@ impl FlashCacheEngine {
     }
 }
 
-impl Engine for FlashCacheEngine {
-    fn capacity(&self) -> Bytes {
-        Bytes(u64::from(self.slots.lines()) * self.line)
-    }
+impl Machine for FlashCacheEngine {
+    type Input = Input;
+    type Effect = Effect;
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         self.now = now;
@@ -329,8 +328,14 @@ impl Engine for FlashCacheEngine {
         *effects = std::mem::take(&mut self.effects);
     }
 
-    fn telemetry_period(&self) -> Option<Nanos> {
+    fn look_period(&self) -> Option<Nanos> {
         self.allocator.as_ref().map(|_| cache_size::TELEMETRY)
+    }
+}
+
+impl Engine for FlashCacheEngine {
+    fn capacity(&self) -> Bytes {
+        Bytes(u64::from(self.slots.lines()) * self.line)
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {

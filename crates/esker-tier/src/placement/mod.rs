@@ -27,7 +27,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 use esker_results::{DeviceReport, ExtentPlaces, PlacementReport, TokenReport};
 
 use crate::engine::{
@@ -279,11 +279,9 @@ impl PlacementEngine {
     }
 }
 
-impl Engine for PlacementEngine {
-    /// All extents of all devices, or the part that [`PlacementEngine::offer`] offers.
-    fn capacity(&self) -> Bytes {
-        Bytes(u64::from(self.map.len()) * self.extent)
-    }
+impl Machine for PlacementEngine {
+    type Input = Input;
+    type Effect = Effect;
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         match input {
@@ -309,6 +307,17 @@ impl Engine for PlacementEngine {
         self.go_on(now, effects);
     }
 
+    fn look_period(&self) -> Option<Nanos> {
+        self.policy.telemetry_period()
+    }
+}
+
+impl Engine for PlacementEngine {
+    /// All extents of all devices, or the part that [`PlacementEngine::offer`] offers.
+    fn capacity(&self) -> Bytes {
+        Bytes(u64::from(self.map.len()) * self.extent)
+    }
+
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         self.change_shape(reshape)?;
         self.go_on(now, effects);
@@ -329,10 +338,6 @@ impl Engine for PlacementEngine {
 
     fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
         self.continue_snapshot(most, visit)
-    }
-
-    fn telemetry_period(&self) -> Option<Nanos> {
-        self.policy.telemetry_period()
     }
 
     fn fill(&mut self, share: Ratio) {

@@ -4,7 +4,7 @@ mod stripes;
 #[cfg(test)]
 mod tests;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Request, RequestKind, Tag, TagSlab};
 use thiserror::Error;
 
 use crate::engine::{DataRef, Effect, Engine, Flushes, Health, Hosts, Input, IoId, NextFlush};
@@ -204,10 +204,9 @@ impl StripeEngine {
     }
 }
 
-impl Engine for StripeEngine {
-    fn capacity(&self) -> Bytes {
-        self.stripes.capacity()
-    }
+impl Machine for StripeEngine {
+    type Input = Input;
+    type Effect = Effect;
 
     #[inline]
     fn on(&mut self, _: Nanos, input: Input, effects: &mut Vec<Effect>) {
@@ -229,6 +228,12 @@ impl Engine for StripeEngine {
             | Input::Room { .. }
             | Input::Timer => {}
         }
+    }
+}
+
+impl Engine for StripeEngine {
+    fn capacity(&self) -> Bytes {
+        self.stripes.capacity()
     }
 
     /// Requests within one unit pass, except writes to a failed device.

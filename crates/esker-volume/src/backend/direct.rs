@@ -1,6 +1,6 @@
 //! A back end that performs operations during the call, for stores in memory.
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Nanos};
 
 use super::{Backend, BlockingBackend, Ended, Operation};
 
@@ -23,7 +23,7 @@ impl<B: BlockingBackend> Backend for Direct<B> {
     fn capacity(&self) -> Bytes {
         self.store.capacity()
     }
-    fn submit(&mut self, id: u64, operation: Operation) {
+    fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
         self.ended.push(operation.perform(id, &mut self.store));
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {

@@ -7,7 +7,7 @@ mod threaded;
 
 use std::io;
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Nanos};
 
 pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
 pub use direct::Direct;
@@ -22,11 +22,21 @@ pub trait Backend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Takes an operation. `id` identifies it until it has ended.
-    fn submit(&mut self, id: u64, operation: Operation);
+    /// Takes an operation at `now`. `id` identifies it until it has ended.
+    fn submit(&mut self, now: Nanos, id: u64, operation: Operation);
 
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
+
+    /// Returns when [`Self::advance`] has to be called; never for a back end that does nothing at a time of its own.
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// Does what is due first, at `now == next_event()`.
+    fn advance(&mut self, now: Nanos) {
+        let _ = now;
+    }
 
     /// Tells the back end that it has not answered in time and that nobody waits for its answers any more: dropping it
     /// must not wait for them either.
@@ -38,6 +48,8 @@ pub trait Backend: Send {
 pub struct Ended {
     /// The identifier with which the operation was submitted.
     pub id: u64,
+    /// When it ended, if the back end keeps time; otherwise it ended when that was noticed.
+    pub at: Option<Nanos>,
     /// Success, or the error.
     pub result: io::Result<()>,
     /// The memory of the operation: for a read, with the bytes that were read.

@@ -65,6 +65,24 @@ impl Gather {
         Self { buffer, data, length }
     }
 
+    /// Returns the bytes in one buffer: the same memory if they are all of it, otherwise a copy in a buffer that `take`
+    /// gives.
+    pub(crate) fn into_buffer(self, take: impl FnOnce(usize) -> Buffer) -> Buffer {
+        let length = self.length.0 as usize;
+        let is_whole = self.data == DataRef::new(self.data.place.buffer, Bytes::ZERO);
+        if is_whole && self.buffer.len() == length {
+            return self.buffer;
+        }
+        let mut buffer = take(length);
+        let mut rest = buffer.get_mut().expect("it has one owner");
+        for slice in self.slices() {
+            let (into, more) = rest.split_at_mut(slice.len());
+            into.copy_from_slice(slice);
+            rest = more;
+        }
+        buffer
+    }
+
     /// The bytes, in their order on the store.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.data.segments(self.length).flat_map(|segment| {
@@ -99,7 +117,7 @@ impl Operation {
             (RequestKind::Flush, _) => store.flush(),
             (RequestKind::Read | RequestKind::Write { .. }, data) => unreachable!("{kind:?} has {data:?}"),
         };
-        Ended { id, result, data }
+        Ended { id, at: None, result, data }
     }
 }
 

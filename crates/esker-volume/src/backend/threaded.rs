@@ -2,7 +2,7 @@
 
 use std::thread::{self, JoinHandle};
 
-use esker_core::Bytes;
+use esker_core::{Bytes, Nanos};
 
 use super::{Backend, BlockingBackend, Ended, Operation};
 use crate::queue::Queue;
@@ -40,7 +40,7 @@ impl Backend for Threaded {
     fn abandon(&mut self) {
         self.worker = None;
     }
-    fn submit(&mut self, id: u64, operation: Operation) {
+    fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
         self.work.push((id, operation));
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
@@ -76,9 +76,9 @@ mod tests {
         let mut store = Threaded::new(MemoryBackend::new(Bytes::kib(4)), signal.clone());
         let operation = |kind, data| Operation::new(kind, 100, 5, data);
         let write = OperationData::Take(Gather::whole(Buffer::from(vec![7; 5])));
-        store.submit(1, operation(RequestKind::Write { fua: true }, write));
-        store.submit(2, operation(RequestKind::Flush, OperationData::None));
-        store.submit(3, operation(RequestKind::Read, OperationData::Fill(Buffer::zeroed(5))));
+        store.submit(Nanos::ZERO, 1, operation(RequestKind::Write { fua: true }, write));
+        store.submit(Nanos::ZERO, 2, operation(RequestKind::Flush, OperationData::None));
+        store.submit(Nanos::ZERO, 3, operation(RequestKind::Read, OperationData::Fill(Buffer::zeroed(5))));
         let mut ended = Vec::new();
         while ended.len() < 3 {
             signal.wait(Some(Duration::from_secs(60)));

@@ -81,7 +81,7 @@ impl Backend for SilentBackend {
     fn capacity(&self) -> Bytes {
         DEVICE
     }
-    fn submit(&mut self, _: u64, _: Operation) {}
+    fn submit(&mut self, _: Nanos, _: u64, _: Operation) {}
     fn take_ended(&mut self, _: &mut Vec<Ended>) {}
 }
 
@@ -187,10 +187,10 @@ impl Backend for HoldsFlushes {
     fn capacity(&self) -> Bytes {
         DEVICE
     }
-    fn submit(&mut self, id: u64, operation: Operation) {
+    fn submit(&mut self, now: Nanos, id: u64, operation: Operation) {
         match operation.kind {
             RequestKind::Flush if self.hold.load(Ordering::Relaxed) => self.held.push((id, operation)),
-            _ => self.inner.submit(id, operation),
+            _ => self.inner.submit(now, id, operation),
         }
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {

@@ -32,8 +32,8 @@ struct LateJournal {
 }
 
 impl Journal for LateJournal {
-    fn append(&mut self, number: RecordNumber, record: Record) {
-        self.journal.append(number, record);
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) {
+        self.journal.append(number, layer, record);
     }
     fn harden(&mut self, through: RecordNumber) {
         self.hardening.push_back(through);
@@ -84,8 +84,8 @@ struct SharedJournal {
 }
 
 impl BlockingJournal for SharedJournal {
-    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
-        self.inner.lock().unwrap().append(number, record)
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) -> io::Result<()> {
+        self.inner.lock().unwrap().append(number, layer, record)
     }
     fn harden(&mut self, through: RecordNumber) -> io::Result<()> {
         self.hardenings += 1;
@@ -273,7 +273,7 @@ fn live_and_reopen(seed: u64, kind: StoreKind) -> Result<bool, String> {
     }
     drop(driver);
 
-    let records = journal.inner.lock().unwrap().hardened().to_vec();
+    let records = journal.inner.lock().unwrap().hardened(0).collect::<Vec<_>>();
     let engine = restore(&records);
     let stores = paths(folder.path()).map(|path| Store::new(Box::new(Direct::new(FileBackend::open(&path).unwrap()))));
     let journal = SharedJournal { inner: journal.inner.clone(), ..SharedJournal::default() };

@@ -37,8 +37,8 @@ struct SharedJournal {
 }
 
 impl BlockingJournal for SharedJournal {
-    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
-        self.inner.lock().unwrap().append(number, record)
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) -> io::Result<()> {
+        self.inner.lock().unwrap().append(number, layer, record)
     }
     fn harden(&mut self, through: RecordNumber) -> io::Result<()> {
         if self.hardenings == 1 {
@@ -104,7 +104,7 @@ impl Volume {
     fn crash(self) -> Vec<Record> {
         drop(self.driver);
         let journal = self.journal.lock().unwrap();
-        journal.hardened().to_vec()
+        journal.hardened(0).collect::<Vec<_>>()
     }
 }
 

@@ -7,4 +7,5 @@ mod faulty;
 mod flash_cache;
 mod null_store;
 mod same_mechanism;
+mod stacked;
 mod stripes;

@@ -106,7 +106,7 @@ impl Clock for FakeClock {
 
 type Log = Arc<Mutex<Vec<(Nanos, Effect)>>>;
 
-fn logged(log: &Log) -> esker_volume::EffectLog {
+fn logged(log: &Log) -> esker_core::EffectLog<Effect> {
     let log = log.clone();
     Box::new(move |at, effect| log.lock().unwrap().push((at, effect.clone())))
 }
@@ -287,7 +287,7 @@ proptest! {
             let overlaps = |other: &Request| other.start.byte_offset() < end && start < other.end_byte();
             loop {
                 driver.step();
-                while let Some(Reply { tag, result, data }) = driver.next_reply() {
+                while let Some(Reply { tag, result, data, .. }) = driver.next_reply() {
                     prop_assert_eq!(result, Ok(()));
                     let (request, expected) = open.remove(&tag).unwrap();
                     prop_assert!(request.kind != RequestKind::Read || data[..] == expected[..]);
@@ -331,7 +331,7 @@ proptest! {
 
 struct BrokenJournal;
 impl BlockingJournal for BrokenJournal {
-    fn append(&mut self, _: RecordNumber, _: Record) -> std::io::Result<()> {
+    fn append(&mut self, _: RecordNumber, _: u8, _: Record) -> std::io::Result<()> {
         Ok(())
     }
     fn harden(&mut self, _: RecordNumber) -> std::io::Result<()> {

@@ -10,16 +10,17 @@ use super::EngineDevice;
 
 impl<E: Engine> Reporting for EngineDevice<E> {
     fn report(&self, into: &mut Report) {
-        self.children.iter().for_each(|(device, _)| device.report(into));
-        let total = self.responses.iter().map(LatencyHistogram::count).sum::<u64>().max(1) as f64;
-        let children = (0..self.names.len()).zip(self.children.iter()).map(|(index, (_, requests))| {
-            let responses = &self.responses[index];
+        self.world.children.iter().for_each(|(device, _)| device.report(into));
+        let total = self.world.responses.iter().map(LatencyHistogram::count).sum::<u64>().max(1) as f64;
+        let children = (0..self.world.names.len()).zip(self.world.children.iter()).map(|(index, (_, requests))| {
+            let responses = &self.world.responses[index];
             let (share, response_time) = (responses.count() as f64 / total, LatencySummary::of(responses));
-            let drained_at_s = self.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
+            let drained_at_s = self.world.drained_at.get(index).copied().flatten().map(Nanos::as_secs_f64);
             // Those that have not joined are not known to the engine.
-            let has_joined = index + self.joining.len() < self.names.len();
-            let state = has_joined.then(|| self.engine.device_state(DeviceIndex(index as u16))).and_then(child_state);
-            (self.names[index].clone(), ChildReport { share, requests, response_time, state, drained_at_s })
+            let has_joined = index < self.world.joined;
+            let state =
+                has_joined.then(|| self.engine.machine().device_state(DeviceIndex(index as u16))).and_then(child_state);
+            (self.world.names[index].clone(), ChildReport { share, requests, response_time, state, drained_at_s })
         });
         let mut report = DeviceReport {
             kind: self.kind.to_string(),
@@ -28,7 +29,7 @@ impl<E: Engine> Reporting for EngineDevice<E> {
             children: children.collect(),
             ..DeviceReport::default()
         };
-        self.engine.report(&mut report);
+        self.engine.machine().report(&mut report);
         into.add(&self.name, report);
     }
 
@@ -40,11 +41,11 @@ impl<E: Engine> Reporting for EngineDevice<E> {
 impl<E: Engine> Composite for EngineDevice<E> {
     fn child_responses(&self) -> Vec<ChildResponses> {
         let of = |times: &LatencyHistogram| ChildResponses { requests: times.count(), nanoseconds: times.sum() };
-        self.responses.iter().map(of).collect()
+        self.world.responses.iter().map(of).collect()
     }
 
     fn extent_places(&self) -> Option<&dyn ExtentPlaces> {
-        self.engine.extent_places()
+        self.engine.machine().extent_places()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Requests to the engine below the cache: its effects, with the buffers that the cache has for them.
 
-use esker_core::{Bytes, Nanos, Request, Tag};
+use esker_core::{Bytes, Machine, Nanos, Request, Tag};
 
 use super::MemoryCache;
-use crate::engine::{BufferId, BufferPlace, BufferStep, Effect, Engine, Input};
+use crate::engine::{BufferId, BufferPlace, BufferStep, Effect, Input};
 
 /// A request to the engine below.
 #[derive(Clone, Copy, Debug)]

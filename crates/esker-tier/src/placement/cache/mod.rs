@@ -9,7 +9,7 @@ mod writes;
 
 use std::ops::Range;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
 use esker_results::{DeviceReport, ExtentPlaces, MemoryCacheReport};
 
 use super::PlacementEngine;
@@ -242,16 +242,25 @@ impl MemoryCache {
     }
 }
 
-impl Engine for MemoryCache {
-    fn capacity(&self) -> Bytes {
-        self.engine.capacity()
-    }
+impl Machine for MemoryCache {
+    type Input = Input;
+    type Effect = Effect;
 
     fn on(&mut self, now: Nanos, input: Input, effects: &mut Vec<Effect>) {
         match input {
             Input::Host { tag, request } => self.host(now, tag, request, effects),
             input => self.tell(now, input, effects),
         }
+    }
+
+    fn look_period(&self) -> Option<Nanos> {
+        self.engine.look_period()
+    }
+}
+
+impl Engine for MemoryCache {
+    fn capacity(&self) -> Bytes {
+        self.engine.capacity()
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {
@@ -276,10 +285,6 @@ impl Engine for MemoryCache {
         self.pass_on(now, &mut own, effects);
         self.effects = own;
         result
-    }
-
-    fn telemetry_period(&self) -> Option<Nanos> {
-        self.engine.telemetry_period()
     }
 
     fn fill(&mut self, share: Ratio) {

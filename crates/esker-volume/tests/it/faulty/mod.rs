@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
 
-use esker_core::{Bytes, Rng};
+use esker_core::{Bytes, Nanos, Rng};
 use esker_volume::{Backend, BlockingBackend, Ended, FileBackend, Operation};
 
 const SECTOR: usize = 512;
@@ -104,7 +104,7 @@ impl Backend for LateBackend {
     fn capacity(&self) -> Bytes {
         self.store.capacity()
     }
-    fn submit(&mut self, id: u64, operation: Operation) {
+    fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
         self.waiting.push((id, operation));
     }
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {

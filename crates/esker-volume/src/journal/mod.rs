@@ -1,18 +1,22 @@
-//! Journals, which keep the records of a map.
+//! Journals, which keep the records of maps.
+
+mod shared;
 
 use std::io;
 use std::thread::{self, JoinHandle};
 
 use esker_tier::{Record, RecordNumber};
 
+pub use shared::{JournalShare, share};
+
 use crate::queue::Queue;
 use crate::signal::Signal;
 
 /// Keeps the records of a map. Its methods never block.
 pub trait Journal: Send {
-    /// Takes a record. Numbers rise by one. A loss of power may lose the record until a [`harden`](Self::harden) that
-    /// covers it has ended.
-    fn append(&mut self, number: RecordNumber, record: Record);
+    /// Takes a record of the engine in `layer`: 0 for a single engine, or its place in a stack ([`share`]). Numbers
+    /// rise by one. A loss of power may lose the record until a [`harden`](Self::harden) that covers it has ended.
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record);
 
     /// Starts to make all records up to `through` durable. All of them have been appended.
     fn harden(&mut self, through: RecordNumber);
@@ -25,8 +29,8 @@ pub trait Journal: Send {
 /// A journal whose calls block until their work is done. [`DirectJournal`] and [`ThreadedJournal`] turn it into a
 /// [`Journal`].
 pub trait BlockingJournal: Send {
-    /// Appends a record.
-    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()>;
+    /// Appends a record of the engine in `layer`.
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) -> io::Result<()>;
 
     /// Makes all records up to `through` durable.
     fn harden(&mut self, through: RecordNumber) -> io::Result<()>;
@@ -35,20 +39,21 @@ pub trait BlockingJournal: Send {
 /// A journal in memory, for tests and for volumes that need not outlive the process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
-    records: Vec<Record>,
+    records: Vec<(u8, Record)>,
     hardened: RecordNumber,
 }
 
 impl MemoryJournal {
-    /// Returns the records that would survive a loss of power.
-    pub fn hardened(&self) -> &[Record] {
-        &self.records[..self.hardened.0 as usize]
+    /// Returns the records of the engine in `layer` that would survive a loss of power.
+    pub fn hardened(&self, layer: u8) -> impl Iterator<Item = Record> {
+        let survive = self.records[..self.hardened.0 as usize].iter();
+        survive.filter(move |(of, _)| *of == layer).map(|&(_, record)| record)
     }
 }
 
 impl BlockingJournal for MemoryJournal {
-    fn append(&mut self, number: RecordNumber, record: Record) -> io::Result<()> {
-        self.records.push(record);
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) -> io::Result<()> {
+        self.records.push((layer, record));
         assert_eq!(number.0, self.records.len() as u64, "records come in order");
         Ok(())
     }
@@ -90,8 +95,8 @@ impl<J: BlockingJournal> DirectJournal<J> {
 }
 
 impl<J: BlockingJournal> Journal for DirectJournal<J> {
-    fn append(&mut self, number: RecordNumber, record: Record) {
-        self.work(|journal| journal.append(number, record), None);
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) {
+        self.work(|journal| journal.append(number, layer, record), None);
     }
     fn harden(&mut self, through: RecordNumber) {
         self.work(|journal| journal.harden(through), Some(through));
@@ -111,7 +116,7 @@ pub struct ThreadedJournal {
 
 #[derive(Debug)]
 enum Work {
-    Append(RecordNumber, Record),
+    Append(RecordNumber, u8, Record),
     Harden(RecordNumber),
 }
 
@@ -125,7 +130,7 @@ impl ThreadedJournal {
             let mut journal = DirectJournal::new(journal);
             while let Some(work) = to_do.next() {
                 match work {
-                    Work::Append(number, record) => journal.append(number, record),
+                    Work::Append(number, layer, record) => journal.append(number, layer, record),
                     Work::Harden(through) => journal.harden(through),
                 }
                 for ended in journal.ended.drain(..) {
@@ -139,8 +144,8 @@ impl ThreadedJournal {
 }
 
 impl Journal for ThreadedJournal {
-    fn append(&mut self, number: RecordNumber, record: Record) {
-        self.work.push(Work::Append(number, record));
+    fn append(&mut self, number: RecordNumber, layer: u8, record: Record) {
+        self.work.push(Work::Append(number, layer, record));
     }
     fn harden(&mut self, through: RecordNumber) {
         self.work.push(Work::Harden(through));

@@ -1,0 +1,228 @@
+//! The real driver: it runs an engine over stores.
+
+mod world;
+
+use std::collections::VecDeque;
+use std::io;
+
+use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, ReshapeError};
+
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::memory::Buffer;
+use crate::store::Store;
+use world::RealWorld;
+
+/// A request of the host that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The tag with which it was submitted.
+    pub tag: Tag,
+    /// When it was answered.
+    pub at: Nanos,
+    /// Success, or the error.
+    pub result: Result<(), DeviceError>,
+    /// The data of a read that succeeded; for a write, the buffer that came with it.
+    pub data: Buffer,
+}
+
+/// A store that is being drained and holds only extents that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StuckDrain {
+    /// Index of the store.
+    pub store: usize,
+    /// Number of these extents.
+    pub extents: u32,
+    /// The first of them.
+    pub first: LogicalExtent,
+}
+
+/// How often the engine gets the health of stores while one of them refuses writes that it may take later.
+const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
+
+/// Runs an engine over stores, in one thread: [`submit`](Self::submit) takes requests, [`step`](Self::step) performs
+/// what is due, and [`next_reply`](Self::next_reply) returns requests that have ended. No method blocks. Stores with
+/// their own threads give a [`Signal`](crate::Signal) when it is time for another step.
+///
+/// Events are performed in the order of the times at which they were due, even if the driver wakes up late.
+///
+/// After a failed flush or durable write, the driver writes nothing more to that store, and the host's flushes fail.
+/// After a failure of the journal this applies to all stores. Reads go on. To write again, drop the driver, open the
+/// stores again, and restore the engine from the records that the journal has made durable.
+pub struct RealDriver<E: Engine + ?Sized, C> {
+    engine: MachineLoop<E>,
+    world: RealWorld<C>,
+    /// Requests that have arrived and have not been given to the engine.
+    arrivals: VecDeque<(Nanos, Tag, Request)>,
+    now: Nanos,
+}
+
+impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
+    /// Creates a driver of `engine` over `stores`, which are the engine's devices in their order.
+    pub fn new(engine: Box<E>, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
+        let now = clock.now();
+        let world = RealWorld::new(stores, journal, clock);
+        Self { engine: MachineLoop::new(engine, now), world, arrivals: VecDeque::new(), now }
+    }
+
+    /// Has `log` called with every effect, in the order in which they are performed.
+    pub fn with_log(mut self, log: EffectLog<Effect>) -> Self {
+        self.engine.set_log(log);
+        self
+    }
+
+    /// Returns the number of bytes that the host can address.
+    pub fn capacity(&self) -> Bytes {
+        self.engine.machine().capacity()
+    }
+
+    /// Returns the worst state of any store; `Failed` if the journal has failed.
+    pub fn state(&self) -> DeviceState {
+        self.engine.machine().state()
+    }
+
+    /// Returns the state of one store, by its index.
+    pub fn store_state(&self, store: usize) -> DeviceState {
+        self.engine
+            .machine()
+            .device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
+    }
+
+    /// Returns the first error of a failed flush, durable write or journal operation, or of a store that did not answer
+    /// in time.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.world.failure.as_ref()
+    }
+
+    /// Gives a buffer of `length` bytes for the data of a write. The bytes in it are any bytes.
+    pub fn buffer(&mut self, length: usize) -> Buffer {
+        self.world.buffers.pool.take(length)
+    }
+
+    /// Takes the buffer of a reply back, so that later requests need no new memory.
+    pub fn recycle(&mut self, buffer: Buffer) {
+        self.world.buffers.pool.give(buffer);
+    }
+
+    /// Takes a request that arrives now. `data` is the data of a write, as long as the request (asserted). A read may
+    /// bring memory that is as long as the request; otherwise the driver takes some. The tag stays in use until the
+    /// reply.
+    pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
+        self.begin(tag, &request, data.into());
+        self.arrivals.push_back((self.world.clock.now(), tag, request));
+    }
+
+    /// Gives the engine a request at `now`, before anything that is due then; see [`Self::submit`].
+    pub(crate) fn accept(&mut self, now: Nanos, tag: Tag, request: Request, data: Buffer) {
+        self.now = self.now.max(now);
+        self.begin(tag, &request, data);
+        self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
+        self.settle();
+    }
+
+    /// Keeps the memory of a new request.
+    fn begin(&mut self, tag: Tag, request: &Request, data: Buffer) {
+        let buffer = match request.kind {
+            RequestKind::Read if data.len() as u64 == request.length.0 => data,
+            RequestKind::Read if request.end_byte() <= self.capacity().0 => {
+                self.world.buffers.pool.take(request.length.0 as usize)
+            }
+            RequestKind::Write { .. } => {
+                assert_eq!(data.len() as u64, request.length.0, "a write brings its data");
+                data
+            }
+            _ => Buffer::default(),
+        };
+        self.world.buffers.begin(tag, buffer, request.kind == RequestKind::Read);
+    }
+
+    /// Performs everything that is due by now, in the order in which it was due.
+    pub fn step(&mut self) {
+        let wall = self.world.clock.now();
+        loop {
+            self.settle();
+            let next = self.next_event();
+            if next > wall || next == Nanos::NEVER {
+                return;
+            }
+            self.advance(next);
+        }
+    }
+
+    /// Performs what is due first, at `next == next_event()`, and everything that follows from it at once.
+    pub(crate) fn advance(&mut self, next: Nanos) {
+        self.now = self.now.max(next);
+        if self.world.next_event() == next {
+            self.world.advance(next);
+        } else if self.engine.next_event() == next {
+            let recovers = self.world.stores.iter().any(Store::may_recover);
+            self.engine.advance(self.now, recovers.then_some(HEALTH_PERIOD), &mut self.world);
+        } else {
+            // Nothing comes between requests that have arrived together, not even what the first one causes at once.
+            while let Some((_, tag, request)) = self.arrivals.pop_front_if(|(at, ..)| *at == next) {
+                self.engine.tell(self.now, Input::Host { tag, request }, &mut self.world);
+                self.settle();
+            }
+        }
+        self.settle();
+    }
+
+    /// Returns when [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request,
+    /// or the end of an operation of a store or of the journal, can bring work.
+    pub fn next_event(&self) -> Nanos {
+        let arrival = self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at);
+        self.world.next_event().min(self.engine.next_event()).min(arrival)
+    }
+
+    /// Returns true while a store or the journal is working: when that ends, another step may be needed.
+    pub fn is_busy(&self) -> bool {
+        self.world.is_busy()
+    }
+
+    /// Changes the devices or the capacity while requests are served. [`Reshape::Join`] comes with the new store
+    /// (asserted). The settings from which the engine would be restored have to be changed first.
+    ///
+    /// # Errors
+    /// If the engine refuses the change. Then nothing has changed.
+    pub fn reshape(&mut self, reshape: Reshape, store: Option<Store>) -> Result<(), ReshapeError> {
+        assert_eq!(store.is_some(), matches!(reshape, Reshape::Join { .. }), "a device that joins has a store");
+        self.now = self.now.max(self.world.clock.now());
+        let now = self.now;
+        let mut effects = Vec::new();
+        self.engine.machine_mut().reshape(now, reshape, &mut effects)?;
+        self.world.reshaped(now, reshape, store);
+        self.engine.act(now, &mut self.world, |_, own| own.append(&mut effects));
+        self.settle();
+        Ok(())
+    }
+
+    /// Returns the stores that were drained and hold no data any more, in the order in which they became empty.
+    pub fn drained(&self) -> &[usize] {
+        &self.world.drained
+    }
+
+    /// Returns the stores that are being drained and hold only extents that cannot be read.
+    pub fn stuck(&self) -> &[StuckDrain] {
+        &self.world.stuck
+    }
+
+    /// Returns true if a request has ended and its reply was not taken.
+    pub(crate) fn has_reply(&self) -> bool {
+        !self.world.replies.is_empty()
+    }
+
+    /// Takes the reply of the next request that has ended.
+    pub fn next_reply(&mut self) -> Option<Reply> {
+        self.world.replies.pop_front()
+    }
+
+    /// Hands the engine all inputs that wait, and has its effects performed, until there are no more inputs.
+    pub(crate) fn settle(&mut self) {
+        self.now = self.engine.settle(self.now, &mut self.world);
+        if self.world.was_refused {
+            self.world.was_refused = false;
+            self.engine.look_by(self.now + HEALTH_PERIOD);
+        }
+    }
+}
