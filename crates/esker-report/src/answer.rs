@@ -14,7 +14,7 @@ pub(crate) fn is_equal(workload: &WorkloadStudy, candidate: &Candidate) -> bool 
 
 /// The findings, without those that only repeat what the evidence stands on, or the cards of the other markets.
 pub(crate) fn findings(workload: &WorkloadStudy) -> Vec<&Finding> {
-    let reasons = workload.evidence.as_ref().map_or(&[][..], |evidence| &evidence.reasons);
+    let reasons = &workload.evidence.reasons;
     let repeats = |finding: &Finding| {
         let said = reasons.iter().all(|reason| finding.text.contains(reason));
         let of_market = finding.topic == "market" && !workload.verdict.other_markets.is_empty();
@@ -27,18 +27,17 @@ pub(crate) fn findings(workload: &WorkloadStudy) -> Vec<&Finding> {
 pub(crate) fn because(workload: &WorkloadStudy) -> Option<&str> {
     let because = workload.verdict.because.as_str();
     let said = workload.verdict.findings.iter().any(|finding| finding.text.contains(because));
-    (!because.is_empty() && !said).then_some(because)
+    (!said).then_some(because)
 }
 
-/// The largest 99th percentile that a design was judged by; older studies have that of the busy stretch alone.
-pub(crate) fn busy_p99_us(candidate: &Candidate) -> Option<f64> {
-    let worst = candidate.judgement.worst_p99.map(|worst| worst.p99_us);
-    worst.or_else(|| Some(candidate.busy.as_ref()?.response_time.p99_us))
+/// The largest 99th percentile that a design was judged by; `None` unless all requests were served.
+pub(crate) fn worst_p99_us(candidate: &Candidate) -> Option<f64> {
+    candidate.judgement.worst_p99.map(|worst| worst.p99_us)
 }
 
 /// What a design costs: by the month if it is rented.
 pub(crate) fn price(candidate: &Candidate, budgets: &Budgets) -> String {
-    let Some(cost) = &candidate.cost else { return String::new() };
+    let cost = &candidate.cost;
     if candidate.is_rented() || budgets.years <= 0.0 {
         return format!("{} a month", amount(&cost.per_month, &cost.currency));
     }
@@ -61,15 +60,18 @@ pub(crate) fn headroom(headroom: &Headroom) -> String {
 
 /// Size, price, percentile and headroom of a design, in one line.
 pub(crate) fn in_short(candidate: &Candidate, budgets: &Budgets) -> String {
-    let p99 = busy_p99_us(candidate).map(|p99| format!("p99 {}", page::micros(p99).text()));
+    let p99 = worst_p99_us(candidate).map(|p99| format!("p99 {}", page::micros(p99).text()));
     let headroom = candidate.headroom.as_ref().map(|found| format!("headroom {}", headroom(found)));
-    let price = candidate.cost.as_ref().map(|_| price(candidate, budgets));
-    [size(candidate), price, p99, headroom].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    [Some(size(candidate)), Some(price(candidate, budgets)), p99, headroom]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// What a price is made of, and from when it is.
 pub(crate) fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
-    let Some(cost) = &candidate.cost else { return String::new() };
+    let cost = &candidate.cost;
     let years = page::years(budgets.years).text();
     let mut note = if candidate.is_rented() {
         format!("{} over {years}", amount(&cost.total, &cost.currency))
@@ -85,7 +87,7 @@ pub(crate) fn price_note(candidate: &Candidate, budgets: &Budgets) -> String {
 
 /// Where the figures of a product come from.
 pub(crate) fn sources(candidate: &Candidate) -> String {
-    let Some(product) = &candidate.product else { return String::new() };
+    let product = &candidate.product;
     let source = product.source.as_deref().unwrap_or("no source");
     let mut text = source.to_string();
     if !product.assumed.is_empty() {

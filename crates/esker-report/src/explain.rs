@@ -10,7 +10,7 @@ use esker_results::study::{
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
 pub fn explain(study: &StudyReport, name: &str) -> Option<String> {
-    let found: Vec<String> = study.workloads.iter().filter_map(|workload| in_workload(study, workload, name)).collect();
+    let found: Vec<String> = study.workloads.iter().filter_map(|workload| in_workload(workload, name)).collect();
     (!found.is_empty()).then(|| found.join("\n"))
 }
 
@@ -22,7 +22,7 @@ pub fn design_names(study: &StudyReport) -> impl Iterator<Item = &str> {
     })
 }
 
-fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Option<String> {
+fn in_workload(workload: &WorkloadStudy, name: &str) -> Option<String> {
     if let Some(ruled) = workload.ruled_out.iter().find(|ruled| ruled.name == name) {
         let price =
             ruled.total.map_or(String::new(), |total| format!(" It would cost at least {}.", words::money(total)));
@@ -32,11 +32,9 @@ fn in_workload(study: &StudyReport, workload: &WorkloadStudy, name: &str) -> Opt
         ));
     }
     let candidate = workload.candidates.iter().find(|candidate| candidate.name == name)?;
-    let budgets = workload.budgets.as_ref().unwrap_or(&study.budgets);
+    let budgets = &workload.budgets;
     let mut page = Page { text: format!("{} for {}:\n", candidate.title_and_year(), workload.name) };
-    if let Some(need) = &workload.need {
-        page.capacity(need, candidate);
-    }
+    page.capacity(&workload.need, candidate);
     if let Some(cache) = &candidate.cache {
         page.cache(cache);
     }
@@ -102,7 +100,8 @@ impl Page {
             };
             self.step(&format!("{drives} x {each} of flash on top: {why}"));
         }
-        if let (Some(each), Some(count)) = (candidate.capacity_on_sale_bytes, candidate.count) {
+        if let Some(each) = candidate.capacity_on_sale_bytes {
+            let count = candidate.count;
             let all = each.saturating_mul(count.into());
             self.step(&format!("{count} x {} = {}, or {}", words::on_sale(each), words::on_sale(all), bytes(all)));
         }
@@ -121,9 +120,7 @@ impl Page {
         for other in &cache.compared {
             self.step(&format!("  {}: {} of accesses miss", other.policy, words::percent(other.miss_ratio)));
         }
-        if !cache.admission_because.is_empty() {
-            self.step(&format!("admission {} ({})", cache.admission, cache.admission_because.trim_end_matches('.')));
-        }
+        self.step(&format!("admission {} ({})", cache.admission, cache.admission_because.trim_end_matches('.')));
         for other in &cache.admissions_compared {
             let written = words::bytes(other.written_bytes_per_access);
             let slow = words::percent(other.slow_ratio);
@@ -155,11 +152,11 @@ impl Page {
     }
 
     fn price(&mut self, candidate: &Candidate, budgets: &Budgets) {
-        let Some(cost) = &candidate.cost else { return };
+        let Candidate { cost, product, .. } = candidate;
         self.section("Price");
         let currency = &cost.currency;
         let years = words::years(budgets.years);
-        let count = candidate.count.unwrap_or(1).max(1);
+        let count = candidate.count.max(1);
         if let Some(parts) = candidate.parts() {
             for HybridPart { product, count, purchase, .. } in parts {
                 let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
@@ -188,11 +185,9 @@ impl Page {
         }
         let assumed = if cost.assumed { "; something in it is assumed" } else { "" };
         self.step(&format!("prices as of {}{assumed}", cost.as_of));
-        if let Some(product) = &candidate.product {
-            self.step(&format!("source: {}", product.source.as_deref().unwrap_or("assumed")));
-            if !product.assumed.is_empty() {
-                self.step(&format!("assumed: {}", product.assumed.join(", ")));
-            }
+        self.step(&format!("source: {}", product.source.as_deref().unwrap_or("assumed")));
+        if !product.assumed.is_empty() {
+            self.step(&format!("assumed: {}", product.assumed.join(", ")));
         }
     }
 
@@ -258,10 +253,9 @@ impl Page {
     fn answer(&mut self, workload: &WorkloadStudy, candidate: &Candidate) {
         self.section("Answer");
         let answers = workload.verdict.answers();
-        let market = candidate.product.as_ref().map(|product| product.market.as_str());
-        let answer = answers.iter().find(|answer| Some(answer.market.as_str()) == market);
+        let answer = answers.iter().find(|answer| answer.market == candidate.product.market);
         let close = answer.is_some_and(|answer| answer.close.contains(&candidate.name));
-        let recommended = answer.map_or(&workload.verdict.recommended, |answer| &answer.recommended).as_deref();
+        let recommended = answer.and_then(|answer| answer.recommended.as_deref());
         let equal = answer.is_some_and(|answer| answer.equals.contains(&candidate.name));
         let reasons = &candidate.judgement.reasons;
         if recommended == Some(candidate.name.as_str()) {
@@ -275,8 +269,7 @@ impl Page {
             self.step(&format!("It is not recommended: {}.", reasons.join("; ")));
         } else {
             let best = workload.candidates.iter().find(|other| Some(other.name.as_str()) == recommended);
-            let total = |one: &Candidate| one.cost.as_ref().map(|cost| cost.total);
-            match best.and_then(|best| Some((best, total(candidate)? / total(best)?))) {
+            match best.map(|best| (best, candidate.cost.total / best.cost.total)) {
                 Some((best, times)) if times.is_finite() => self.step(&format!(
                     "It keeps the budgets that were judged, but costs {} times as much as {}.",
                     words::factor(times),

@@ -77,15 +77,10 @@ pub(crate) static TERMS: &[Term] = &[
         "Not simulated, because it follows from known figures that it cannot be the answer.",
     ),
     term(
-        "busiest_hour_p99",
-        "p99, busiest hour",
-        "99 of 100 requests of the busiest hour took at most this long: what the response-time budget is judged by.",
-    ),
-    term(
         "grown_p99",
         "p99 of the grown load",
-        "The same percentile when requests come as many times as fast as the stated growth makes them by the end of \
-         the budgeted years.",
+        "99 of 100 requests of the busiest hour take at most this long when requests come as many times as fast as the \
+         stated growth makes them by the end of the budgeted years.",
     ),
     term(
         "translation_layer",

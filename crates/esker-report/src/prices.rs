@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use esker_core::words::page;
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Verdict, WorkloadStudy};
+use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Verdict, WorkloadStudy};
 
-use crate::answer::busy_p99_us;
+use crate::answer::worst_p99_us;
 use crate::bars::{Scale, Tick};
 use crate::frontier::{Offer, frontier};
 use crate::labels::{self, Label};
-use crate::purchase::{self, market_index, market_of, market_word};
+use crate::purchase::{self, market_index, market_word};
 use crate::standing::{Standing, reasons, standing};
 
 /// The picture of a workload.
@@ -95,7 +95,8 @@ struct Placed<'a> {
 }
 
 /// The picture of a workload, if any of its designs has a price and a response time.
-pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Prices> {
+pub(crate) fn prices(workload: &WorkloadStudy) -> Option<Prices> {
+    let budgets = &workload.budgets;
     let currency = currency(workload)?;
     let placed: Vec<Placed<'_>> =
         workload.candidates.iter().filter_map(|candidate| placed(candidate, &currency)).collect();
@@ -109,8 +110,8 @@ pub(crate) fn prices(workload: &WorkloadStudy, budgets: &Budgets) -> Option<Pric
     let place = |offer: &Offer| (across.percent(offer.price), 100.0 - up.percent(offer.p99_us));
     let mut by_market: BTreeMap<(bool, usize, &str), Vec<&Placed<'_>>> = BTreeMap::new();
     for one in &placed {
-        let name = market_of(one.candidate);
-        let beside = workload.verdict.market.as_deref().is_some_and(|headline| headline != name);
+        let name = one.candidate.product.market.as_str();
+        let beside = workload.verdict.market != name;
         by_market.entry((beside, market_index(name), name)).or_default().push(one);
     }
     let markets: Vec<MarketPlot> = by_market
@@ -160,14 +161,14 @@ fn answers(markets: &[MarketPlot]) -> Vec<(f64, f64, &str)> {
 
 /// The currency of the picture: that of the first price. Studies have one.
 fn currency(workload: &WorkloadStudy) -> Option<String> {
-    workload.candidates.iter().find_map(|candidate| Some(candidate.cost.as_ref()?.currency.clone()))
+    workload.candidates.first().map(|candidate| candidate.cost.currency.clone())
 }
 
 fn placed<'a>(candidate: &'a Candidate, currency: &str) -> Option<Placed<'a>> {
-    let cost = candidate.cost.as_ref().filter(|cost| cost.currency == currency)?;
-    let offer = Offer { price: cost.total, p99_us: candidate.busy.as_ref().and(busy_p99_us(candidate))? };
+    let offer = Offer { price: candidate.cost.total, p99_us: candidate.busy.as_ref().and(worst_p99_us(candidate))? };
     let has_place = |value: f64| value.is_finite() && value > 0.0;
-    (has_place(offer.price) && has_place(offer.p99_us)).then_some(Placed { candidate, offer })
+    let has_currency = candidate.cost.currency == currency;
+    (has_currency && has_place(offer.price) && has_place(offer.p99_us)).then_some(Placed { candidate, offer })
 }
 
 /// What the verdict says of a design.
@@ -249,11 +250,10 @@ fn steps(corners: &[(f64, f64)]) -> Vec<Line> {
 
 /// A design in one sentence or two.
 fn tip(candidate: &Candidate, offer: &Offer, reasons: &str) -> String {
-    let cost = candidate.cost.as_ref();
-    let currency = cost.map_or("", |cost| &cost.currency);
+    let Cost { currency, per_month, .. } = &candidate.cost;
     let mut text = format!("{}: {}", candidate.title_and_year(), purchase::amount(&offer.price, currency));
-    if let Some(cost) = cost.filter(|_| candidate.is_rented()) {
-        text += &format!(" ({} a month)", purchase::amount(&cost.per_month, currency));
+    if candidate.is_rented() {
+        text += &format!(" ({} a month)", purchase::amount(per_month, currency));
     }
     text += &format!(", p99 {}.", page::micros(offer.p99_us).text());
     match standing(candidate) {
@@ -297,7 +297,7 @@ fn left_out(workload: &WorkloadStudy, shown: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use esker_results::LatencySummary;
-    use esker_results::study::{BusyResults, Cost, MarketAnswer, ProductSummary};
+    use esker_results::study::{BusyResults, JudgedPercentile, JudgedTime, MarketAnswer, ProductSummary};
 
     use super::*;
     use crate::samples;
@@ -305,18 +305,19 @@ mod tests {
     fn design(name: &str, market: &str, total: f64, p99_us: f64) -> Candidate {
         let response_time = LatencySummary { p99_us, ..LatencySummary::default() };
         let mut design = Candidate {
-            product: Some(ProductSummary { market: market.into(), year: 2022, ..ProductSummary::default() }),
-            cost: Some(Cost { total, purchase: total, currency: "USD".into(), ..Cost::default() }),
+            product: ProductSummary { market: market.into(), year: 2022, ..ProductSummary::default() },
+            cost: Cost { total, purchase: total, currency: "USD".into(), ..Cost::default() },
             busy: Some(BusyResults { response_time, ..BusyResults::default() }),
             ..Candidate::new(name, name, "ssd", 1)
         };
         design.judgement.keeps_budgets = true;
+        design.judgement.worst_p99 = Some(JudgedPercentile { p99_us, time: JudgedTime::BusiestByRequests });
         design
     }
 
     fn workload(candidates: Vec<Candidate>) -> WorkloadStudy {
         let verdict = Verdict {
-            market: Some("aws".into()),
+            market: "aws".into(),
             recommended: candidates.first().map(|one| one.name.clone()),
             ..Verdict::default()
         };
@@ -336,7 +337,7 @@ mod tests {
             nearest: Some("drive".into()),
             ..MarketAnswer::default()
         }];
-        let picture = prices(&study, &Budgets { p99_us: Some(1_000.0), ..Budgets::default() }).unwrap();
+        let picture = prices(&study).unwrap();
         let words: Vec<&str> = picture.markets.iter().map(|market| market.word.as_str()).collect();
         assert_eq!(words, ["AWS", "On-premises"]);
         let rows = &picture.markets[0].rows;
@@ -351,18 +352,18 @@ mod tests {
     }
 
     #[test]
-    fn designs_without_a_price_or_a_percentile_are_counted_and_equal_ones_share_a_mark() {
-        let (mut saturated, mut unpriced) = (design("c", "", 7.0, 1.0), design("d", "", 7.0, 1.0));
-        (saturated.busy, unpriced.cost) = (None, None);
-        let study = workload(vec![design("a", "", 7.0, 90.0), design("b", "", 7.0, 90.0), saturated, unpriced]);
-        let picture = prices(&study, &Budgets::default()).unwrap();
+    fn designs_without_a_place_or_a_percentile_are_counted_and_equal_ones_share_a_mark() {
+        let (mut slow, free) = (design("c", "", 7.0, 1.0), design("d", "", 0.0, 1.0));
+        slow.busy = None;
+        let study = workload(vec![design("a", "", 7.0, 90.0), design("b", "", 7.0, 90.0), slow, free]);
+        let picture = prices(&study).unwrap();
         let spots = &picture.markets[0].spots;
         assert_eq!((spots.len(), picture.markets[0].rows.len()), (1, 2));
         assert!(spots[0].tip.contains("a (2022): 7.00") && spots[0].tip.contains("b (2022): 7.00"), "{}", spots[0].tip);
         assert!(picture.left_out.unwrap() == "Not drawn: of 2 designs the price or the response time is not known.");
         let none = workload(vec![design("a", "", f64::NAN, 90.0), design("b", "", 0.0, 90.0)]);
-        assert!(prices(&none, &Budgets::default()).is_none());
-        assert!(prices(&workload(Vec::new()), &Budgets::default()).is_none());
+        assert!(prices(&none).is_none());
+        assert!(prices(&workload(Vec::new())).is_none());
     }
 
     #[test]

@@ -18,11 +18,6 @@ pub(crate) fn market_index(name: &str) -> usize {
     MARKETS.iter().position(|(known, _)| *known == name).unwrap_or(MARKETS.len())
 }
 
-/// Name of the market of a design; empty if it has no product.
-pub(crate) fn market_of(candidate: &Candidate) -> &str {
-    candidate.product.as_ref().map_or("", |product| &product.market)
-}
-
 /// An amount of money, for a page.
 pub(crate) fn money(amount: &f64) -> String {
     words::money(*amount).replace(' ', &GROUP_SPACE.to_string())
@@ -34,15 +29,19 @@ pub(crate) fn amount(amount: &f64, currency: &str) -> String {
 }
 
 /// Number and capacity of the devices as they are sold: "4 × 3.84 TB", or "2 × 960 GB + 4 × 20 TB".
-pub(crate) fn size(candidate: &Candidate) -> Option<String> {
+pub(crate) fn size(candidate: &Candidate) -> String {
     if let Some([flash, disks]) = candidate.parts() {
         let part = |part: &HybridPart| {
             format!("{}{UNIT_SPACE}×{UNIT_SPACE}{}", part.count, on_sale(&part.capacity_on_sale_bytes))
         };
-        return Some(format!("{} + {}", part(flash), part(disks)));
+        return format!("{} + {}", part(flash), part(disks));
     }
-    let capacity = on_sale(&candidate.capacity_on_sale_bytes?);
-    Some(format!("{}{UNIT_SPACE}×{UNIT_SPACE}{capacity}", candidate.count.unwrap_or(candidate.device_count)))
+    format!("{}{UNIT_SPACE}×{UNIT_SPACE}{}", candidate.count, on_sale(&capacity_on_sale(candidate)))
+}
+
+/// Capacity of one device as it is sold; of a hybrid or a cache, that of one copy's volume.
+pub(crate) fn capacity_on_sale(candidate: &Candidate) -> u64 {
+    candidate.volume_bytes().or(candidate.capacity_on_sale_bytes).unwrap_or(candidate.capacity_bytes)
 }
 
 /// A capacity as it is sold, for a page.

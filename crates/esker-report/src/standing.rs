@@ -19,8 +19,7 @@ pub(crate) enum Standing {
 /// Whether a design keeps its budgets. A design whose life cannot be told is never recommended before one whose life
 /// can, so it must not look like one that keeps them all.
 pub(crate) fn standing(candidate: &Candidate) -> Standing {
-    // Before studies had products, a life that could not be told counted as kept.
-    let told = |endurance: &Endurance| endurance.kept.is_some() || candidate.product.is_none();
+    let told = |endurance: &Endurance| endurance.kept.is_some();
     match candidate.judgement.keeps_budgets {
         true if candidate.endurance.as_ref().is_none_or(told) => Standing::Kept,
         true => Standing::Unsure,
@@ -49,8 +48,6 @@ pub(crate) fn reasons(candidate: &Candidate, budgets: &Budgets) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use esker_results::study::ProductSummary;
-
     use super::*;
     use crate::samples;
 
@@ -60,7 +57,7 @@ mod tests {
             let endurance = Endurance { kept, lifetime_range_years: Some([4.6, 14.0]), ..samples::endurance() };
             let mut candidate = Candidate::new("a", "a", "ssd", 1);
             candidate.judgement.keeps_budgets = keeps_budgets;
-            (candidate.endurance, candidate.product) = (Some(endurance), Some(ProductSummary::default()));
+            candidate.endurance = Some(endurance);
             candidate
         };
         let budgets = Budgets { years: 5.0, ..Budgets::default() };
@@ -77,7 +74,6 @@ mod tests {
         assert_eq!(reasons(&heavy, &budgets), [reason, writes]);
         heavy.endurance.as_mut().unwrap().lifetime_range_years = Some([8.0, 24.0]);
         assert_eq!(reasons(&heavy, &budgets), [writes]);
-        assert_eq!(standing(&Candidate { product: None, ..unsure }), Standing::Kept);
         assert!(Standing::Kept < Standing::Unsure && Standing::Unsure < Standing::Missed);
     }
 }

@@ -12,8 +12,8 @@ use esker_results::study::{
 use esker_results::{FlashReport, LatencySummary, PageOperations, RecoveryWay, RequestClass, SteadyOrigin};
 
 use crate::answer::{
-    because, busy_p99_us, carries_nothing, drive_writes, findings, grade_meaning, headroom, in_short, is_equal, life,
-    price, price_note, sources,
+    because, carries_nothing, drive_writes, findings, grade_meaning, headroom, in_short, is_equal, life, price,
+    price_note, sources, worst_p99_us,
 };
 use crate::bars::{self, Bars};
 use crate::chart::{self, Chart};
@@ -26,7 +26,7 @@ use crate::glossary::{self, Term};
 use crate::misalignment::{pages_of, times_of};
 use crate::page::Frame;
 use crate::prices::{self, Prices};
-use crate::purchase::{market_word, money, on_sale, on_sale_about, size};
+use crate::purchase::{capacity_on_sale, market_word, money, on_sale, on_sale_about, size};
 use crate::ruled_out::{self, Group};
 use crate::standing::{self, Standing, standing};
 use crate::stretch::{self, SlowStretch};
@@ -69,12 +69,11 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
     for (index, data) in study.workloads.iter().enumerate() {
         let id = format!("w{}", index + 1);
         let charts = chart::charts(study, data, &id, &mut columns);
-        let budgets = data.budgets.as_ref().unwrap_or(&study.budgets);
         workloads.push(WorkloadPage {
             id,
             data,
             charts,
-            prices: prices::prices(data, budgets),
+            prices: prices::prices(data),
             ruled_out: ruled_out::ruled_out(data),
             bars: bars::lifetime(study, data),
             slowest: stretch::slow_stretch(data),
@@ -160,7 +159,7 @@ impl WorkloadPage<'_> {
 
     /// The market of the verdict, for people.
     fn market(&self) -> &str {
-        match self.data.verdict.market.as_deref().map_or("", market_word) {
+        match market_word(&self.data.verdict.market) {
             "On-premises" => "on-premises",
             word => word,
         }
@@ -179,15 +178,6 @@ impl WorkloadPage<'_> {
         self.data.candidates.len() > 9
     }
 
-    /// Whether designs were judged in a busy stretch, as they are since schema 3.
-    fn has_busy(&self) -> bool {
-        self.data.candidates.iter().any(|candidate| candidate.busy.is_some())
-    }
-
-    fn has_costs(&self) -> bool {
-        self.data.candidates.iter().any(|candidate| candidate.cost.is_some())
-    }
-
     fn has_headroom(&self) -> bool {
         self.data.candidates.iter().any(|candidate| candidate.headroom.is_some())
     }
@@ -200,8 +190,7 @@ impl WorkloadPage<'_> {
 
     /// The currency of the prices, before which a comma.
     fn currency(&self) -> String {
-        let currency = self.data.candidates.iter().find_map(|candidate| candidate.cost.as_ref());
-        currency.map_or_else(String::new, |cost| format!(", {}", cost.currency))
+        self.data.candidates.first().map_or_else(String::new, |first| format!(", {}", first.cost.currency))
     }
 
     /// Columns for designs that only "today" leaves empty.
@@ -209,14 +198,14 @@ impl WorkloadPage<'_> {
         3 + usize::from(self.grows()) + usize::from(self.has_headroom())
     }
 
-    /// The budgets that the designs were judged by.
-    fn budgets<'a>(&'a self, study: &'a StudyReport) -> &'a Budgets {
-        self.data.budgets.as_ref().unwrap_or(&study.budgets)
-    }
-
     /// Lifetime of the recommended design.
     fn recommended_life(&self) -> Option<&Endurance> {
         self.recommended()?.endurance.as_ref()
+    }
+
+    /// The percentile that the recommended design was judged by.
+    fn recommended_p99_us(&self) -> Option<f64> {
+        worst_p99_us(self.recommended()?)
     }
 
     /// Number of designs that keep the budgets.
@@ -328,8 +317,8 @@ fn reasons(candidate: &Candidate, budgets: &Budgets) -> Vec<String> {
 fn response_times(candidate: &Candidate) -> [Option<f64>; 5] {
     let times = response_time(candidate);
     let of = |value: fn(&LatencySummary) -> f64| times.as_ref().map(value);
-    let busiest = judged_p99_us(Some(candidate));
-    [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), busiest]
+    let worst = worst_p99_us(candidate);
+    [of(|times| times.p50_us), of(|times| times.p99_us), of(|times| times.p999_us), of(|times| times.max_us), worst]
 }
 
 /// Response time over all requests.
@@ -345,15 +334,6 @@ fn p99_us(candidate: &Candidate) -> Option<f64> {
     Some(response_time(candidate)?.p99_us)
 }
 
-fn busiest_hour_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
-    Some(candidate?.busiest_hour?.response_time.p99_us)
-}
-
-/// The percentile that a design was judged by: in the busy stretch, or in the busiest hour before schema 3.
-fn judged_p99_us(candidate: Option<&Candidate>) -> Option<f64> {
-    busy_p99_us(candidate?).or_else(|| busiest_hour_p99_us(candidate))
-}
-
 fn devices_of(candidate: Option<&Candidate>) -> Option<u32> {
     Some(candidate?.device_count)
 }
@@ -364,15 +344,6 @@ fn saturates_when_grown(candidate: &Candidate) -> bool {
 
 fn grown_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.grown?.busiest_hour_p99_us
-}
-
-/// Capacity of the drive as sold, if that is known; of a product, that of each device.
-fn capacity_bytes(candidate: &Candidate) -> u64 {
-    if let Some(each) = candidate.capacity_on_sale_bytes {
-        return each;
-    }
-    let sold = candidate.endurance.as_ref().map(|endurance| endurance.lifetime_capacity_bytes);
-    sold.filter(|bytes| *bytes > 0).unwrap_or(candidate.capacity_bytes)
 }
 
 /// Start of the busiest interval of the resource that limits a design; absent if nothing was recorded over time.

@@ -155,7 +155,7 @@ pub fn markdown(study: &StudyReport) -> String {
         for finding in findings.filter(|finding| finding.topic != "market") {
             text += &format!("- {}\n", escaped(&finding.text));
         }
-        let years = workload.budgets.as_ref().unwrap_or(&study.budgets).years;
+        let years = workload.budgets.years;
         let totals = if years > 0.0 { format!(" (totals over {})", words::years(years)) } else { String::new() };
         let sections = [
             ("Answers by market".to_string(), answers(workload)),
@@ -194,18 +194,18 @@ type Column = (&'static str, fn(&Candidate) -> Cell);
 const CANDIDATE: &[Column] = &[
     ("name", |one| Cell::text(&one.name)),
     ("title", |one| Cell::text(&one.title)),
-    ("year", |one| Cell::of(one.product.as_ref(), |product| Cell::text(product.year.to_string()))),
-    ("market", |one| Cell::of(one.product.as_ref(), |product| Cell::text(&product.market))),
-    ("class", |one| Cell::of(one.product.as_ref(), |product| Cell::text(&product.class))),
-    ("count", |one| Cell::of(one.count, |count| Cell::Count(count.into()))),
+    ("year", |one| Cell::text(one.product.year.to_string())),
+    ("market", |one| Cell::text(&one.product.market)),
+    ("class", |one| Cell::text(&one.product.class)),
+    ("count", |one| Cell::Count(one.count.into())),
     ("capacity_on_sale_bytes", |one| Cell::of(one.capacity_on_sale_bytes, Cell::Bytes)),
-    ("currency", |one| Cell::of(one.cost.as_ref(), |cost| Cell::text(&cost.currency))),
-    ("purchase", |one| Cell::of(one.cost.as_ref(), |cost| Cell::Number(cost.purchase))),
-    ("power", |one| Cell::of(one.cost.as_ref(), |cost| Cell::Number(cost.power))),
-    ("per_month", |one| Cell::of(one.cost.as_ref(), |cost| Cell::Number(cost.per_month))),
-    ("total", |one| Cell::of(one.cost.as_ref(), |cost| Cell::Number(cost.total))),
-    ("price_as_of", |one| Cell::of(one.cost.as_ref(), |cost| Cell::text(&cost.as_of))),
-    ("price_assumed", |one| Cell::of(one.cost.as_ref(), |cost| Cell::Flag(cost.assumed))),
+    ("currency", |one| Cell::text(&one.cost.currency)),
+    ("purchase", |one| Cell::Number(one.cost.purchase)),
+    ("power", |one| Cell::Number(one.cost.power)),
+    ("per_month", |one| Cell::Number(one.cost.per_month)),
+    ("total", |one| Cell::Number(one.cost.total)),
+    ("price_as_of", |one| Cell::text(&one.cost.as_of)),
+    ("price_assumed", |one| Cell::Flag(one.cost.assumed)),
     ("served", |one| Cell::Flag(one.outcome == CandidateOutcome::Served)),
     ("p99_us", |one| Cell::of(one.requests.as_ref(), |requests| Cell::Time(requests.all.response_time.p99_us))),
     ("busy_p99_us", |one| Cell::of(one.busy.as_ref(), |busy| Cell::Time(busy.response_time.p99_us))),

@@ -118,14 +118,14 @@ fn nothing_is_loaded_from_elsewhere_and_no_name_becomes_markup() {
 }
 
 #[test]
-fn whatever_is_absent_in_old_results_may_be_absent() {
-    let mut old = serde_json::to_value(run()).unwrap();
-    old["placement_map"] = Value::Null;
-    old["config"] = Value::Null;
-    for point in old["series"].as_array_mut().unwrap() {
+fn a_run_that_places_no_extents_has_no_map() {
+    let mut plain = serde_json::to_value(run()).unwrap();
+    plain["placement_map"] = Value::Null;
+    plain["config"] = Value::Null;
+    for point in plain["series"].as_array_mut().unwrap() {
         point.as_object_mut().unwrap().retain(|key, _| key != "placement" && key != "children");
     }
-    let page = render_run(&serde_json::from_value(old).unwrap()).unwrap();
+    let page = render_run(&serde_json::from_value(plain).unwrap()).unwrap();
     let names: Vec<String> = charts(&page).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["run-requests", "run-bytes", "run-response", "run-utilisation"]);
     assert!(!visible(&page).contains("id=\"map\""));

@@ -53,7 +53,6 @@ pub struct CacheResults {
     /// Which policies, in the order in which they were asked for.
     pub policies: Vec<CachePolicy>,
     /// Which admission policies, in the order in which they were asked for.
-    #[serde(default = "no_admission_alone")]
     pub admissions: Vec<CacheAdmission>,
     /// One entry for each size, admission policy and policy: sizes rise, and at each of them admission policies, and in
     /// these policies, keep their order. A bound decides itself what enters: it has results without admission alone.
@@ -62,14 +61,6 @@ pub struct CacheResults {
 
 /// The admission policy that takes in every object that misses, by its name.
 pub const ADMISSION_NONE: &str = "none";
-
-fn no_admission() -> String {
-    ADMISSION_NONE.to_string()
-}
-
-fn no_admission_alone() -> Vec<CacheAdmission> {
-    vec![CacheAdmission { admission: no_admission(), summary: String::new() }]
-}
 
 /// An admission policy of [`CacheResults`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,7 +118,6 @@ pub struct CacheResult {
     /// The policy, as in [`CachePolicy::policy`].
     pub policy: String,
     /// The admission policy, as in [`CacheAdmission::admission`].
-    #[serde(default = "no_admission")]
     pub admission: String,
     /// Size of the cache in objects, or in bytes if objects are [`sized`](CacheResults::sized).
     pub size: u64,
@@ -139,7 +129,6 @@ pub struct CacheResult {
     /// Number of accesses to objects that the cache did not hold.
     pub misses: u64,
     /// Number of those misses whose objects were not taken in.
-    #[serde(default)]
     pub refused: u64,
     /// Share of the accesses that missed.
     pub miss_ratio: f64,

@@ -120,14 +120,6 @@ impl RequestStatistics {
         class.device.record(completion.at - completion.service_start);
     }
 
-    /// Adds all requests of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.read.merge(&other.read);
-        self.write.merge(&other.write);
-        self.other.merge(&other.other);
-        self.errors += other.errors;
-    }
-
     /// Response times of all requests.
     pub fn response(&self) -> LatencyHistogram {
         let mut all = self.read.response.clone();

@@ -8,13 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{DeviceReport, PlacementMap, PlacementReport, RequestResults, SettledResults};
 
 /// The version of the schema below. It is raised by changes that would break a reader.
-///
-/// 2: children of composite devices have response times, hybrids have a section `placement`. Results of schema 1 can be
-/// read, too: there these are zero and absent.
-pub const RESULTS_SCHEMA: u32 = 2;
-
-/// The oldest schema of results that can still be read.
-pub const RESULTS_SCHEMA_OLDEST: u32 = 1;
+pub const RESULTS_SCHEMA: u32 = 1;
 
 /// All results of one simulated run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +72,7 @@ pub struct WorkloadResults {
 
 /// Requests of a workload that were not sent to the target as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct LeftOut {
     /// Requests of zero bytes, which no device can serve.
     pub empty_requests: u64,

@@ -5,13 +5,13 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::parse::from_json;
-use crate::{RESULTS_SCHEMA, RESULTS_SCHEMA_OLDEST, RunResults};
+use crate::{RESULTS_SCHEMA, RunResults};
 
 /// Why the results of a run could not be read.
 #[derive(Debug, Error)]
 pub enum ReadRunError {
     /// A version of esker with another schema wrote the results.
-    #[error("the run has schema {found}, and this program reads {RESULTS_SCHEMA_OLDEST} to {RESULTS_SCHEMA}")]
+    #[error("the run has schema {found}, and this program reads schema {RESULTS_SCHEMA}")]
     Schema {
         /// The schema of the results.
         found: u64,
@@ -46,11 +46,10 @@ impl RunResults {
     /// Reads what `esker sim --json` wrote.
     ///
     /// # Errors
-    /// If the JSON is no run of a schema from [`RESULTS_SCHEMA_OLDEST`] to [`RESULTS_SCHEMA`].
+    /// If the JSON is no run of the schema [`RESULTS_SCHEMA`].
     pub fn from_json(json: &[u8]) -> Result<Self, ReadRunError> {
         let schema = serde_json::from_slice(json).ok().and_then(|run: Value| run.get("schema")?.as_u64());
-        let known = u64::from(RESULTS_SCHEMA_OLDEST)..=u64::from(RESULTS_SCHEMA);
-        match schema.filter(|found| !known.contains(found)) {
+        match schema.filter(|&found| found != u64::from(RESULTS_SCHEMA)) {
             Some(found) => Err(ReadRunError::Schema { found }),
             None => from_json(json).map_err(|(place, fault)| ReadRunError::Field { place, fault }),
         }
@@ -63,12 +62,12 @@ mod tests {
 
     #[test]
     fn runs_are_told_from_other_json_and_damage_is_named() {
-        let json = r#"{ "schema": 2, "workload": {}, "throughput": {}, "devices": {} }"#;
+        let json = r#"{ "schema": 1, "workload": {}, "throughput": {}, "devices": {} }"#;
         assert!(RunResults::is_run(&serde_json::from_str(json).unwrap()));
         assert!(!RunResults::is_run(&serde_json::json!({ "workloads": [], "devices": {} })));
         let refused = |json: &str| RunResults::from_json(json.as_bytes()).unwrap_err().to_string();
         assert!(refused(json).starts_with("the run is damaged at `workload`: missing field"), "{}", refused(json));
-        assert_eq!(refused(&json.replace('2', "9")), "the run has schema 9, and this program reads 1 to 2");
+        assert_eq!(refused(&json.replace('1', "2")), "the run has schema 2, and this program reads schema 1");
         assert!(refused("[]").starts_with("the run is damaged at its top"));
     }
 }

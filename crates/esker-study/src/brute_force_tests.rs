@@ -60,7 +60,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let active = Bytes(workload.map().footprint());
     let search = || Search::new(&task, bounds, *demand, &settings.running, active);
     let found = search().market(settings.market, &all, true, usize::MAX).unwrap();
-    let price = |candidate: &Candidate| candidate.cost.as_ref().unwrap().total;
+    let price = |candidate: &Candidate| candidate.cost.total;
     let limit = found.recommended().map_or(f64::INFINITY, price);
     // Offers that break a rule for classes, devices or endurance do not compete. What other bounds rule out is
     // simulated.

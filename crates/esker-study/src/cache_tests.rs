@@ -59,7 +59,7 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     // The volume is that of the disk, and the price that of both.
     assert_eq!((cache.capacity_bytes, cache.line_bytes), (20_000_000_000_000, 64 << 10));
     assert_eq!((cache.cache_bytes, best.device_count), (960_000_000_000 * 85 / 100 / 65_536 * 65_536, 2));
-    let (cost, parts) = (best.cost.as_ref().unwrap(), [&cache.flash, &cache.disks]);
+    let (cost, parts) = (&best.cost, [&cache.flash, &cache.disks]);
     let total: f64 = parts.iter().map(|part| part.purchase + part.power).sum();
     assert!((total - cost.total).abs() < 1e-6 && parts.iter().all(|part| part.power > 0.0), "{cost:?}");
     assert!(study.verdict.findings.iter().any(|finding| finding.text.contains("Its policy is lru")));
@@ -79,7 +79,7 @@ fn where_more_is_written_than_disks_take_it_takes_write_back() {
     assert!(cache.mirrored && cache.flash.count == 2 && best.device_count == 3, "{cache:?}");
     let through = candidate(&study, THROUGH);
     assert!(!through.judgement.keeps_budgets, "{:?}", through.judgement);
-    assert!(through.cost.as_ref().unwrap().total < best.cost.as_ref().unwrap().total);
+    assert!(through.cost.total < best.cost.total);
 }
 
 /// Every line is used once, so that nothing in a cache is used again.

@@ -210,9 +210,9 @@ pub(crate) fn judge(flash_wear: &FlashWear, on_sale: &FlashOnSale, demand: &Dema
         kept,
         rated_cycles,
         cycles_of_warranty,
-        raw_bytes: Some(on_sale.raw.0),
-        page_bytes_per_byte: Some(*page_bytes_per_byte),
-        lifetime_amplification: Some(worst),
+        raw_bytes: on_sale.raw.0,
+        page_bytes_per_byte: *page_bytes_per_byte,
+        lifetime_amplification: worst,
         below_warranty,
         cleaning_share: settled.cleaning_share,
     }

@@ -13,8 +13,9 @@ const HOUR: f64 = 3_600.0;
 pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
     let (length, mut grade) = of_length(duration_s);
     let mut reasons: Vec<String> = length.into_iter().collect();
-    let assumed = recommended.and_then(|candidate| candidate.product.as_ref()).filter(|one| !one.assumed.is_empty());
-    let sheet = recommended.and_then(|candidate| candidate.product.as_ref()).and_then(beside_data_sheet);
+    let product = recommended.map(|candidate| &candidate.product);
+    let assumed = product.filter(|product| !product.assumed.is_empty());
+    let sheet = product.and_then(beside_data_sheet);
     let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
     let cache = recommended.is_some_and(|candidate| candidate.cache.is_some());
     if assumed.is_some() || hybrid || cache {
@@ -94,13 +95,13 @@ mod tests {
         let grades: Vec<Grade> = long.iter().map(|&seconds| grade(seconds, None)).collect();
         assert!(grades.is_sorted() && grades[0] == Grade::Low && grades[6] == Grade::High, "{grades:?}");
         let product = ProductSummary { assumed: vec!["the price".into()], ..ProductSummary::default() };
-        let candidate = Candidate { product: Some(product), ..Candidate::new("a", "a", "ssd", 1) };
+        let candidate = Candidate { product, ..Candidate::new("a", "a", "ssd", 1) };
         assert_eq!(grade(Ok(WEEK), Some(&candidate)), Grade::Medium);
         assert_eq!(evidence(Ok(WEEK), Some(&candidate)).reasons.len(), 1);
         assert!(evidence(Ok(WEEK), None).reasons.is_empty());
         let simulated_over_published = [("random_write".to_string(), 0.5), ("random_read".to_string(), 1.0)].into();
         let product = ProductSummary { title: "A".into(), simulated_over_published, ..ProductSummary::default() };
-        let candidate = Candidate { product: Some(product), ..Candidate::new("a", "a", "ssd", 1) };
+        let candidate = Candidate { product, ..Candidate::new("a", "a", "ssd", 1) };
         let Evidence { grade, reasons, .. } = evidence(Ok(WEEK), Some(&candidate));
         let said = "Simulated over published throughput of the A: random reads 1.00, random writes 0.50.";
         assert_eq!((grade, reasons.as_slice()), (Grade::High, [said.to_string()].as_slice()));

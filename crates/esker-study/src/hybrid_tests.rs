@@ -116,7 +116,7 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     let purchase = |part: &HybridPart| {
         product(&part.product.name).purchase(Bytes(part.capacity_on_sale_bytes)).as_f64() * f64::from(part.count)
     };
-    let (cost, parts) = (best.cost.as_ref().unwrap(), [&hybrid.flash, &hybrid.disks]);
+    let (cost, parts) = (&best.cost, [&hybrid.flash, &hybrid.disks]);
     let sum = |of: fn(&HybridPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
     assert!(parts.iter().all(|part| (part.purchase - purchase(part)).abs() < 1e-6 && part.power > 0.0), "{parts:?}");
     assert!((sum(|part| part.purchase) - cost.purchase).abs() < 1e-6, "{cost:?}");

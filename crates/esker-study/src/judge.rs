@@ -181,7 +181,7 @@ pub(crate) fn contender(candidate: &Candidate, budgets: &Budgets) -> Contender {
         false => Keeps::No,
     };
     Contender {
-        cost: candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total),
+        cost: candidate.cost.total,
         keeps,
         life,
         capacity: capacity(candidate),
@@ -201,7 +201,7 @@ fn first_p99_us(candidate: &Candidate) -> Option<f64> {
 fn capacity(candidate: &Candidate) -> u64 {
     match candidate.volume_bytes() {
         Some(bytes) => bytes,
-        None => candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count.unwrap_or(1)),
+        None => candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count),
     }
 }
 

@@ -224,11 +224,11 @@ fn study_workload(
     Ok(WorkloadStudy {
         name: workload.name.clone(),
         verdict,
-        budgets: Some(budgets),
+        budgets,
         busy_stretch: busy.as_ref().map(|busy| busy.times.stretch.results()),
         busy_stretch_by_bytes: busy.as_ref().and_then(|busy| busy.times.by_bytes).map(|stretch| stretch.results()),
-        need: Some(need),
-        evidence: Some(evidence),
+        need,
+        evidence,
         inputs: workload.inputs.clone(),
         replay,
         active_region: ActiveRegion {

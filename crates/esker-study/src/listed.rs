@@ -55,8 +55,7 @@ fn places(found: &MarketResult) -> BTreeSet<usize> {
     let mut products = BTreeSet::new();
     let mut ranked: Vec<(u8, usize)> = Vec::new();
     for (place, SimulatedOffer { candidate, .. }) in found.tried.iter().enumerate() {
-        let product = candidate.product.as_ref().map(|product| product.name.clone());
-        let first_of_product = products.insert(product);
+        let first_of_product = products.insert(candidate.product.name.as_str());
         let rank = if is_named(&found.choice, place) {
             0
         } else if first_of_product {
@@ -87,7 +86,7 @@ fn left_out(candidate: &Candidate, market: &str) -> RuledOut {
         name: candidate.name.clone(),
         title: candidate.title.clone(),
         market: market.into(),
-        total: candidate.cost.as_ref().map(|cost| cost.total),
+        total: Some(candidate.cost.total),
         by: if failed { "failed" } else { "simulation" }.into(),
         reason,
     }

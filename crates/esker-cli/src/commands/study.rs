@@ -220,10 +220,7 @@ fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
         ]);
     }
     // Other markets have a line among the findings.
-    let market = workload.verdict.market.as_deref();
-    let asked_for = |candidate: &&Candidate| {
-        market.is_none() || candidate.product.as_ref().is_none_or(|product| Some(product.market.as_str()) == market)
-    };
+    let asked_for = |candidate: &&Candidate| candidate.product.market == workload.verdict.market;
     for candidate in workload.candidates.iter().filter(asked_for) {
         designs.row(row(candidate, workload));
     }
@@ -231,8 +228,8 @@ fn workload_summary(workload: &WorkloadStudy, years: f64) -> String {
 }
 
 fn row(candidate: &Candidate, workload: &WorkloadStudy) -> Vec<String> {
-    let price = |cost: &Cost| format!("{} {}", words::money(cost.total), cost.currency);
-    let mut cells = vec![candidate.name.clone(), candidate.cost.as_ref().map_or("-".into(), price)];
+    let Cost { total, currency, .. } = &candidate.cost;
+    let mut cells = vec![candidate.name.clone(), format!("{} {currency}", words::money(*total))];
     match (&candidate.outcome, &candidate.requests) {
         (CandidateOutcome::Served, Some(requests)) => {
             cells.push(words::time(requests.all.response_time.p99_us));

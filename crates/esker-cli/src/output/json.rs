@@ -246,7 +246,7 @@ mod tests {
     fn the_json_of_others_is_of_no_kind() {
         for text in [
             r#"{"name": "left-pad", "version": "1.3.0", "dependencies": {"a": "1"}}"#,
-            r#"{"schema": 2, "version": "0.1.0", "devices": {}, "workload": {}}"#,
+            r#"{"schema": 1, "version": "0.1.0", "devices": {}, "workload": {}}"#,
             r#"{"schema": 1, "version": "1", "command": "make study",
                 "budgets": {}, "workloads": [], "assumptions": []}"#,
             r#"[{"name": "a", "kind": "b", "summary": "c"}]"#,
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_run_is_a_run_and_nothing_else() {
-        let run = r#"{"schema": 2, "version": "0", "config": {"a": [1, -2, 3.5, null, true, {}]}, "workload": {},
+        let run = r#"{"schema": 1, "version": "0", "config": {"a": [1, -2, 3.5, null, true, {}]}, "workload": {},
             "requests": {}, "throughput": {}, "devices": {}}"#;
         for kind in ALL {
             assert_eq!(kind.is_kind_of(run.as_bytes()), std::ptr::eq(kind, &RUN), "{}", kind.what);

@@ -126,11 +126,11 @@ fn what_is_no_study_has_no_report() {
     );
     refused(&folder, "esker report small.csv", "small.csv: expected the JSON of a study: ", hint);
     refused(&folder, "esker report gone.json", "gone.json: cannot be read: ", "");
-    write("next.json", r#"{ "schema": 4, "workloads": [] }"#);
+    write("next.json", r#"{ "schema": 2, "workloads": [] }"#);
     refused(
         &folder,
         "esker report next.json",
-        "next.json: the study has schema 4, and this",
+        "next.json: the study has schema 2, and this program reads schema 1",
         "with this version of esker",
     );
     let study = std::fs::read_to_string(RECORDED_STUDY).unwrap();

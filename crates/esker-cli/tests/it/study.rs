@@ -107,8 +107,8 @@ fn two_traces_alone_and_together() {
 fn the_published_schemas_are_current() {
     let folder = tempfile::tempdir().unwrap();
     let all = [
-        ("results", "results-2"),
-        ("study", "study-3"),
+        ("results", "results-1"),
+        ("study", "study-1"),
         ("trace", "trace-1"),
         ("cache", "cache-1"),
         ("validation", "validation-1"),

@@ -38,7 +38,7 @@ impl Page {
     }
 
     pub(super) fn survival(&mut self, candidate: &Candidate, budgets: &Budgets) {
-        let Some(survival) = &candidate.survival else { return };
+        let survival = &candidate.survival;
         self.section("What survives");
         match survival.failures_survived {
             0 => self.step("no device may fail: there is one copy of the data"),
@@ -53,8 +53,8 @@ impl Page {
             let (devices, years) = (survival.devices_of_one_copy, words::years(budgets.years));
             self.step(&format!("one of {devices} fails within {years}: {} of such designs", words::percent(loss)));
         }
-        if let (Some(total), Some(cost)) = (survival.two_copies_total, &candidate.cost) {
-            self.step(&format!("with two copies: {} {}", words::money(total), cost.currency));
+        if let Some(total) = survival.two_copies_total {
+            self.step(&format!("with two copies: {} {}", words::money(total), candidate.cost.currency));
         }
     }
 
@@ -70,11 +70,10 @@ impl Page {
             Some(measured) => {
                 self.step(&format!("write amplification: {}, measured", words::amplification(Some(measured))));
             }
-            None if endurance.lifetime_amplification.is_some() => {
-                let random = words::amplification(endurance.lifetime_amplification);
+            None => {
+                let random = words::amplification(Some(endurance.lifetime_amplification));
                 self.step(&format!("write amplification: {random}, that of random overwriting"));
             }
-            None => {}
         }
         self.flash_a_day(endurance, budgets);
         let budget = words::years(budgets.years);
@@ -100,9 +99,9 @@ impl Page {
         let why =
             if endurance.cycles_of_warranty { ", which the maker's warranty takes if written at random" } else { "" };
         self.step(&format!("each block may be erased {cycles} times{why}"));
-        let amounts = endurance.host_bytes_per_day.zip(endurance.raw_bytes);
-        let costs = endurance.page_bytes_per_byte.zip(endurance.lifetime_amplification);
-        let (Some((host, raw)), Some((pages, amplification))) = (amounts, costs) else { return };
+        let Some(host) = endurance.host_bytes_per_day else { return };
+        let Endurance { raw_bytes: raw, page_bytes_per_byte: pages, lifetime_amplification: amplification, .. } =
+            *endurance;
         let programmed = host * pages * amplification;
         let of_pages = match pages {
             pages if (pages - 1.0).abs() < 0.005 => String::new(),

@@ -195,7 +195,7 @@ fn charts_answer_mouse_and_keys() {
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
     let readout = readout.as_str().unwrap();
     assert!(
-        readout.starts_with("Fri 2026-11-20 08:0") && readout.contains("RAID-0") && readout.contains("ms"),
+        readout.starts_with("Fri 2026-11-20 08:0") && readout.contains("4 x Seagate") && readout.contains("ms"),
         "{readout}"
     );
     let others = "[...document.querySelectorAll('.readout')].filter(readout => !readout.hidden).map(readout => \
@@ -217,14 +217,14 @@ fn charts_answer_mouse_and_keys() {
     // A design hidden in one chart is hidden in all.
     browser.evaluate(
         "[...document.querySelectorAll('#w1-response-curve .key')].find(key => key.dataset.key === \
-        'raid0-4x15k').click()",
+        '4x-seagate-exos-10e2400-600GB-in-use').click()",
     );
     let pressed = "[...document.querySelectorAll('.key')].filter(key => key.getAttribute('aria-pressed') === \
         'false').map(key => key.closest('figure').id)";
     assert_eq!(browser.evaluate(pressed), json!(["w1-response-curve", "w1-response-series"]));
     browser.mouse("mouseMoved", left + width * 0.3, top + height * 0.6);
     let readout = browser.evaluate("document.querySelector('#w1-response-series .readout').innerText");
-    assert!(!readout.as_str().unwrap().contains("RAID-0"), "{readout}");
+    assert!(!readout.as_str().unwrap().contains("4 x Seagate"), "{readout}");
 
     // Keys move along a chart, and the values are announced.
     browser.evaluate("document.querySelector('#w1-miss-ratio .uplot').focus()");

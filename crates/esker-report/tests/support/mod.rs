@@ -6,7 +6,7 @@ use std::path::Path;
 
 use esker_results::RunResults;
 use esker_results::reproduction::Reproduction;
-use esker_results::study::{CandidateOutcome, Cost, MarketAnswer, StudyReport, Verdict};
+use esker_results::study::{Candidate, CandidateOutcome, Cost, Judgement, MarketAnswer, StudyReport, Verdict};
 use serde_json::{Value, json};
 
 use run::run_json;
@@ -35,7 +35,7 @@ pub(crate) fn fixture_json(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Designs of every outcome: served, saturated, failed, too little written to be judged.
+/// Designs of every outcome: failed, saturated, served; of the latter, too little is written to judge its life.
 pub(crate) fn troubled() -> StudyReport {
     let mut study = fixture("no-times");
     let designs = &mut study.workloads[0].candidates;
@@ -46,12 +46,22 @@ pub(crate) fn troubled() -> StudyReport {
         stopped_s: 3631.0,
         backlog_requests: 1_000_000,
     };
-    for (design, outcome) in designs.iter_mut().zip([failed, saturated]) {
-        design.outcome = outcome;
-        (design.requests, design.busiest_hour, design.endurance) = (None, None, None);
-        design.response_curve.clear();
+    let served = designs[0].clone();
+    designs[0].endurance.as_mut().unwrap().judged = false;
+    for (name, outcome) in [("failed", failed), ("saturated", saturated)] {
+        designs.push(Candidate {
+            name: name.into(),
+            title: name.into(),
+            outcome,
+            response_curve: Vec::new(),
+            judgement: Judgement::default(),
+            requests: None,
+            busy: None,
+            busiest_hour: None,
+            endurance: None,
+            ..served.clone()
+        });
     }
-    designs[2].endurance.as_mut().unwrap().judged = false;
     study
 }
 
@@ -63,18 +73,19 @@ pub(crate) fn markets() -> StudyReport {
     let volume = |market: &str, name: &str, per_month: f64, p99_us: f64, reason: Option<&str>| {
         let mut volume = served.clone();
         (volume.name, volume.title, volume.kind) = (name.into(), format!("{name}, 100 GiB"), "cloud-volume".into());
-        let product = volume.product.as_mut().unwrap();
+        let product = &mut volume.product;
         (product.name, product.title, product.market) = (name.into(), name.into(), market.into());
         (product.year, product.assumed) = (2025, Vec::new());
         volume.capacity_on_sale_bytes = Some(100 << 30);
-        volume.cost = Some(Cost {
+        volume.cost = Cost {
             per_month,
             total: 60.0 * per_month,
             currency: "USD".into(),
             as_of: "2026-10-01".into(),
             ..Cost::default()
-        });
+        };
         volume.busy.as_mut().unwrap().response_time.p99_us = p99_us;
+        volume.judgement.worst_p99.as_mut().unwrap().p99_us = p99_us;
         volume.endurance = None;
         volume.judgement.keeps_budgets = reason.is_none();
         volume.judgement.reasons = reason.into_iter().map(String::from).collect();
@@ -103,9 +114,7 @@ pub(crate) fn markets() -> StudyReport {
 /// Two workloads; for the second one no design is recommended.
 pub(crate) fn several() -> StudyReport {
     let mut study = fixture("office");
-    let mut second = fixture("no-times").workloads.remove(0);
-    second.verdict.recommended = None;
-    study.workloads.push(second);
+    study.workloads.extend(fixture("no-times").workloads);
     study
 }
 
@@ -115,7 +124,8 @@ pub(crate) fn minimal() -> StudyReport {
     (study.cost, study.budgets.p99_us, study.budgets.devices) = (None, None, None);
     study.assumptions.clear();
     let workload = &mut study.workloads[0];
-    workload.verdict = Verdict { headline: "The trace has no requests.".into(), ..Verdict::default() };
+    let said = "The trace has no requests.";
+    workload.verdict = Verdict { headline: said.into(), because: said.into(), ..Verdict::default() };
     (workload.slowest, workload.measured) = (None, None);
     workload.inputs.clear();
     workload.candidates.clear();
@@ -137,7 +147,7 @@ pub(crate) fn reproduction_json() -> Value {
     let claim = |verdict: &str, published: Value| {
         json!({
             "item": "kim/figure-3.10", "claim": "share of large merges", "published": published, "measured": 0.17,
-            "ratio": 0.85, "tolerance": 0.25, "verdict": verdict, "reason": "read off the figure",
+            "ratio": 0.85, "tolerance": 0.25, "fitted": false, "verdict": verdict, "reason": "read off the figure",
         })
     };
     let curve = |name: &str, source: &str, points: Value| json!({ "name": name, "source": source, "points": points });
@@ -237,6 +247,11 @@ const SCHEMA_WORDS: &[&str] = &[
     "low",
     "medium",
     "high",
+    "busiest-by-requests",
+    "busiest-by-bytes",
+    "busiest-hour",
+    "whole-trace",
+    "last-quarter",
     "2s",
 ];
 

@@ -1,6 +1,6 @@
 //! A run to draw.
 
-use esker_results::RunResults;
+use esker_results::{PlacementReport, RunResults, TokenReport};
 use serde_json::{Value, json};
 
 /// Intervals of a tenth of a second, and ranges of the map.
@@ -32,13 +32,25 @@ pub(crate) fn run_json() -> Value {
     let class =
         |count: u32| json!({ "count": count, "response_time": times, "device_time": times, "queue_time": times });
     let child = |share: f64| json!({ "share": share, "requests": 210, "response_time": times });
-    let tokens = json!({ "granted": 40, "new_extents": 5, "moves": 20, "redirects": 7, "lapsed": 8 });
-    let moved = json!({
-        "moved_extents": 20, "moved_bytes": 20 << 20, "copied_bytes": 18 << 20, "redirected_writes": 7,
-        "tokens": tokens,
-    });
+    let moved = PlacementReport {
+        moved_extents: 20,
+        moved_bytes: 20 << 20,
+        copied_bytes: 18 << 20,
+        redirected_writes: 7,
+        tokens: Some(TokenReport { granted: 40, new_extents: 5, moves: 20, redirects: 7, lapsed: 8 }),
+        ..PlacementReport::default()
+    };
+    let device = |kind: &str, requests: u32, capacity_mib: u32, utilisation: Value| {
+        json!({
+            "kind": kind, "capacity_bytes": u64::from(capacity_mib) << 20, "requests": requests,
+            "utilisation": utilisation, "utilisation_busiest": utilisation,
+        })
+    };
+    let mut volume = device("hybrid", 400, 160, json!({}));
+    volume["placement"] = json!(moved);
+    volume["children"] = json!({ "flash": child(0.7), "disk": child(0.3) });
     json!({
-        "schema": 2, "version": "0.1.0", "seed": 1,
+        "schema": 1, "version": "0.1.0", "seed": 1,
         "config": {
             "workload": {}, "run": { "target": "volume", "events": [{ "at": "2s", "device": "disk", "slow": 5 }] },
             "device": { "volume": { "kind": "hybrid", "policy": { "kind": "wardrop" } } },
@@ -50,12 +62,9 @@ pub(crate) fn run_json() -> Value {
         "requests": { "all": class(400), "read": class(300), "write": class(100), "errors": 0 },
         "throughput": { "requests_per_s": 100.0, "bytes_per_s": 409_600.0 },
         "devices": {
-            "volume": {
-                "kind": "hybrid", "capacity_bytes": 160 << 20, "requests": 400, "placement": moved,
-                "children": { "flash": child(0.7), "disk": child(0.3) },
-            },
-            "flash": { "kind": "ssd", "capacity_bytes": 200 << 20, "utilisation": { "die": 0.2, "bus": 0.1 } },
-            "disk": { "kind": "hdd", "capacity_bytes": 200 << 20, "utilisation": { "arm": 0.9 } },
+            "volume": volume,
+            "flash": device("ssd", 210, 200, json!({ "die": 0.2, "bus": 0.1 })),
+            "disk": device("hdd", 210, 200, json!({ "arm": 0.9 })),
         },
         "series": (0..INTERVALS).map(point).collect::<Vec<_>>(),
         "placement_map": {
@@ -78,16 +87,20 @@ fn point(interval: u32) -> Value {
             "target_share": target, "held_extents": extents, "held_bytes": u64::from(extents) << 20,
         })
     };
-    let moves = on_flash(interval + 1) - on_flash(interval);
+    let moves = u64::from(on_flash(interval + 1) - on_flash(interval));
+    let moved = PlacementReport {
+        moved_extents: moves * 10,
+        moved_bytes: moves * (10 << 20),
+        copied_bytes: moves * (9 << 20),
+        redirected_writes: moves,
+        ..PlacementReport::default()
+    };
     let slow = if interval < 20 { 1.0 } else { 5.0 };
     json!({
         "start_s": f64::from(interval) / 10.0, "requests": 10, "bytes": 40_960, "mean_us": 2e3 + 1e3 * slow,
         "p99_us": 6e3 * slow, "backlog_requests": 0, "utilisation": { "arm": 0.9, "die": 0.2 },
         "children": { "flash": child(0.7, 0.75, held, 1e3), "disk": child(0.3, 0.25, RANGES * 10 - held, 4e3 * slow) },
-        "placement": {
-            "moved_extents": moves * 10, "moved_bytes": u64::from(moves) * (10 << 20),
-            "copied_bytes": u64::from(moves) * (9 << 20), "redirected_writes": moves,
-        },
+        "placement": moved,
     })
 }
 

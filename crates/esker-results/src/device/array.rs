@@ -7,7 +7,7 @@ use super::zero::is_zero;
 
 /// Energy in picojoules, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct EnergyByCause {
     /// For host requests.
     pub host_pj: u64,
@@ -18,13 +18,13 @@ pub struct EnergyByCause {
     /// For wear-levelling.
     pub wear_levelling_pj: u64,
     /// For recovery after a power failure.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub recovery_pj: u64,
     /// For pages written again because of bit errors.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub refresh_pj: u64,
     /// Pages programmed again in another write mode.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub re_encoding_pj: u64,
 }
 
@@ -38,7 +38,7 @@ impl EnergyByCause {
 
 /// Energy used by the flash array in the measured phase, by component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct EnergyReport {
     /// Reads of cells.
     pub read: EnergyByCause,
@@ -56,7 +56,7 @@ pub struct EnergyReport {
 
 /// Work of each die and bus in the measured phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ArrayReport {
     /// Busy share of each die.
     pub die_utilisation: Vec<f64>,
@@ -68,7 +68,7 @@ pub struct ArrayReport {
 
 /// Work of the dies of one kind for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct StepReport {
     /// "read", "program", "erase", "copy-out" and "copy-in" (a copy over the bus), "copy-back", "checked-copy-back",
     /// "rewrite" (a part of a page replaced in the register), "read-again" (for a later decoding step), "read-sector"

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Results of a cloud volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CloudVolumeReport {
     /// Operations, as the volume counts them.
     pub operations: u64,
@@ -21,13 +21,13 @@ pub struct CloudVolumeReport {
     /// for what it may do beyond its credits, "host-operations" and "host-throughput" of the instance.
     pub limits: BTreeMap<String, CloudLimitReport>,
     /// Credits by what they are for: "operations", "throughput". Empty for volumes without a burst.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub credits: BTreeMap<String, CreditReport>,
 }
 
 /// One limit of a cloud volume. "Tokens" are operations or bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CloudLimitReport {
     /// Tokens per second.
     pub tokens_per_s: f64,
@@ -43,7 +43,7 @@ pub struct CloudLimitReport {
 
 /// Burst credits of a cloud volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CreditReport {
     /// Credits in a full bucket: operations or bytes.
     pub capacity: f64,
@@ -54,7 +54,7 @@ pub struct CreditReport {
     /// Smallest balance.
     pub least: f64,
     /// When a request first had to wait for credits, in seconds after the start of the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_dry_s: Option<f64>,
     /// Balance at the end.
     pub end: f64,

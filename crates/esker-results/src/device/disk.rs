@@ -7,7 +7,7 @@ use super::DiskTimeline;
 
 /// Results of a disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DiskReport {
     /// Seeks over at least one cylinder.
     pub seeks: u64,
@@ -20,19 +20,19 @@ pub struct DiskReport {
     /// Mean number of cylinders passed per request.
     pub mean_seek_cylinders: f64,
     /// Of disks whose settings have `power`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power: Option<DiskPowerReport>,
     /// Of shingled disks.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shingled: Option<ShingledReport>,
     /// The first accesses one by one, if `run.timeline` asks for them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeline: Option<DiskTimeline>,
 }
 
 /// Energy of a disk, and its time in each mode of power. Of disks with several arms, the sums of all arms' times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DiskPowerReport {
     /// Energy in joules, over the measured time.
     pub energy_j: f64,
@@ -70,7 +70,7 @@ impl DiskPowerReport {
 
 /// Where the writes of a shingled disk went, and what cleaning took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ShingledReport {
     /// Bytes written at the write pointer of their zone.
     pub direct_write_bytes: u64,

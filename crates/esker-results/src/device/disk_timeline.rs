@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Some accesses of the measured phase, the first ones. Those of disks with several arms are listed arm by arm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DiskTimeline {
     /// In the order in which each arm turned to them.
     pub accesses: Vec<DiskAccess>,
@@ -28,7 +28,7 @@ pub enum DiskAccessKind {
 
 /// An access. Times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DiskAccess {
     /// What it is for.
     pub kind: DiskAccessKind,
@@ -49,6 +49,6 @@ pub struct DiskAccess {
     /// When the request had ended for the host; of an early write, when it was on the medium.
     pub end_ns: u64,
     /// The cylinder at which the arm was left; absent if it did not move for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cylinder: Option<u32>,
 }

@@ -10,7 +10,7 @@ use super::{ArrayReport, EnergyReport, RecoveryReport, TimelineReport};
 
 /// Page operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PageOperations {
     /// For host requests, including the reads of read-modify-write.
     pub host: u64,
@@ -21,13 +21,13 @@ pub struct PageOperations {
     /// Copies of wear-levelling.
     pub wear_levelling: u64,
     /// Reads after a power failure, to find the data.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub recovery: u64,
     /// Pages written again because their data had too many bit errors when they were read.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub refresh: u64,
     /// Pages programmed again in another write mode that suits the host's reads of them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub re_encoding: u64,
 }
 
@@ -41,7 +41,7 @@ impl PageOperations {
 
 /// Counts of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PageCounts {
     /// All pages of the array.
     pub raw: u64,
@@ -55,7 +55,7 @@ pub struct PageCounts {
 
 /// Merges of block- and log-mapped translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MergeCounts {
     /// An update block became the data block as it was (page-mapped: a victim without valid pages was erased).
     pub switch: u64,
@@ -68,7 +68,7 @@ pub struct MergeCounts {
 
 /// Erases per block since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct EraseCounts {
     /// Mean over all blocks.
     pub mean: f64,
@@ -80,7 +80,7 @@ pub struct EraseCounts {
 
 /// Results of a solid-state drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct FlashReport {
     /// Page reads by cause.
     pub reads: PageOperations,
@@ -103,7 +103,7 @@ pub struct FlashReport {
     /// Merges by kind.
     pub merges: MergeCounts,
     /// Full merges by the number of data blocks that took part in each (Kim 2009, figure 3.10).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub full_merge_data_blocks: BTreeMap<u32, u64>,
     /// Log blocks erased without a merge, because all their pages had been superseded.
     pub dead_log_blocks: u64,
@@ -111,19 +111,19 @@ pub struct FlashReport {
     /// the simulator.
     pub map_bytes: u64,
     /// How cleaning made space; absent if no block was cleaned.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cleaning: Option<CleaningReport>,
     /// Energy used by the flash, if the drive's settings give the power and energy of operations.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub energy: Option<EnergyReport>,
     /// Work of each die and bus, if it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub array: Option<ArrayReport>,
     /// The first requests with their flash operations, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeline: Option<TimelineReport>,
     /// Programs per page that the host wrote; absent if the host wrote nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_amplification: Option<f64>,
     /// Erases per block since the drive was new.
     pub erase_count: EraseCounts,
@@ -131,39 +131,39 @@ pub struct FlashReport {
     pub endurance_cycles: u64,
     /// Years until the mean block reaches its rated erases, at the erase rate of the measured phase; absent if nothing
     /// was erased.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub projected_lifetime_years: Option<f64>,
     /// Wear levelling and bad blocks, if the drive's settings ask for them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wear: Option<WearReport>,
     /// Bit errors and their correction, if the drive models them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ecc: Option<EccReport>,
     /// Operations by write mode, if the drive has several.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_modes: Option<WriteModesReport>,
     /// Counts of the write buffer, if the drive has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_buffer: Option<BufferReport>,
     /// Memory that the simulator uses per flash page.
     pub simulator_bytes_per_page: f64,
     /// How preconditioning ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub precondition: Option<PreconditionReport>,
     /// Counts of the map, if it is on flash.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mapping: Option<MappingCounts>,
     /// Recovery after the power failure, if there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub recovery: Option<RecoveryReport>,
     /// A power failure was asked for after the end of the run, so it never happened.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub power_failure_missed: bool,
 }
 
 /// Bit errors of a drive's flash, and their correction. Rates are shares of the bits of a page or codeword.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct EccReport {
     /// Page reads by the decoding step that corrected them, the first step first. Does not include reads of spare areas
     /// alone.
@@ -187,7 +187,7 @@ pub struct EccReport {
 
 /// Page operations by write mode: by how finely pages are programmed (Xia 2017, chapter 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct WriteModesReport {
     /// Operations of each mode that the policy uses.
     pub modes: Vec<WriteModeReport>,
@@ -200,7 +200,7 @@ pub struct WriteModesReport {
 
 /// Page operations of one write mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct WriteModeReport {
     /// The mode: "normal", "low-cost", "medium-cost" or "high-cost".
     pub mode: String,
@@ -213,7 +213,7 @@ pub struct WriteModeReport {
 /// Counts of a translation layer with its map on flash. The counts of page operations are (1) to (8) of Kim 2009, table
 /// 3.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MappingCounts {
     /// Number of entries that fit into the cache of the map.
     pub cache_entries: u64,
@@ -304,7 +304,7 @@ impl MappingCounts {
 
 /// Wear levelling and bad blocks, since the drive was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct WearReport {
     /// Mean number of rated erases that a block has left.
     pub remaining_mean: f64,
@@ -329,7 +329,7 @@ pub struct WearReport {
 
 /// Counts of a drive's write buffer, in pages of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct BufferReport {
     /// Pages that the buffer holds.
     pub pages_max: u64,
@@ -349,7 +349,7 @@ pub struct BufferReport {
 
 /// How cleaning made space in the measured phase (Agrawal 2008, section 3.1 and table 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CleaningReport {
     /// Blocks that were cleaned.
     pub blocks: u64,
@@ -366,12 +366,12 @@ pub struct CleaningReport {
 
 /// How preconditioning ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PreconditionReport {
     /// Host pages filled with data.
     pub filled_pages: u64,
     /// How the steady state was reached; absent if it was not asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub origin: Option<SteadyOrigin>,
     /// Host pages overwritten at random afterwards.
     pub overwritten_pages: u64,

@@ -8,7 +8,7 @@ use super::zero::is_zero;
 
 /// What a flash cache did. Requests are counted by line: one that touches three lines counts three times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct FlashCacheReport {
     /// Reads and writes of lines that the flash held.
     pub hits: u64,
@@ -29,13 +29,13 @@ pub struct FlashCacheReport {
     /// Lines that were to leave, and were used again before they had.
     pub revived: u64,
     /// Lines that had left, and were used again before flash that the cache owns had erased them (`own_flash`).
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub revived_suspects: u64,
     /// Lines that had left, and that such flash has erased.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub erased_suspects: u64,
     /// Lines that were held, and that such flash dropped instead of copying them.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub dropped_lines: u64,
     /// Dirty lines that the background cleaner copied back.
     pub cleaned: u64,
@@ -49,7 +49,7 @@ pub struct FlashCacheReport {
     pub lost: u64,
     /// Writes for which such flash, which is worn, had no room: the lines stayed out, or left, and requests went to the
     /// backing device.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub refused_writes: u64,
     /// Bytes read from the backing device to fill lines.
     pub filled_bytes: u64,
@@ -60,7 +60,7 @@ pub struct FlashCacheReport {
     /// Bytes copied back to the backing device.
     pub copied_back_bytes: u64,
     /// Lines that have left, and whose data such flash still has at the end.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub suspected_lines: u64,
     /// Lines that the flash holds at the end.
     pub held_lines: u64,
@@ -72,22 +72,22 @@ pub struct FlashCacheReport {
     /// Lines that the flash holds at the end beyond those slots, and that have yet to leave.
     pub beyond_lines: u64,
     /// What is left of flash that the cache owns and that has worn; absent of all other flash.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub room: Option<CacheRoomLeft>,
     /// The windows of a cache with `allocation`; absent of others.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub allocation: Option<CacheAllocation>,
     /// What a cache with `allocation` has decided at the end of each window, from the beginning of the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub windows: Vec<CacheWindow>,
     /// The parts of a cache with `partition`; absent of others.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub partition: Option<CachePartition>,
 }
 
 /// How flash that the cache owns has worn. `slots` of the cache is what is left at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CacheRoomLeft {
     /// Slots that could hold lines while the flash was new.
     pub slots_at_first: u64,
@@ -98,7 +98,7 @@ pub struct CacheRoomLeft {
 
 /// A moment at which there was less room on flash that wears out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CacheShrink {
     /// When, in seconds since the start of the run.
     pub at_s: f64,
@@ -108,20 +108,20 @@ pub struct CacheShrink {
 
 /// How a cache that chooses its own size does so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CacheAllocation {
     /// Bytes that the host writes in a window.
     pub window_bytes: u64,
     /// Bytes that it had written at the end of the run in the window that had not ended.
     pub open_window_bytes: u64,
     /// Erases in a day that the lifetime allows, if one was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub erases_per_day_max: Option<f64>,
 }
 
 /// What a cache that chooses its own size has decided at the end of a window of its requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CacheWindow {
     /// When the window ended, in seconds.
     pub ends_s: f64,
@@ -142,7 +142,7 @@ pub struct CacheWindow {
 
 /// What a window lets expect with a share of the flash left to cleaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CacheWindowCost {
     /// Share of the slots that lines leave to cleaning.
     pub left_to_cleaning: f64,
@@ -158,7 +158,7 @@ pub struct CacheWindowCost {
 
 impl CacheWindow {
     /// Returns what was expected with the share that wears the flash least; `None` if nothing was.
-    pub fn least_erases(&self) -> Option<&CacheWindowCost> {
+    pub(crate) fn least_erases(&self) -> Option<&CacheWindowCost> {
         self.expected.iter().min_by(|one, other| one.erases_per_day.total_cmp(&other.erases_per_day))
     }
 }

@@ -7,7 +7,7 @@ use super::zero::is_zero;
 
 /// Results of a read cache that owns its flash. Everything is counted in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct HostManagedCacheReport {
     /// Reads of pages that the cache held, or that were already being fetched for it.
     pub hits: u64,
@@ -34,14 +34,14 @@ pub struct HostManagedCacheReport {
     /// Evicted pages that were erased before anybody read them.
     pub erased_suspects: u64,
     /// Programs per page written after a fetch, copies included.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub write_amplification: Option<f64>,
     /// Pages of the flash: C_total.
     pub flash_pages: u64,
     /// Pages that the cache may hold at the end: C_user, less what went with the blocks that went out of use.
     pub user_pages: u64,
     /// Blocks that went out of use since the flash was new.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub retired_blocks: u64,
     /// Evicted pages that a policy may remember: N_SQ, (OP - GC_th) x C_total.
     pub suspects_max: u64,

@@ -71,7 +71,7 @@ impl Report {
 
 /// Results of one device. Sections of other kinds of device are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DeviceReport {
     /// "ssd", "hdd", "cloud-volume", "constant", "array", "hybrid", "cache"...
     pub kind: String,
@@ -84,28 +84,28 @@ pub struct DeviceReport {
     /// Busy share of the busiest single resource of each kind.
     pub utilisation_busiest: BTreeMap<String, f64>,
     /// For solid-state drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flash: Option<FlashReport>,
     /// For disks.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub disk: Option<DiskReport>,
     /// For cloud volumes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cloud_volume: Option<CloudVolumeReport>,
     /// For devices that place extents: hybrids.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub placement: Option<PlacementReport>,
     /// For hybrids with cached extents.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory_cache: Option<MemoryCacheReport>,
     /// For flash caches.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flash_cache: Option<FlashCacheReport>,
     /// For caches that own their flash.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host_managed_cache: Option<HostManagedCacheReport>,
     /// For composite devices: the children and their requests, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub children: BTreeMap<String, ChildReport>,
 }
 
@@ -128,8 +128,7 @@ pub struct ChildReport {
     pub share: f64,
     /// Requests sent to this child, of every kind.
     pub requests: u64,
-    /// Time from sending a request of the host to this child until its end. Since schema 2.
-    #[serde(default)]
+    /// Time from sending a request of the host to this child until its end.
     pub response_time: LatencySummary,
     /// If it does not serve all requests at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]

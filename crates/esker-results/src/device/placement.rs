@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts of extents that were moved or freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PlacementReport {
     /// Extents that were copied to another device.
     pub moved_extents: u64,
@@ -25,7 +25,7 @@ pub struct PlacementReport {
     /// that look at each use of an extent count each.
     pub moves_without_room: u64,
     /// For policies that limit moves by tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tokens: Option<TokenReport>,
 }
 
@@ -69,7 +69,7 @@ impl PlacementReport {
 /// What became of a policy's tokens. Each lets one extent go to a device where the policy wants more of them. Tokens
 /// that are left from before the measured time, or after it, make the difference between those granted and all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TokenReport {
     /// Tokens that there were.
     pub granted: u64,
@@ -109,7 +109,7 @@ impl TokenReport {
 
 /// What a cache of extents in memory did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryCacheReport {
     /// Reads of extents, or of parts of them, that were in memory or on their way there.
     pub hits: u64,

@@ -18,7 +18,7 @@ pub enum RecoveryWay {
 
 /// Effects of a power failure on a drive, and how the drive found its data again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct RecoveryReport {
     /// When power failed, in seconds of simulated time.
     pub at_s: f64,

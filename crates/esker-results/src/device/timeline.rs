@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Some requests of the measured phase, usually the first ones, and the flash operations during them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TimelineReport {
     /// Number of requests of the measured phase before these.
     pub first_request: u64,
@@ -19,7 +19,7 @@ pub struct TimelineReport {
 
 /// A request of a timeline. Times are nanoseconds since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TimelineRequest {
     /// "read", "write", "write-zeroes", "trim" or "flush".
     pub kind: String,
@@ -30,16 +30,16 @@ pub struct TimelineRequest {
     /// When the drive took the request.
     pub arrival_ns: u64,
     /// When its service began; absent if it did not end within the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_ns: Option<u64>,
     /// When it ended; absent likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub end_ns: Option<u64>,
 }
 
 /// A flash operation of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct TimelineOperation {
     /// The die, counted over the drive.
     pub die: u32,
@@ -50,7 +50,7 @@ pub struct TimelineOperation {
     /// Cause, as in `StepReport`.
     pub cause: String,
     /// The request of the timeline that waits for the operation: its index in `requests`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub request: Option<u32>,
     /// When the die began: with cell work, or with asking for the bus.
     pub begin_ns: u64,

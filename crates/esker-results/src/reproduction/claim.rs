@@ -51,7 +51,6 @@ pub struct Claim {
     pub at_least: Option<f64>,
     /// Whether an input of the run was fitted to the published value. Within its tolerance such a claim is derived;
     /// outside, it is missed, on stand-ins, too.
-    #[serde(default)]
     pub fitted: bool,
     /// Whether a stand-in is within its tolerance, or shows the claimed order. Absent for other claims.
     pub stand_in_holds: Option<bool>,
@@ -141,8 +140,8 @@ impl Claim {
         }
     }
 
-    /// Compares a share of a whole, in percent: within [`POINTS_OF_A_SHARE`]. A factor says nothing of a share: twice
-    /// the published value is out of reach where that is above 50 %.
+    /// Compares a share of a whole, in percent: within 10 points. A factor says nothing of a share: twice the published
+    /// value is out of reach where that is above 50 %.
     pub fn percent(item: &str, claim: &str, published: f64, measured: f64, reason: &str) -> Self {
         Self::within_absolute(item, claim, published, measured, POINTS_OF_A_SHARE, reason)
     }
@@ -257,7 +256,7 @@ impl Claim {
 pub const STAND_IN_FACTOR: f64 = 2.0;
 
 /// Points by which a share in percent may differ from the published one, if the claim has no tolerance of its own.
-pub const POINTS_OF_A_SHARE: f64 = 10.0;
+const POINTS_OF_A_SHARE: f64 = 10.0;
 
 fn verdict(met: bool) -> ClaimVerdict {
     if met { ClaimVerdict::Met } else { ClaimVerdict::Missed }

@@ -7,7 +7,7 @@ mod tally;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use claim::{Claim, ClaimVerdict, POINTS_OF_A_SHARE, STAND_IN_FACTOR};
+pub use claim::{Claim, ClaimVerdict, STAND_IN_FACTOR};
 pub use figure::{Axis, Curve, Figure, Scale, Source};
 pub use tally::Tally;
 

@@ -271,7 +271,6 @@ pub struct MarketAnswer {
     /// "on-premises", "aws", "azure" or "google".
     pub market: String,
     /// Name of the recommended candidate; null if there is none.
-    #[serde(default)]
     pub recommended: Option<String>,
     /// Names of candidates that cannot be told from it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

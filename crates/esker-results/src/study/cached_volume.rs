@@ -17,10 +17,8 @@ pub struct CachedVolume {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub compared: Vec<PolicyMisses>,
     /// The admission policy: "none" if all lines that miss enter.
-    #[serde(default)]
     pub admission: String,
     /// Why this one: a sentence.
-    #[serde(default)]
     pub admission_because: String,
     /// What the admission policies do that were compared. Empty where the flash holds all that the trace touches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -12,9 +12,9 @@ use crate::{DeviceReport, LatencySummary, RequestResults, SeriesPoint};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// Short, unique name: "tlc-op-15".
+    /// Short, unique name: "micron-5400-pro-240GB".
     pub name: String,
-    /// Name for people: "TLC data-centre SSD, 15 % over-provisioned".
+    /// Name for people: "Micron 5400 PRO, 240 GB".
     pub title: String,
     /// "ssd", "hdd", "array", "hybrid", "cache".
     pub kind: String,
@@ -22,27 +22,23 @@ pub struct Candidate {
     pub device_count: u32,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// The product. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub product: Option<ProductSummary>,
+    /// The product.
+    pub product: ProductSummary,
     /// The parts of a hybrid; its `product` stands for both.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hybrid: Option<HybridResults>,
     /// The parts of a flash cache before disks; its `product` stands for both.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cache: Option<CachedVolume>,
-    /// Capacity of one device as it is sold; absent for hybrids and caches, which have two sorts. Since schema 3.
+    /// Capacity of one device as it is sold; absent for hybrids and caches, which have two sorts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_on_sale_bytes: Option<u64>,
-    /// Number of devices bought, of all copies. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub count: Option<u32>,
-    /// What they cost. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cost: Option<Cost>,
+    /// Number of devices bought, of all copies.
+    pub count: u32,
+    /// What they cost.
+    pub cost: Cost,
     /// What is left of the data when a device fails.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub survival: Option<Survival>,
+    pub survival: Survival,
     /// The whole experiment, with its workload, devices and run. In a file beside the traces, `esker sim` repeats these
     /// results exactly, except those of the busiest hour, of a misalignment, and of the load at the end of the budgeted
     /// years (for that set `workload.time_scale` to one over its factor).
@@ -53,7 +49,7 @@ pub struct Candidate {
     /// nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub requests: Option<RequestResults>,
-    /// Results of the busy stretch, in which budgets hold. Since schema 3.
+    /// Results of the busy stretch, in which budgets hold.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy: Option<BusyResults>,
     /// Likewise of the busiest stretch by bytes; absent if it is the same stretch.
@@ -63,7 +59,7 @@ pub struct Candidate {
     /// requests, which include those before its policy had settled or it was warm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_quarter: Option<LatencySummary>,
-    /// How much more load it carries. Since schema 3.
+    /// How much more load it carries.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub headroom: Option<Headroom>,
     /// Results of the busiest hour alone.
@@ -93,7 +89,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A design that has not been simulated yet.
+    /// A design that has not been simulated yet, without what is particular to an offer: product, price and life.
     pub fn new(name: &str, title: &str, kind: &str, device_count: u32) -> Self {
         Self {
             name: name.into(),
@@ -101,13 +97,13 @@ impl Candidate {
             kind: kind.into(),
             device_count,
             capacity_bytes: 0,
-            product: None,
+            product: ProductSummary::default(),
             hybrid: None,
             cache: None,
             capacity_on_sale_bytes: None,
-            count: None,
-            cost: None,
-            survival: None,
+            count: device_count,
+            cost: Cost::default(),
+            survival: Survival::default(),
             config: serde_json::Value::Null,
             outcome: CandidateOutcome::Served,
             requests: None,
@@ -129,8 +125,8 @@ impl Candidate {
 
     /// The title with the year of the product: "Micron 7450 PRO, 960 GB (2022)".
     pub fn title_and_year(&self) -> String {
-        match &self.product {
-            Some(product) if product.year > 0 && self.parts().is_none() => format!("{} ({})", self.title, product.year),
+        match self.product.year {
+            year if year > 0 && self.parts().is_none() => format!("{} ({year})", self.title),
             _ => self.title.clone(),
         }
     }
@@ -186,9 +182,8 @@ impl Candidate {
 
     /// Whether it is rented: then its price is known by the month.
     pub fn is_rented(&self) -> bool {
-        let bought = |cost: &Cost| cost.purchase > 0.0 || cost.power > 0.0;
-        let on_premises = self.product.as_ref().is_none_or(|product| product.market == ON_PREMISES);
-        !on_premises && self.cost.as_ref().is_some_and(|cost| !bought(cost))
+        let is_bought = self.cost.purchase > 0.0 || self.cost.power > 0.0;
+        self.product.market != ON_PREMISES && !is_bought
     }
 }
 
@@ -199,14 +194,14 @@ mod tests {
     #[test]
     fn what_costs_neither_a_purchase_nor_power_is_rented_in_the_cloud_alone() {
         let of = |market: &str, purchase: f64, power: f64| Candidate {
-            product: Some(ProductSummary { market: market.into(), ..ProductSummary::default() }),
-            cost: Some(Cost { purchase, power, ..Cost::default() }),
+            product: ProductSummary { market: market.into(), ..ProductSummary::default() },
+            cost: Cost { purchase, power, ..Cost::default() },
             ..Candidate::new("a", "a", "ssd", 1)
         };
         assert!(of("aws", 0.0, 0.0).is_rented());
         // What one has costs nothing but power, and perhaps not even that.
         assert!(!of(ON_PREMISES, 0.0, 10.0).is_rented() && !of(ON_PREMISES, 0.0, 0.0).is_rented());
-        assert!(!of(ON_PREMISES, 90.0, 10.0).is_rented() && !Candidate::new("a", "a", "ssd", 1).is_rented());
+        assert!(!of(ON_PREMISES, 90.0, 10.0).is_rented());
     }
 }
 

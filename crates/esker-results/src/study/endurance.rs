@@ -45,18 +45,17 @@ pub struct Endurance {
     /// and that of random overwriting was taken, which is the worst.
     pub lifetime_is_lower_bound: bool,
     /// Where the trace is too short to tell how much is written a day: the years if it goes on around the clock, and if
-    /// it does for eight hours a day. Since schema 3.
+    /// it does for eight hours a day.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lifetime_range_years: Option<[f64; 2]>,
-    /// Host bytes written a day as a multiple of the capacity on sale, on average over the budgeted years. Since
-    /// schema 3.
+    /// Host bytes written a day as a multiple of the capacity on sale, on average over the budgeted years.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day_asked: Option<f64>,
-    /// Drive writes a day that the drive's maker warrants. Since schema 3.
+    /// Drive writes a day that the drive's maker warrants.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drive_writes_per_day_sold: Option<f64>,
     /// Whether it lasts for the budgeted years, and asks for no more writes than are warranted. Absent if too little is
-    /// known. Since schema 3.
+    /// known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kept: Option<bool>,
     /// Rated erases per block that the life is judged by: those of the preset, or as many as the maker's warranty takes
@@ -67,15 +66,12 @@ pub struct Endurance {
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub cycles_of_warranty: bool,
     /// Bytes of flash in all drives of the design as sold, including spare space.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub raw_bytes: Option<u64>,
+    pub raw_bytes: u64,
     /// Bytes of whole flash pages that are programmed for each byte of the host, before amplification.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub page_bytes_per_byte: Option<f64>,
+    pub page_bytes_per_byte: f64,
     /// Programs per page written by the host that the shorter life is judged by: `write_amplification`, or that of
     /// random overwriting where this could not be measured.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub lifetime_amplification: Option<f64>,
+    pub lifetime_amplification: f64,
     /// Why a drive that is written no more than its maker warrants has a life below the warranty: a sentence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub below_warranty: Option<String>,

@@ -28,12 +28,8 @@ pub use verdict::*;
 use crate::LatencySummary;
 use crate::profile::Profile;
 
-/// The version of the schema below. 2: devices as in [`crate::RESULTS_SCHEMA`] 2. 3: products, costs, markets, and
-/// budgets in the busy stretch.
-pub const STUDY_SCHEMA: u32 = 3;
-
-/// The oldest schema of studies that can still be read.
-pub const STUDY_SCHEMA_OLDEST: u32 = 1;
+/// The version of the schema below. It is raised by changes that would break a reader.
+pub const STUDY_SCHEMA: u32 = 1;
 
 /// The result of `esker study`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -60,26 +56,26 @@ pub struct StudyReport {
 
 /// Limits that a design has to keep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct Budgets {
     /// Largest allowed 99th percentile of the response time, in the busy stretch and in the busiest hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_us: Option<f64>,
     /// Years that the flash has to last.
     pub years: f64,
     /// Growth of the load per year, as a fraction.
     pub growth_per_year: f64,
     /// Largest number of devices in a design.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub devices: Option<u32>,
     /// Largest busy share of the busiest resource in the busy stretch.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<f64>,
     /// The load that has to be carried, as a multiple of the trace's.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub headroom: Option<f64>,
     /// Which of these were not asked for, in words: "p99: no worse than today's".
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub defaults: Vec<String>,
 }
 
@@ -98,23 +94,20 @@ pub struct WorkloadStudy {
     pub name: String,
     /// The answer in words.
     pub verdict: Verdict,
-    /// The budgets that its designs were judged by, defaults filled in. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub budgets: Option<Budgets>,
+    /// The budgets that its designs were judged by, defaults filled in.
+    pub budgets: Budgets,
     /// When budgets hold: the busiest minute if that has a thousand requests, else the shortest stretch that has them.
-    /// Absent if the trace has no times. Since schema 3.
+    /// Absent if the trace has no times.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_stretch: Option<BusyStretch>,
     /// Likewise the minute with most bytes, or the thousand requests in a row with most bytes a second: budgets hold in
     /// it, too. Absent if `busy_stretch` has as many bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_stretch_by_bytes: Option<BusyStretch>,
-    /// What has to be stored, and where that comes from. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub need: Option<Need>,
-    /// What the answer stands on. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub evidence: Option<Evidence>,
+    /// What has to be stored, and where that comes from.
+    pub need: Need,
+    /// What the answer stands on.
+    pub evidence: Evidence,
     /// The traces of the workload.
     pub inputs: Vec<InputSummary>,
     /// How the workload was replayed.
@@ -128,7 +121,7 @@ pub struct WorkloadStudy {
     pub measured: Option<Measured>,
     /// The designs that were simulated, in the order of the report.
     pub candidates: Vec<Candidate>,
-    /// The designs that were not, and why. Since schema 3.
+    /// The designs that were not, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ruled_out: Vec<RuledOut>,
     /// The slowest request of a drive and those around it. The drive is the recommended one or, if that has no flash,
@@ -286,31 +279,31 @@ pub struct ResourceLimit {
 
 /// The budgets that a design keeps. Absent if a budget was not set or cannot be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// Whether it served everything and keeps every budget that could be judged.
     pub keeps_budgets: bool,
     /// Whether it keeps the 99th percentile: in the busiest times by requests and by bytes, in the busiest hour, and
     /// over the whole trace.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99: Option<bool>,
     /// The largest of these percentiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worst_p99: Option<JudgedPercentile>,
     /// Whether its flash lasts as long as asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub years: Option<bool>,
     /// Whether it uses no more devices than allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub devices: Option<bool>,
     /// Whether its busiest resource is idle enough in the busy stretches.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub utilisation: Option<bool>,
     /// Whether it carries the larger load, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub headroom: Option<bool>,
     /// Whether chance decides: a budget is kept or broken by less than the noise.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub close: bool,
     /// One sentence for each budget that is broken.
     pub reasons: Vec<String>,

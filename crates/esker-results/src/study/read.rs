@@ -4,7 +4,7 @@ use esker_core::Hint;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{STUDY_SCHEMA, STUDY_SCHEMA_OLDEST, StudyReport};
+use super::{STUDY_SCHEMA, StudyReport};
 use crate::RunResults;
 use crate::parse::from_json;
 
@@ -21,7 +21,7 @@ pub enum ReadStudyError {
         found: &'static str,
     },
     /// A version of esker with another schema wrote the study.
-    #[error("the study has schema {found}, and this program reads {STUDY_SCHEMA_OLDEST} to {STUDY_SCHEMA}")]
+    #[error("the study has schema {found}, and this program reads schema {STUDY_SCHEMA}")]
     Schema {
         /// The schema of the study.
         found: u64,
@@ -54,23 +54,19 @@ impl StudyReport {
     /// Reads what `esker study --json` wrote.
     ///
     /// # Errors
-    /// If the JSON is no study of a schema from [`STUDY_SCHEMA_OLDEST`] to [`STUDY_SCHEMA`].
+    /// If the JSON is no study of the schema [`STUDY_SCHEMA`].
     pub fn from_json(json: &[u8]) -> Result<Self, ReadStudyError> {
         let value: Value = serde_json::from_slice(json).map_err(ReadStudyError::Syntax)?;
         if !value.get("workloads").is_some_and(Value::is_array) {
             return Err(ReadStudyError::NotAStudy { found: kind(&value) });
         }
         match value.get("schema").and_then(Value::as_u64) {
-            Some(found) if !readable(found) => return Err(ReadStudyError::Schema { found }),
+            Some(found) if found != u64::from(STUDY_SCHEMA) => return Err(ReadStudyError::Schema { found }),
             _ => drop(value),
         }
         // Parse again from the text, which has lines and columns.
         from_json(json).map_err(|(place, fault)| ReadStudyError::Field { place, fault })
     }
-}
-
-fn readable(schema: u64) -> bool {
-    (u64::from(STUDY_SCHEMA_OLDEST)..=u64::from(STUDY_SCHEMA)).contains(&schema)
 }
 
 /// Names other JSON by fields that only it has.
@@ -135,8 +131,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_named_with_the_one_that_can_be_read() {
-        let found = refused(r#"{ "schema": 4, "workloads": [] }"#);
-        assert_eq!(found, "the study has schema 4, and this program reads 1 to 3");
+        let found = refused(r#"{ "schema": 2, "workloads": [] }"#);
+        assert_eq!(found, "the study has schema 2, and this program reads schema 1");
     }
 
     #[test]

@@ -10,7 +10,6 @@ pub struct SlowStretch {
     /// Name of the candidate that served them.
     pub candidate: String,
     /// Whether it is the slowest of the busiest stretches: the rest of a large trace is not looked at for that.
-    #[serde(default)]
     pub of_busiest: bool,
     /// Number of requests of the trace before these.
     pub first_request: u64,

@@ -12,24 +12,21 @@ pub struct Verdict {
     /// One sentence.
     pub headline: String,
     /// Name of the recommended candidate; null if none keeps the budgets.
-    #[serde(default)]
     pub recommended: Option<String>,
-    /// The market that the headline is about. Since schema 3.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub market: Option<String>,
-    /// Names of candidates of that market that cannot be told from the recommended one. Since schema 3.
+    /// The market that the headline is about.
+    pub market: String,
+    /// Names of candidates of that market that cannot be told from the recommended one.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub equals: Vec<String>,
     /// Names of cheaper candidates of that market that miss a budget by so little that chance decides.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub close: Vec<String>,
-    /// Why this one: a sentence. Since schema 3.
-    #[serde(skip_serializing_if = "String::is_empty", default)]
+    /// Why this one: a sentence.
     pub because: String,
-    /// Where none keeps every budget: the candidate that comes nearest. Since schema 3.
+    /// Where none keeps every budget: the candidate that comes nearest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
-    /// The answers for the other markets. Since schema 3.
+    /// The answers for the other markets.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub other_markets: Vec<MarketAnswer>,
     /// Further sentences for an architect, most important first.
@@ -37,17 +34,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The answers of all markets, that of the headline first. Before schema 3 there were no markets.
+    /// The answers of all markets, that of the headline first.
     pub fn answers(&self) -> Vec<MarketAnswer> {
-        let first = self.market.as_ref().map(|market| MarketAnswer {
-            market: market.clone(),
+        let first = MarketAnswer {
+            market: self.market.clone(),
             recommended: self.recommended.clone(),
             equals: self.equals.clone(),
             close: self.close.clone(),
             nearest: self.nearest.clone(),
             because: self.because.clone(),
-        });
-        first.into_iter().chain(self.other_markets.iter().cloned()).collect()
+        };
+        std::iter::once(first).chain(self.other_markets.iter().cloned()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use schemars::{Schema, schema_for};
 pub use choices::{ChoiceCapability, ChoiceEntry, Choices, choices};
 pub use page::experiments_page;
 
-/// Returns the JSON Schema of results, as published in `docs/schema/results-2.json`.
+/// Returns the JSON Schema of results, as published in `docs/schema/results-1.json`.
 pub fn results_schema() -> Schema {
     schema_for!(RunResults)
 }

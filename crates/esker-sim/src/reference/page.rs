@@ -42,7 +42,7 @@ esker sim experiment.toml -o run.html
 - A table's own keys override those of its preset. If a table has another `kind` than in the preset, the keys of the
   preset do not apply to that table, since the keys of one kind mean nothing to another.
 - Results are reproducible: `config` in a results file is the experiment with every default and preset filled in, and
-  running it gives the same bytes. Numbers in results are described in `docs/schema/results-2.json`.
+  running it gives the same bytes. Numbers in results are described in `docs/schema/results-1.json`.
 "#;
 
 const VOLUMES: &str = r#"

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use esker_files::FileError;
-use esker_results::{RESULTS_SCHEMA, RESULTS_SCHEMA_OLDEST, RunResults};
+use esker_results::{RESULTS_SCHEMA, RunResults};
 use serde_json::Value;
 
 /// Digits of the hash that names a file.
@@ -21,7 +21,7 @@ pub(super) fn name_of(config: &Value) -> String {
 /// Returns the results at `path` if they are complete, of this schema and of this configuration.
 pub(super) fn read_stored(path: &Path, config: &Value) -> Option<RunResults> {
     let results: RunResults = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    ((RESULTS_SCHEMA_OLDEST..=RESULTS_SCHEMA).contains(&results.schema) && results.config == *config).then_some(results)
+    (results.schema == RESULTS_SCHEMA && results.config == *config).then_some(results)
 }
 
 /// Returns true if a file with this name could be the results of a point.

@@ -71,13 +71,16 @@ fn what_is_there_is_not_run_again() {
     let options = SweepOptions::new(folder.path());
     let first = sweep(&grid(), &options).unwrap();
     let before = files(folder.path());
-    // One file is lost, one damaged, one of another configuration.
+    // One file is lost, one damaged, one of another configuration, one of another schema.
     let names: Vec<&String> = before.keys().collect();
     std::fs::remove_file(folder.path().join(names[0])).unwrap();
     std::fs::write(folder.path().join(names[1]), &before[names[1]][..100]).unwrap();
     std::fs::write(folder.path().join(names[2]), &before[names[3]]).unwrap();
+    let other_schema = String::from_utf8_lossy(&before[names[4]]).replacen("\"schema\": 1", "\"schema\": 2", 1);
+    assert_ne!(other_schema.as_bytes(), before[names[4]]);
+    std::fs::write(folder.path().join(names[4]), other_schema).unwrap();
     let second = sweep(&grid(), &options).unwrap();
-    assert_eq!((second.run, second.reused), (3, 9));
+    assert_eq!((second.run, second.reused), (4, 8));
     assert_eq!(files(folder.path()), before);
     assert_eq!(first.table.to_csv(), second.table.to_csv());
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{OTHERS_MAX, Search, SimulatedOffer, cost};
+use super::{OTHERS_MAX, Search, SimulatedOffer};
 use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
 use crate::judge::{contender, judge};
@@ -78,7 +78,7 @@ impl Search<'_> {
 /// Orders designs by price, and adapts the indices of the choice.
 pub(super) fn sorted(tried: Vec<SimulatedOffer>, choice: Choice) -> (Vec<SimulatedOffer>, Choice) {
     let mut order: Vec<(usize, SimulatedOffer)> = tried.into_iter().enumerate().collect();
-    order.sort_by(|(_, one), (_, other)| cost(&one.candidate).total_cmp(&cost(&other.candidate)));
+    order.sort_by(|(_, one), (_, other)| one.candidate.cost.total.total_cmp(&other.candidate.cost.total));
     let place = |n: usize| order.iter().position(|(before, _)| *before == n).expect("every design has a place");
     let places = |all: &[usize]| {
         let mut places: Vec<usize> = all.iter().map(|&n| place(n)).collect();

@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
         }
         let (tried, choice) = sorted(tried, choice);
         let keeps_if_saving = if judge { self.keeps_if_saving(&tried, &choice)? } else { None };
-        let best = choice.recommended.map(|n| cost(&tried[n].candidate));
+        let best = choice.recommended.map(|n| tried[n].candidate.cost.total);
         let cheaper = |least: f64| judge && best.is_none_or(|best| least < best);
         let passed_over = ruled.iter().filter(|ruled| ruled.by == NOT_REACHED).filter_map(|ruled| ruled.total);
         let not_reached =
@@ -294,9 +294,7 @@ impl<'a> Search<'a> {
         let mut others: Vec<Offer<'o>> = Vec::new();
         let known = |class: Class, others: &[Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
-                || tried
-                    .iter()
-                    .any(|tried| tried.candidate.product.as_ref().is_some_and(|product| product.class == class.name()))
+                || tried.iter().any(|tried| tried.candidate.product.class == class.name())
         };
         left.retain(|(_, offer)| {
             let taken = others.len() < room && offer.disks.is_none() && !known(offer.class(), &others);
@@ -318,12 +316,12 @@ impl<'a> Search<'a> {
             name: design.name.clone(),
             title: design.title.clone(),
             device_count: design.device_count,
-            product: Some(offer.summary()),
+            product: offer.summary(),
             hybrid: hybrid_results(offer, &simulated.candidate, self.running),
             cache: cache_results(offer, &simulated.candidate, self.running, self.task.settings.utilisation),
             capacity_on_sale_bytes: offer.disks.is_none().then_some(offer.capacity.bytes.0),
-            count: Some(offer.devices()),
-            cost: Some(Cost {
+            count: offer.devices(),
+            cost: Cost {
                 purchase: price.purchase.as_f64(),
                 power: price.power.as_f64(),
                 per_month: price.per_month.as_f64(),
@@ -332,8 +330,8 @@ impl<'a> Search<'a> {
                 as_of: price.as_of,
                 assumed: price.assumed,
                 electricity,
-            }),
-            survival: Some(offer.survival(shares, self.running)),
+            },
+            survival: offer.survival(shares, self.running),
             ..simulated.candidate.clone()
         };
         if offer.rented.is_some() {
@@ -370,10 +368,6 @@ fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) 
         _ => ("class", "another of its class was simulated".into()),
     };
     offer.ruled_out(by, reason, Some(least))
-}
-
-fn cost(candidate: &Candidate) -> f64 {
-    candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total)
 }
 
 impl MarketResult {

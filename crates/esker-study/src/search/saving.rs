@@ -4,7 +4,7 @@
 use esker_core::Nanos;
 use esker_results::study::Candidate;
 
-use super::{Search, SimulatedOffer, cost};
+use super::{Search, SimulatedOffer};
 use crate::StudyError;
 use crate::choose::Choice;
 use crate::judge::{contender, judge};
@@ -24,14 +24,14 @@ impl Search<'_> {
         tried: &[SimulatedOffer],
         choice: &Choice,
     ) -> Result<Option<usize>, StudyError> {
-        let best = choice.recommended.map_or(f64::INFINITY, |n| cost(&tried[n].candidate));
+        let best = choice.recommended.map_or(f64::INFINITY, |n| tried[n].candidate.cost.total);
         let missed = |n: usize| contender(&tried[n].candidate, self.task.budgets).missed;
-        let cheaper = (0..tried.len()).filter(|&n| cost(&tried[n].candidate) < best && tried[n].saving.is_some());
+        let cheaper = (0..tried.len()).filter(|&n| tried[n].candidate.cost.total < best && tried[n].saving.is_some());
         let mut misses: Vec<usize> = cheaper.filter(|&n| !tried[n].candidate.judgement.keeps_budgets).collect();
         misses.sort_by(|&one, &other| missed(one).total_cmp(&missed(other)));
         let mut cheapest: Option<usize> = None;
         for n in misses.into_iter().take(TRIED_MAX) {
-            let is_cheaper = cheapest.is_none_or(|m| cost(&tried[n].candidate) < cost(&tried[m].candidate));
+            let is_cheaper = cheapest.is_none_or(|m| tried[n].candidate.cost.total < tried[m].candidate.cost.total);
             if is_cheaper && self.keeps_with_saving(&tried[n])? {
                 cheapest = Some(n);
             }

@@ -54,7 +54,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     Verdict {
         headline: headline(facts, recommended),
         recommended: first.recommended,
-        market: Some(first.market),
+        market: first.market,
         equals: first.equals,
         close: first.close,
         because: first.because,
@@ -80,9 +80,7 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
     let every = if unjudged { "every budget that can be judged" } else { "every budget" };
     let doubt = if facts.evidence.grade == Grade::Low { "On low evidence, " } else { "" };
     let mut text = format!("{doubt}{} is the cheapest {found} {every}", best.title_and_year());
-    if let Some(price) = price_of(best, facts.budgets.years) {
-        text += &format!(": {price}");
-    }
+    text += &format!(": {}", price_of(best, facts.budgets.years));
     if let Some(worst) = best.judgement.worst_p99 {
         text += &format!(", 99 % of requests within {} {}", words::time(worst.p99_us), worst.time.within());
     }
@@ -99,9 +97,7 @@ fn headline(facts: &Facts<'_>, recommended: Option<&Candidate>) -> String {
         (Some(_), None) => text += ", and the life of its flash cannot be told",
         (None, _) => {}
     }
-    text += ".";
-    text.extend(survival_of(best, facts.budgets.years).map(|survives| format!(" {survives}")));
-    text
+    text + ". " + &survival_of(best, facts.budgets.years)
 }
 
 fn headline_of_none(facts: &Facts<'_>) -> String {

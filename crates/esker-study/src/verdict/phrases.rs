@@ -2,17 +2,15 @@
 
 use esker_core::words;
 use esker_plan::Market;
-use esker_results::study::Candidate;
+use esker_results::study::{Candidate, Cost};
 
 /// Says what a candidate costs.
-pub(super) fn price_of(candidate: &Candidate, years: f64) -> Option<String> {
-    let cost = candidate.cost.as_ref()?;
-    let currency = &cost.currency;
-    Some(if candidate.is_rented() {
-        format!("{} {currency} a month", words::money(cost.per_month))
-    } else {
-        format!("{} {currency} over {}", words::money(cost.total), words::years(years))
-    })
+pub(super) fn price_of(candidate: &Candidate, years: f64) -> String {
+    let Cost { currency, per_month, total, .. } = &candidate.cost;
+    match candidate.is_rented() {
+        true => format!("{} {currency} a month", words::money(*per_month)),
+        false => format!("{} {currency} over {}", words::money(*total), words::years(years)),
+    }
 }
 
 /// Returns the beginning of a sentence about a market.
@@ -37,13 +35,12 @@ pub(super) fn life_of(candidate: &Candidate) -> Option<String> {
 }
 
 /// Says in one sentence what survives the failure of a device, how likely a loss is, and what two copies cost.
-pub(super) fn survival_of(candidate: &Candidate, years: f64) -> Option<String> {
-    let survival = candidate.survival.as_ref()?;
-    if survival.failures_survived > 0 {
-        return Some(match survival.failures_survived {
-            1 => "The data survive the failure of any one device.".to_string(),
-            n => format!("The data survive the failure of any {n} devices."),
-        });
+pub(super) fn survival_of(candidate: &Candidate, years: f64) -> String {
+    let (survival, cost) = (&candidate.survival, &candidate.cost);
+    match survival.failures_survived {
+        0 => {}
+        1 => return "The data survive the failure of any one device.".to_string(),
+        n => return format!("The data survive the failure of any {n} devices."),
     }
     let mut text = match (survival.devices_of_one_copy, candidate.is_rented()) {
         (1, _) if candidate.device_count > 1 => "If its disk fails, the data are lost".to_string(),
@@ -56,7 +53,7 @@ pub(super) fn survival_of(candidate: &Candidate, years: f64) -> Option<String> {
         let assumed = if survival.rates_are_assumed { ", at an assumed rate" } else { "" };
         text += &format!(" ({} of such designs in {}{assumed})", words::percent(loss), words::years(years));
     }
-    if let (Some(total), Some(cost)) = (survival.two_copies_total, &candidate.cost) {
+    if let Some(total) = survival.two_copies_total {
         let currency = &cost.currency;
         let price = match candidate.is_rented() {
             true => format!("{} {currency} a month", words::money(2.0 * cost.per_month)),
@@ -64,5 +61,5 @@ pub(super) fn survival_of(candidate: &Candidate, years: f64) -> Option<String> {
         };
         text += &format!("; two copies cost {price} (--copies 2)");
     }
-    Some(text + ".")
+    text + "."
 }

@@ -21,11 +21,11 @@ pub(super) fn because(found: &MarketResult, facts: &Facts<'_>) -> String {
             n => format!("None of {n} simulated designs keeps every budget."),
         };
     };
-    let cost = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total);
+    let price = best.cost.total;
     let cheaper: Vec<&Candidate> =
-        found.tried.iter().map(|tried| &tried.candidate).filter(|other| cost(other) < cost(best)).collect();
+        found.tried.iter().map(|tried| &tried.candidate).filter(|other| other.cost.total < price).collect();
     match cheaper.last() {
-        None => none_cheaper(found, cost(best)),
+        None => none_cheaper(found, price),
         Some(other) => format!(
             "{}; the dearest of them is {}: {}.",
             match cheaper.len() {
@@ -97,13 +97,12 @@ pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
             };
             say(Level::Warning, text);
         }
-        if best.cost.as_ref().is_some_and(|cost| cost.assumed) {
-            let date = best.cost.as_ref().map_or("", |cost| cost.as_of.as_str());
-            let bought = best.cost.as_ref().is_some_and(|cost| cost.purchase > 0.0) || best.is_rented();
-            let text = match bought {
-                true => {
-                    format!("The price of {} is assumed, or that of its class ({date}): ask for an offer.", best.title)
-                }
+        if best.cost.assumed {
+            let text = match best.cost.purchase > 0.0 || best.is_rented() {
+                true => format!(
+                    "The price of {} is assumed, or that of its class ({}): ask for an offer.",
+                    best.title, best.cost.as_of
+                ),
                 false => format!("What electricity costs for {} rests on assumed power.", best.title),
             };
             say(Level::Warning, text);
@@ -111,7 +110,7 @@ pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     }
     for other in &facts.markets[1..] {
         if let Some(best) = other.recommended() {
-            let price = price_of(best, facts.budgets.years).unwrap_or_default();
+            let price = price_of(best, facts.budgets.years);
             let text = format!("{}: {}, {price}.", in_market(other.market), best.title_and_year());
             findings.push(Finding { level: Level::Info, topic: "market".into(), text });
         }
@@ -122,15 +121,14 @@ pub(super) fn price(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
 pub(super) fn saving(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     for (index, found) in facts.markets.iter().enumerate() {
         let Some(tried) = found.keeps_if_saving.map(|n| &found.tried[n]) else { continue };
-        let price =
-            price_of(&tried.candidate, facts.budgets.years).map_or(String::new(), |price| format!(", {price},"));
+        let price = price_of(&tried.candidate, facts.budgets.years);
         findings.push(Finding {
             level: if index == 0 { Level::Warning } else { Level::Info },
             topic: "performance".into(),
             text: format!(
                 "{} the answer stands on an assumption: that idle volumes save up little of their limits for bursts. \
-                 If they saved up {} of them, {}{price} would keep every budget, too: measure a burst before \
-                 you order.",
+                 If they saved up {} of them, {}, {price}, would keep every budget, too: measure a burst \
+                 before you order.",
                 in_market(found.market),
                 words::duration(LONG.as_secs_f64()),
                 tried.candidate.title,
