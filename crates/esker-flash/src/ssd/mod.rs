@@ -149,6 +149,19 @@ impl Ssd {
         self.front.dispatch(now, slot, &mut self.back);
     }
 
+    /// Handles the ends of flash operations at this instant.
+    #[inline]
+    fn operations_ended(&mut self, now: Nanos) {
+        let mut ended = std::mem::take(&mut self.ended);
+        for Ended { waiter, start } in ended.drain(..) {
+            match waiter.slot() {
+                Some(slot) => self.front.operation_ended(now, slot, start, &mut self.back),
+                None => self.internal_operation_ended(now, waiter),
+            }
+        }
+        self.ended = ended;
+    }
+
     /// Handles the end of a flash operation that no request waits for: of recovery, idle cleaning or the buffer.
     #[cold]
     fn internal_operation_ended(&mut self, now: Nanos, waiter: Waiter) {
@@ -238,18 +251,13 @@ impl Device for Ssd {
         }
         let array = self.back.array.get_mut();
         if array.next_event() == now {
-            let mut ended = std::mem::take(&mut self.ended);
-            array.advance(now, &mut ended);
+            array.advance(now, &mut self.ended);
             if let Some(timeline) = &mut self.timeline {
                 timeline.performed(array.performed());
             }
-            for Ended { waiter, start } in ended.drain(..) {
-                match waiter.slot() {
-                    Some(slot) => self.front.operation_ended(now, slot, start, &mut self.back),
-                    None => self.internal_operation_ended(now, waiter),
-                }
+            if !self.ended.is_empty() {
+                self.operations_ended(now);
             }
-            self.ended = ended;
         }
         self.front.advance(now, &mut self.back);
         if self.background.as_ref().is_some_and(|background| background.next_event() == now) {

@@ -1,6 +1,7 @@
 //! Control lines shared by the packages of a gang: when commands may be issued, and which transfers run together.
 
 use super::ByEvent;
+use super::bus::Ask;
 use super::phases::Phase;
 use crate::array::tally::Direction;
 use crate::{Gang, GangControl};
@@ -52,36 +53,44 @@ impl ByEvent {
         }
     }
 
-    /// Starts operations on the idle dies of `channel`, and grants its buses or control lines. Returns the first die
-    /// behind the channel's.
-    pub(super) fn decide(&mut self, channel: u32, now: u64) -> usize {
-        let dies = self.layout.dies_of_channel(channel);
-        let dies = dies.start as usize..dies.end as usize;
+    /// Starts operations on the idle dies of `channel`, and grants its buses or control lines.
+    pub(super) fn decide(&mut self, channel: u32, now: u64) {
         match self.gang_control() {
-            None => self.decide_on_bus(dies.clone(), now),
+            None => self.decide_on_bus(channel as usize, now),
             Some(GangControl::Commands) => {
                 for package in self.layout.packages_of_channel(channel) {
-                    let dies = self.layout.dies_of_package(package);
-                    self.decide_on_bus(dies.start as usize..dies.end as usize, now);
+                    self.decide_on_bus(package as usize, now);
                 }
             }
             // What a die may begin depends on the transfers of all others.
-            Some(GangControl::Strobes) => while self.pick_all(dies.clone(), now) | self.grant_together(channel, now) {},
+            Some(GangControl::Strobes) => {
+                let dies = self.layout.dies_of_channel(channel);
+                while self.pick_all(dies.clone(), now) | self.grant_together(channel, now) {}
+                self.all_decided(channel);
+            }
             Some(GangControl::Rounds) => {
                 if self.controls[channel as usize].working == 0 {
                     self.begin_round(channel, now);
                 }
-                for die in dies.clone() {
-                    if self.dies[die].phase == Phase::Asking {
-                        self.begin_transfer(die, now);
+                for die in self.layout.dies_of_channel(channel) {
+                    if self.dies[die as usize].phase == Phase::Asking {
+                        self.begin_transfer(die as usize, now);
                     }
                 }
+                self.all_decided(channel);
             }
         }
-        dies.clone().for_each(|die| self.awake.remove(die));
         #[cfg(test)]
-        self.check_decided(dies.clone(), now);
-        dies.end
+        self.check_decided(self.layout.dies_of_channel(channel), now);
+    }
+
+    /// Nothing is left to decide on the dies of `channel`, whose packages have buses of their own.
+    fn all_decided(&mut self, channel: u32) {
+        for bus in self.layout.packages_of_channel(channel) {
+            for die in self.buses[bus as usize].awake.drain(..) {
+                self.dies[die as usize].awake = false;
+            }
+        }
     }
 
     /// Grants the strobes of `channel` to the die that asked first, and to all others that ask for the same direction
@@ -92,13 +101,15 @@ impl ByEvent {
             return false;
         }
         let mut direction = (control.transfers > 0).then_some(control.direction);
-        let dies = self.layout.dies_of_channel(channel);
-        let mut asks: Vec<_> = dies.filter_map(|die| self.ask_of(die as usize)).collect();
+        let packages = self.layout.packages_of_channel(channel);
+        let buses = &self.buses[packages.start as usize..packages.end as usize];
+        let mut asks: Vec<Ask> = buses.iter().flat_map(|bus| &bus.asks).copied().collect();
         asks.sort_unstable();
         let mut any = false;
         for ask in asks {
             let wanted = self.ops[ask.op].step.direction();
-            if direction.is_some_and(|direction| direction != wanted) || self.buses[self.bus_of(ask.die)].taken {
+            if direction.is_some_and(|direction| direction != wanted) || self.buses[self.bus_of(ask.die as usize)].taken
+            {
                 continue;
             }
             direction = Some(wanted);

@@ -3,137 +3,136 @@
 use std::ops::Range;
 
 use super::ByEvent;
+use super::bus::{Ask, Bus};
+use super::group::Group;
 use super::op::Op;
 use super::phases::{Die, Phase, Suspended};
 use crate::array::register::{Register, Use};
 use crate::array::tally::DieStep;
 use crate::{MultiPlane, Scheduling};
 
-/// A request of a die for a transfer. The least of several goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ask {
-    since: u64,
-    sequence: u64,
-    pub(super) die: usize,
-    pub(super) op: u32,
-}
-
 impl ByEvent {
-    /// Starts operations on those of `dies` that are awake, and grants their bus.
-    pub(super) fn decide_on_bus(&mut self, dies: Range<usize>, now: u64) {
+    /// Starts operations on the dies of bus `index` that are awake, and grants the bus.
+    pub(super) fn decide_on_bus(&mut self, index: usize, now: u64) {
         loop {
-            let mut from = dies.start;
-            while let Some(die) = self.awake.next(from, dies.end) {
-                self.awake.remove(die);
-                if self.pick(die, now) && self.settings.suspend.is_some() {
-                    // What has begun may be suspended at once.
-                    self.awake.insert(die);
-                }
-                from = die + 1;
+            while let Some(die) = self.buses[index].awake.pop() {
+                let die = die as usize;
+                self.dies[die].awake = false;
+                // What has begun may be suspended at once.
+                while self.pick(die, now) && self.settings.suspend.is_some() {}
             }
-            self.grant(dies.clone(), now);
-            if self.awake.next(dies.start, dies.end).is_none() {
+            self.grant(index, now);
+            if self.buses[index].awake.is_empty() {
                 return;
             }
         }
     }
 
     /// Starts an operation on each of `dies` that can begin one. Returns true if anything changed.
-    pub(super) fn pick_all(&mut self, dies: Range<usize>, now: u64) -> bool {
+    pub(super) fn pick_all(&mut self, dies: Range<u32>, now: u64) -> bool {
         let mut changed = false;
         for die in dies {
-            changed |= self.pick(die, now);
+            changed |= self.pick(die as usize, now);
         }
         changed
     }
 
     /// Starts an operation on die `index` if it can begin one. Returns true if anything changed.
+    #[inline]
     fn pick(&mut self, index: usize, now: u64) -> bool {
-        let waits = self.waits_for_control(index, now);
         match self.dies[index].phase {
-            Phase::Idle if waits && self.dies[index].suspended.is_some() => false,
-            Phase::Idle if self.dies[index].suspended.is_some() => {
-                match self.next_host_read(index) {
-                    Some(read) => self.begin(index, read, now, now),
-                    None => self.resume(index, now),
-                }
-                true
-            }
-            Phase::Idle => {
-                let Some(op) = self.choose(index) else {
-                    self.dies[index].wants = None;
-                    self.asking.remove(index);
-                    return false;
-                };
-                if self.ops[op].asks_first() {
-                    let die = &mut self.dies[index];
-                    if die.wants != Some(op) {
-                        (die.wants, die.since) = (Some(op), now);
-                        self.asking.insert(index);
-                    }
-                    return false;
-                }
-                if !waits {
-                    self.begin(index, op, now, now);
-                }
-                !waits
-            }
-            Phase::Commanding if !waits => {
+            Phase::Idle => self.pick_while_idle(index, now),
+            Phase::Commanding if !self.waits_for_control(index, now) => {
                 self.begin_pages(index, now);
                 true
             }
-            Phase::After if !waits => self.suspend(index, now),
+            Phase::After if self.settings.suspend.is_some() => {
+                !self.waits_for_control(index, now) && self.suspend(index, now)
+            }
             _ => false,
         }
     }
 
-    /// Returns the transfer that die `index` asks for.
-    pub(super) fn ask_of(&self, index: usize) -> Option<Ask> {
-        let state = &self.dies[index];
-        let op = match state.phase {
-            Phase::Asking => state.group[state.turn],
-            Phase::Idle => state.wants?,
-            _ => return None,
+    /// Starts an operation on die `index`, which is idle, if it can begin one. Returns true if anything changed.
+    fn pick_while_idle(&mut self, index: usize, now: u64) -> bool {
+        let waits = self.waits_for_control(index, now);
+        if self.dies[index].suspended.is_some() {
+            if waits {
+                return false;
+            }
+            match self.next_host_read(index) {
+                Some(read) => self.begin(index, read, now, now),
+                None => self.resume(index, now),
+            }
+            return true;
+        }
+        let Some(op) = self.choose(index) else {
+            self.want_nothing(index);
+            return false;
         };
-        Some(Ask { since: state.since, sequence: self.ops[op].sequence, die: index, op })
+        if self.ops[op].asks_first() {
+            if self.dies[index].wants != Some(op) {
+                self.want_nothing(index);
+                let die = &mut self.dies[index];
+                (die.wants, die.since) = (Some(op), now);
+                self.add_ask(index, op, now);
+            }
+            return false;
+        }
+        if !waits {
+            self.begin(index, op, now, now);
+        }
+        !waits
     }
 
-    /// Grants the bus of `dies`, if it is free, to the first that asked.
-    fn grant(&mut self, dies: Range<usize>, now: u64) {
-        if self.buses[self.bus_of(dies.start)].taken {
+    /// Has die `index` ask since `now` for the transfer of `op`.
+    pub(super) fn add_ask(&mut self, index: usize, op: u32, now: u64) {
+        let ask = Ask { since: now, sequence: self.ops[op].sequence, die: index as u32, op };
+        let bus = self.bus_of(index);
+        self.buses[bus].asks.push(ask);
+    }
+
+    /// Has die `index`, which is idle, no longer ask for the bus to begin an operation.
+    fn want_nothing(&mut self, index: usize) {
+        if self.dies[index].wants.take().is_some() {
+            let bus = self.bus_of(index);
+            self.buses[bus].remove_ask(index);
+        }
+    }
+
+    /// Grants bus `index`, if it is free, to the first that asked.
+    fn grant(&mut self, index: usize, now: u64) {
+        let bus = &self.buses[index];
+        if bus.taken {
             return;
         }
-        let mut first = None;
-        let mut from = dies.start;
-        while let Some(die) = self.asking.next(from, dies.end) {
-            let ask = self.ask_of(die);
-            debug_assert!(ask.is_some(), "die {die} does not ask");
-            first = first.into_iter().chain(ask).min();
-            from = die + 1;
-        }
-        let Some(first) = first else { return };
+        let Some(first) = bus.first_ask() else { return };
         self.grant_transfer(first, now);
         if self.settings.scheduling == Scheduling::OutOfOrder {
-            self.wake_others(dies);
+            self.wake_others(index);
         }
     }
 
-    /// Wakes those of `dies` that ask for the bus, now taken, to begin an operation, and could begin another one.
-    fn wake_others(&mut self, dies: Range<usize>) {
-        let mut from = dies.start;
-        while let Some(die) = self.asking.next(from, dies.end) {
-            if self.dies[die].phase == Phase::Idle && self.dies[die].ready.first_without_bus().is_some() {
-                self.awake.insert(die);
+    /// Wakes the dies that ask for bus `index`, now taken, to begin an operation, and could begin another one.
+    fn wake_others(&mut self, index: usize) {
+        let Bus { asks, awake, .. } = &mut self.buses[index];
+        for ask in asks {
+            let die = &mut self.dies[ask.die as usize];
+            if die.phase == Phase::Idle && die.ready.has_one_without_bus() {
+                die.awake = true;
+                awake.push(ask.die);
             }
-            from = die + 1;
         }
     }
 
     /// Grants the transfer of `ask`. Begins its operation, if that only asked so far.
     pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
-        let Ask { since, die, op, .. } = ask;
-        if self.dies[die].wants.is_some() {
-            self.begin(die, op, since, now);
+        let Ask { since, op, .. } = ask;
+        let die = ask.die as usize;
+        if self.dies[die].wants.take().is_some() {
+            self.take_up(die, op, since, now);
+            self.count_steps(die);
+            self.dies[die].since = now;
         }
         self.begin_transfer(die, now);
     }
@@ -172,34 +171,39 @@ impl ByEvent {
 
     /// Begins `op`, together with all that can join it.
     pub(super) fn begin(&mut self, index: usize, op: u32, start: u64, now: u64) {
-        let mut group = std::mem::take(&mut self.dies[index].group);
-        group.clear();
-        group.push(op);
+        self.want_nothing(index);
+        self.take_up(index, op, start, now);
+        self.begin_pages(index, now);
+    }
+
+    /// Takes `op`, and all that can join it, out of their queue, to begin them at `now`. `start` is when they would
+    /// have begun if the bus had been free.
+    fn take_up(&mut self, index: usize, op: u32, start: u64, now: u64) {
+        let die = &mut self.dies[index];
+        die.turn = 0;
+        die.group.form(op);
         if self.settings.multi_plane != MultiPlane::Off {
+            let mut group = std::mem::take(&mut die.group);
             self.join(index, &mut group);
+            self.dies[index].group = group;
         }
         #[cfg(test)]
-        self.check_join(index, &group);
-        for op in &group {
-            self.dies[index].queued -= self.work(&self.ops[*op]);
-            let state = &mut self.ops[*op];
+        self.check_join(index);
+        for turn in 0..self.dies[index].group.len() {
+            let op = self.dies[index].group.member(turn);
+            let work = self.work(&self.ops[op]);
+            let state = &mut self.ops[op];
             state.start = start.max(state.arrived);
             state.bus_wait = now - state.start;
             if let Some(tracked) = &mut self.tracked {
                 tracked.begun(state);
             }
-            self.leave_queue(*op);
+            self.dies[index].queued -= work;
+            self.leave_queue(op);
         }
-        let die = &mut self.dies[index];
-        if die.wants.take().is_some() {
-            self.asking.remove(index);
-        }
-        die.turn = 0;
-        die.group = group;
-        if !die.registers.is_empty() {
+        if !self.dies[index].registers.is_empty() {
             self.update_registers(index);
         }
-        self.begin_pages(index, now);
     }
 
     /// Returns what `op` does with the register of its plane.
@@ -227,12 +231,12 @@ impl ByEvent {
     /// Updates the registers of die `index` for what it begins, and removes the sensing of pages that are in a
     /// register.
     fn update_registers(&mut self, index: usize) {
-        let (group, leader) = (self.dies[index].group.len(), self.dies[index].group[0]);
+        let (members, leader) = (self.dies[index].group.len(), self.dies[index].group.leader());
         if self.ops[leader].arrived > self.dies[index].ended {
             self.dies[index].registers.fill(Register::Other);
         }
-        for member in 0..group {
-            let op = self.dies[index].group[member];
+        for turn in 0..members {
+            let op = self.dies[index].group.member(turn);
             let (found, uses) = (self.finds_page(index, &self.ops[op]), self.register_use(&self.ops[op]));
             let op = &mut self.ops[op];
             op.step = op.step.held().filter(|_| found).unwrap_or(op.step);
@@ -252,8 +256,8 @@ impl ByEvent {
 
     /// Adds to `group`, which is one operation that die `index` begins, all that the die does together with it, in
     /// order.
-    fn join(&self, index: usize, group: &mut Vec<u32>) {
-        let leader = &self.ops[group[0]];
+    fn join(&self, index: usize, group: &mut Group) {
+        let leader = &self.ops[group.leader()];
         // The time of another read of a page depends on its decoding step.
         if leader.step == DieStep::ReadAgain {
             return;
@@ -266,10 +270,10 @@ impl ByEvent {
         // If host reads go first, they are not joined with other operations, which may not go first.
         let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || die.suspended.is_some();
         // Those on other planes touch other blocks than the leader.
-        let joins = |group: &[u32], other: &Op| {
+        let joins = |group: &Group, other: &Op| {
             let plane = match self.settings.multi_plane {
                 MultiPlane::Pairs => other.plane == leader.plane ^ 1,
-                _ => !group.iter().any(|op| self.ops[*op].plane == other.plane),
+                _ => !group.iter().any(|op| self.ops[op].plane == other.plane),
             };
             plane
                 && other.step.command() == leader.step.command()
@@ -279,13 +283,13 @@ impl ByEvent {
                 && (!reads_apart || other.is_host_read() == leader.is_host_read())
                 && self.finds_page(index, other) == held
         };
-        let add = |group: &mut Vec<u32>, candidates: &mut dyn Iterator<Item = u32>| {
+        let add = |group: &mut Group, candidates: &mut dyn Iterator<Item = u32>| {
             for op in candidates {
                 if group.len() == most {
                     return;
                 }
                 if joins(group, &self.ops[op]) {
-                    group.push(op);
+                    group.add(op);
                 }
             }
         };
@@ -296,7 +300,7 @@ impl ByEvent {
                 add(group, &mut die.host_reads.iter().copied().filter(later));
             }
             scheduling => {
-                let mut next = self.ops.next_in_queue(group[0]);
+                let mut next = self.ops.next_in_queue(group.leader());
                 while let Some(op) = next.filter(|_| group.len() < most) {
                     let other = &self.ops[op];
                     next = self.ops.next_in_queue(op);
@@ -307,7 +311,7 @@ impl ByEvent {
                     if !(joins(group, other) && other.may_begin() && passes) {
                         return;
                     }
-                    group.push(op);
+                    group.add(op);
                 }
             }
         }
@@ -317,7 +321,7 @@ impl ByEvent {
     fn suspend(&mut self, index: usize, now: u64) -> bool {
         let Some(rules) = self.settings.suspend else { return false };
         let die = &self.dies[index];
-        let leader = &self.ops[die.group[0]];
+        let leader = &self.ops[die.group.leader()];
         let rest = die.rest(now);
         if !leader.can_be_suspended()
             || leader.suspensions >= rules.limit
@@ -333,11 +337,13 @@ impl ByEvent {
         if die.since < now {
             self.audit.die(index, die.since, now);
         }
+        self.ends.remove(index, die.until);
         let group = std::mem::take(&mut die.group);
-        self.ops[group[0]].suspensions += 1;
+        let leader = group.leader();
+        self.ops[leader].suspensions += 1;
         die.suspended = Some(Suspended { group, rest, reads_before: self.sequence });
         self.command(index, now);
-        self.begin_phase(index, Phase::Suspending, now, rules.suspend.0);
+        self.begin_phase(index, Phase::Suspending, now, rules.suspend.0, leader);
         true
     }
 
@@ -348,8 +354,9 @@ impl ByEvent {
         if let Some(suspended) = &mut die.suspended {
             die.group = std::mem::take(&mut suspended.group);
         }
+        let leader = die.group.leader();
         self.command(index, now);
-        self.begin_phase(index, Phase::Resuming, now, resume);
+        self.begin_phase(index, Phase::Resuming, now, resume, leader);
     }
 }
 

@@ -93,9 +93,6 @@ impl Layout {
     pub(super) fn packages_of_channel(&self, channel: u32) -> Range<u32> {
         channel * self.array.packages_per_channel..(channel + 1) * self.array.packages_per_channel
     }
-    pub(super) fn dies_of_package(&self, package: u32) -> Range<u32> {
-        package * self.array.dies_per_package..(package + 1) * self.array.dies_per_package
-    }
     /// Iterates over the array's dies behind a die of the translation layer.
     pub(super) fn dies_of(&self, die: u32) -> impl Iterator<Item = u32> {
         self.dies[die as usize].iter().copied()

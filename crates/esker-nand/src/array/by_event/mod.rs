@@ -8,9 +8,11 @@
 //! In first-in, first-out order and without any of these extras it gives the times of [`super::in_runs`]; a property
 //! test compares them.
 
+mod bus;
 mod control;
 mod decide;
-mod dies;
+mod ends;
+mod group;
 mod layout;
 #[cfg(test)]
 mod naive;
@@ -22,7 +24,7 @@ mod tracked;
 
 use std::collections::BTreeMap;
 
-use esker_core::{Nanos, PhysicalPage, Timetable};
+use esker_core::{Nanos, PhysicalPage};
 
 use super::audit::Audit;
 use super::delivery::Deliveries;
@@ -31,12 +33,13 @@ use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer, WRITE_MODES};
 use crate::{CopyBack, FlashArraySettings, Gang, Geometry, Rewrite, Scheduling};
+use bus::Bus;
 use control::Control;
-use dies::DieSet;
+use ends::Ends;
 pub(super) use layout::Layout;
 use op::{How, NO_CHANGE, Op, Touch};
 use ops::Ops;
-use phases::{Bus, Die, Shape};
+use phases::{Die, Shape};
 use tracked::TrackedChanges;
 
 /// No time.
@@ -74,13 +77,10 @@ pub(in crate::array) struct ByEvent {
     buses: Vec<Bus>,
     /// Per channel, the control lines of its gang.
     controls: Vec<Control>,
-    /// Per die, when its phase ends.
-    times: Timetable,
-    /// Dies where something may begin at [`Self::decide_at`]. All others have nothing to begin.
-    awake: DieSet,
+    ends: Ends,
+    /// Channels where something may begin at [`Self::decide_at`], in any order; some of them may come twice.
+    to_decide: Vec<u32>,
     decide_at: u64,
-    /// Dies that ask for a transfer.
-    asking: DieSet,
     sequence: u64,
     tally: Tally,
     audit: Audit,
@@ -113,20 +113,20 @@ impl ByEvent {
         let shared_control = settings.gang == Gang::SharedControl;
         let registers = if geometry.units_per_page() == 1 { 0 } else { layout.planes_per_die() };
         let blocks = geometry.blocks() * layout.parts();
+        let shapes = Shape::of_modes(timing);
         let buses = if shared_control { layout.packages() as usize } else { channels };
         Self {
             geometry: *geometry,
             timing: *timing,
-            shapes: Shape::of_modes(timing),
+            shapes,
             settings: settings.clone(),
             ops: Ops::new(if settings.scheduling == Scheduling::Fifo { 0 } else { blocks as usize }),
             dies: (0..dies).map(|die| Die::new(&layout, settings.gang, die as u32, registers)).collect(),
             buses: vec![Bus::default(); buses],
             controls: vec![Control::default(); channels],
-            times: Timetable::new(dies),
-            awake: DieSet::new(dies),
+            ends: Ends::new(shapes.iter().flatten().flat_map(Shape::lengths).collect()),
+            to_decide: Vec::new(),
             decide_at: NEVER,
-            asking: DieSet::new(dies),
             sequence: 0,
             tally: Tally::default(),
             audit: Audit::new(dies, buses, channels),
@@ -155,7 +155,7 @@ impl ByEvent {
     /// Returns the time of the next event.
     #[inline]
     pub(in crate::array) fn next_event(&self) -> Nanos {
-        self.times.next().min(Nanos(self.decide_at.min(self.decoded.next())))
+        Nanos(self.ends.next().min(self.decide_at).min(self.decoded.next()))
     }
 
     /// See [`super::Array::push`].
@@ -338,10 +338,11 @@ impl ByEvent {
 
     /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
-        while self.times.next() == now {
-            let die = self.times.first().expect("something is due");
-            self.times.set(die, Nanos::NEVER);
-            self.end_phase(die, now.0);
+        while self.ends.next() == now.0 {
+            self.ends.come_due(now.0);
+            while let Some(die) = self.ends.take_due() {
+                self.end_phase(die as usize, now.0);
+            }
         }
         while let Some(decoded) = self.decoded.take(now.0) {
             match decoded {
@@ -349,12 +350,13 @@ impl ByEvent {
                 Decoded::Failed(again) => self.release(again, now.0),
             }
         }
-        let mut from = 0;
-        while let Some(die) = self.awake.next(from, self.dies.len()) {
-            from = self.decide(self.dies[die].channel, now.0);
+        while let Some(channel) = self.to_decide.pop() {
+            self.decide(channel, now.0);
         }
         self.decide_at = NEVER;
-        ended.append(&mut self.ended);
+        if !self.ended.is_empty() {
+            ended.append(&mut self.ended);
+        }
     }
 
     /// Returns the busy times so far of all dies.

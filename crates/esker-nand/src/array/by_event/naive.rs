@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::bus::Ask;
 use super::op::{Op, Touch};
 use super::phases::Phase;
 use super::{ByEvent, NOBODY};
@@ -80,8 +81,9 @@ impl ByEvent {
         assert_eq!(chosen, self.choice(index), "die {index}, {:?}", self.settings.scheduling);
     }
 
-    /// Asserts that `group`, whose first operation die `index` begins, is all that it does together.
-    pub(super) fn check_join(&self, index: usize, group: &[u32]) {
+    /// Asserts that the group of die `index`, which is about to begin, is all that it does together.
+    pub(super) fn check_join(&self, index: usize) {
+        let group = Vec::from_iter(self.dies[index].group.iter());
         let (queue, die) = (self.queue_of(index), &self.dies[index]);
         let position = queue.iter().position(|op| *op == group[0]).expect("it waits");
         let leader = &self.ops[queue[position]];
@@ -95,9 +97,8 @@ impl ByEvent {
         let mut planes = vec![leader.plane];
         let held = self.finds_page(index, leader);
         let mut passed = PassedOver::default();
-        die.group.iter().for_each(|op| passed.add(&self.ops[*op]));
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
-        die.suspended.iter().flat_map(|suspended| &suspended.group).for_each(|op| passed.add(&self.ops[*op]));
+        die.suspended.iter().flat_map(|suspended| suspended.group.iter()).for_each(|op| passed.add(&self.ops[op]));
         let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || die.suspended.is_some();
         queue.iter().take(position).for_each(|op| passed.add(&self.ops[*op]));
         for number in queue.into_iter().skip(position + 1) {
@@ -150,12 +151,26 @@ impl ByEvent {
         assert!(after == NOBODY || expected.contains(&after));
     }
 
+    /// Returns the transfer that die `index` asks for.
+    fn ask_of(&self, index: usize) -> Option<Ask> {
+        let state = &self.dies[index];
+        let op = match state.phase {
+            Phase::Asking => state.group.member(state.turn),
+            Phase::Idle => state.wants?,
+            _ => return None,
+        };
+        Some(Ask { since: state.since, sequence: self.ops[op].sequence, die: index as u32, op })
+    }
+
     /// Asserts that there is nothing left to decide for `dies` at `now`.
-    pub(super) fn check_decided(&self, dies: Range<usize>, now: u64) {
-        for index in dies {
+    pub(super) fn check_decided(&self, dies: Range<u32>, now: u64) {
+        for index in dies.map(|die| die as usize) {
             let die = &self.dies[index];
-            let asks = self.ask_of(index).is_some();
-            assert_eq!(self.asking.next(index, index + 1).is_some(), asks, "die {index} asks");
+            assert!(!die.awake, "die {index} has not decided");
+            let asked: Vec<Ask> =
+                self.buses.iter().flat_map(|bus| &bus.asks).filter(|ask| ask.die as usize == index).copied().collect();
+            assert_eq!(asked, Vec::from_iter(self.ask_of(index)), "die {index} asks");
+            let asks = !asked.is_empty();
             if self.settings.gang == Gang::SharedControl && self.settings.gang_control != GangControl::Commands {
                 continue;
             }
@@ -168,7 +183,7 @@ impl ByEvent {
                     assert_eq!(die.wants, choice, "die {index}");
                 }
                 Phase::After => {
-                    let leader = &self.ops[die.group[0]];
+                    let leader = &self.ops[die.group.leader()];
                     let may_suspend = self.settings.suspend.is_some_and(|rules| {
                         (leader.asks_first() || leader.step == DieStep::Erase)
                             && leader.suspensions < rules.limit

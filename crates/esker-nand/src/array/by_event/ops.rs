@@ -58,13 +58,18 @@ struct Tie {
     next: u32,
 }
 
-/// The last entries of a block's lists, each in the order of pushing. An entry is an operation and its role.
-#[derive(Clone, Copy, Debug)]
-struct OfBlock {
-    /// Programs and erases.
-    changes: u32,
-    /// Reads, and programs of what was read here.
-    reads: u32,
+/// A block's entries are in two lists, each in the order of pushing. An entry is an operation and its role.
+const LISTS: usize = 2;
+/// Programs and erases.
+const CHANGES: usize = 0;
+/// Reads, and programs of what was read here.
+const READS: usize = 1;
+
+/// An operation and its links.
+#[derive(Debug)]
+struct Slot {
+    op: Op,
+    links: Links,
 }
 
 pub(super) use queue::Queue;
@@ -72,52 +77,52 @@ pub(super) use queue::Queue;
 /// All operations, by number.
 #[derive(Debug)]
 pub(super) struct Ops {
-    ops: Vec<Op>,
-    links: Vec<Links>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
     ties: Vec<Tie>,
     /// The first tie that is free.
     free_tie: u32,
-    /// By block. Empty if the order of operations of a block need not be known, since that of their die is kept.
-    of_block: Vec<OfBlock>,
+    /// By block, the last entry of each list. Empty if the order of operations of a block need not be known, since that
+    /// of their die is kept.
+    last_of_block: Vec<[u32; LISTS]>,
 }
 
 impl Ops {
     /// No operations. Those of each of `blocks` blocks are known, which may be none.
     pub(super) fn new(blocks: usize) -> Self {
         Self {
-            ops: Vec::new(),
-            links: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
             ties: Vec::new(),
             free_tie: NOBODY,
-            of_block: vec![OfBlock { changes: NOBODY, reads: NOBODY }; blocks],
+            last_of_block: vec![[NOBODY; LISTS]; blocks],
         }
     }
 
     /// Drops all operations.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.of_block.len());
+        *self = Self::new(self.last_of_block.len());
     }
 
     /// Adds an operation that waits for `after`, if that is one.
+    #[inline]
     pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
         let index = match self.free.pop() {
             Some(index) => {
-                self.ops[index as usize] = op;
-                self.links[index as usize] = UNLINKED;
+                let slot = &mut self.slots[index as usize];
+                slot.op = op;
+                slot.links = UNLINKED;
                 index
             }
             None => {
-                self.ops.push(op);
-                self.links.push(UNLINKED);
-                self.ops.len() as u32 - 1
+                self.slots.push(Slot { op, links: UNLINKED });
+                self.slots.len() as u32 - 1
             }
         };
         if after != NOBODY {
             self.tie(index, after);
         }
-        if !self.of_block.is_empty() {
+        if !self.last_of_block.is_empty() {
             self.for_each_block(index, Self::join_block);
         }
         index
@@ -125,10 +130,10 @@ impl Ops {
 
     /// Ends an operation. Returns the first of the ties to those that wait for it: see [`Self::take_follower`].
     pub(super) fn end(&mut self, op: u32) -> u32 {
-        if !self.of_block.is_empty() {
+        if !self.last_of_block.is_empty() {
             self.for_each_block(op, Self::leave_block);
         }
-        let links = &mut self.links[op as usize];
+        let links = &mut self.slots[op as usize].links;
         links.live = false;
         std::mem::replace(&mut links.followers, NOBODY)
     }
@@ -136,19 +141,19 @@ impl Ops {
     /// Ends `op`, which is done once more by `again`: whoever waits for it waits on.
     pub(super) fn replace(&mut self, op: u32, again: u32) {
         let followers = self.end(op);
-        self.links[again as usize].followers = followers;
+        self.slots[again as usize].links.followers = followers;
     }
 
     /// Removes an operation that ended.
     pub(super) fn free(&mut self, op: u32) {
-        debug_assert!(!self.links[op as usize].live, "an operation that still goes on was let go");
+        debug_assert!(!self.slots[op as usize].links.live, "an operation that still goes on was let go");
         self.free.push(op);
     }
 
     /// Makes `op` wait for the end of `after`.
     pub(super) fn tie(&mut self, op: u32, after: u32) {
-        self.ops[op as usize].waits += 1;
-        let followers = &mut self.links[after as usize].followers;
+        self[op].waits += 1;
+        let followers = &mut self.slots[after as usize].links.followers;
         let tie = Tie { op, next: *followers };
         if self.free_tie == NOBODY {
             *followers = self.ties.len() as u32;
@@ -172,7 +177,7 @@ impl Ops {
 
     /// Makes `erase` wait for all copies over the bus from its block.
     pub(super) fn tie_to_copies(&mut self, erase: u32) {
-        let mut entry = self.of_block[self[erase].touches.block as usize].reads;
+        let mut entry = self.last_of_block[self[erase].touches.block as usize][READS];
         while entry != NOBODY {
             if role(entry) == SOURCE {
                 self.tie(erase, owner(entry));
@@ -184,7 +189,7 @@ impl Ops {
     /// Makes `read`, which may overtake waiting operations of its die, wait for those that it must not overtake.
     pub(super) fn tie_to_conflicts(&mut self, read: u32) {
         let touch = self[read].touches;
-        let mut entry = self.of_block[touch.block as usize].changes;
+        let mut entry = self.last_of_block[touch.block as usize][CHANGES];
         while entry != NOBODY {
             if touch.conflicts_with(&self.touch(entry)) {
                 self.tie(read, owner(entry));
@@ -196,9 +201,9 @@ impl Ops {
     /// Makes `op` wait for all earlier changes in its pool of `blocks` blocks.
     pub(super) fn tie_to_changes(&mut self, op: u32, blocks: u32) {
         let (change, pool) = (self[op].change, self[op].touches.block / blocks);
-        for other in 0..self.ops.len() as u32 {
-            let earlier = &self.ops[other as usize];
-            if self.links[other as usize].live && earlier.change < change && earlier.touches.block / blocks == pool {
+        for other in 0..self.slots.len() as u32 {
+            let Slot { op: earlier, links } = &self.slots[other as usize];
+            if links.live && earlier.change < change && earlier.touches.block / blocks == pool {
                 self.tie(op, other);
             }
         }
@@ -206,25 +211,36 @@ impl Ops {
 
     /// Returns an operation of its die's queue that was pushed before `op`, and that `op` must not overtake.
     pub(super) fn obstacle(&self, op: u32) -> Option<u32> {
-        let also = self[op].also.map(|touch| (ALSO, touch));
-        [(TOUCHES, self[op].touches)].into_iter().chain(also).find_map(|(own, touch)| {
-            let OfBlock { changes, reads } = self.of_block[touch.block as usize];
-            let before = self.links[op as usize].of_block[own].before;
-            match touch.how {
-                How::Read => self.obstacle_among(changes, op, touch),
-                _ => self.obstacle_among(before, op, touch).or_else(|| self.obstacle_among(reads, op, touch)),
-            }
-        })
+        let Op { touches, also, .. } = &self[op];
+        let obstacle = self.obstacle_of(op, TOUCHES, *touches);
+        if obstacle.is_some() { obstacle } else { self.obstacle_of(op, ALSO, (*also)?) }
+    }
+
+    /// Returns an obstacle of `op` in its role `own`, in which it is `touch`.
+    #[inline]
+    fn obstacle_of(&self, op: u32, own: usize, touch: Touch) -> Option<u32> {
+        let last = &self.last_of_block[touch.block as usize];
+        if touch.how == How::Read {
+            return self.obstacle_among(last[CHANGES], op, touch);
+        }
+        let before = self.slots[op as usize].links.of_block[own].before;
+        let obstacle = self.obstacle_among(before, op, touch);
+        if obstacle.is_some() { obstacle } else { self.obstacle_among(last[READS], op, touch) }
     }
 
     /// Returns an obstacle of `op` among the entry `last` and those before it.
+    #[inline]
     fn obstacle_among(&self, last: u32, op: u32, touch: Touch) -> Option<u32> {
+        if last == NOBODY {
+            return None;
+        }
         let (mut entry, sequence) = (last, self[op].sequence);
         while entry != NOBODY {
             let other = owner(entry);
-            if self.links[other as usize].queued
+            let slot = &self.slots[other as usize];
+            if slot.links.queued
                 && role(entry) != SOURCE
-                && self[other].sequence < sequence
+                && slot.op.sequence < sequence
                 && touch.conflicts_with(&self.touch(entry))
             {
                 return Some(other);
@@ -238,9 +254,9 @@ impl Ops {
     pub(super) fn overtakers(&self, op: u32, mut found: impl FnMut(u32)) {
         let Op { touches, sequence, .. } = self[op];
         debug_assert!(touches.how == How::Read && self[op].also.is_none(), "only reads come back into a queue");
-        let mut entry = self.of_block[touches.block as usize].changes;
+        let mut entry = self.last_of_block[touches.block as usize][CHANGES];
         while entry != NOBODY && self[owner(entry)].sequence > sequence {
-            if self.links[owner(entry) as usize].queued && touches.conflicts_with(&self.touch(entry)) {
+            if self.slots[owner(entry) as usize].links.queued && touches.conflicts_with(&self.touch(entry)) {
                 found(owner(entry));
             }
             entry = self.link(entry).before;
@@ -249,36 +265,37 @@ impl Ops {
 
     /// Holds `op` up until `obstacle` leaves its queue.
     pub(super) fn hold(&mut self, op: u32, obstacle: u32) {
-        let first = std::mem::replace(&mut self.links[obstacle as usize].first_held, op);
-        self.links[op as usize].next_held = first;
+        let first = std::mem::replace(&mut self.slots[obstacle as usize].links.first_held, op);
+        self.slots[op as usize].links.next_held = first;
     }
 
     /// Takes one of the operations that `op` holds up.
     pub(super) fn take_held(&mut self, op: u32) -> Option<u32> {
-        let held = self.links[op as usize].first_held;
+        let held = self.slots[op as usize].links.first_held;
         if held == NOBODY {
             return None;
         }
-        self.links[op as usize].first_held = self.links[held as usize].next_held;
+        self.slots[op as usize].links.first_held = self.slots[held as usize].links.next_held;
         Some(held)
     }
 
-    /// Calls `change` for each entry of `op` and its block.
-    #[inline]
-    fn for_each_block(&mut self, op: u32, change: fn(&mut Self, u32, u32)) {
-        let Op { touches, also, source, .. } = self.ops[op as usize];
-        change(self, entry(op, TOUCHES), touches.block);
+    /// Calls `change` for each entry of `op`, with its block and its list.
+    #[inline(always)]
+    fn for_each_block(&mut self, op: u32, change: fn(&mut Self, u32, u32, usize)) {
+        let Op { touches, also, source, .. } = self[op];
+        change(self, entry(op, TOUCHES), touches.block, touches.list());
         if let Some(also) = also {
-            change(self, entry(op, ALSO), also.block);
+            change(self, entry(op, ALSO), also.block, also.list());
         }
         if source != NOBODY {
-            change(self, entry(op, SOURCE), source);
+            change(self, entry(op, SOURCE), source, READS);
         }
     }
 
-    /// Adds `entry` to the list of `block`, behind all that were pushed before it.
-    fn join_block(&mut self, entry: u32, block: u32) {
-        let (mut before, mut after) = (*self.last_of(entry, block), NOBODY);
+    /// Adds `entry` to a list of `block`, behind all that were pushed before it.
+    #[inline]
+    fn join_block(&mut self, entry: u32, block: u32, list: usize) {
+        let (mut before, mut after) = (self.last_of_block[block as usize][list], NOBODY);
         let sequence = self[owner(entry)].sequence;
         while before != NOBODY && self[owner(before)].sequence > sequence {
             (before, after) = (self.link(before).before, before);
@@ -288,27 +305,21 @@ impl Ops {
             self.link_mut(before).after = entry;
         }
         match after {
-            NOBODY => *self.last_of(entry, block) = entry,
+            NOBODY => self.last_of_block[block as usize][list] = entry,
             _ => self.link_mut(after).before = entry,
         }
     }
 
-    fn leave_block(&mut self, entry: u32, block: u32) {
+    #[inline]
+    fn leave_block(&mut self, entry: u32, block: u32, list: usize) {
         let Link { before, after } = self.link(entry);
         if before != NOBODY {
             self.link_mut(before).after = after;
         }
         match after {
-            NOBODY => *self.last_of(entry, block) = before,
+            NOBODY => self.last_of_block[block as usize][list] = before,
             _ => self.link_mut(after).before = before,
         }
-    }
-
-    /// The last entry of the list of `block` that `entry` belongs in.
-    fn last_of(&mut self, entry: u32, block: u32) -> &mut u32 {
-        let reads = role(entry) == SOURCE || self.touch(entry).how == How::Read;
-        let lists = &mut self.of_block[block as usize];
-        if reads { &mut lists.reads } else { &mut lists.changes }
     }
 
     /// The access of `entry`, whose role must not be [`SOURCE`].
@@ -318,11 +329,11 @@ impl Ops {
     }
 
     fn link(&self, entry: u32) -> Link {
-        self.links[owner(entry) as usize].of_block[role(entry)]
+        self.slots[owner(entry) as usize].links.of_block[role(entry)]
     }
 
     fn link_mut(&mut self, entry: u32) -> &mut Link {
-        &mut self.links[owner(entry) as usize].of_block[role(entry)]
+        &mut self.slots[owner(entry) as usize].links.of_block[role(entry)]
     }
 }
 
@@ -330,18 +341,26 @@ impl Ops {
 impl Ops {
     /// Returns all operations that have not ended.
     pub(super) fn live(&self) -> impl Iterator<Item = u32> {
-        (0..self.ops.len() as u32).filter(|op| self.links[*op as usize].live)
+        (0..self.slots.len() as u32).filter(|op| self.slots[*op as usize].links.live)
     }
 
     /// Returns the operations that wait for the end of `op`.
     pub(super) fn followers(&self, op: u32) -> Vec<u32> {
-        let mut tie = self.links[op as usize].followers;
+        let mut tie = self.slots[op as usize].links.followers;
         let mut followers = Vec::new();
         while tie != NOBODY {
             followers.push(self.ties[tie as usize].op);
             tie = self.ties[tie as usize].next;
         }
         followers
+    }
+}
+
+impl Touch {
+    /// Returns the list of its block that it belongs in.
+    #[inline]
+    fn list(self) -> usize {
+        if self.how == How::Read { READS } else { CHANGES }
     }
 }
 
@@ -362,13 +381,13 @@ impl std::ops::Index<u32> for Ops {
     type Output = Op;
     #[inline]
     fn index(&self, op: u32) -> &Op {
-        &self.ops[op as usize]
+        &self.slots[op as usize].op
     }
 }
 
 impl std::ops::IndexMut<u32> for Ops {
     #[inline]
     fn index_mut(&mut self, op: u32) -> &mut Op {
-        &mut self.ops[op as usize]
+        &mut self.slots[op as usize].op
     }
 }

@@ -7,6 +7,7 @@ use esker_core::Nanos;
 use super::super::register::Register;
 use super::super::tally::{DieStep, STEPS};
 use super::super::{Ended, Performed, Waiter};
+use super::group::Group;
 use super::layout::Layout;
 use super::op::Op;
 use super::ops::Queue;
@@ -15,15 +16,6 @@ use super::{ByEvent, Decoded, Known, NOBODY};
 use crate::Gang;
 use crate::array::Timing;
 use crate::state::{WRITE_MODES, WriteMode};
-
-/// A bus.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bus {
-    /// Whether a transfer is under way.
-    pub(super) taken: bool,
-    /// Sum of all transfers.
-    pub(super) busy: u64,
-}
 
 /// What a die is doing. [`Self::has_end`] tells which phases have an end of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +40,7 @@ pub(super) enum Phase {
 /// A suspended operation.
 #[derive(Debug)]
 pub(super) struct Suspended {
-    pub(super) group: Vec<u32>,
+    pub(super) group: Group,
     /// Cell work left.
     pub(super) rest: u64,
     /// Reads with lower numbers are served before it resumes.
@@ -61,6 +53,8 @@ pub(super) struct Die {
     /// Its channel, and its bus.
     pub(super) channel: u32,
     pub(super) bus: u32,
+    /// Whether it is in [`Bus::awake`].
+    pub(super) awake: bool,
     /// Waiting operations, in the order of pushing.
     pub(super) queue: Queue,
     /// The host reads among them, in that order; usually few. Not kept if the die serves first in, first out.
@@ -70,7 +64,7 @@ pub(super) struct Die {
     /// Total work of the queue.
     pub(super) queued: u64,
     /// Operations under way together.
-    pub(super) group: Vec<u32>,
+    pub(super) group: Group,
     /// Index in the group of the next transfer.
     pub(super) turn: usize,
     pub(super) phase: Phase,
@@ -139,6 +133,11 @@ impl Shape {
         shapes
     }
 
+    /// Returns the lengths of its phases.
+    pub(super) fn lengths(&self) -> [u64; 3] {
+        [self.before, self.transfer, self.after]
+    }
+
     fn all(self) -> u64 {
         self.before + self.transfer + self.after
     }
@@ -177,47 +176,51 @@ impl ByEvent {
 
     /// Begins the next pages of the operations under way on die `index`.
     pub(super) fn begin_pages(&mut self, index: usize, now: u64) {
-        for member in 0..self.dies[index].group.len() {
-            let op = &self.ops[self.dies[index].group[member]];
-            self.tally.done[op.step as usize][op.cause as usize].steps += 1;
-        }
-        let shape = self.shape(&self.ops[self.dies[index].group[0]]);
-        if shape.before > 0 || shape.transfer == 0 {
-            self.command(index, now);
-        }
+        self.count_steps(index);
+        let leader = self.dies[index].group.leader();
+        let shape = self.shape(&self.ops[leader]);
         if shape.before > 0 {
-            self.begin_phase(index, Phase::Before, now, shape.before);
+            self.command(index, now);
+            self.begin_phase(index, Phase::Before, now, shape.before, leader);
         } else if shape.transfer > 0 {
             self.ask(index, now);
         } else {
-            self.begin_phase(index, Phase::After, now, shape.after);
+            self.command(index, now);
+            self.begin_phase(index, Phase::After, now, shape.after, leader);
+        }
+    }
+
+    /// Counts the steps that die `index` begins.
+    #[inline]
+    pub(super) fn count_steps(&mut self, index: usize) {
+        let group = &self.dies[index].group;
+        for turn in 0..group.len() {
+            let op = &self.ops[group.member(turn)];
+            self.tally.done[op.step as usize][op.cause as usize].steps += 1;
         }
     }
 
     fn ask(&mut self, index: usize, now: u64) {
         let die = &mut self.dies[index];
         (die.phase, die.since) = (Phase::Asking, now);
-        self.asking.insert(index);
+        let op = die.group.member(die.turn);
+        self.add_ask(index, op, now);
     }
 
-    /// Begins a phase of length `time`, and counts it.
-    pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64) {
+    /// Begins a phase of length `time`, and counts it as work for `op`.
+    #[inline]
+    pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64, op: u32) {
         let die = &mut self.dies[index];
         (die.phase, die.since, die.until) = (phase, now, now + time);
         die.busy += time;
-        let counted = match (phase, &die.suspended) {
-            (Phase::Suspending, Some(suspended)) => suspended.group[0],
-            (Phase::Transfer, _) => die.group[die.turn],
-            _ => die.group[0],
-        };
-        let op = &self.ops[counted];
-        let done = &mut self.tally.done[op.step as usize][op.cause as usize];
+        let Op { step, cause, .. } = self.ops[op];
+        let done = &mut self.tally.done[step as usize][cause as usize];
         match phase {
             Phase::Transfer => done.transfers += time,
             Phase::Suspending | Phase::Resuming => done.interruptions += time,
             _ => done.cells += time,
         }
-        self.times.set(index, Nanos(now + time));
+        self.ends.add(index, now, time);
     }
 
     /// Ends the phase of die `index`.
@@ -240,7 +243,8 @@ impl ByEvent {
             }
             Phase::Resuming => {
                 let rest = die.suspended.take().map_or(0, |suspended| suspended.rest);
-                self.begin_phase(index, Phase::After, now, rest);
+                let leader = die.group.leader();
+                self.begin_phase(index, Phase::After, now, rest, leader);
             }
             Phase::Idle | Phase::Commanding | Phase::Asking => unreachable!("nothing ends that has no end"),
         }
@@ -253,28 +257,26 @@ impl ByEvent {
 
     /// Begins the next transfer of die `index`.
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
-        let bus = self.bus_of(index);
         let die = &self.dies[index];
-        let op = die.group[die.turn];
+        let (bus, op, since) = (die.bus as usize, die.group.member(die.turn), die.since);
         let time = self.shape(&self.ops[op]).transfer;
-        self.ops[op].bus_wait += now - die.since;
+        self.ops[op].bus_wait += now - since;
         self.take_strobes(index, self.ops[op].step.direction(), now);
-        self.asking.remove(index);
-        self.buses[bus].taken = true;
-        self.buses[bus].busy += time;
-        self.begin_phase(index, Phase::Transfer, now, time);
+        let bus = &mut self.buses[bus];
+        bus.remove_ask(index);
+        bus.taken = true;
+        bus.busy += time;
+        self.begin_phase(index, Phase::Transfer, now, time, op);
     }
 
     fn end_transfer(&mut self, index: usize, now: u64) {
-        let bus = self.bus_of(index);
-        self.buses[bus].taken = false;
         let die = &mut self.dies[index];
-        let (op, since) = (die.group[die.turn], die.since);
+        let (bus, op, since) = (die.bus as usize, die.group.member(die.turn), die.since);
+        die.turn += 1;
+        let (last, leader) = (die.turn == die.group.len(), die.group.leader());
+        self.buses[bus].taken = false;
         self.audit.bus(bus, since, now);
         self.release_strobes(index, self.ops[op].step.direction(), since, now);
-        let die = &mut self.dies[index];
-        die.turn += 1;
-        let last = die.turn == die.group.len();
         let after = self.shape(&self.ops[op]).after;
         // A read that was joined with others ends with its own transfer.
         if after == 0 && self.ops[op].pages == 1 {
@@ -283,7 +285,7 @@ impl ByEvent {
         match last {
             false => self.ask(index, now),
             true if after == 0 => self.end_pages(index, now),
-            true => self.begin_phase(index, Phase::After, now, after),
+            true => self.begin_phase(index, Phase::After, now, after, leader),
         }
     }
 
@@ -291,29 +293,30 @@ impl ByEvent {
     fn end_pages(&mut self, index: usize, now: u64) {
         let die = &mut self.dies[index];
         die.turn = 0;
-        let more = self.ops[die.group[0]].pages > 1;
-        if more {
-            for member in 0..self.dies[index].group.len() {
-                self.ops[self.dies[index].group[member]].pages -= 1;
+        let leader = &self.ops[die.group.leader()];
+        if leader.pages > 1 {
+            for turn in 0..self.dies[index].group.len() {
+                self.ops[self.dies[index].group.member(turn)].pages -= 1;
             }
-            let leader = &self.ops[self.dies[index].group[0]];
+            let leader = &self.ops[self.dies[index].group.leader()];
             match self.shares_strobes() && !leader.asks_first() {
                 true => self.dies[index].phase = Phase::Commanding,
                 false => self.begin_pages(index, now),
             }
             return;
         }
-        let mut group = std::mem::take(&mut die.group);
         die.phase = Phase::Idle;
         die.ended = now;
-        let told = self.shape(&self.ops[group[0]]).after == 0;
-        for op in group.drain(..) {
+        let members = die.group.len();
+        let told = self.shape(leader).after == 0;
+        for turn in 0..members {
+            let op = self.dies[index].group.member(turn);
             if !told {
                 self.end_op(op, now);
             }
             self.ops.free(op);
         }
-        self.dies[index].group = group;
+        self.dies[index].group.clear();
         self.end_of_round(index);
     }
 

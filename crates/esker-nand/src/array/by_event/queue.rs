@@ -19,62 +19,80 @@ struct ReadyOp {
     asks_first: bool,
 }
 
-/// The operations of a die's queue that may begin, in the order of pushing.
+/// The operations of a die's queue that may begin.
 #[derive(Debug, Default)]
-pub(super) struct Ready(VecDeque<ReadyOp>);
+pub(super) struct Ready {
+    /// In the order of pushing.
+    ops: VecDeque<ReadyOp>,
+    /// How many of them ask for the bus before anything else.
+    ask_first: usize,
+}
 
 impl Ready {
     fn insert(&mut self, ready: ReadyOp) {
-        match self.0.back() {
+        self.ask_first += usize::from(ready.asks_first);
+        match self.ops.back() {
             Some(last) if last.sequence > ready.sequence => {
                 let place = self.place(ready.sequence);
-                self.0.insert(place, ready);
+                self.ops.insert(place, ready);
             }
-            _ => self.0.push_back(ready),
+            _ => self.ops.push_back(ready),
         }
     }
 
     /// Returns true if the operation with this number was there.
     fn remove(&mut self, sequence: u64) -> bool {
-        if self.0.front().is_some_and(|first| first.sequence == sequence) {
-            self.0.pop_front();
-            return true;
+        let found = match self.ops.front() {
+            Some(first) if first.sequence == sequence => self.ops.pop_front(),
+            _ => {
+                let place = self.place(sequence);
+                let found = self.ops.get(place).is_some_and(|ready| ready.sequence == sequence);
+                if found { self.ops.remove(place) } else { None }
+            }
+        };
+        if let Some(ready) = &found {
+            self.ask_first -= usize::from(ready.asks_first);
         }
-        let place = self.place(sequence);
-        let found = self.0.get(place).is_some_and(|ready| ready.sequence == sequence);
-        if found {
-            self.0.remove(place);
-        }
-        found
+        found.is_some()
     }
 
     fn place(&self, sequence: u64) -> usize {
-        self.0.partition_point(|ready| ready.sequence < sequence)
+        self.ops.partition_point(|ready| ready.sequence < sequence)
     }
 
     pub(super) fn first(&self) -> Option<u32> {
-        self.0.front().map(|ready| ready.op)
+        self.ops.front().map(|ready| ready.op)
+    }
+
+    /// Returns true if there is one that does not ask for the bus before anything else.
+    #[inline]
+    pub(super) fn has_one_without_bus(&self) -> bool {
+        self.ask_first < self.ops.len()
     }
 
     /// Returns the first one that does not ask for the bus before anything else.
     pub(super) fn first_without_bus(&self) -> Option<u32> {
-        self.0.iter().find(|ready| !ready.asks_first).map(|ready| ready.op)
+        if !self.has_one_without_bus() {
+            return None;
+        }
+        self.ops.iter().find(|ready| !ready.asks_first).map(|ready| ready.op)
     }
 
     /// Returns those that were pushed after the one with this number.
     pub(super) fn after(&self, sequence: u64) -> impl Iterator<Item = u32> {
-        self.0.range(self.place(sequence + 1)..).map(|ready| ready.op)
+        self.ops.range(self.place(sequence + 1)..).map(|ready| ready.op)
     }
 }
 
 impl ByEvent {
     /// Adds `op` to its die's queue. It waits for `after`, if that is one, and for all that it must not overtake.
-    pub(super) fn enqueue(&mut self, now: u64, op: Op, after: u32) -> u32 {
+    pub(super) fn enqueue(&mut self, now: u64, mut op: Op, after: u32) -> u32 {
         let die = op.die as usize;
         let work = self.work(&op);
         let (is_host_read, is_erase) = (op.is_host_read(), op.step == DieStep::Erase);
         let (change, waits) = if op.touches.how == How::Read { (NO_CHANGE, false) } else { self.change };
-        let op = self.ops.add(Op { sequence: self.sequence, arrived: now, change, ..op }, after);
+        (op.sequence, op.arrived, op.change) = (self.sequence, now, change);
+        let op = self.ops.add(op, after);
         self.sequence += 1;
         if !self.beside.is_empty()
             && let Some(others) = self.beside.get(&after)
@@ -186,7 +204,15 @@ impl ByEvent {
 
     /// Has `die` choose at `now`, since it may have something to begin.
     pub(super) fn wake(&mut self, now: u64, die: usize) {
-        self.awake.insert(die);
         self.decide_at = now;
+        let state = &mut self.dies[die];
+        if !state.awake {
+            state.awake = true;
+            let awake = &mut self.buses[state.bus as usize].awake;
+            if awake.is_empty() {
+                self.to_decide.push(state.channel);
+            }
+            awake.push(die as u32);
+        }
     }
 }

@@ -100,8 +100,8 @@ impl ByEvent {
     /// buses.
     pub(in crate::array) fn rest(&self, now: Nanos) -> Nanos {
         let rest = |die: &Die| {
-            let ends = die.group.first().filter(|op| self.ops[**op].touches.how != How::Read);
-            let ahead = ends.map_or(0, |op| self.ahead(die, *op));
+            let ends = die.group.first().filter(|op| self.ops[*op].touches.how != How::Read);
+            let ahead = ends.map_or(0, |op| self.ahead(die, op));
             let works = ends.is_some() || die.suspended.is_some();
             if works { die.rest(now.0) + ahead } else { 0 }
         };
@@ -113,12 +113,15 @@ impl ByEvent {
     pub(in crate::array) fn lose_power(&mut self) -> Vec<ChangeFate> {
         for index in 0..self.dies.len() {
             self.dies[index] = self.dies[index].stopped();
-            self.times.set(index, Nanos::NEVER);
         }
-        self.buses.iter_mut().for_each(|bus| bus.taken = false);
+        self.ends.clear();
+        for bus in &mut self.buses {
+            bus.taken = false;
+            bus.asks.clear();
+            bus.awake.clear();
+        }
         self.controls.fill(Control::default());
-        self.awake.clear();
-        self.asking.clear();
+        self.to_decide.clear();
         self.decide_at = NEVER;
         self.ops.clear();
         self.ended.clear();

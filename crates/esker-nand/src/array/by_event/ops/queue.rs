@@ -32,40 +32,40 @@ impl Ops {
         let sequence = self[op].sequence;
         let (mut before, mut after) = (queue.last, NOBODY);
         while before != NOBODY && self[before].sequence > sequence {
-            (before, after) = (self.links[before as usize].queue.before, before);
+            (before, after) = (self.slots[before as usize].links.queue.before, before);
         }
-        let links = &mut self.links[op as usize];
+        let links = &mut self.slots[op as usize].links;
         (links.queued, links.queue) = (true, Link { before, after });
         match before {
             NOBODY => queue.first = op,
-            _ => self.links[before as usize].queue.after = op,
+            _ => self.slots[before as usize].links.queue.after = op,
         }
         match after {
             NOBODY => queue.last = op,
-            _ => self.links[after as usize].queue.before = op,
+            _ => self.slots[after as usize].links.queue.before = op,
         }
         queue.length += 1;
     }
 
     /// Removes `op` from `queue`.
     pub(in super::super) fn leave_queue(&mut self, queue: &mut Queue, op: u32) {
-        let links = &mut self.links[op as usize];
+        let links = &mut self.slots[op as usize].links;
         let Link { before, after } = links.queue;
         links.queued = false;
         match before {
             NOBODY => queue.first = after,
-            _ => self.links[before as usize].queue.after = after,
+            _ => self.slots[before as usize].links.queue.after = after,
         }
         match after {
             NOBODY => queue.last = before,
-            _ => self.links[after as usize].queue.before = before,
+            _ => self.slots[after as usize].links.queue.before = before,
         }
         queue.length -= 1;
     }
 
     /// Returns the operation behind `op` in its queue.
     pub(in super::super) fn next_in_queue(&self, op: u32) -> Option<u32> {
-        let next = self.links[op as usize].queue.after;
+        let next = self.slots[op as usize].links.queue.after;
         (next != NOBODY).then_some(next)
     }
 }
