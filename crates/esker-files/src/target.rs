@@ -104,11 +104,6 @@ impl FileTarget {
         input.map_or(Ok(()), |input| Err(FileError::Input { path: self.given.clone(), input }))
     }
 
-    /// Whether the target is or will be a regular file, not a device or a descriptor.
-    pub fn is_regular(&self) -> bool {
-        matches!(self.kind, TargetKind::File(..) | TargetKind::Nothing(_))
-    }
-
     /// The file whose content writing would destroy, if it can be read.
     pub fn content(&self) -> Option<&Path> {
         match &self.kind {

@@ -80,7 +80,8 @@ impl Shards {
     }
 
     /// Returns the number of objects in the sample at present.
-    pub fn sampled_objects(&self) -> u64 {
+    #[cfg(test)]
+    fn sampled_objects(&self) -> u64 {
         self.stack.objects()
     }
 

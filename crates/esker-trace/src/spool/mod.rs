@@ -169,7 +169,8 @@ impl Spool {
     }
 
     /// Size of the packed records, in memory and in the temporary file.
-    pub fn packed_bytes(&self) -> (Bytes, Bytes) {
+    #[cfg(test)]
+    fn packed_bytes(&self) -> (Bytes, Bytes) {
         let (mut memory, mut file) = (0, 0);
         for block in &self.blocks {
             match &block.storage {
