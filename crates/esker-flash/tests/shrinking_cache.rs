@@ -62,7 +62,7 @@ proptest! {
                         break;
                     }
                     prop_assert!(now.refused_pages <= now.retired_blocks, "{} with {:?}: {:?}", policy, cleaning, now);
-                    prop_assert!(number < 200_000, "{} with {:?} does not wear out: {:?}", policy, cleaning, now);
+                    prop_assert!(number < 2_000_000, "{} with {:?} does not wear out: {:?}", policy, cleaning, now);
                 }
                 let HostManagedCacheReport { filled_pages: filled, refused_pages, .. } = cache.report();
                 prop_assert!(100 * refused_pages < filled, "{} with {:?}: {}", policy, cleaning, refused_pages);
