@@ -72,8 +72,13 @@ impl<'a, D: Device + ?Sized, F: Feed, O: Observer<D>> Driver<'a, D, F, O> {
                 break;
             }
             let arrives = self.feed.next(now, self.present());
+            if self.waiting.is_empty() {
+                let limit = arrives.min(self.next_change).min(self.next_sample).min(Nanos::LAST);
+                now = self.advance_device(now, limit)?;
+            }
             let due = self.device.next_event();
-            let next = arrives.min(due).min(self.next_change);
+            // Requests that have ended are passed upward before anything else happens.
+            let next = if self.done.is_empty() { arrives.min(due).min(self.next_change) } else { now };
             if next == Nanos::NEVER {
                 self.summary.end = ReplayEnd::Stalled { in_flight: self.present() };
                 break;
@@ -110,6 +115,25 @@ impl<'a, D: Device + ?Sized, F: Feed, O: Observer<D>> Driver<'a, D, F, O> {
             self.little.check();
         }
         Ok(self.summary)
+    }
+
+    /// Performs the internal events of the device before `limit`, until a request ends. Returns the time of the last
+    /// one, or `now` if there was none. While no request waits, only the device has anything to do until then.
+    #[inline]
+    fn advance_device(&mut self, mut now: Nanos, limit: Nanos) -> Result<Nanos, ReplayError> {
+        let mut rounds = 0;
+        loop {
+            let due = self.device.next_event();
+            if due >= limit || !self.done.is_empty() {
+                return Ok(now);
+            }
+            assert!(due >= now, "time went back from {now} to {due}");
+            rounds = if due == now { rounds + 1 } else { 0 };
+            if rounds > ROUNDS_MAX {
+                return Err(ReplayError::Livelock(now));
+            }
+            now = self.device.advance_before(limit, &mut self.done);
+        }
     }
 
     /// Requests under way or waiting.

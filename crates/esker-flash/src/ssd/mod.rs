@@ -149,6 +149,43 @@ impl Ssd {
         self.front.dispatch(now, slot, &mut self.back);
     }
 
+    /// Goes on with all requests whose flash operations have ended, and does all else that is due at `now`.
+    #[inline]
+    fn go_on(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        if !self.ended.is_empty() {
+            self.operations_ended(now);
+        }
+        self.front.advance(now, &mut self.back);
+        if self.background.as_ref().is_some_and(|background| background.next_event() == now) {
+            self.clean_in_background(now);
+        }
+        while let Some(slot) = self.front.pop_ready(now) {
+            self.complete(now, slot, done);
+        }
+        if self.power.is_some() {
+            self.check_sudden_power_failure(now);
+            while let Some(slot) = self.front.pop_ready(now) {
+                self.complete(now, slot, done);
+            }
+        }
+        self.update_next();
+    }
+
+    /// Prefetches what the layer needs for the write that will probably come next.
+    #[inline]
+    fn prefetch_expected(&mut self) {
+        if let Some(page) = self.expected.take() {
+            self.back.ftl.prefetch_write(page, &self.back.flash);
+        }
+    }
+
+    /// Returns true if the drive does nothing but serve requests: then nothing is due unless its front or its array has
+    /// something due.
+    #[inline]
+    fn only_serves(&self) -> bool {
+        self.background.is_none() && self.power.is_none() && self.timeline.is_none()
+    }
+
     /// Handles the ends of flash operations at this instant.
     #[inline]
     fn operations_ended(&mut self, now: Nanos) {
@@ -243,9 +280,7 @@ impl Device for Ssd {
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         assert!(now == self.next, "the next event is at {}, not at {now}", self.next);
         self.now = now;
-        if let Some(page) = self.expected.take() {
-            self.back.ftl.prefetch_write(page, &self.back.flash);
-        }
+        self.prefetch_expected();
         while let Some(slot) = self.front.pop_received(now) {
             self.dispatch(now, slot);
         }
@@ -255,24 +290,22 @@ impl Device for Ssd {
             if let Some(timeline) = &mut self.timeline {
                 timeline.performed(array.performed());
             }
-            if !self.ended.is_empty() {
-                self.operations_ended(now);
-            }
         }
-        self.front.advance(now, &mut self.back);
-        if self.background.as_ref().is_some_and(|background| background.next_event() == now) {
-            self.clean_in_background(now);
+        self.go_on(now, done);
+    }
+
+    #[inline]
+    fn advance_before(&mut self, limit: Nanos, done: &mut Vec<Completion>) -> Nanos {
+        let array_only = limit.min(self.front.next_event());
+        if self.next >= array_only || !self.only_serves() {
+            let now = self.next;
+            self.advance(now, done);
+            return now;
         }
-        while let Some(slot) = self.front.pop_ready(now) {
-            self.complete(now, slot, done);
-        }
-        if self.power.is_some() {
-            self.check_sudden_power_failure(now);
-            while let Some(slot) = self.front.pop_ready(now) {
-                self.complete(now, slot, done);
-            }
-        }
-        self.update_next();
+        self.prefetch_expected();
+        self.now = self.back.array.get_mut().advance_before(array_only, &mut self.ended);
+        self.go_on(self.now, done);
+        self.now
     }
 
     #[inline]

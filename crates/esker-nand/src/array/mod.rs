@@ -228,6 +228,20 @@ impl Array {
         }
     }
 
+    /// Processes what is due at [`Self::next_event`], which is before `limit`, and then at later times before `limit`
+    /// until a host operation has ended. Returns the last of these times. Appends the host operations that ended.
+    #[inline]
+    pub fn advance_before(&mut self, limit: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        match &mut self.0 {
+            Scheduler::InRuns(array) => {
+                let now = array.next_event();
+                array.advance(now, ended);
+                now
+            }
+            Scheduler::ByEvent(array) => array.advance_before(limit, ended),
+        }
+    }
+
     /// Updates busy times to `now`.
     pub fn settle(&mut self, now: Nanos) {
         if let Scheduler::InRuns(array) = &mut self.0 {

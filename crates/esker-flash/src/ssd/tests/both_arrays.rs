@@ -3,7 +3,7 @@
 
 use esker_core::{Arrival, Observer, ReplaySettings, Rng, Verdict, replay};
 use esker_ftl::{Choice, FTLS};
-use esker_nand::PoolScope;
+use esker_nand::{PoolScope, Scheduling};
 
 use super::*;
 
@@ -63,6 +63,49 @@ fn requests_take_the_same_time_to_the_nanosecond() {
             one_by_one.back.choose_operations(false);
             let times = run(in_runs, depth as usize);
             assert_eq!(times, run(one_by_one, depth as usize), "{} with {channels} channels", layer.name);
+        }
+    }
+}
+
+/// Sends requests at random times. Returns when each of them ended; events are processed one by one, or many at once.
+fn serve_in_steps(settings: &SsdSettings, at_once: bool) -> Vec<(u32, Nanos, Nanos)> {
+    let mut ssd = Ssd::new("flash", settings, 1).unwrap();
+    let (mut rng, mut free, mut done, mut log) = (Rng::new(5), (0..8).collect::<Vec<u32>>(), Vec::new(), Vec::new());
+    let pages = ssd.capacity().0 / 4096;
+    let mut limit = Nanos::ZERO;
+    while log.len() < 4000 {
+        if let Some(slot) = free.pop() {
+            let page = rng.below(pages);
+            ssd.submit(limit, tag(slot), if rng.chance(1, 3) { read(page) } else { write(page) });
+        }
+        limit += Nanos(rng.below(300_000));
+        while ssd.next_event() < limit {
+            if at_once {
+                let last = ssd.advance_before(limit, &mut done);
+                assert!(last < limit && done.iter().all(|completion: &Completion| completion.at == last));
+            } else {
+                ssd.advance(ssd.next_event(), &mut done);
+            }
+            for Completion { tag, at, service_start, .. } in done.drain(..) {
+                free.push(tag.slot());
+                log.push((tag.slot(), at, service_start));
+            }
+        }
+    }
+    log
+}
+
+#[test]
+fn it_makes_no_difference_whether_events_are_processed_at_once() {
+    for scheduling in [Scheduling::Fifo, Scheduling::ReadsFirst, Scheduling::OutOfOrder] {
+        for with_link in [false, true] {
+            let mut settings = agrawal();
+            (settings.geometry.blocks_per_plane, settings.geometry.pages_per_block) = (10, 16);
+            settings.over_provisioning = Some(Ratio::percent(40));
+            settings.array.scheduling = scheduling;
+            settings.link = with_link.then(|| LinkSettings { rate: "100MB/s".parse().unwrap(), overhead: Nanos(700) });
+            let at_once = serve_in_steps(&settings, true);
+            assert_eq!(at_once, serve_in_steps(&settings, false), "{scheduling:?}, link: {with_link}");
         }
     }
 }

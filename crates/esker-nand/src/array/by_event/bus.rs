@@ -9,6 +9,8 @@ pub(super) struct Bus {
     pub(super) asks: Vec<Ask>,
     /// Dies that may have something to begin now. All others have nothing to begin.
     pub(super) awake: Vec<u32>,
+    /// Whether its channel is in [`super::ByEvent::to_decide`] for it.
+    pub(super) undecided: bool,
     /// Sum of all transfers.
     pub(super) busy: u64,
 }
@@ -23,10 +25,11 @@ pub(super) struct Ask {
 }
 
 impl Bus {
-    /// Returns the request that goes first.
+    /// Removes the request that goes first, and returns it.
     #[inline]
-    pub(super) fn first_ask(&self) -> Option<Ask> {
-        self.asks.iter().min_by_key(|ask| (ask.since, ask.sequence)).copied()
+    pub(super) fn take_first_ask(&mut self) -> Option<Ask> {
+        let (place, _) = self.asks.iter().enumerate().min_by_key(|(_, ask)| (ask.since, ask.sequence))?;
+        Some(self.asks.swap_remove(place))
     }
 
     /// Removes the request of die `index`.

@@ -3,8 +3,8 @@
 use super::ByEvent;
 use super::bus::Ask;
 use super::phases::Phase;
+use crate::GangControl;
 use crate::array::tally::Direction;
-use crate::{Gang, GangControl};
 
 /// The control lines of one gang.
 #[derive(Clone, Debug, Default)]
@@ -26,14 +26,10 @@ impl Control {
 }
 
 impl ByEvent {
-    /// Returns how packages share control lines, if they do.
-    fn gang_control(&self) -> Option<GangControl> {
-        (self.settings.gang == Gang::SharedControl).then_some(self.settings.gang_control)
-    }
-
     /// Returns true if commands and transfers of a channel take turns on control lines.
+    #[inline]
     pub(super) fn shares_strobes(&self) -> bool {
-        self.gang_control() == Some(GangControl::Strobes)
+        self.gang_control == Some(GangControl::Strobes)
     }
 
     fn control_of(&self, index: usize) -> usize {
@@ -41,6 +37,7 @@ impl ByEvent {
     }
 
     /// Returns true if a command to die `index` has to wait.
+    #[inline]
     pub(super) fn waits_for_control(&self, index: usize, now: u64) -> bool {
         self.shares_strobes() && self.controls[self.control_of(index)].is_held(now)
     }
@@ -54,8 +51,9 @@ impl ByEvent {
     }
 
     /// Starts operations on the idle dies of `channel`, and grants its buses or control lines.
+    #[inline(always)]
     pub(super) fn decide(&mut self, channel: u32, now: u64) {
-        match self.gang_control() {
+        match self.gang_control {
             None => self.decide_on_bus(channel as usize, now),
             Some(GangControl::Commands) => {
                 for package in self.layout.packages_of_channel(channel) {
@@ -74,6 +72,8 @@ impl ByEvent {
                 }
                 for die in self.layout.dies_of_channel(channel) {
                     if self.dies[die as usize].phase == Phase::Asking {
+                        let bus = self.bus_of(die as usize);
+                        self.buses[bus].remove_ask(die as usize);
                         self.begin_transfer(die as usize, now);
                     }
                 }
@@ -87,6 +87,7 @@ impl ByEvent {
     /// Nothing is left to decide on the dies of `channel`, whose packages have buses of their own.
     fn all_decided(&mut self, channel: u32) {
         for bus in self.layout.packages_of_channel(channel) {
+            self.buses[bus as usize].undecided = false;
             for die in self.buses[bus as usize].awake.drain(..) {
                 self.dies[die as usize].awake = false;
             }
@@ -113,6 +114,8 @@ impl ByEvent {
                 continue;
             }
             direction = Some(wanted);
+            let bus = self.bus_of(ask.die as usize);
+            self.buses[bus].remove_ask(ask.die as usize);
             self.grant_transfer(ask, now);
             any = true;
         }
@@ -120,6 +123,7 @@ impl ByEvent {
     }
 
     /// Occupies the strobes for a transfer of die `index` from `now` on.
+    #[inline]
     pub(super) fn take_strobes(&mut self, index: usize, direction: Direction, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -130,6 +134,7 @@ impl ByEvent {
     }
 
     /// Ends a transfer of die `index` in `direction`, begun at `since`.
+    #[inline]
     pub(super) fn release_strobes(&mut self, index: usize, direction: Direction, since: u64, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -139,6 +144,7 @@ impl ByEvent {
     }
 
     /// Records a command to die `index`.
+    #[inline]
     pub(super) fn command(&mut self, index: usize, now: u64) {
         if self.shares_strobes() {
             let gang = self.control_of(index);
@@ -168,8 +174,9 @@ impl ByEvent {
     }
 
     /// Records that die `index` has ended its operation of the round.
+    #[inline]
     pub(super) fn end_of_round(&mut self, index: usize) {
-        if self.gang_control() == Some(GangControl::Rounds) {
+        if self.gang_control == Some(GangControl::Rounds) {
             let gang = self.control_of(index);
             self.controls[gang].working -= 1;
         }

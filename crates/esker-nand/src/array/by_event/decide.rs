@@ -13,7 +13,9 @@ use crate::{MultiPlane, Scheduling};
 
 impl ByEvent {
     /// Starts operations on the dies of bus `index` that are awake, and grants the bus.
+    #[inline(always)]
     pub(super) fn decide_on_bus(&mut self, index: usize, now: u64) {
+        self.buses[index].undecided = false;
         loop {
             while let Some(die) = self.buses[index].awake.pop() {
                 let die = die as usize;
@@ -38,7 +40,7 @@ impl ByEvent {
     }
 
     /// Starts an operation on die `index` if it can begin one. Returns true if anything changed.
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self, index: usize, now: u64) -> bool {
         match self.dies[index].phase {
             Phase::Idle => self.pick_while_idle(index, now),
@@ -86,6 +88,7 @@ impl ByEvent {
     }
 
     /// Has die `index` ask since `now` for the transfer of `op`.
+    #[inline(always)]
     pub(super) fn add_ask(&mut self, index: usize, op: u32, now: u64) {
         let ask = Ask { since: now, sequence: self.ops[op].sequence, die: index as u32, op };
         let bus = self.bus_of(index);
@@ -101,12 +104,13 @@ impl ByEvent {
     }
 
     /// Grants bus `index`, if it is free, to the first that asked.
+    #[inline(always)]
     fn grant(&mut self, index: usize, now: u64) {
-        let bus = &self.buses[index];
+        let bus = &mut self.buses[index];
         if bus.taken {
             return;
         }
-        let Some(first) = bus.first_ask() else { return };
+        let Some(first) = bus.take_first_ask() else { return };
         self.grant_transfer(first, now);
         if self.settings.scheduling == Scheduling::OutOfOrder {
             self.wake_others(index);
@@ -125,7 +129,8 @@ impl ByEvent {
         }
     }
 
-    /// Grants the transfer of `ask`. Begins its operation, if that only asked so far.
+    /// Grants the transfer of `ask`, which was removed. Begins its operation, if that only asked so far.
+    #[inline(always)]
     pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
         let Ask { since, op, .. } = ask;
         let die = ask.die as usize;
@@ -144,11 +149,13 @@ impl ByEvent {
             Scheduling::Fifo => queue.first().filter(|op| self.ops[*op].may_begin()),
             Scheduling::ReadsFirst => self.next_host_read(index).or_else(|| {
                 // All host reads have to wait. An operation behind them must not overtake those that it conflicts with.
-                let mut first = queue.first()?;
+                let head = queue.first()?;
+                let mut first = head;
                 while self.ops[first].is_host_read() {
                     first = self.ops.next_in_queue(first)?;
                 }
-                (self.ops[first].may_begin() && self.ops.obstacle(first).is_none()).then_some(first)
+                let passes = || first == head || self.ops.obstacle(first).is_none();
+                (self.ops[first].may_begin() && passes()).then_some(first)
             }),
             Scheduling::OutOfOrder if self.transfer_would_wait(index) => {
                 ready.first_without_bus().or_else(|| ready.first())

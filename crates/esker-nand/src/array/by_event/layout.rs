@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::divide::Divisor;
 use crate::{ArrayLevel, BlockIndex, Geometry, GeometrySettings};
 
 /// Maps the blocks and dies that the translation layer sees to those of the array.
@@ -15,6 +16,7 @@ pub(crate) struct Layout {
     /// Per part, its plane offset.
     planes: Vec<u32>,
     depth: u32,
+    planes_per_die: Divisor,
 }
 
 /// The location of one part of a block.
@@ -54,7 +56,8 @@ impl Layout {
             dies.push(parts.iter().map(place).collect());
         }
         let planes = parts.iter().map(|part| part.1).collect();
-        Self { array: *array, spans_planes: plane.0 > 1, dies, planes, depth }
+        let planes_per_die = Divisor::new(array.planes_per_die);
+        Self { array: *array, spans_planes: plane.0 > 1, dies, planes, depth, planes_per_die }
     }
 
     /// Returns the parts of a logical page.
@@ -99,10 +102,11 @@ impl Layout {
     }
 
     /// Returns the location of a part of `block`, as numbered by the translation layer.
+    #[inline]
     pub(super) fn place(&self, geometry: &Geometry, block: BlockIndex, part: u32) -> PartLocation {
         let plane = match self.spans_planes {
             true => self.planes[part as usize],
-            false => geometry.plane_of(block).0 % self.array.planes_per_die,
+            false => self.planes_per_die.divide(geometry.plane_of(block).0).1,
         };
         let die = self.dies[geometry.die_of(block).0 as usize][part as usize];
         PartLocation { die, plane, block: block.0 * self.parts() + part }

@@ -32,7 +32,7 @@ use super::tally::{DieStep, STEPS, Tally};
 use super::{Ended, Performed, Waiter};
 use crate::array::Timing;
 use crate::state::{Cause, Cover, FlashOp, FlashOpKind, OpIndex, Transfer, WRITE_MODES};
-use crate::{CopyBack, FlashArraySettings, Gang, Geometry, Rewrite, Scheduling};
+use crate::{CopyBack, FlashArraySettings, Gang, GangControl, Geometry, Rewrite, Scheduling};
 use bus::Bus;
 use control::Control;
 use ends::Ends;
@@ -72,6 +72,8 @@ pub(in crate::array) struct ByEvent {
     timing: Timing,
     shapes: [[Shape; STEPS]; WRITE_MODES],
     settings: FlashArraySettings,
+    /// How packages share control lines, if they do.
+    gang_control: Option<GangControl>,
     ops: Ops,
     dies: Vec<Die>,
     buses: Vec<Bus>,
@@ -120,6 +122,7 @@ impl ByEvent {
             timing: *timing,
             shapes,
             settings: settings.clone(),
+            gang_control: shared_control.then_some(settings.gang_control),
             ops: Ops::new(if settings.scheduling == Scheduling::Fifo { 0 } else { blocks as usize }),
             dies: (0..dies).map(|die| Die::new(&layout, settings.gang, die as u32, registers)).collect(),
             buses: vec![Bus::default(); buses],
@@ -338,25 +341,44 @@ impl ByEvent {
 
     /// Processes everything due at `now`, which is [`Self::next_event`], and appends the host operations that ended.
     pub(in crate::array) fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
-        while self.ends.next() == now.0 {
-            self.ends.come_due(now.0);
+        let last = self.advance_before(now, ended);
+        debug_assert_eq!(last, now, "the next event is at another time");
+    }
+
+    /// See [`super::Array::advance_before`]. What is due at [`Self::next_event`] is processed even if `limit` is no
+    /// later.
+    pub(in crate::array) fn advance_before(&mut self, limit: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        let mut now = self.next_event();
+        loop {
+            self.process(now.0);
+            let next = self.next_event();
+            if !self.ended.is_empty() || next >= limit {
+                ended.append(&mut self.ended);
+                return now;
+            }
+            now = next;
+        }
+    }
+
+    /// Processes everything due at `now`, which is [`Self::next_event`].
+    #[inline(always)]
+    fn process(&mut self, now: u64) {
+        while self.ends.next() == now {
+            self.ends.come_due(now);
             while let Some(die) = self.ends.take_due() {
-                self.end_phase(die as usize, now.0);
+                self.end_phase(die as usize, now);
             }
         }
-        while let Some(decoded) = self.decoded.take(now.0) {
+        while let Some(decoded) = self.decoded.take(now) {
             match decoded {
-                Decoded::Known(known) => self.known(now.0, known),
-                Decoded::Failed(again) => self.release(again, now.0),
+                Decoded::Known(known) => self.known(now, known),
+                Decoded::Failed(again) => self.release(again, now),
             }
         }
         while let Some(channel) = self.to_decide.pop() {
-            self.decide(channel, now.0);
+            self.decide(channel, now);
         }
         self.decide_at = NEVER;
-        if !self.ended.is_empty() {
-            ended.append(&mut self.ended);
-        }
     }
 
     /// Returns the busy times so far of all dies.

@@ -129,6 +129,7 @@ impl Ops {
     }
 
     /// Ends an operation. Returns the first of the ties to those that wait for it: see [`Self::take_follower`].
+    #[inline(always)]
     pub(super) fn end(&mut self, op: u32) -> u32 {
         if !self.last_of_block.is_empty() {
             self.for_each_block(op, Self::leave_block);
@@ -151,6 +152,7 @@ impl Ops {
     }
 
     /// Makes `op` wait for the end of `after`.
+    #[inline(always)]
     pub(super) fn tie(&mut self, op: u32, after: u32) {
         self[op].waits += 1;
         let followers = &mut self.slots[after as usize].links.followers;
@@ -293,7 +295,7 @@ impl Ops {
     }
 
     /// Adds `entry` to a list of `block`, behind all that were pushed before it.
-    #[inline]
+    #[inline(always)]
     fn join_block(&mut self, entry: u32, block: u32, list: usize) {
         let (mut before, mut after) = (self.last_of_block[block as usize][list], NOBODY);
         let sequence = self[owner(entry)].sequence;
@@ -310,7 +312,7 @@ impl Ops {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave_block(&mut self, entry: u32, block: u32, list: usize) {
         let Link { before, after } = self.link(entry);
         if before != NOBODY {

@@ -17,7 +17,7 @@ use crate::Gang;
 use crate::array::Timing;
 use crate::state::{WRITE_MODES, WriteMode};
 
-/// What a die is doing. [`Self::has_end`] tells which phases have an end of their own.
+/// What a die is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     #[default]
@@ -35,6 +35,14 @@ pub(super) enum Phase {
     Suspending,
     /// Taking a program or an erase up again.
     Resuming,
+}
+
+impl Phase {
+    /// Returns true if a die in this phase may begin an operation. It may interrupt cell work only if it `suspends`.
+    #[inline(always)]
+    pub(super) fn can_begin(self, suspends: bool) -> bool {
+        matches!(self, Self::Idle | Self::Commanding) || (suspends && self == Self::After)
+    }
 }
 
 /// A suspended operation.
@@ -144,7 +152,7 @@ impl Shape {
 }
 
 impl ByEvent {
-    #[inline]
+    #[inline(always)]
     fn shape(&self, op: &Op) -> Shape {
         if op.step == DieStep::ReadAgain {
             let step = &self.timing.decoding_of(op.mode).steps[op.decoding as usize];
@@ -154,7 +162,7 @@ impl ByEvent {
     }
 
     /// Returns how long `op` takes alone.
-    #[inline]
+    #[inline(always)]
     pub(super) fn work(&self, op: &Op) -> u64 {
         let pages = if op.step == DieStep::ReadAgain { 1 } else { u64::from(op.pages) };
         pages * self.shape(op).all()
@@ -200,6 +208,7 @@ impl ByEvent {
         }
     }
 
+    #[inline(always)]
     fn ask(&mut self, index: usize, now: u64) {
         let die = &mut self.dies[index];
         (die.phase, die.since) = (Phase::Asking, now);
@@ -208,7 +217,7 @@ impl ByEvent {
     }
 
     /// Begins a phase of length `time`, and counts it as work for `op`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_phase(&mut self, index: usize, phase: Phase, now: u64, time: u64, op: u32) {
         let die = &mut self.dies[index];
         (die.phase, die.since, die.until) = (phase, now, now + time);
@@ -224,8 +233,9 @@ impl ByEvent {
     }
 
     /// Ends the phase of die `index`.
+    #[inline(always)]
     pub(super) fn end_phase(&mut self, index: usize, now: u64) {
-        self.wake(now, index);
+        self.decide_later(now, index);
         let die = &mut self.dies[index];
         debug_assert_eq!(die.until, now);
         if die.since < now {
@@ -248,6 +258,7 @@ impl ByEvent {
             }
             Phase::Idle | Phase::Commanding | Phase::Asking => unreachable!("nothing ends that has no end"),
         }
+        self.wake(now, index);
     }
 
     /// Returns the bus that die `index` uses.
@@ -255,7 +266,8 @@ impl ByEvent {
         self.dies[index].bus as usize
     }
 
-    /// Begins the next transfer of die `index`.
+    /// Begins the next transfer of die `index`, which does not ask for it any more.
+    #[inline(always)]
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
         let die = &self.dies[index];
         let (bus, op, since) = (die.bus as usize, die.group.member(die.turn), die.since);
@@ -263,7 +275,6 @@ impl ByEvent {
         self.ops[op].bus_wait += now - since;
         self.take_strobes(index, self.ops[op].step.direction(), now);
         let bus = &mut self.buses[bus];
-        bus.remove_ask(index);
         bus.taken = true;
         bus.busy += time;
         self.begin_phase(index, Phase::Transfer, now, time, op);
@@ -321,6 +332,7 @@ impl ByEvent {
     }
 
     /// Notifies those who wait for `op` that it has ended. It stays until its group has ended, too.
+    #[inline(always)]
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
         if let Some(tracked) = &mut self.tracked {
@@ -378,6 +390,7 @@ impl ByEvent {
     }
 
     /// The page that `op` read is decoded: its request and its followers need not wait any longer.
+    #[inline(always)]
     pub(super) fn known(&mut self, now: u64, known: Known) {
         if known.waiter != Waiter::NOBODY {
             self.ended.push(Ended { waiter: known.waiter, start: Nanos(known.start) });

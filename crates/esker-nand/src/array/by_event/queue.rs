@@ -149,6 +149,7 @@ impl ByEvent {
     }
 
     /// Takes `op`, which begins, out of its die's queue.
+    #[inline(always)]
     pub(super) fn leave_queue(&mut self, op: u32) {
         let die = &mut self.dies[self.ops[op].die as usize];
         self.ops.leave_queue(&mut die.queue, op);
@@ -171,10 +172,15 @@ impl ByEvent {
 
     /// Out of order: finds out whether `op`, which waits in a queue, may begin now. If an operation holds it up, it
     /// will be looked at again when that one leaves the queue.
+    #[inline(always)]
     fn update_ready(&mut self, op: u32) {
-        if self.settings.scheduling != Scheduling::OutOfOrder || !self.ops[op].may_begin() {
-            return;
+        if self.settings.scheduling == Scheduling::OutOfOrder && self.ops[op].may_begin() {
+            self.find_obstacle(op);
         }
+    }
+
+    /// Out of order: finds out whether `op`, which waits for no other to end, must not overtake an earlier one.
+    fn find_obstacle(&mut self, op: u32) {
         match self.ops.obstacle(op) {
             Some(obstacle) => self.ops.hold(op, obstacle),
             None => {
@@ -186,6 +192,7 @@ impl ByEvent {
     }
 
     /// One of the operations that `op` waits for has ended.
+    #[inline]
     pub(super) fn release(&mut self, op: u32, now: u64) {
         self.ops[op].waits -= 1;
         if self.ops[op].may_begin() {
@@ -195,6 +202,7 @@ impl ByEvent {
     }
 
     /// Releases all operations that wait for the end of one; `followers` is the first tie.
+    #[inline]
     pub(super) fn release_all(&mut self, mut followers: u32, now: u64) {
         while let Some(follower) = self.ops.take_follower(&mut followers) {
             self.release(follower, now);
@@ -202,17 +210,26 @@ impl ByEvent {
         debug_assert_eq!(followers, NOBODY);
     }
 
-    /// Has `die` choose at `now`, since it may have something to begin.
+    /// Has `die` choose at `now` if it can begin something.
+    #[inline(always)]
     pub(super) fn wake(&mut self, now: u64, die: usize) {
-        self.decide_at = now;
         let state = &mut self.dies[die];
-        if !state.awake {
+        if !state.awake && state.phase.can_begin(self.settings.suspend.is_some()) {
             state.awake = true;
-            let awake = &mut self.buses[state.bus as usize].awake;
-            if awake.is_empty() {
-                self.to_decide.push(state.channel);
-            }
-            awake.push(die as u32);
+            self.buses[state.bus as usize].awake.push(die as u32);
+            self.decide_later(now, die);
+        }
+    }
+
+    /// Decides at `now` who gets the bus of `die`, and what the dies on it that are awake begin.
+    #[inline(always)]
+    pub(super) fn decide_later(&mut self, now: u64, die: usize) {
+        self.decide_at = now;
+        let die = &self.dies[die];
+        let bus = &mut self.buses[die.bus as usize];
+        if !bus.undecided {
+            bus.undecided = true;
+            self.to_decide.push(die.channel);
         }
     }
 }

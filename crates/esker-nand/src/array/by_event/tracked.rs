@@ -119,6 +119,7 @@ impl ByEvent {
             bus.taken = false;
             bus.asks.clear();
             bus.awake.clear();
+            bus.undecided = false;
         }
         self.controls.fill(Control::default());
         self.to_decide.clear();

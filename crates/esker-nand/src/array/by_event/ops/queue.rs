@@ -28,6 +28,7 @@ impl Queue {
 
 impl Ops {
     /// Adds `op` to `queue`, behind all that were pushed before it.
+    #[inline(always)]
     pub(in super::super) fn join_queue(&mut self, queue: &mut Queue, op: u32) {
         let sequence = self[op].sequence;
         let (mut before, mut after) = (queue.last, NOBODY);
@@ -48,6 +49,7 @@ impl Ops {
     }
 
     /// Removes `op` from `queue`.
+    #[inline(always)]
     pub(in super::super) fn leave_queue(&mut self, queue: &mut Queue, op: u32) {
         let links = &mut self.slots[op as usize].links;
         let Link { before, after } = links.queue;
