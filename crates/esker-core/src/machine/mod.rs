@@ -105,6 +105,12 @@ impl<M: Machine + ?Sized> MachineLoop<M> {
         self.timer_at.min(self.look_at)
     }
 
+    /// Returns when the machine's timer is due, if it has set one.
+    #[inline]
+    pub fn timer(&self) -> Option<Nanos> {
+        (self.timer_at != Nanos::NEVER).then_some(self.timer_at)
+    }
+
     /// Has the machine hear about the world at `at`, if it would not have earlier.
     pub fn look_by(&mut self, at: Nanos) {
         self.look_at = self.look_at.min(at);

@@ -1,9 +1,15 @@
-//! Models that the tests of several engines share.
+//! The world in which the tests of all engines run: a host, devices that fail and lose unflushed data, and a journal.
 
 mod buffers;
+mod device;
 mod history;
+mod host;
+mod journal;
+mod rules;
 mod store;
+mod world;
 
-pub(crate) use buffers::Buffers;
-pub(crate) use history::History;
+pub(crate) use device::Device;
+pub(crate) use rules::Rules;
 pub(crate) use store::Store;
+pub(crate) use world::{Around, World};

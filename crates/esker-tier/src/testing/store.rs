@@ -11,14 +11,12 @@ pub(crate) struct Store {
     pub(crate) dirty: Vec<bool>,
     /// Whether a flush or durable write has failed.
     pub(crate) failed: bool,
-    /// Whether it refuses all writes.
-    pub(crate) full: bool,
 }
 
 impl Store {
     /// A store that holds somebody else's data: values that no host in a test writes.
     pub(crate) fn new(sectors: u64) -> Self {
-        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false, full: false };
+        let mut store = Self { live: Vec::new(), survivors: Vec::new(), dirty: Vec::new(), failed: false };
         store.grow(sectors);
         store
     }
@@ -61,5 +59,7 @@ impl Store {
             *live = survivors[rng.below(survivors.len() as u64) as usize];
             *survivors = vec![*live];
         }
+        self.failed = false;
+        self.dirty.fill(false);
     }
 }

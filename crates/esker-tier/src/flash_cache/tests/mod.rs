@@ -5,7 +5,6 @@ mod cases;
 mod log;
 mod owned_flash;
 mod properties;
-mod restarts;
 mod wear;
 mod world;
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use esker_core::Retention;
 
-use super::world::World;
+use super::world::{FlashCacheRules, World};
 use super::*;
+use crate::testing::Around;
 
 /// What the flash knows about its slots.
 #[derive(Debug)]
@@ -90,25 +91,28 @@ impl OwnedStore {
 const GARBAGE: u64 = u64::MAX;
 
 impl World {
-    /// Returns true if a read asks for data that the flash has dropped.
-    pub(super) fn has_dropped(&self, request: &Request) -> bool {
-        self.owned.as_ref().is_some_and(|owned| owned.slots(request).any(|slot| owned.dropped.contains(&slot)))
-    }
-
     /// After a restart the flash reports which of the slots that the records name it has dropped.
     pub(super) fn tell_dropped(&mut self) {
-        let Some(owned) = &self.owned else { return };
+        let Some(owned) = &self.rules.owned else { return };
         let line = owned.line;
         for slot in owned.dropped.clone() {
             let (start, length) = (Lba::containing(slot * line), Bytes(line));
             self.tell(Input::Dropped { device: FLASH, start, length });
         }
     }
+}
+
+impl Around<FlashCacheRules> {
+    /// Returns true if a read asks for data that the flash has dropped.
+    pub(super) fn has_dropped(&self, request: &Request) -> bool {
+        let owned = self.rules.owned.as_ref();
+        owned.is_some_and(|owned| owned.slots(request).any(|slot| owned.dropped.contains(&slot)))
+    }
 
     /// Handles a request that the flash has served. A write may make it drop data that need not stay.
     pub(super) fn clean_flash(&mut self, request: &Request) {
         let choice = self.rng.below(64);
-        let Some(owned) = &mut self.owned else { return };
+        let Some(owned) = &mut self.rules.owned else { return };
         for slot in owned.slots(request) {
             match request.kind {
                 RequestKind::Write { .. } | RequestKind::WriteZeroes { .. } => {
@@ -130,9 +134,9 @@ impl World {
         {
             let sectors = owned.line / 512;
             let (start, length) = (Lba(slot * sectors), Bytes(owned.line));
-            (slot * sectors..(slot + 1) * sectors)
-                .for_each(|sector| self.stores[0].write(sector as usize, GARBAGE, true));
-            self.tell(Input::Dropped { device: FLASH, start, length });
+            let store = &mut self.devices[0].store;
+            (slot * sectors..(slot + 1) * sectors).for_each(|sector| store.write(sector as usize, GARBAGE, true));
+            self.inputs.push_back(Input::Dropped { device: FLASH, start, length });
         }
     }
 }
@@ -154,18 +158,18 @@ pub(super) fn read(world: &mut World, line: u64) {
 #[test]
 fn lines_that_have_left_come_back_for_nothing() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
-    world.owned.as_mut().unwrap().drops_data = false;
+    world.rules.owned.as_mut().unwrap().drops_data = false;
     (0..8).for_each(|line| read(&mut world, line));
-    let counts = world.engine.report_now();
+    let counts = world.engine().report_now();
     assert_eq!((counts.held_lines, counts.suspected_lines, counts.read_misses), (3, 4, 8));
-    let suspects: Vec<u32> = (0..8).filter(|&line| world.engine.is_suspect(line)).collect();
+    let suspects: Vec<u32> = (0..8).filter(|&line| world.engine().is_suspect(line)).collect();
     assert_eq!(suspects, [1, 2, 3, 4]);
     // A line that comes back takes the place of another, which becomes a suspect.
     [1, 2, 5, 3].into_iter().for_each(|line| read(&mut world, line));
-    let counts = world.engine.report_now();
+    let counts = world.engine().report_now();
     assert_eq!((counts.read_hits, counts.revived_suspects, counts.read_misses), (4, 4, 8), "{counts:?}");
     read(&mut world, 0);
-    assert_eq!(world.engine.report_now().read_misses, 9);
+    assert_eq!(world.engine().report_now().read_misses, 9);
 }
 
 /// Of three clean lines, the flash has to keep the two that were used most recently.
@@ -175,11 +179,11 @@ fn lines_that_were_used_last_are_kept() {
     let room = OwnedFlash { user: Bytes(4 * line.0), suspects: Bytes(4 * line.0), hot: Bytes(2 * line.0) };
     let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
     let mut world = World::new(settings, 1);
-    world.owned.as_mut().unwrap().drops_data = false;
+    world.rules.owned.as_mut().unwrap().drops_data = false;
     [0, 1, 2, 0].into_iter().for_each(|line| read(&mut world, line));
     let retained = |line: u32| {
-        let slot = world.engine.slots.of(line).unwrap();
-        world.owned.as_ref().unwrap().retained[slot as usize]
+        let slot = world.engine().slots.of(line).unwrap();
+        world.rules.owned.as_ref().unwrap().retained[slot as usize]
     };
     assert_eq!([0, 1, 2].map(retained), [Retention::Kept, Retention::Droppable, Retention::Kept]);
 }
@@ -188,16 +192,16 @@ fn lines_that_were_used_last_are_kept() {
 #[test]
 fn what_is_dropped_is_fetched_again() {
     let mut world = World::new(owned(CacheRole::Read, WriteHandling::WriteAround), 1);
-    world.owned.as_mut().unwrap().drops_data = false;
+    world.rules.owned.as_mut().unwrap().drops_data = false;
     (0..4).for_each(|line| read(&mut world, line));
     for line in [0, 3] {
-        let slot = u64::from(world.engine.slots.of(line).unwrap());
+        let slot = u64::from(world.engine().slots.of(line).unwrap());
         world.tell(Input::Dropped { device: FLASH, start: Lba(slot * LINE), length: Bytes(LINE * 512) });
     }
-    let counts = world.engine.report_now();
+    let counts = world.engine().report_now();
     assert_eq!((counts.erased_suspects, counts.dropped_lines), (1, 1));
     [0, 3, 2].into_iter().for_each(|line| read(&mut world, line));
-    let counts = world.engine.report_now();
+    let counts = world.engine().report_now();
     assert_eq!((counts.read_hits, counts.read_misses), (1, 6));
 }
 
@@ -208,19 +212,19 @@ fn waits_for_the_record(fault: Option<Fault>) -> bool {
     let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(4 * line.0), hot: Bytes::ZERO };
     let settings = FlashCacheSettings { owned: Some(room), ..owned(CacheRole::Read, WriteHandling::WriteAround) };
     let mut world = World::new(settings, 1);
-    world.owned.as_mut().unwrap().drops_data = false;
+    world.rules.owned.as_mut().unwrap().drops_data = false;
     (0..4).for_each(|line| read(&mut world, line));
     world.submit(FLUSH);
     world.drain();
-    world.engine.fault = fault;
-    let suspect = (0..4).find(|&line| world.engine.is_suspect(line)).unwrap();
-    assert_eq!(world.engine.slots.recorded(suspect), slots::RecordedState::Clean);
+    world.engine_mut().fault = fault;
+    let suspect = (0..4).find(|&line| world.engine().is_suspect(line)).unwrap();
+    assert_eq!(world.engine().slots.recorded(suspect), slots::RecordedState::Clean);
     for line in [9, 10] {
         world.submit(Request::read(Lba(line * LINE), line_bytes()));
     }
-    assert_eq!(world.engine.room_for_valid(), 0);
+    assert_eq!(world.engine().room_for_valid(), 0);
     world.submit(Request::write(Lba(u64::from(suspect) * LINE), line_bytes()));
-    assert!(world.engine.slots.of(suspect).is_none());
+    assert!(world.engine().slots.of(suspect).is_none());
     let is_write = |effect: &Effect| matches!(effect, Effect::Io { request, .. } if request.kind.is_write());
     let waits = !world.effects.iter().any(is_write);
     world.drain();
@@ -260,9 +264,9 @@ fn owned_flash_drops_lines_and_suspects() {
             let request = Request::read(Lba(line * LINE), length);
             world.submit(if is_read { request } else { Request::write(request.start, length) });
             world.drain();
-            world.engine.check();
+            world.engine().check();
         }
-        let now = world.engine.report_now();
+        let now = world.engine().report_now();
         counts.dropped_lines += now.dropped_lines;
         counts.erased_suspects += now.erased_suspects;
         counts.revived_suspects += now.revived_suspects;

@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use esker_core::{Rng, StreamId};
+use esker_core::{FaultPlan, Rng, StreamId};
 use proptest::prelude::*;
 
-use super::world::{Failures, World};
+use super::world::World;
 use super::*;
 
 /// With this many numbers, [`drawn`] returns every pair of a policy and an admission policy, each equally often; one in
@@ -27,7 +27,7 @@ fn submit(world: &mut World, operation: Operation) {
     match kind {
         15 if often && start < 8 => world.shrink(3 + start),
         14 if often => world.step_checkpoint(sectors as u32).unwrap(),
-        _ => world.submit(request(operation, world.history.len() as u64)),
+        _ => world.submit(request(operation, world.host.history.len() as u64)),
     }
     for _ in 0..effects {
         world.perform_one();
@@ -52,13 +52,24 @@ fn odds() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0u64), 1 => 2u64..30]
 }
 
-fn failures() -> impl Strategy<Value = Failures> {
-    (odds(), odds(), odds()).prop_map(|(durable, flash_flushes, writes)| Failures {
-        durable,
-        flash_flushes,
-        writes,
-        flash_reads: 0,
-    })
+/// Failures of the flash, the backing device and the journal. The flash reads everything: what it cannot read is lost.
+fn plans() -> impl Strategy<Value = ([FaultPlan; 2], u64)> {
+    let plan = |reads: u64| {
+        let plan = move |(writes, trims, flushes)| FaultPlan { reads, writes, trims, flushes, refusals: 0 };
+        (odds(), odds(), odds()).prop_map(plan)
+    };
+    (plan(0), odds().prop_flat_map(plan), odds()).prop_map(|(flash, backing, journal)| ([flash, backing], journal))
+}
+
+/// A world in which devices and journal fail as `plans` say. Owned flash performs all trims: they are why it has the
+/// room that it promises.
+fn failing(settings: FlashCacheSettings, seed: u64, ([mut flash, backing], journal): ([FaultPlan; 2], u64)) -> World {
+    let mut world = World::new(settings, seed);
+    if world.rules.owned.is_some() {
+        flash.trims = 0;
+    }
+    world.set_plans(&[flash, backing], journal);
+    world
 }
 
 proptest! {
@@ -74,7 +85,7 @@ proptest! {
         operations.iter().for_each(|&operation| submit(&mut world, operation));
         world.read_everything();
         world.empty_out();
-        prop_assert_eq!(world.failed_requests, 0);
+        prop_assert_eq!(world.host.failed_requests, 0);
     }
 
     /// Power is lost at any moment: each sector holds the value that was last flushed or written with FUA, or a later
@@ -93,11 +104,9 @@ proptest! {
         (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         (first, second) in (operations(), operations()),
         seed: u64,
-        failures in failures(),
+        plans in plans(),
     ) {
-        let mut world = World::new(drawn(slots, mode, policy), seed);
-        world.failures = failures;
-        live_and_crash(world, [&first, &second]).unwrap();
+        live_and_crash(failing(drawn(slots, mode, policy), seed, plans), [&first, &second]).unwrap();
     }
 
     /// The flash begins to fail, and later does not answer any more. Every request is answered, reads return right
@@ -107,33 +116,30 @@ proptest! {
         (slots, mode, policy) in (2u64..10, 0usize..6, 0usize..POLICIES),
         (first, second) in (operations(), operations()),
         seed: u64,
-        (flash_flushes, flash_reads) in (odds(), odds()),
+        (flushes, reads) in (odds(), odds()),
     ) {
-        let mut world = World::new(drawn(slots, mode, policy), seed);
-        world.failures = Failures { flash_flushes, flash_reads, ..Failures::default() };
+        let flash = FaultPlan { reads, ..FaultPlan::flushes(flushes) };
+        let mut world = failing(drawn(slots, mode, policy), seed, ([flash, FaultPlan::default()], 0));
         first.iter().for_each(|&operation| submit(&mut world, operation));
-        world.flash_gone = true;
+        let trims = u64::from(world.rules.owned.is_none());
+        world.devices[0].set_plan(FaultPlan { reads: 1, writes: 1, trims, ..FaultPlan::flushes(1) });
         second.iter().for_each(|&operation| submit(&mut world, operation));
         world.read_everything();
-        if world.settings.write != WriteHandling::WriteBack {
-            prop_assert_eq!(world.failed_requests, 0);
+        if world.rules.settings.write != WriteHandling::WriteBack {
+            prop_assert_eq!(world.host.failed_requests, 0);
         }
     }
 }
 
 /// Performs requests, loses power, and checks what the host sees then: twice, because the cache goes on from what it
 /// was restored to. The error names a sector that is wrong.
-fn live_and_crash(world: World, lives: [&[Operation]; 2]) -> Result<(), String> {
-    let mut world = world;
+fn live_and_crash(mut world: World, lives: [&[Operation]; 2]) -> Result<(), String> {
     for operations in lives {
-        let failures = world.failures;
         operations.iter().for_each(|&operation| submit(&mut world, operation));
         world = world.crash();
-        world.failures = Failures::default();
         world.check_survivors()?;
-        world.failures = failures;
     }
-    world.failures = Failures::default();
+    world.set_plans(&[FaultPlan::default()], 0);
     world.empty_out();
     world = world.crash();
     world.check_survivors()
@@ -145,7 +151,7 @@ fn losses(runs: u64, fault: Option<Fault>) -> usize {
         let mut rng = Rng::new(*seed);
         let mut next = |below| rng.below(below);
         let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(POLICIES as u64) as usize), *seed);
-        world.engine.fault = fault;
+        world.engine_mut().fault = fault;
         let mut operation = |_| {
             let aligned = next(2) * 3 + 1;
             let (start, sectors) = (next(64 / aligned) * aligned, (1 + next(12 / aligned)) * aligned);
@@ -187,7 +193,7 @@ fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {
     let loses = |seed: &u64| {
         let mut rng = Rng::new(*seed);
         let mut world = World::new(super::log::append_only(8, 16), *seed);
-        world.engine.fault = fault;
+        world.engine_mut().fault = fault;
         let mut operation = |_| {
             let (kind, start) = (if rng.chance(1, 4) { 13 } else { 1 }, rng.below(2 * LINE));
             (kind, start, 1 + rng.below(2), false, rng.below(4) as u8)
@@ -216,7 +222,7 @@ fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
         let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(3 * line.0), hot: Bytes::ZERO };
         let settings = FlashCacheSettings { owned: Some(room), ..super::owned_flash::owned(role, write) };
         let mut world = World::new(settings, *seed);
-        world.engine.fault = fault;
+        world.engine_mut().fault = fault;
         let mut operation = |_| {
             let kind = [0, 1, 6, 6, 6, 13][rng.below(6) as usize];
             (kind, rng.below(10) * LINE, LINE, false, rng.below(6) as u8)
@@ -234,7 +240,7 @@ fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
         let mut rng = Rng::new(*seed);
         let (role, write) = MODES[rng.below(2) as usize];
         let mut world = World::new(super::owned_flash::owned(role, write), *seed);
-        world.engine.fault = fault;
+        world.engine_mut().fault = fault;
         let mut operation = |number: u64| {
             let wears = number % 20 == 19;
             let (kind, start) = if wears { (15, 7 - number / 20) } else { (rng.below(12) as u8, rng.below(10) * LINE) };

@@ -3,7 +3,6 @@
 
 mod cached;
 mod cases;
-mod changes;
 mod errors;
 mod moves;
 mod properties;
@@ -14,7 +13,7 @@ mod world;
 use esker_core::{Bytes, Lba, Nanos};
 
 use super::*;
-use crate::engine::{BufferId, Checkpoint, DataRef, IoId};
+use crate::engine::{BufferId, Checkpoint, DataRef, IoId, RecordNumber};
 
 /// Number of sectors in an extent: two blocks.
 const EXTENT: u64 = 16;

@@ -4,13 +4,12 @@ use esker_core::Priority;
 
 use super::world::World;
 use super::*;
-use crate::engine::RecordNumber;
 use crate::extent::{BlockRange, PhysicalExtent};
 
 /// Runs `world` until there is nothing left to do, and returns the records of the journal.
 fn records(world: &mut World) -> Vec<PlacementRecord> {
     world.drain();
-    world.journal.values().map(|&record| record.try_into().expect("a record of placement")).collect()
+    world.journal.appended.values().map(|&record| record.try_into().expect("a record of placement")).collect()
 }
 
 #[test]
@@ -27,17 +26,17 @@ fn an_extent_moves_and_its_place_is_used_again() {
     // Device 0 has room for one extent: while the first one is there, the next goes to the other device.
     world.submit(write(2));
     world.drain();
-    assert_eq!(world.engine.map.place(LogicalExtent(2)), Some(place(1, 0)));
+    assert_eq!(world.engine().map.place(LogicalExtent(2)), Some(place(1, 0)));
     world.wish(0, 1);
     let moved = records(&mut world);
     assert_eq!(moved[2..], [PlacementRecord::Moved { extent, place: place(1, 1) }]);
-    assert_eq!(world.hardened, RecordNumber(3), "a place is free only once that is durable");
+    assert_eq!(world.journal.hardened, RecordNumber(3), "a place is free only once that is durable");
     world.submit(Request::read(Lba(0), Bytes(512)));
     world.submit(Request::new(RequestKind::Write { fua: true }, Lba(3 * EXTENT + 1), Bytes(512)));
     world.drain();
     world.wish(3, 0);
     world.drain();
-    assert_eq!(world.engine.map.place(LogicalExtent(3)), Some(place(0, 0)), "it is used again");
+    assert_eq!(world.engine().map.place(LogicalExtent(3)), Some(place(0, 0)), "it is used again");
     world.submit(Request::read(Lba(3 * EXTENT), Bytes(512)));
     world.drain();
 }
@@ -51,7 +50,7 @@ fn trimmed_extents_are_freed_and_read_as_zeroes() {
     assert_eq!(records(&mut world).len(), 1, "a part of an extent frees nothing");
     world.submit(Request::new(RequestKind::Trim, Lba(0), Bytes(512 * EXTENT)));
     assert_eq!(records(&mut world)[1..], [PlacementRecord::Freed { extent: LogicalExtent(0) }]);
-    assert_eq!((world.engine.map.place(LogicalExtent(0)), world.engine.map.free_extents(0)), (None, 1));
+    assert_eq!((world.engine().map.place(LogicalExtent(0)), world.engine().map.free_extents(0)), (None, 1));
     world.submit(Request::read(Lba(0), Bytes(512)));
     world.drain();
 }

@@ -2,48 +2,32 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use esker_core::Rng;
+use esker_core::{FaultPlan, Rng};
 use proptest::prelude::*;
 
-use super::redirects::RedirectingPolicy;
-use super::under_test::UnderTest;
-use super::world::World;
+use super::world::{PlacementRules, World};
 use super::*;
-use crate::placement::cache::{self, MemoryCache};
+use crate::placement::cache;
 
 /// A world on two devices, whose policy redirects writes.
 fn redirecting(seed: u64) -> World {
-    redirecting_on(settings(&[64, 96], "[1, 1]"), seed)
+    PlacementRules::new(settings(&[64, 96], "[1, 1]")).redirecting(seed).world(seed)
 }
 
 /// The same with extents of eight blocks, which can have several runs of written blocks.
 fn redirecting_long(seed: u64) -> World {
-    redirecting_on(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]"), seed)
-}
-
-fn redirecting_on(settings: PlacementSettings, seed: u64) -> World {
-    let mut world = World::new(settings, seed);
-    let policy = RedirectingPolicy::new(1, 2, seed);
-    let engine = PlacementEngine::new(&world.settings).unwrap().with_policy(Box::new(policy));
-    world.engine = UnderTest::Plain(Box::new(engine));
-    world
+    PlacementRules::new(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]")).redirecting(seed).world(seed)
 }
 
 /// A world on two devices, whose policy redirects writes, with a cache of `extents` extents.
 fn cached(extents: u32, seed: u64) -> World {
-    let mut world = redirecting(seed);
-    let UnderTest::Plain(engine) = world.engine else { panic!("it has no cache") };
-    world.engine = UnderTest::Cached(Box::new(MemoryCache::new(*engine, extents)));
-    world
+    PlacementRules::new(settings(&[64, 96], "[1, 1]")).redirecting(seed).cached(extents).world(seed)
 }
 
-/// Ends everything, and reads every sector.
-fn read_everything(world: &mut World) {
-    world.drain();
-    for sector in 0..world.history.len() as u64 {
-        world.submit(Request::read(Lba(sector), Bytes(512)));
-    }
-    world.drain();
+/// `world` with devices that fail as `plan` says; one in `plan.flushes` attempts to make records durable fails, too.
+fn failing(mut world: World, plan: FaultPlan) -> World {
+    world.set_plans(&[plan], plan.flushes);
+    world
 }
 
 /// (kind, start, sectors, fua, effects to perform afterwards)
@@ -59,10 +43,10 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 fn submit(world: &mut World, operation: Operation) {
     let (kind, start, sectors, often, effects) = operation;
     match kind {
-        0..10 => world.submit(request(operation, world.history.len() as u64)),
+        0..10 => world.submit(request(operation, world.host.history.len() as u64)),
         10..14 => world.wish(start, sectors),
-        14 if often => world.reshape(start, sectors),
-        _ => world.step_checkpoint(sectors % 4),
+        14 if often => world.reshape_by(start, sectors),
+        _ => world.step_checkpoint((sectors % 4) as u32).unwrap(),
     }
     for _ in 0..effects {
         world.perform_one();
@@ -82,92 +66,89 @@ fn request((kind, start, sectors, fua, _): Operation, capacity: u64) -> Request 
     Request::new(kind, Lba(start), length)
 }
 
+/// How often something fails: never, or one in 2 to 30.
+fn odds() -> impl Strategy<Value = u64> {
+    prop_oneof![2 => Just(0u64), 1 => 2u64..30]
+}
+
+/// Failures of every kind of request. A device that has no room refuses all writes from then on.
+fn plans() -> impl Strategy<Value = FaultPlan> {
+    let plan = |(reads, writes, trims, flushes, refusals)| FaultPlan { reads, writes, trims, flushes, refusals };
+    (odds(), odds(), odds(), odds(), odds()).prop_map(plan)
+}
+
+/// One of the worlds on two devices.
+fn worlds() -> impl Strategy<Value = World> {
+    let cases: [fn(u64) -> World; 4] =
+        [|seed| World::new(settings(&[64, 64], "[1, 1]"), seed), redirecting, redirecting_long, |seed| cached(3, seed)];
+    (0..cases.len(), any::<u64>()).prop_map(move |(case, seed)| cases[case](seed))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(operations in operations(), seed: u64) {
         let mut world = World::new(settings(&[80, 132, 32], "[2, 1, 1]"), seed);
-        for operation in operations {
-            submit(&mut world, operation);
-        }
-        read_everything(&mut world);
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
+        world.read_everything();
     }
 
     #[test]
     fn a_cache_returns_the_last_write_and_what_was_promised_survives(
         extents in 0u32..6,
-        operations in operations(),
+        lives in [operations(), operations(), operations()],
         seed: u64,
-        failures in prop_oneof![Just(0u64), 2u64..20],
-        refusals in prop_oneof![Just(0u64), 1u64..30],
+        plan in plans(),
     ) {
-        let mut world = World { failures, refusals, overlaps: seed.is_multiple_of(2), ..cached(extents, seed) };
-        let (before, after) = operations.split_at(operations.len() / 2);
-        before.iter().for_each(|&operation| submit(&mut world, operation));
-        read_everything(&mut world);
-        until_a_crash(world, after.to_vec()).unwrap();
+        live_and_crash(failing(cached(extents, seed), plan), &lives).unwrap();
     }
 
     /// Power is lost at any moment: every sector holds the value that was last flushed or written with FUA, or a later
     /// one.
     #[test]
-    fn what_was_promised_survives_a_crash(operations in operations(), seed: u64) {
-        until_a_crash(World::new(settings(&[64, 64], "[1, 1]"), seed), operations).unwrap();
+    fn what_was_promised_survives_crashes(world in worlds(), lives in [operations(), operations()]) {
+        prop_assert_eq!(live_and_crash(world, &lives), Ok(()));
     }
 
+    /// Promises hold even if any operation of the devices and of the journal may fail, and drop unflushed data.
     #[test]
-    fn what_was_promised_survives_redirects_failures_and_a_crash(
-        operations in operations(),
-        seed: u64,
-        failures in prop_oneof![Just(0u64), 2u64..20],
-        long: bool,
+    fn what_was_promised_survives_failures_of_every_operation_and_crashes(
+        world in worlds(),
+        lives in [operations(), operations(), operations()],
+        plan in plans(),
     ) {
-        let world = if long { redirecting_long(seed) } else { redirecting(seed) };
-        until_a_crash(World { failures, overlaps: seed.is_multiple_of(2), ..world }, operations).unwrap();
-    }
-
-    /// Promises hold after a crash even if flushes, durable writes and the journal fail now and then, and drop data.
-    #[test]
-    fn what_was_promised_survives_failures_and_a_crash(operations in operations(), seed: u64, failures in 2u64..12) {
-        let world = World::new(settings(&[64, 64], "[1, 1]"), seed);
-        until_a_crash(World { failures, overlaps: seed.is_multiple_of(2), ..world }, operations).unwrap();
-    }
-
-    /// Devices become full and refuse all writes until their owner says otherwise; flushes may fail, too.
-    #[test]
-    fn what_was_promised_survives_refused_writes_failures_and_a_crash(
-        operations in operations(),
-        seed: u64,
-        failures in prop_oneof![Just(0u64), 2u64..20],
-        refusals in 1u64..30,
-    ) {
-        let mut world = World { failures, refusals, ..redirecting(seed) };
-        let (before, after) = operations.split_at(operations.len() / 2);
-        before.iter().for_each(|&operation| submit(&mut world, operation));
-        read_everything(&mut world);
-        until_a_crash(world, after.to_vec()).unwrap();
+        live_and_crash(failing(world, plan), &lives).unwrap();
     }
 
     #[test]
-    fn what_was_promised_survives_a_crash_under_every_policy(
+    fn what_was_promised_survives_crashes_under_every_policy(
         policy in 0..policies().len(),
-        operations in operations(),
+        lives in [operations(), operations()],
         seed: u64,
+        flushes in odds(),
     ) {
         let policy = policies().swap_remove(policy);
         let settings = PlacementSettings { policy, ..settings(&[64, 96], "[1, 1]") };
-        until_a_crash(World::new(settings, seed), operations).unwrap();
+        live_and_crash(failing(World::new(settings, seed), FaultPlan::flushes(flushes)), &lives).unwrap();
     }
 
     #[test]
-    fn every_request_is_answered_in_spite_of_failures(operations in operations(), seed: u64, failures in 2u64..12) {
-        let mut world = World { failures, ..World::new(settings(&[64, 64], "[1, 1]"), seed) };
-        for operation in operations {
-            submit(&mut world, operation);
-        }
+    fn every_request_is_answered_in_spite_of_failures(world in worlds(), operations in operations(), plan in plans()) {
+        let mut world = failing(world, plan);
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
         world.drain();
     }
+}
+
+/// Performs operations and loses power, several times: each engine goes on from what the one before it has left.
+fn live_and_crash(mut world: World, lives: &[Vec<Operation>]) -> Result<(), String> {
+    for operations in lives {
+        operations.iter().for_each(|&operation| submit(&mut world, operation));
+        world = world.crash();
+        world.check_survivors()?;
+    }
+    Ok(())
 }
 
 /// Every policy. Those that can make room also run with settings for which a device is always too full.
@@ -178,18 +159,11 @@ fn policies() -> Vec<PolicySettings> {
     plain.chain(makes_room).map(|table| serde_json::from_str(&table).unwrap()).collect()
 }
 
-fn until_a_crash(mut world: World, operations: Vec<Operation>) -> Result<(), String> {
-    for operation in operations {
-        submit(&mut world, operation);
-    }
-    world.crash_and_check()
-}
-
 /// Returns in how many of `runs` runs an engine breaks a promise after `spoil` has introduced a fault.
-fn losses(runs: u64, failures: u64, spoil: fn(&mut PlacementEngine)) -> usize {
+fn losses(runs: u64, flushes: u64, spoil: fn(&mut PlacementEngine)) -> usize {
     losses_of(runs, |seed| {
-        let mut world = World { failures, ..redirecting(seed) };
-        spoil(&mut world.engine);
+        let mut world = failing(redirecting(seed), FaultPlan::flushes(flushes));
+        spoil(world.engine_mut());
         world
     })
 }
@@ -199,7 +173,7 @@ fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
     let loses = |seed: &u64| {
         let world = make(*seed);
         // A record of data that may still be lost fails an assertion on the way.
-        let run = AssertUnwindSafe(|| until_a_crash(world, drawn_operations(*seed)));
+        let run = AssertUnwindSafe(|| live_and_crash(world, &[drawn_operations(*seed)]));
         !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
     };
     (0..runs).filter(loses).count()
@@ -220,13 +194,13 @@ fn drawn_operations(seed: u64) -> Vec<Operation> {
 /// one from the device.
 fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
     let changes = |seed: &u64| {
-        let mut world = World { overlaps: true, ..cached(4, *seed) };
-        let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
-        cache.fault = fault;
+        let mut world = cached(4, *seed);
+        world.host.overlaps = true;
+        world.engine_mut().cache().fault = fault;
         let run = AssertUnwindSafe(|| {
             drawn_operations(*seed).into_iter().for_each(|operation| submit(&mut world, operation));
-            read_everything(&mut world);
-            read_everything(&mut world);
+            let first = world.read_everything();
+            assert_eq!(first, world.read_everything());
         });
         catch_unwind(run).is_err()
     };
@@ -251,7 +225,7 @@ fn wrong_engines_are_found_out() {
         losses(300, 0, |engine| engine.fault = Some(Fault::LeavesUnwritten)),
         losses_of(3000, |seed| {
             let mut world = redirecting_long(seed);
-            world.engine.fault = Some(Fault::ForgetsLastRun);
+            world.engine_mut().fault = Some(Fault::ForgetsLastRun);
             world
         }),
     ];
@@ -266,8 +240,7 @@ fn wrong_caches_are_found_out() {
     let spoiled = |fault: Option<cache::CacheFault>| {
         losses_of(2000, |seed| {
             let mut world = cached(4, seed);
-            let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
-            cache.fault = fault;
+            world.engine_mut().cache().fault = fault;
             world
         })
     };
@@ -277,9 +250,8 @@ fn wrong_caches_are_found_out() {
         [cache::CacheFault::OverlooksWrites, cache::CacheFault::OverlooksTrims, cache::CacheFault::WritesAround];
     let mut found = faults.map(|fault| spoiled(Some(fault))).to_vec();
     found.push(losses_of(2000, |seed| {
-        let mut world = World { failures: 4, ..cached(4, seed) };
-        let UnderTest::Cached(cache) = &mut world.engine else { panic!("it has a cache") };
-        cache.fault = Some(cache::CacheFault::KeepsFailedWrites);
+        let mut world = failing(cached(4, seed), FaultPlan { writes: 4, ..FaultPlan::default() });
+        world.engine_mut().cache().fault = Some(cache::CacheFault::KeepsFailedWrites);
         world
     }));
     found.push(changing_reads(2000, Some(cache::CacheFault::OverlooksOverlaps)));

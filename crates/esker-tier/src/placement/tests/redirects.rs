@@ -3,7 +3,6 @@
 use esker_core::Rng;
 
 use super::*;
-use crate::engine::RecordNumber;
 use crate::extent::{BlockRange, PhysicalExtent};
 
 /// Redirects a share of the writes that may be redirected, to any device.
@@ -99,27 +98,23 @@ fn a_drained_device_is_emptied_and_gets_nothing_new() {
         world.submit(Request::new(RequestKind::Write { fua: true }, Lba(extent * EXTENT), Bytes(512 * EXTENT)));
     }
     world.drain();
-    assert_eq!((world.engine.map.mapped(0), world.engine.map.mapped(1)), (3, 3));
-    let mut reshape = |reshape| {
-        let mut effects = Vec::new();
-        world.engine.reshape(Nanos::ZERO, reshape, &mut effects).map(|()| world.take(effects))
-    };
+    assert_eq!((world.engine().map.mapped(0), world.engine().map.mapped(1)), (3, 3));
     let device = DeviceIndex(1);
-    let error = reshape(Reshape::Drain { device }).unwrap_err().to_string();
+    let error = world.reshape(Reshape::Drain { device }).unwrap_err().to_string();
     assert_eq!(error, "the devices that stay hold 32KiB; 48KiB are needed");
-    assert!(reshape(Reshape::Drain { device: DeviceIndex(2) }).is_err());
+    assert!(world.reshape(Reshape::Drain { device: DeviceIndex(2) }).is_err());
     let device = DeviceIndex(0);
-    reshape(Reshape::Drain { device }).unwrap();
+    world.reshape(Reshape::Drain { device }).unwrap();
     world.drain();
-    assert_eq!((world.engine.map.mapped(0), world.engine.map.mapped(1)), (0, 6));
-    assert_eq!(world.drained.iter().copied().collect::<Vec<_>>(), [0]);
-    world.engine.map.unmap(LogicalExtent(1));
-    world.engine.map.release(ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) });
+    assert_eq!((world.engine().map.mapped(0), world.engine().map.mapped(1)), (0, 6));
+    assert_eq!(world.rules.drained.iter().copied().collect::<Vec<_>>(), [0]);
+    world.engine_mut().map.unmap(LogicalExtent(1));
+    world.engine_mut().map.release(ExtentPlace { device: DeviceIndex(1), extent: PhysicalExtent(0) });
     for (keep, device) in [(false, 1), (true, 0)] {
         if keep {
-            world.engine.reshape(Nanos::ZERO, Reshape::Keep { device: DeviceIndex(0) }, &mut Vec::new()).unwrap();
+            world.reshape(Reshape::Keep { device: DeviceIndex(0) }).unwrap();
         }
-        assert_eq!(world.engine.choose(LogicalExtent(8), None), Some(device));
+        assert_eq!(world.engine_mut().choose(LogicalExtent(8), None), Some(device));
     }
 }
 
