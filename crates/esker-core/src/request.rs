@@ -179,9 +179,12 @@ pub enum DeviceError {
     /// The device has no free space left where it needs it.
     #[error("the device has no free space left")]
     NoSpace,
-    /// The medium could not return the data.
+    /// The medium could not return or take the data.
     #[error("unrecoverable medium error")]
-    Medium,
+    Medium {
+        /// Where the first error is, from the start of the request; zero if the device does not say.
+        at: Bytes,
+    },
     /// The device has failed.
     #[error("the device has failed")]
     Failed,
@@ -192,4 +195,21 @@ pub enum DeviceError {
     /// The device does not support this kind of request.
     #[error("the device does not support this request")]
     Unsupported,
+}
+
+impl DeviceError {
+    /// A medium error of which the device does not say where it is.
+    pub const MEDIUM: Self = Self::Medium { at: Bytes::ZERO };
+
+    /// Returns the error of a request of which the `length` bytes from `offset` on have ended with this error. What was
+    /// sent to the device began `before` bytes earlier. An error outside the part is told at its nearest byte.
+    pub fn of_whole(self, offset: Bytes, length: Bytes, before: Bytes) -> Self {
+        match self {
+            Self::Medium { at } => {
+                let within = at.0.saturating_sub(before.0).min(length.0.saturating_sub(1));
+                Self::Medium { at: Bytes(offset.0 + within) }
+            }
+            other => other,
+        }
+    }
 }

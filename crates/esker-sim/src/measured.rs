@@ -371,7 +371,7 @@ fn error_name(error: &DeviceError) -> &'static str {
         DeviceError::OutOfRange { .. } => "out-of-range",
         DeviceError::ReadOnly => "read-only",
         DeviceError::NoSpace => "no-space",
-        DeviceError::Medium => "medium",
+        DeviceError::Medium { .. } => "medium",
         DeviceError::Failed => "failed",
         DeviceError::Interrupted => "interrupted",
         DeviceError::Unsupported => "unsupported",

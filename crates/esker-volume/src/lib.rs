@@ -12,7 +12,8 @@ mod stacked;
 mod store;
 
 pub use backend::{
-    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, Operation, OperationData, Threaded,
+    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, Operation, OperationData, PlacedError,
+    Threaded,
 };
 pub use clock::{Clock, SystemClock};
 pub use driver::{RealDriver, Reply, StuckDrain};

@@ -5,7 +5,7 @@ use std::io;
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, TagSlab};
 use esker_tier::Engine;
 
-use crate::backend::{Backend, Ended, Operation, OperationData};
+use crate::backend::{Backend, Ended, Operation, OperationData, PlacedError};
 use crate::clock::Clock;
 use crate::driver::{RealDriver, Reply};
 use crate::memory::Buffer;
@@ -92,6 +92,7 @@ fn io_error(error: DeviceError) -> io::Error {
     let kind = match error {
         DeviceError::NoSpace => io::ErrorKind::StorageFull,
         DeviceError::ReadOnly => io::ErrorKind::ReadOnlyFilesystem,
+        DeviceError::Medium { at } => return PlacedError::new(at.0, io::Error::other(error)),
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error)

@@ -7,7 +7,7 @@ use esker_core::{
 };
 use esker_tier::{DataRef, IoId};
 
-use crate::backend::{Backend, Direct, Ended, MemoryBackend, OperationData};
+use crate::backend::{Backend, Direct, Ended, MemoryBackend, OperationData, PlacedError};
 use crate::buffers::Buffers;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
@@ -284,6 +284,6 @@ fn device_error(error: &io::Error) -> DeviceError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DeviceError::NoSpace,
         io::ErrorKind::ReadOnlyFilesystem => DeviceError::ReadOnly,
-        _ => DeviceError::Medium,
+        _ => DeviceError::Medium { at: PlacedError::place_of(error) },
     }
 }

@@ -52,7 +52,7 @@ impl<D: ?Sized> Observer<D> for Watch {
             Ok(())
                 | Err(DeviceError::OutOfRange { .. }
                     | DeviceError::ReadOnly
-                    | DeviceError::Medium
+                    | DeviceError::Medium { .. }
                     | DeviceError::Interrupted)
         );
         assert!(expected, "{request:?} ended with {:?}", completion.result);

@@ -74,7 +74,9 @@ pub enum Input {
 ///   another one only after it was told that the other one has ended. The exceptions are [`Effect::Buffer`] and
 ///   [`Effect::Retain`], which are performed at once, before any later effect.
 /// - **Reports**: the ends of one device's flushes and durable writes have to be reported in the order in which the
-///   device performed them. When one of them fails, those after it can no longer report that loss.
+///   device performed them. When one of them fails, those after it can no longer report that loss. A read that the
+///   device performed after a failed flush may have returned data that the flush has lost: it is reported after the
+///   flush.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Send a request to a device, and report its end with [`Input::Done`].

@@ -185,15 +185,16 @@ mod tests {
 
     #[test]
     fn errors_tell_what_can_still_be_relied_on() {
-        use DeviceError::{Failed, Interrupted, Medium, NoSpace, ReadOnly, Unsupported};
+        use DeviceError::{Failed, Interrupted, NoSpace, ReadOnly, Unsupported};
+        const MEDIUM: DeviceError = DeviceError::MEDIUM;
         let read = RequestKind::Read;
         for (kind, error, state) in [
             (WRITE, NoSpace, DeviceState::ReadOnly),
             (DURABLE, ReadOnly, DeviceState::ReadOnly),
             (RequestKind::Flush, NoSpace, DeviceState::Failed),
-            (DURABLE, Medium, DeviceState::Failed),
-            (WRITE, Medium, DeviceState::Online),
-            (read, Medium, DeviceState::Online),
+            (DURABLE, MEDIUM, DeviceState::Failed),
+            (WRITE, MEDIUM, DeviceState::Online),
+            (read, MEDIUM, DeviceState::Online),
             (read, Failed, DeviceState::Failed),
             (WRITE, Interrupted, DeviceState::Failed),
             (RequestKind::Trim, NoSpace, DeviceState::Online),
@@ -208,7 +209,7 @@ mod tests {
         let mut health = Health::new(1);
         let fail = |health: &mut Health, times| {
             for _ in 0..times {
-                let _ = health.judge(DEVICE, WRITE, Err(DeviceError::Medium));
+                let _ = health.judge(DEVICE, WRITE, Err(DeviceError::MEDIUM));
             }
         };
         fail(&mut health, FAILED_WRITES_MAX - 1);

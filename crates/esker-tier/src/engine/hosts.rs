@@ -45,9 +45,14 @@ impl Hosts {
         self.0.get_mut(tag).open > 0
     }
 
-    /// Notes an error of `tag`. Of several errors, the one with the lowest `order` is reported.
+    /// Notes an error of `tag`. Of several errors, the one with the lowest `order` is reported: a medium error is where
+    /// it says that it is.
     pub(crate) fn note(&mut self, tag: Tag, order: u64, error: DeviceError) {
         let host = self.0.get_mut(tag);
+        let order = match error {
+            DeviceError::Medium { at } if host.kind != RequestKind::Flush => at.0,
+            _ => order,
+        };
         if host.error.is_none_or(|(earlier, _)| order < earlier) {
             host.error = Some((order, error));
         }

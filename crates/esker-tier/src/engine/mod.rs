@@ -47,8 +47,9 @@ use crate::extent::DeviceIndex;
 ///   durable write (FUA), after a loss of its power, or when it says that it has failed. Its data may be lost, and a
 ///   second flush that reports success would not bring them back (Linux marks the pages of a failed fsync as clean).
 ///   Writes and trims on it then fail, and so does every flush of the host, unless no promised data are on that device
-///   alone (as with a flash cache that holds nothing dirty). Reads go on, and so does all work on other devices, to
-///   which some engines send writes that replace data of the failed one.
+///   alone (as with a flash cache that holds nothing dirty). Reads of data that were durable go on. Engines that keep a
+///   map read no other data of it and move none: their place may hold what another extent has left there. All work on
+///   other devices goes on, to which some engines send writes that replace data of the failed one.
 /// - **Failed journal**: it counts as a failure of all devices.
 /// - **Recovery**: after a failure, only a new engine that is restored from durable records can promise anything.
 pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {

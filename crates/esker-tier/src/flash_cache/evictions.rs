@@ -98,6 +98,15 @@ impl FlashCacheEngine {
             self.counts.lost += 1;
             return self.copy_failed(tag, error);
         }
+        // If the flash has failed in the meantime, it may have returned old data, even those of another line: they must
+        // not replace what the backing device has.
+        #[cfg(test)]
+        let trusts = self.fault == Some(super::Fault::TrustsFailedFlash);
+        #[cfg(not(test))]
+        let trusts = false;
+        if self.flash_failed() && !trusts {
+            return self.copy_failed(tag, DeviceError::Failed);
+        }
         self.job(tag).step = JobStep::CopyBack;
         #[cfg(test)]
         let fua = self.fault != Some(super::Fault::ForgetsDirty);
@@ -110,9 +119,8 @@ impl FlashCacheEngine {
     /// failed and the line stays dirty.
     pub(super) fn copied_back(&mut self, tag: Tag, error: Option<DeviceError>) {
         let job = *self.job(tag);
-        // If the flash has failed in the meantime, it may have returned old data.
-        if error.is_some() || self.flash_failed() {
-            return self.copy_failed(tag, error.unwrap_or(DeviceError::Failed));
+        if let Some(error) = error {
+            return self.copy_failed(tag, error);
         }
         self.counts.copied_back_bytes += self.line;
         self.slots.set_dirty(job.line, false);

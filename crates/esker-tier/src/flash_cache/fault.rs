@@ -39,6 +39,8 @@ pub(super) enum Fault {
     ShrinksCarelessly,
     /// A change of a dirty line that the flash refused counts as done.
     TrustsRefused,
+    /// What the flash returned after it had failed is copied to the backing device, or returned to the host.
+    TrustsFailedFlash,
     /// A checkpoint leaves out lines that the journal names in a former slot.
     ForgetsFormer,
 }

@@ -13,9 +13,20 @@ use crate::extent::DeviceIndex;
 /// A request to a device under way.
 #[derive(Debug)]
 pub(super) enum Io {
-    Jobs { device: DeviceIndex, kind: RequestKind, first: Tag, others: Vec<Tag> },
-    Flush { device: DeviceIndex },
-    Trim { slots: Range<u32> },
+    Jobs {
+        device: DeviceIndex,
+        kind: RequestKind,
+        first: Tag,
+        others: Vec<Tag>,
+        /// How many bytes it begins before the part of the first job: a whole line is read or written.
+        before: u64,
+    },
+    Flush {
+        device: DeviceIndex,
+    },
+    Trim {
+        slots: Range<u32>,
+    },
 }
 
 /// A request to a device that has not been sent yet.
@@ -26,6 +37,8 @@ pub(super) struct OutgoingIo {
     device: DeviceIndex,
     request: Request,
     data: Option<DataRef>,
+    /// How many bytes it begins before the job's part.
+    before: u64,
 }
 
 impl OutgoingIo {
@@ -68,7 +81,8 @@ impl FlashCacheEngine {
         if device == FLASH && kind.is_write() {
             self.counts.flash_written_bytes += length;
         }
-        self.outgoing.push(OutgoingIo { job: tag, host: job.host, device, request, data });
+        let before = job.from.saturating_sub(from);
+        self.outgoing.push(OutgoingIo { job: tag, host: job.host, device, request, data, before });
     }
 
     /// Sends the job's part of the host's request to `slot` on the flash, or to the backing device if `slot` is `None`.
@@ -142,8 +156,8 @@ impl FlashCacheEngine {
             while let Some(joined) = rest.next_if(|other| next.join(other)) {
                 others.push(joined.job);
             }
-            let OutgoingIo { job: first, host, device, request, data } = next;
-            let io = IoId(self.ios.insert(Io::Jobs { device, kind: request.kind, first, others }));
+            let OutgoingIo { job: first, host, device, request, data, before } = next;
+            let io = IoId(self.ios.insert(Io::Jobs { device, kind: request.kind, first, others, before }));
             self.effects.push(Effect::Io { io, host, device, request, data });
         }
         drop(rest);
@@ -158,15 +172,21 @@ impl FlashCacheEngine {
                 self.leave_failed_flash();
                 self.flush_ended(device, io, result);
             }
-            Io::Jobs { device, kind, first, others } => {
+            Io::Jobs { device, kind, first, others, before } => {
                 // A worn flash that the cache owns may refuse a write and still be healthy.
                 let refuses = device == FLASH && self.is_refusal(result.err());
+                let has_failed = result.is_err();
                 let result = if refuses { result } else { self.health.judge(device, kind, result) };
                 let was_refused = self.was_refused(device, kind, result);
-                if device == FLASH && kind != RequestKind::Read && result.is_err() && !was_refused {
+                // A failed journal makes no success count, but the flash still has what it had.
+                if device == FLASH && kind != RequestKind::Read && has_failed && !was_refused {
                     self.health.learn(FLASH, DeviceState::Failed);
                 }
                 self.leave_failed_flash();
+                // The parts of the jobs lie behind each other in the host's request.
+                let Job { host, offset, length, .. } = *self.job(first);
+                let length = host.map_or(length, |host| self.progress.get(host).request.length.0 - offset);
+                let result = result.map_err(|error| error.of_whole(Bytes(offset), Bytes(length), Bytes(before)));
                 for job in std::iter::once(first).chain(others) {
                     // A failed write may have reached the device all the same, where it is not durable.
                     if kind != RequestKind::Read && !kind.is_fua() {

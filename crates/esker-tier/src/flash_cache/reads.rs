@@ -1,9 +1,10 @@
 //! Reads of the host, and fetching lines for requests.
 
-use esker_core::{DeviceError, RequestKind, Tag};
+use esker_core::{DeviceError, DeviceState, RequestKind, Tag};
 
 use super::job::{JobStep, JobTask};
-use super::{CacheRole, FlashCacheEngine, WriteHandling};
+use super::slots::RecordedState;
+use super::{CacheRole, FLASH, FlashCacheEngine, WriteHandling};
 
 type Errors = [Option<DeviceError>; 2];
 
@@ -24,6 +25,10 @@ impl FlashCacheEngine {
             self.counts.misses += 1;
             self.counts.read_misses += 1;
         }
+        if self.has_lost(job.line) {
+            self.counts.lost += 1;
+            return self.end_job(tag, Err(DeviceError::Failed));
+        }
         // A failed flash is asked only for dirty lines, whose data no other device has.
         match slot.filter(|_| self.slots.is_dirty(job.line) || !self.flash_failed()) {
             Some(slot) => {
@@ -35,6 +40,18 @@ impl FlashCacheEngine {
         }
     }
 
+    /// Returns true if the flash has failed before the data of the dirty `line` were durable in its slot: the slot may
+    /// hold what another line has left there.
+    fn has_lost(&self, line: u32) -> bool {
+        #[cfg(test)]
+        if self.fault == Some(super::Fault::TrustsFailedFlash) {
+            return false;
+        }
+        self.health.device(FLASH) == DeviceState::Failed
+            && self.slots.is_dirty(line)
+            && self.slots.recorded(line) == RecordedState::No
+    }
+
     fn read_backing(&mut self, tag: Tag) {
         self.job(tag).step = JobStep::ReadBacking;
         self.send_host(tag, None, RequestKind::Read);
@@ -44,8 +61,14 @@ impl FlashCacheEngine {
     /// backing device serves the read.
     pub(super) fn read_from_flash(&mut self, tag: Tag, error: Option<DeviceError>) {
         let line = self.job(tag).line;
+        let is_dirty = self.slots.is_dirty(line);
+        // The flash may have failed while it was read: what it returned counts only if it was durable there.
+        let error = error.or_else(|| {
+            let clean = !is_dirty && self.health.device(FLASH) == DeviceState::Failed;
+            (clean || self.has_lost(line)).then_some(DeviceError::Failed)
+        });
         let Some(error) = error else { return self.end_job(tag, Ok(())) };
-        if self.slots.is_dirty(line) {
+        if is_dirty {
             self.counts.lost += 1;
             return self.end_job(tag, Err(error));
         }

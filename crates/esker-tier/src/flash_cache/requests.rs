@@ -84,9 +84,8 @@ impl FlashCacheEngine {
     pub(super) fn answer(&mut self, tag: Tag, result: Result<(), DeviceError>) {
         let job = self.job(tag);
         let offset = job.offset;
-        if let Some(host) = job.host.take()
-            && self.hosts.child_ended(host, offset, result)
-        {
+        let Some(host) = job.host.take() else { return };
+        if self.hosts.child_ended(host, offset, result) {
             self.end_host(host);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use esker_core::{DeviceError, Nanos, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, Nanos, RequestKind, Tag};
 
 use super::blocks::BLOCK;
 use super::map::{ExtentWork, RecordedPlace};
@@ -52,6 +52,7 @@ impl PlacementEngine {
     ) {
         let device = part.place.device;
         let result = self.health.judge(device, part.request.kind, result);
+        let result = self.judge_read(part, result);
         let done = Completed {
             device,
             first: part.first,
@@ -81,6 +82,9 @@ impl PlacementEngine {
             }
         }
         if !self.keep_refused(part, result) {
+            let (before, after) = part.padding;
+            let length = part.request.length - Bytes(u64::from(before) + u64::from(after));
+            let result = result.map_err(|error| error.of_whole(Bytes(part.offset), length, Bytes(before.into())));
             self.child_ended(part.host, part.offset, result, effects);
         }
     }

@@ -10,6 +10,7 @@ mod drains;
 mod free_space;
 mod frees;
 mod leaving_places;
+mod lost_data;
 mod map;
 mod moves;
 mod policy;
@@ -140,6 +141,8 @@ struct HostPart {
     padding: (u16, u16),
     /// Number of devices that have refused these data.
     refusals: u8,
+    /// Whether it is a write that [`PlacementEngine::widened`] has announced. Only another place may have it.
+    widened: bool,
     sent: Nanos,
 }
 

@@ -75,8 +75,9 @@ impl PlacementEngine {
         #[cfg(test)]
         let writes = if self.copies.overlooks_writes { 0 } else { writes };
         let next = self.copies.step(slot, own, writes);
-        let ExtentCopy { from, to, drains, .. } = *self.copies.get(slot);
-        let from_failed = !drains && self.health.has_failed(from.device);
+        let ExtentCopy { extent, from, to, drains, .. } = *self.copies.get(slot);
+        let lost = self.has_lost(extent, from, self.map.blocks_of(extent));
+        let from_failed = lost || (!drains && self.health.has_failed(from.device));
         match next {
             CopyStep::Nothing => {}
             CopyStep::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),

@@ -56,15 +56,26 @@ impl PlacementEngine {
         // The host's request, up to the end of this part.
         let length = Bytes(offset + end - start);
         let whole = Request { start: Lba::containing(start - offset), length, ..request };
-        let stays = part.places().any(|(extent, _)| {
-            let place = self.map.place(extent);
-            place.is_some_and(|place| !self.takes_writes(place) && self.redirects_to(extent, place, &whole).is_none())
-        });
+        let widened = part.widened;
+        #[cfg(test)]
+        let widened = widened && !self.has_fault(super::tests::Fault::ResendsWidened);
+        let stays = if widened {
+            let to = self.map.place(first).and_then(|place| self.redirects_to(first, place, &whole));
+            self.promised = to.map(|to| (first, to));
+            to.is_none()
+        } else {
+            part.places().any(|(extent, _)| {
+                let place = self.map.place(extent).filter(|place| !self.takes_writes(*place));
+                place.is_some_and(|place| self.redirects_to(extent, place, &whole).is_none())
+            })
+        };
         if stays {
             return self.child_ended(host, offset, Err(*error), effects);
         }
-        let range = HostRange { now, tag: host, request: &whole, range: start..end, refusals: part.refusals + 1 };
+        let refusals = part.refusals + 1;
+        let range = HostRange { now, tag: host, request: &whole, range: start..end, refusals, widened };
         self.split_range(range, effects);
+        self.promised = None;
         self.child_ended(host, offset, Ok(()), effects);
     }
 }

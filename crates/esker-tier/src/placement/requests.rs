@@ -27,6 +27,8 @@ pub(super) struct HostRange<'a> {
     pub(super) range: Range<u64>,
     /// Number of devices that have refused these data.
     pub(super) refusals: u8,
+    /// Whether it is a write that [`PlacementEngine::widened`] has announced.
+    pub(super) widened: bool,
 }
 
 /// Extents that lie next to each other on one device.
@@ -57,11 +59,15 @@ impl PlacementEngine {
         } else if request.end_byte() > capacity.0 {
             self.hosts.note(tag, 0, DeviceError::OutOfRange { end: request.end_byte(), capacity });
         } else if let Some(reason) = self.reason_to_wait(&request) {
-            self.wait(tag, request, reason, effects);
-            return;
+            // Other writes may replace what a widened write has, while it waits.
+            if self.promised.is_none() {
+                return self.wait(tag, request, reason, effects);
+            }
+            self.hosts.note(tag, 0, DeviceError::NoSpace);
         } else if request.length > Bytes::ZERO {
             self.split(now, tag, &request, effects);
         }
+        self.promised = None;
         if !self.hosts.waits(tag) {
             self.children_ended(tag, effects);
         }
@@ -190,7 +196,8 @@ impl PlacementEngine {
         let blocks = Self::request_blocks(request);
         let only_written = matches!(request.kind, RequestKind::Read | RequestKind::WriteZeroes { .. });
         if !only_written || self.map.blocks.all_written(blocks.clone()) {
-            return self.split_range(HostRange { now, tag, request, range: start..end, refusals: 0 }, effects);
+            let widened = self.promised.is_some();
+            return self.split_range(HostRange { now, tag, request, range: start..end, refusals: 0, widened }, effects);
         }
         // All other blocks are zeroes already, and are on no device.
         let mut done = start;
@@ -199,7 +206,7 @@ impl PlacementEngine {
             let range = start.max(run.start as u64 * BLOCK)..end.min(run.end as u64 * BLOCK);
             self.read_zeroes(tag, request, done..range.start, effects);
             done = range.end;
-            self.split_range(HostRange { now, tag, request, range, refusals: 0 }, effects);
+            self.split_range(HostRange { now, tag, request, range, refusals: 0, widened: false }, effects);
             at = run.end;
         }
         self.read_zeroes(tag, request, done..end, effects);
@@ -230,6 +237,11 @@ impl PlacementEngine {
             let next = match self.map.place(extent) {
                 Some(place) if is_write => match self.redirected_place(extent, place, request) {
                     Some(place) => Some(ExtentRun { redirect: true, ..own(place) }),
+                    // At the old place it could undo other writes.
+                    None if host.widened => {
+                        self.hosts.note(tag, 0, DeviceError::NoSpace);
+                        break;
+                    }
                     None => Some(own(place)),
                 },
                 Some(place) => Some(own(place)),
@@ -260,14 +272,14 @@ impl PlacementEngine {
     }
 
     fn send_part(&mut self, host: &HostRange<'_>, run: ExtentRun, effects: &mut Vec<Effect>) {
-        let HostRange { now, tag, request, ref range, refusals } = *host;
+        let HostRange { now, tag, request, ref range, refusals, widened } = *host;
         let ExtentRun { first, place, count, redirect } = run;
         let begin = u64::from(first.0) * self.extent;
         let from = range.start.max(begin);
         let to = range.end.min(begin + u64::from(count) * self.extent);
         let offset = from - request.start.byte_offset();
         let takes = match request.kind {
-            RequestKind::Read => !self.health.is_absent(place.device),
+            RequestKind::Read => self.can_read(first, place, count, from..to),
             _ => !self.health.has_failed(place.device),
         };
         if !takes {
@@ -294,6 +306,7 @@ impl PlacementEngine {
             request: child,
             padding: (head as u16, tail as u16),
             refusals,
+            widened,
             sent: now,
         };
         if !redirect {

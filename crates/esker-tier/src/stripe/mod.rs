@@ -78,6 +78,8 @@ struct StripeIo {
     host: Tag,
     device: DeviceIndex,
     kind: RequestKind,
+    /// Where it begins on the device.
+    start: Lba,
     /// Decides which of several errors is reported: the offset in the host's request, or for a flush the device.
     order: u64,
 }
@@ -156,7 +158,13 @@ impl StripeEngine {
 
     fn send_flush(&mut self, device: DeviceIndex, hosts: Vec<Tag>, request: Request, effects: &mut Vec<Effect>) {
         let host = hosts[0];
-        let io = IoId(self.ios.insert(StripeIo { host, device, kind: request.kind, order: u64::from(device.0) }));
+        let io = IoId(self.ios.insert(StripeIo {
+            host,
+            device,
+            kind: request.kind,
+            start: Lba(0),
+            order: u64::from(device.0),
+        }));
         self.flushes[usize::from(device.0)].begin(io, COVERS, hosts);
         effects.push(Effect::Io { io, host: Some(host), device, request, data: None });
     }
@@ -198,7 +206,7 @@ impl StripeEngine {
         if request.kind != RequestKind::Read && self.health.has_failed(device) {
             return self.hosts.note(tag, order, DeviceError::Failed);
         }
-        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, order }));
+        let io = IoId(self.ios.insert(StripeIo { host: tag, device, kind: request.kind, start: request.start, order }));
         self.hosts.wait(tag);
         effects.push(Effect::Io { io, host: Some(tag), device, request, data });
     }
@@ -213,12 +221,18 @@ impl Machine for StripeEngine {
         match input {
             Input::Host { tag, request } => self.host(tag, request, effects),
             Input::Done { io, at: _, result } => {
-                let StripeIo { host, device, kind, order } = self.ios.remove(io.0);
+                let StripeIo { host, device, kind, start, order } = self.ios.remove(io.0);
                 let result = self.health.judge(device, kind, result);
-                match kind {
-                    RequestKind::Flush => self.flush_ended(device, io, result, effects),
-                    _ => self.child_ended(host, order, result, effects),
+                if kind == RequestKind::Flush {
+                    return self.flush_ended(device, io, result, effects);
                 }
+                let result = result.map_err(|error| match error {
+                    DeviceError::Medium { at } => {
+                        DeviceError::Medium { at: Bytes(self.stripes.offset_in_host(order, start, at.0)) }
+                    }
+                    other => other,
+                });
+                self.child_ended(host, order, result, effects);
             }
             Input::Device { device, telemetry } => self.health.learn(device, telemetry.state),
             // Striping keeps no records and uses no timer.

@@ -53,6 +53,19 @@ impl Stripes {
         DataRef { spread, ..DataRef::new(BufferId::Host(tag), Bytes(offset)) }
     }
 
+    /// Returns the offset in the host's request of byte `at` of a range that begins at `start` on its child, and
+    /// `offset` bytes into the request.
+    pub(super) fn offset_in_host(&self, offset: u64, start: Lba, at: u64) -> u64 {
+        let first = self.unit - start.byte_offset() % self.unit;
+        match at.checked_sub(first) {
+            None => offset + at,
+            Some(rest) => {
+                let rounds = rest / self.unit + 1;
+                offset + first + rounds * self.unit * self.children - self.unit + rest % self.unit
+            }
+        }
+    }
+
     /// Returns the range of the `length` bytes (at least one) from byte `start`, if they lie in one unit, as with most
     /// requests.
     #[inline]
@@ -103,6 +116,27 @@ mod tests {
     use super::*;
 
     proptest! {
+        /// Each byte of a child's range is where its data are in the host's buffer.
+        #[test]
+        fn places_in_a_range_are_found_in_the_request(
+            (children, unit) in (1u64..6, 1u64..5),
+            (start, sectors) in (0u64..40, 1u64..40),
+        ) {
+            let stripes = Stripes::new(children, Bytes(unit * 512), Bytes(100 * unit * 512)).unwrap();
+            let start = start * 512;
+            for range in stripes.split(start, sectors * 512) {
+                let data = stripes.data_of(Tag::new(0, 0), start, range.offset);
+                let mut at = 0;
+                for segment in data.segments(range.length) {
+                    let begin = segment.place.unwrap().offset.0;
+                    for byte in [0, 511, segment.length.0 - 1] {
+                        prop_assert_eq!(stripes.offset_in_host(range.offset, range.start, at + byte), begin + byte);
+                    }
+                    at += segment.length.0;
+                }
+            }
+        }
+
         /// Every sector of the array lies on a different sector of a child, and every usable sector of a child is used.
         #[test]
         fn placement_is_a_bijection(children in 1u64..6, unit in 1u64..5, units in 1u64..6) {

@@ -99,8 +99,8 @@ fn a_device_that_failed_to_flush_promises_nothing_more() {
     let mut engine = engine(&[8 * UNIT, 8 * UNIT]);
     let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
     let flushes = ios(&on(&mut engine, host(0, flush)));
-    assert!(on(&mut engine, done(flushes[1], Err(DeviceError::Medium))).is_empty());
-    assert_eq!(on(&mut engine, done(flushes[0], Ok(()))), [reply(0, Err(DeviceError::Medium))]);
+    assert!(on(&mut engine, done(flushes[1], Err(DeviceError::MEDIUM))).is_empty());
+    assert_eq!(on(&mut engine, done(flushes[0], Ok(()))), [reply(0, Err(DeviceError::MEDIUM))]);
     assert_eq!(engine.device_state(DeviceIndex(1)), DeviceState::Failed);
     // A device that reports that it is healthy again does not bring back the data that it may have lost.
     on(&mut engine, Input::Device { device: DeviceIndex(1), telemetry: Telemetry::default() });
@@ -125,7 +125,7 @@ fn a_device_has_one_flush_at_a_time() {
         assert_eq!(first.len(), 2);
         assert_eq!((on(&mut engine, host(1, flush)), on(&mut engine, host(2, flush))), (vec![], vec![]));
         assert_eq!(on(&mut engine, done(first[1], Ok(()))).len(), 1, "the next flush of device 1");
-        let result = if fails { Err(DeviceError::Medium) } else { Ok(()) };
+        let result = if fails { Err(DeviceError::MEDIUM) } else { Ok(()) };
         let effects = on(&mut engine, done(first[0], result));
         let next = ios(&effects);
         assert_eq!(next.len(), usize::from(!fails), "{effects:?}");
@@ -172,7 +172,7 @@ fn pass_as_at_length(steps: &[(u8, u64, u64, u8)], judges: bool) -> Result<(), S
         let length = if kind == RequestKind::Flush { Bytes::ZERO } else { Bytes(sectors * 512) };
         let request = Request::new(kind, Lba(start), length);
         let result = match result % 8 {
-            0 => Err(DeviceError::Medium),
+            0 => Err(DeviceError::MEDIUM),
             1 => Err(DeviceError::Interrupted),
             _ => Ok(()),
         };

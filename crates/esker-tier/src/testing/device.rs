@@ -45,7 +45,7 @@ impl Device {
         buffers: &mut Buffers,
         rng: &mut Rng,
     ) -> Result<(), DeviceError> {
-        let Some(error) = self.faults.strike(request.kind) else {
+        let Some(error) = self.faults.strike(request) else {
             buffers.perform(&mut self.store, request, data);
             return Ok(());
         };

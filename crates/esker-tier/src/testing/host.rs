@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use esker_core::{DeviceError, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, Request, RequestKind, Tag, TagSlab};
 
 use super::buffers::Buffers;
 use super::history::History;
@@ -118,6 +118,9 @@ impl Host {
         let range = sectors(&request);
         self.busy[range.clone()].iter_mut().for_each(|busy| *busy -= 1);
         self.failed_requests += u64::from(result.is_err());
+        if let Err(DeviceError::Medium { at }) = result {
+            assert!(at == Bytes::ZERO || at < request.length, "{request:?} cannot fail at {at}");
+        }
         match request.kind {
             RequestKind::Read if result.is_ok() => {
                 range.zip(buffer).for_each(|(sector, value)| self.read(sector, value, sent, may_be_old));

@@ -3,7 +3,8 @@
 use esker_core::Rng;
 
 /// A device with a volatile write cache: what each sector reads as, and which values it may hold after a loss of power.
-/// A failed flush drops the data of some sectors, which still read as before.
+/// A failed flush drops the data of some sectors: they read as before, or as what they held when they were last
+/// flushed.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) live: Vec<u64>,
@@ -48,9 +49,13 @@ impl Store {
     }
     pub(crate) fn fail_to_flush(&mut self, rng: &mut Rng) {
         self.failed = true;
-        for (dirty, survivors) in self.dirty.iter_mut().zip(&mut self.survivors) {
+        let forgets = rng.chance(1, 2);
+        for ((dirty, survivors), live) in self.dirty.iter_mut().zip(&mut self.survivors).zip(&mut self.live) {
             if std::mem::take(dirty) {
                 *survivors = vec![survivors[rng.below(survivors.len() as u64) as usize]];
+                if forgets {
+                    *live = survivors[0];
+                }
             }
         }
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use esker_core::Bytes;
 
+use super::PlacedError;
+
 /// A store of bytes whose calls block until their work is done. Bytes that were never written read as zeroes. Ranges
 /// lie within the capacity (the engine checks that). [`Direct`](super::Direct) and [`Threaded`](super::Threaded) turn
 /// it into a [`Backend`](super::Backend).
@@ -14,7 +16,7 @@ pub trait BlockingBackend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
 
-    /// Fills `buffer` with the bytes from `offset`.
+    /// Fills `buffer` with the bytes from `offset`. An error may say where it is ([`PlacedError`](super::PlacedError)).
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
     /// Writes the bytes of `data`, one slice behind the other, from byte `offset` on. The slices themselves may be
@@ -113,16 +115,31 @@ impl FileBackend {
 }
 
 /// Writes all bytes of `data`, also where the system takes only some at a time.
-fn write_all_at(file: &File, mut data: &mut [IoSlice<'_>], mut offset: u64) -> io::Result<()> {
+fn write_all_at(file: &File, mut data: &mut [IoSlice<'_>], offset: u64) -> io::Result<()> {
+    let mut done = 0;
     while !data.is_empty() {
-        match rustix::io::pwritev(file, data, offset) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+        match rustix::io::pwritev(file, data, offset + done) {
+            Ok(0) => return Err(PlacedError::new(done, io::ErrorKind::WriteZero.into())),
             Ok(written) => {
                 IoSlice::advance_slices(&mut data, written);
-                offset += written as u64;
+                done += written as u64;
             }
             Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(PlacedError::new(done, error.into())),
+        }
+    }
+    Ok(())
+}
+
+/// Fills `buffer`, also where the system returns only some bytes at a time, as before a bad sector.
+fn read_all_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => return Err(PlacedError::new(done as u64, io::ErrorKind::UnexpectedEof.into())),
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(PlacedError::new(done as u64, error)),
         }
     }
     Ok(())
@@ -133,7 +150,7 @@ impl BlockingBackend for FileBackend {
         self.capacity
     }
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
+        read_all_at(&self.file, buffer, offset)
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
         write_all_at(&self.file, data, offset)?;
@@ -190,5 +207,8 @@ mod tests {
         let mut byte = [0];
         FileBackend::open(&path).unwrap().read(150_010, &mut byte).unwrap();
         assert_eq!(byte, [9], "it is still there");
+        let mut reads = FileBackend::open(&path).unwrap();
+        let beyond = reads.read((1 << 20) - 1000, &mut [0; 2000]).unwrap_err();
+        assert_eq!((beyond.kind(), PlacedError::place_of(&beyond)), (io::ErrorKind::UnexpectedEof, Bytes(1000)));
     }
 }

@@ -3,6 +3,7 @@
 mod blocking;
 mod direct;
 mod operation;
+mod placed_error;
 mod threaded;
 
 use std::io;
@@ -12,6 +13,7 @@ use esker_core::{Bytes, Nanos};
 pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
 pub use direct::Direct;
 pub use operation::{Gather, Operation, OperationData};
+pub use placed_error::PlacedError;
 pub use threaded::Threaded;
 
 /// A store of bytes that takes operations and completes them later. Its methods never block.

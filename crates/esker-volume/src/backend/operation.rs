@@ -5,7 +5,7 @@ use std::io::{self, IoSlice};
 use esker_core::{Bytes, Priority, RequestKind, StreamId};
 use esker_tier::DataRef;
 
-use super::{BlockingBackend, Ended};
+use super::{BlockingBackend, Ended, PlacedError};
 use crate::memory::Buffer;
 
 /// One operation on a store.
@@ -122,8 +122,9 @@ impl Operation {
 }
 
 /// Writes the bytes of `gather`, up to [`SLICES`] at once; the last of them durably if `fua`.
-fn write(store: &mut dyn BlockingBackend, mut offset: u64, gather: &Gather, fua: bool) -> io::Result<()> {
+fn write(store: &mut dyn BlockingBackend, offset: u64, gather: &Gather, fua: bool) -> io::Result<()> {
     let mut slices = gather.slices().peekable();
+    let mut done = 0;
     while slices.peek().is_some() {
         let (mut group, mut count, mut length) = ([IoSlice::new(&[]); SLICES], 0, 0);
         for (slot, slice) in group.iter_mut().zip(&mut slices) {
@@ -132,8 +133,9 @@ fn write(store: &mut dyn BlockingBackend, mut offset: u64, gather: &Gather, fua:
         }
         // A durable write covers what was written before it.
         let is_last = slices.peek().is_none();
-        store.write(offset, &mut group[..count], fua && is_last)?;
-        offset += length;
+        let result = store.write(offset + done, &mut group[..count], fua && is_last);
+        result.map_err(|error| PlacedError::after(done, error))?;
+        done += length;
     }
     Ok(())
 }

@@ -1,8 +1,13 @@
 //! A striped volume over real stores returns what was written to it.
 
-use esker_core::{Bytes, Lba, Nanos, Request, RequestKind, Rng, Tag};
+use std::io::{self, IoSlice};
+
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{StripeEngine, StripeSettings};
-use esker_volume::{Clock, Direct, DirectJournal, MemoryBackend, MemoryJournal, RealDriver, Store};
+use esker_volume::{
+    BlockingBackend, Clock, Direct, DirectJournal, MemoryBackend, MemoryJournal, PlacedError, RealDriver, Stacked,
+    Store,
+};
 
 struct NoClock;
 impl Clock for NoClock {
@@ -11,14 +16,76 @@ impl Clock for NoClock {
     }
 }
 
+/// A stripe over `stores`, which hold `device` each.
+fn stripe(unit: Bytes, device: Bytes, stores: Vec<Store>) -> RealDriver<StripeEngine, NoClock> {
+    let devices = vec![device; stores.len()];
+    let engine = StripeEngine::new(&StripeSettings { unit, devices }).unwrap();
+    let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
+    RealDriver::new(Box::new(engine), stores, journal, NoClock)
+}
+
+/// A store with a bad sector.
+struct BadSector {
+    memory: MemoryBackend,
+    /// Where the sector begins.
+    bad: u64,
+}
+
+impl BlockingBackend for BadSector {
+    fn capacity(&self) -> Bytes {
+        self.memory.capacity()
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let length = buffer.len() as u64;
+        match (offset..offset + length).contains(&self.bad) {
+            true => Err(PlacedError::new(self.bad - offset, io::Error::other("unreadable sector"))),
+            false => self.memory.read(offset, buffer),
+        }
+    }
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
+        self.memory.write(offset, data, durable)
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.memory.write_zeroes(offset, length, durable)
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.memory.trim(offset, length)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.memory.flush()
+    }
+}
+
+/// A stripe over two stripes, one of whose devices has a bad sector. Of the reads of one sector each, one fails: it is
+/// where a read of everything says that the first error is.
+#[test]
+fn an_error_says_where_it_is_through_all_layers() {
+    for bad in [0, 512, 7 * 512, 100 * 512] {
+        let memory = || MemoryBackend::new(Bytes::kib(64));
+        let inner = |first: Box<dyn FnOnce() -> Store>| {
+            let stores = vec![first(), Store::new(Box::new(Direct::new(memory())))];
+            Store::new(Box::new(Stacked::new(stripe(Bytes::kib(1), Bytes::kib(64), stores))))
+        };
+        let broken = move || Store::new(Box::new(Direct::new(BadSector { memory: memory(), bad })));
+        let whole = move || Store::new(Box::new(Direct::new(memory())));
+        let mut outer = stripe(Bytes::kib(4), Bytes::kib(128), vec![inner(Box::new(whole)), inner(Box::new(broken))]);
+        let mut read = |start: u64, length| {
+            outer.submit(Tag::new(0, 0), Request::read(Lba(start), length), Vec::new());
+            outer.step();
+            outer.next_reply().expect("stores in memory answer at once").result
+        };
+        let sectors = 256 * 2;
+        let bad: Vec<u64> = (0..sectors).filter(|&sector| read(sector, Bytes(512)).is_err()).collect();
+        let [bad] = bad[..] else { panic!("{bad:?}") };
+        assert_eq!(read(0, Bytes(sectors * 512)), Err(DeviceError::Medium { at: Bytes(bad * 512) }));
+        assert_eq!(read(bad - 3, Bytes(8 * 512)), Err(DeviceError::Medium { at: Bytes(3 * 512) }));
+    }
+}
+
 #[test]
 fn a_striped_volume_reads_as_a_byte_array() {
-    let devices = vec![Bytes::kib(64); 3];
-    let memory = |&capacity: &Bytes| Store::new(Box::new(Direct::new(MemoryBackend::new(capacity))));
-    let stores = devices.iter().map(memory).collect();
-    let engine = StripeEngine::new(&StripeSettings { unit: Bytes::kib(4), devices }).unwrap();
-    let journal = Box::new(DirectJournal::new(MemoryJournal::default()));
-    let mut driver = RealDriver::new(Box::new(engine), stores, journal, NoClock);
+    let memory = || Store::new(Box::new(Direct::new(MemoryBackend::new(Bytes::kib(64)))));
+    let mut driver = stripe(Bytes::kib(4), Bytes::kib(64), (0..3).map(|_| memory()).collect());
     let mut bytes = vec![0u8; driver.capacity().0 as usize];
     assert_eq!(bytes.len(), 3 * 64 * 1024);
     let mut rng = Rng::new(1);

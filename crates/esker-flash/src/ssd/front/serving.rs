@@ -65,8 +65,9 @@ impl Front {
             }
             let (issued, result) = back.serve(now, waiter, request.kind, LogicalPage(page as u32), (start, end));
             awaited += issued.awaited;
-            if issued.uncorrectable {
-                self.slots.get_mut(slot).result = Err(DeviceError::Medium);
+            if issued.uncorrectable && self.slots.get(slot).result.is_ok() {
+                let at = Bytes((page * back.geometry.page_size().0).saturating_sub(start));
+                self.slots.get_mut(slot).result = Err(DeviceError::Medium { at });
             }
             if let Err(error) = result {
                 self.slots.get_mut(slot).result = Err(refusal(error, back));
@@ -74,8 +75,8 @@ impl Front {
             }
         }
         let issued = back.end_request(now, waiter);
-        if issued.uncorrectable {
-            self.slots.get_mut(slot).result = Err(DeviceError::Medium);
+        if issued.uncorrectable && self.slots.get(slot).result.is_ok() {
+            self.slots.get_mut(slot).result = Err(DeviceError::MEDIUM);
         }
         awaited + issued.awaited
     }

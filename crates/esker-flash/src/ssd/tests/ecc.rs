@@ -83,7 +83,7 @@ fn a_read_takes_exactly_the_parts_of_all_its_decoding_steps() {
         assert_eq!(after(119.0, scheduling), (Nanos(third), Ok(())));
         assert_eq!(after(159.0, scheduling), (Nanos(fourth), Ok(())));
         // A page is given up only after the last step has failed.
-        assert_eq!(after(161.0, scheduling), (Nanos(fourth), Err(DeviceError::Medium)));
+        assert_eq!(after(161.0, scheduling), (Nanos(fourth), Err(DeviceError::MEDIUM)));
     }
 }
 
@@ -210,7 +210,7 @@ fn what_cleaning_cannot_read_is_lost() {
     assert_eq!(energy.transfer.cleaning_pj, 6 * 1_000_000 * report.reads.cleaning);
     // Reads of them report errors to the host.
     let reading = |ssd: &mut Ssd, page| serve(ssd, now + Nanos::from_secs(page + 1), read(page)).result;
-    assert!((0..50).all(|page| reading(&mut ssd, page) == Err(DeviceError::Medium)));
+    assert!((0..50).all(|page| reading(&mut ssd, page) == Err(DeviceError::MEDIUM)));
 }
 
 /// Settings of a drive whose data have a hundred errors once they are an hour old.

@@ -224,7 +224,7 @@ fn modes_have_their_own_errors_and_codes() {
     settings.write_modes.as_mut().unwrap().low_cost.as_mut().unwrap().code = None;
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     time(&mut ssd, write(5));
-    assert_eq!(serve(&mut ssd, Nanos::from_secs(1), read(5)).result, Err(DeviceError::Medium));
+    assert_eq!(serve(&mut ssd, Nanos::from_secs(1), read(5)).result, Err(DeviceError::MEDIUM));
 }
 
 #[test]

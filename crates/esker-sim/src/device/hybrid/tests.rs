@@ -200,7 +200,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
         device: constant("c0", Bytes::kib(64)),
         kind: |kind| kind == RequestKind::Flush,
         times: 1,
-        error: DeviceError::Medium,
+        error: DeviceError::MEDIUM,
         state: DeviceState::Online,
         doomed: Vec::new(),
     };
@@ -217,7 +217,7 @@ fn a_child_that_failed_a_flush_stays_failed() {
     let end = replay(&mut *hybrid, at_millis(&list), &ReplaySettings::OPEN, &mut log).unwrap();
     assert_eq!(end.end, ReplayEnd::Complete);
     let results: Vec<_> = log.0.iter().map(|(.., result)| *result).collect();
-    let (lost, failed) = (Err(DeviceError::Medium), Err(DeviceError::Failed));
+    let (lost, failed) = (Err(DeviceError::MEDIUM), Err(DeviceError::Failed));
     assert_eq!(results, [Ok(()), Ok(()), lost, failed, failed, Ok(()), Ok(()), Ok(()), failed]);
     assert_eq!(hybrid.telemetry().state, DeviceState::Failed);
 }
@@ -236,7 +236,7 @@ fn nothing_moves_from_a_failed_child_or_to_it() {
             let device = Constant::new(&format!("c{index}"), &settings);
             let times = usize::from(failing == Some(index));
             let kind = |kind: RequestKind| kind == RequestKind::Flush;
-            let (error, state) = (DeviceError::Medium, DeviceState::Online);
+            let (error, state) = (DeviceError::MEDIUM, DeviceState::Online);
             Box::new(Faulty { device, kind, times, error, state, doomed: Vec::new() })
         };
         let policy = r#"{"kind":"migration","accesses_min":5,"interval":"1ms","delta":"50%"}"#;

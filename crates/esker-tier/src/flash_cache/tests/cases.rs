@@ -55,7 +55,7 @@ pub(super) const READ: RequestKind = RequestKind::Read;
 pub(super) const WRITE: RequestKind = RequestKind::Write { fua: false };
 const DURABLY: RequestKind = RequestKind::Write { fua: true };
 
-fn engine(role: CacheRole, write: WriteHandling) -> FlashCacheEngine {
+pub(super) fn engine(role: CacheRole, write: WriteHandling) -> FlashCacheEngine {
     FlashCacheEngine::new(&settings(5, 16, role, write)).unwrap()
 }
 
@@ -133,7 +133,7 @@ fn a_failed_write_is_not_taken_for_durable() {
     let mut effects = Vec::new();
     engine.on(Nanos::ZERO, write(3, 1), &mut effects);
     let [Effect::Io { io, device: BACKING, .. }] = effects[..] else { panic!("{effects:?}") };
-    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) }, &mut effects);
+    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) }, &mut effects);
     serve(&mut engine, read(3, 1));
     let flush = serve(&mut engine, host(FLUSH));
     let both = [(0, RequestKind::Flush, 0, 0), (1, RequestKind::Flush, 0, 0)];

@@ -2,6 +2,7 @@
 //! cases.
 
 mod cases;
+mod errors;
 mod log;
 mod owned_flash;
 mod properties;

@@ -187,6 +187,33 @@ fn wrong_caches_are_found_out() {
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
 }
 
+/// The flash fails now and then while dirty lines are copied back. Returns in how many of `runs` runs promised data are
+/// lost, or those of another line are returned.
+fn losses_of_failing_flash(runs: u64, fault: Option<Fault>) -> usize {
+    let loses = |seed: &u64| {
+        let mut rng = Rng::new(*seed);
+        let settings = settings(3 + rng.below(4), 16, CacheRole::Unified, WriteHandling::WriteBack);
+        let mut world = failing(settings, *seed, ([FaultPlan::flushes(4), FaultPlan::default()], 0));
+        world.engine_mut().fault = fault;
+        let mut operation = |_| {
+            let kind = [1, 1, 1, 6, 13][rng.below(5) as usize];
+            (kind, rng.below(16) * LINE, LINE, false, rng.below(6) as u8)
+        };
+        let operations: Vec<Operation> = (0..80).map(&mut operation).collect();
+        let run = AssertUnwindSafe(|| live_and_crash(world, [&operations, &[]]));
+        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
+    };
+    (0..runs).filter(loses).count()
+}
+
+/// What a failed flash returns may be what another line has left there.
+#[test]
+fn caches_that_trust_failed_flash_are_found_out() {
+    assert_eq!(losses_of_failing_flash(2_000, None), 0);
+    let found = losses_of_failing_flash(300, Some(Fault::TrustsFailedFlash));
+    assert!(found >= 20, "{found}");
+}
+
 /// Two lines of an append-only log are changed again and again while the host waits for flushes, and then power is
 /// lost. Returns in how many of `runs` runs promised data are lost.
 fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {

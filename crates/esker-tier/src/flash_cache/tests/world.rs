@@ -24,8 +24,9 @@ impl Rules for FlashCacheRules {
 
     fn may_fail(around: &Around<Self>, request: &Request, _: DeviceError) -> bool {
         let write_back = around.rules.settings.write == WriteHandling::WriteBack;
+        let flash = around.device(FLASH);
         // Only data that the flash alone had may be lost with it.
-        let reads = (around.device(FLASH).reads_failed && write_back) || around.device(BACKING).reads_failed;
+        let reads = ((flash.reads_failed || flash.writes_failed) && write_back) || around.device(BACKING).reads_failed;
         let writes = around.journal.failed || around.has_failed_writes();
         reads || (writes && request.kind != RequestKind::Read)
     }
@@ -66,7 +67,7 @@ impl Rules for FlashCacheRules {
             around.host.buffers.perform(&mut around.devices[0].store, &part, data);
             return Some(DeviceError::NoSpace);
         }
-        (request.kind == RequestKind::Read && around.has_dropped(request)).then_some(DeviceError::Medium)
+        (request.kind == RequestKind::Read && around.has_dropped(request)).then_some(DeviceError::MEDIUM)
     }
 
     fn performed(around: &mut Around<Self>, device: DeviceIndex, request: &Request) {

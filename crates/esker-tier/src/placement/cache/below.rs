@@ -1,6 +1,6 @@
 //! Requests to the engine below the cache: its effects, with the buffers that the cache has for them.
 
-use esker_core::{Bytes, Machine, Nanos, Request, Tag};
+use esker_core::{Bytes, DeviceError, Machine, Nanos, Request, Tag};
 
 use super::MemoryCache;
 use crate::engine::{BufferId, BufferPlace, BufferStep, Effect, Input};
@@ -11,11 +11,11 @@ pub(super) enum SubRequest {
     /// A request of the host, unchanged.
     Whole { host: Tag, request: Request },
     /// A part of a host's read, past the cache.
-    Part { host: Tag, offset: u64 },
+    Part { host: Tag, offset: u64, length: u64 },
     /// A read of a whole extent into a buffer.
     Fetch { slot: u32, request: Request },
-    /// A host's write, widened to all data of its extent. The data begin at offset `at` of the buffer.
-    Widened { host: Tag, slot: u32, at: u64, request: Request },
+    /// The write `narrow` of the host, widened to all data of its extent. The data begin at offset `at` of the buffer.
+    Widened { host: Tag, slot: u32, at: u64, request: Request, narrow: Request },
 }
 
 impl MemoryCache {
@@ -54,37 +54,47 @@ impl MemoryCache {
                     let into = BufferPlace::new(place.buffer, place.offset + into.offset);
                     effects.push(Effect::Buffer(BufferStep::Zero { into, length }));
                 }
-                Effect::Reply { tag, result } => {
-                    let below = self.requests.remove(tag);
-                    let ok = result.is_ok();
-                    match below {
-                        SubRequest::Whole { host, request } => {
-                            self.end_writes(&request, ok);
-                            self.part_ended(host, 0, result, effects);
-                        }
-                        SubRequest::Part { host, offset } => self.part_ended(host, offset, result, effects),
-                        SubRequest::Widened { host, slot, request, .. } => {
-                            self.slots.give_back(slot);
-                            self.end_writes(&request, ok);
-                            self.part_ended(host, 0, result, effects);
-                        }
-                        SubRequest::Fetch { slot, request } => {
-                            let mut waiting = std::mem::take(&mut self.waiting);
-                            self.slots.fetched(slot, ok, &mut waiting);
-                            for part in waiting.drain(..) {
-                                if ok {
-                                    effects.push(Self::serve(slot, &part));
-                                    self.part_ended(part.host, part.offset, result, effects);
-                                } else {
-                                    // The unreadable data may lie elsewhere in the extent.
-                                    self.read_part(now, &part, &request, effects);
-                                }
-                            }
-                            self.waiting = waiting;
-                        }
+                Effect::Reply { tag, result } => self.sub_request_ended(now, tag, result, effects),
+                effect => effects.push(effect),
+            }
+        }
+    }
+
+    fn sub_request_ended(&mut self, now: Nanos, tag: Tag, result: Result<(), DeviceError>, effects: &mut Vec<Effect>) {
+        match self.requests.remove(tag) {
+            SubRequest::Whole { host, request } => {
+                self.end_writes(&request, result.is_ok());
+                self.part_ended(host, 0, result, effects);
+            }
+            SubRequest::Part { host, offset, length } => {
+                let whole = |error: DeviceError| error.of_whole(Bytes(offset), Bytes(length), Bytes::ZERO);
+                self.part_ended(host, offset, result.map_err(whole), effects);
+            }
+            SubRequest::Widened { host, slot, request, narrow, .. } => {
+                self.slots.give_back(slot);
+                self.end_writes(&request, result.is_ok());
+                let is_refused = matches!(result, Err(DeviceError::NoSpace | DeviceError::ReadOnly));
+                // The extent stays where it is, and so does the host's write.
+                if is_refused {
+                    self.write(now, host, narrow, effects);
+                }
+                let before = narrow.start.byte_offset() - request.start.byte_offset();
+                let own = |error: DeviceError| error.of_whole(Bytes::ZERO, narrow.length, Bytes(before));
+                self.part_ended(host, 0, if is_refused { Ok(()) } else { result.map_err(own) }, effects);
+            }
+            SubRequest::Fetch { slot, request } => {
+                let mut waiting = std::mem::take(&mut self.waiting);
+                self.slots.fetched(slot, result.is_ok(), &mut waiting);
+                for part in waiting.drain(..) {
+                    if result.is_ok() {
+                        effects.push(Self::serve(slot, &part));
+                        self.part_ended(part.host, part.offset, result, effects);
+                    } else {
+                        // The unreadable data may lie elsewhere in the extent.
+                        self.read_part(now, &part, &request, effects);
                     }
                 }
-                effect => effects.push(effect),
+                self.waiting = waiting;
             }
         }
     }
@@ -102,7 +112,7 @@ impl MemoryCache {
         let BufferId::Host(tag) = buffer else { return BufferPlace::new(buffer, Bytes::ZERO) };
         match *self.requests.get_mut(tag) {
             SubRequest::Whole { host, .. } => BufferPlace::new(BufferId::Host(host), Bytes::ZERO),
-            SubRequest::Part { host, offset } => BufferPlace::new(BufferId::Host(host), Bytes(offset)),
+            SubRequest::Part { host, offset, .. } => BufferPlace::new(BufferId::Host(host), Bytes(offset)),
             SubRequest::Fetch { slot, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes::ZERO),
             SubRequest::Widened { slot, at, .. } => BufferPlace::new(BufferId::Cache(slot), Bytes(at)),
         }

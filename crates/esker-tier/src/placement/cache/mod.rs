@@ -148,7 +148,12 @@ impl MemoryCache {
     fn read_part(&mut self, now: Nanos, part: &ReadPart, extent: &Request, effects: &mut Vec<Effect>) {
         let &ReadPart { host, offset, at, length } = part;
         let start = Lba::containing(extent.start.byte_offset() + at);
-        self.send(now, SubRequest::Part { host, offset }, Request { start, length: Bytes(length), ..*extent }, effects);
+        self.send(
+            now,
+            SubRequest::Part { host, offset, length },
+            Request { start, length: Bytes(length), ..*extent },
+            effects,
+        );
     }
 
     const fn serve(slot: u32, part: &ReadPart) -> Effect {
@@ -163,7 +168,7 @@ impl MemoryCache {
         Effect::Buffer(BufferStep::Copy { from, into, length: Bytes(length) })
     }
 
-    fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
+    pub(super) fn write(&mut self, now: Nanos, tag: Tag, request: Request, effects: &mut Vec<Effect>) {
         for (extent, bytes) in self.extents(&request) {
             let overlaps = self.writes.overlap(extent, &bytes);
             #[cfg(test)]
@@ -199,7 +204,8 @@ impl MemoryCache {
         self.slots.lend(slot);
         self.counts.widened_writes += 1;
         self.note_writes(&widened);
-        let below = SubRequest::Widened { host: tag, slot, at: widened.start.byte_offset() - start, request: widened };
+        let at = widened.start.byte_offset() - start;
+        let below = SubRequest::Widened { host: tag, slot, at, request: widened, narrow: *request };
         self.send(now, below, widened, effects);
         true
     }

@@ -101,6 +101,30 @@ fn a_write_to_a_cached_extent_moves_it() {
     assert_eq!(request.length, Bytes(512));
 }
 
+/// The device to which a widened write is redirected refuses it. Then the host's own write goes to the old place: all
+/// data of the extent could undo another write there.
+#[test]
+fn a_widened_write_that_is_refused_is_narrow_again() {
+    for (fault, length) in [(None, 512), (Some(Fault::ResendsWidened), EXTENT * 512)] {
+        let mut cache = volume(2, WaveringPolicy(false));
+        cache.engine.fault = fault;
+        serve(&mut cache, read(0));
+        let tell = |cache: &mut MemoryCache, input| {
+            let mut effects = Vec::new();
+            cache.on(Nanos::ZERO, input, &mut effects);
+            effects
+        };
+        let effects = tell(&mut cache, host(0, Request::write(Lba(5), Bytes(512))));
+        let [(io, DeviceIndex(1), _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+        let refused = Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::NoSpace) };
+        let effects = tell(&mut cache, refused);
+        let [(io, DeviceIndex(0), request)] = ios(&effects)[..] else { panic!("{effects:?}") };
+        assert_eq!(request.length, Bytes(length));
+        let effects = tell(&mut cache, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+        assert!(effects.contains(&Effect::Reply { tag: Tag::new(0, 0), result: Ok(()) }), "{effects:?}");
+    }
+}
+
 /// With a cache of no extents, all reads go past it.
 #[test]
 fn no_extents_are_no_cache() {
@@ -127,7 +151,7 @@ fn a_bad_sector_elsewhere_in_the_extent_fails_no_read() {
         match effects[next] {
             Effect::Io { io, request, .. } => {
                 let covers_bad = (request.start.0..request.end_byte() / 512).contains(&bad.0);
-                let result = if covers_bad { Err(DeviceError::Medium) } else { Ok(()) };
+                let result = if covers_bad { Err(DeviceError::MEDIUM) } else { Ok(()) };
                 cache.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result }, &mut effects);
             }
             Effect::Reply { tag, result } => answers.push((tag, result)),
@@ -138,7 +162,7 @@ fn a_bad_sector_elsewhere_in_the_extent_fails_no_read() {
     cache.check();
     answers.sort_by_key(|(tag, _)| tag.to_bits());
     let reply = |slot, result| (Tag::new(slot, 0), result);
-    assert_eq!(answers, [reply(0, Ok(())), reply(1, Err(DeviceError::Medium)), reply(2, Ok(()))]);
+    assert_eq!(answers, [reply(0, Ok(())), reply(1, Err(DeviceError::MEDIUM)), reply(2, Ok(()))]);
     let lengths: Vec<u64> = ios(&effects).iter().map(|(.., request)| request.length.0).collect();
     assert_eq!(lengths, [EXTENT * 512, 512, 512, 512], "the extent, and then each read alone");
 }

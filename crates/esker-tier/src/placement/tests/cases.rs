@@ -40,13 +40,15 @@ fn the_first_error_by_address_counts_whichever_comes_first() {
         let mut engine = engine();
         let parts = ios(&on(&mut engine, host(0, Request::write(Lba(8), Bytes(512 * 40)))));
         assert_eq!(parts.len(), 3);
-        let results = [Ok(()), Err(DeviceError::Medium), Err(DeviceError::Unsupported)];
+        let results = [Ok(()), Err(DeviceError::MEDIUM), Err(DeviceError::Unsupported)];
         let mut effects = Vec::new();
         for part in order {
             effects = on(&mut engine, Input::Done { io: parts[part].0, at: Nanos::ZERO, result: results[part] });
         }
         let tag = Tag::new(0, 0);
-        assert_eq!(effects, [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
+        // The second part begins after the eight sectors of the first.
+        let at = Bytes(8 * 512);
+        assert_eq!(effects, [Effect::Reply { tag, result: Err(DeviceError::Medium { at }) }]);
     }
 }
 
@@ -58,8 +60,8 @@ fn a_failed_flush_is_told_to_everyone_who_waited_and_to_all_who_come_later() {
     on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
     let [(flush, ..)] = ios(&on(&mut engine, host(1, FLUSH)))[..] else { panic!() };
     assert!(on(&mut engine, host(2, FLUSH)).is_empty(), "the second joins the first");
-    let effects = on(&mut engine, Input::Done { io: flush, at: Nanos::ZERO, result: Err(DeviceError::Medium) });
-    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Medium) };
+    let effects = on(&mut engine, Input::Done { io: flush, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) });
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::MEDIUM) };
     assert_eq!(effects, [reply(1), reply(2)]);
     let failed = |slot| [Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Failed) }];
     assert_eq!(on(&mut engine, host(1, FLUSH)), failed(1));
@@ -114,8 +116,8 @@ fn a_flush_that_waits_behind_a_failed_one_fails_with_it() {
     };
     let [(io, ..)] = ios(&flush(&mut engine, 0))[..] else { panic!("a flush") };
     assert_eq!(flush(&mut engine, 1), []);
-    let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) });
-    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::Medium) };
+    let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) });
+    let reply = |slot| Effect::Reply { tag: Tag::new(slot, 0), result: Err(DeviceError::MEDIUM) };
     assert_eq!(effects, [reply(0), reply(1)]);
 }
 
@@ -129,6 +131,10 @@ fn a_failed_device_serves_reads_only() {
     let sector = |kind, extent: u64| Request::new(kind, Lba(extent * EXTENT), Bytes(512));
     let write = |fua, extent| sector(RequestKind::Write { fua }, extent);
     let send = |engine: &mut PlacementEngine, slot, request| ios(&on(engine, host(slot, request)))[0].0;
+    let io = send(&mut engine, 0, write(true, 0));
+    let effects = on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) });
+    assert_eq!(effects.last(), Some(&Effect::Harden { through: RecordNumber(1) }));
+    assert_eq!(on(&mut engine, Input::Durable { through: RecordNumber(1) }), [reply(0)]);
     for slot in 0..2 {
         let io = send(&mut engine, slot, write(false, u64::from(slot)));
         assert_eq!(on(&mut engine, Input::Done { io, at: Nanos::ZERO, result: Ok(()) }), [reply(slot)]);
@@ -137,7 +143,7 @@ fn a_failed_device_serves_reads_only() {
     let [(flush_0, DeviceIndex(0), _), (flush_1, DeviceIndex(1), _)] = flush[..] else { panic!("{flush:?}") };
     let plain = send(&mut engine, 2, write(false, 0));
     let durable = send(&mut engine, 3, write(true, 2));
-    assert!(on(&mut engine, Input::Done { io: flush_0, at: Nanos::ZERO, result: Err(DeviceError::Medium) }).is_empty());
+    assert!(on(&mut engine, Input::Done { io: flush_0, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) }).is_empty());
     // Requests that were under way there end after the failure, and do not count as successful.
     assert_eq!(on(&mut engine, Input::Done { io: durable, at: Nanos::ZERO, result: Ok(()) }), [failed(3)]);
     assert_eq!(on(&mut engine, Input::Done { io: plain, at: Nanos::ZERO, result: Ok(()) }), [failed(2)]);
@@ -147,7 +153,7 @@ fn a_failed_device_serves_reads_only() {
     let record = PlacementRecord::try_from(record).unwrap();
     assert!(matches!(record, PlacementRecord::Mapped { extent: LogicalExtent(1), .. }), "{record:?}");
     let tag = Tag::new(9, 0);
-    assert_eq!(effects[1..], [Effect::Reply { tag, result: Err(DeviceError::Medium) }]);
+    assert_eq!(effects[1..], [Effect::Reply { tag, result: Err(DeviceError::MEDIUM) }]);
     for (slot, request) in [
         (4, write(false, 0)),
         (5, sector(RequestKind::Trim, 0)),
@@ -174,12 +180,12 @@ fn a_failed_device_serves_reads_only() {
 fn what_fails_a_device_and_what_does_not() {
     let write = |fua| RequestKind::Write { fua };
     for (kind, error, state) in [
-        (write(true), DeviceError::Medium, DeviceState::Failed),
+        (write(true), DeviceError::MEDIUM, DeviceState::Failed),
         (write(true), DeviceError::NoSpace, DeviceState::ReadOnly),
         (write(true), DeviceError::Unsupported, DeviceState::Online),
-        (write(false), DeviceError::Medium, DeviceState::Online),
+        (write(false), DeviceError::MEDIUM, DeviceState::Online),
         (write(false), DeviceError::Interrupted, DeviceState::Failed),
-        (RequestKind::Read, DeviceError::Medium, DeviceState::Online),
+        (RequestKind::Read, DeviceError::MEDIUM, DeviceState::Online),
     ] {
         let mut engine = engine();
         engine.fill(Ratio::ONE);

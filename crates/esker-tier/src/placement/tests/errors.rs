@@ -92,6 +92,27 @@ fn a_device_that_refuses_writes_costs_the_host_no_write_while_another_has_room()
     }
 }
 
+/// The host is told where the first error is: in its own request, not in the part that failed.
+#[test]
+fn an_error_says_where_it_is() {
+    let mut engine = with_data(&[64, 64]);
+    let read = Request::read(Lba(EXTENT / 2), Bytes(EXTENT * 512));
+    let medium = |at| Err(DeviceError::Medium { at: Bytes(at) });
+    for (errors, place) in [([None, Some(512)], EXTENT / 2 * 512 + 512), ([Some(1024), Some(0)], 1024)] {
+        let effects = on(&mut engine, host(0, read));
+        let told =
+            run(&mut engine, Nanos::ZERO, effects, |device, _| errors[usize::from(device.0)].map_or(Ok(()), medium));
+        assert_eq!(told, [reply(0, medium(place))]);
+    }
+    // A first write is filled up to whole blocks: the second sector of what is sent is the host's first.
+    let effects = on(&mut engine, host(0, Request::write(Lba(2 * EXTENT + 1), Bytes(1024))));
+    let told = run(&mut engine, Nanos::ZERO, effects, |_, request| {
+        assert_eq!(request.length, Bytes::kib(4));
+        medium(1024)
+    });
+    assert_eq!(told, [reply(0, medium(512))]);
+}
+
 #[test]
 fn what_is_refused_everywhere_is_told_to_the_host() {
     let mut engine = engine();
@@ -127,7 +148,7 @@ fn a_drain_that_cannot_read_pauses_says_so_and_ends_when_the_host_replaces_the_d
     let told = run(&mut engine, Nanos::ZERO, effects, |device, request| {
         let unreadable = device == FIRST && request.kind == RequestKind::Read;
         reads += u32::from(unreadable);
-        if unreadable { Err(DeviceError::Medium) } else { Ok(()) }
+        if unreadable { Err(DeviceError::MEDIUM) } else { Ok(()) }
     });
     assert_eq!(told, [Effect::DrainStuck { device: FIRST, extents: 1, first: LogicalExtent(0) }]);
     assert_eq!(reads, 4, "one for each attempt");
@@ -156,7 +177,7 @@ fn a_drain_asks_again_for_its_timer() {
     let mut effects = reshape(&mut engine, Reshape::Drain { device: FIRST }).unwrap();
     let [(io, ..)] = ios(&effects)[..] else { panic!("one read: {effects:?}") };
     effects.clear();
-    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::Medium) }, &mut effects);
+    engine.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) }, &mut effects);
     let waits = Effect::WakeAt(Nanos::from_millis(500));
     assert!(effects.contains(&waits), "{effects:?}");
     effects.clear();
@@ -172,7 +193,7 @@ fn a_drain_tries_again_what_the_host_has_written_in_part() {
     let mut engine = with_data(&[64, 64]);
     let effects = reshape(&mut engine, Reshape::Drain { device: FIRST }).unwrap();
     run(&mut engine, Nanos::ZERO, effects, |_, request| match request.kind {
-        RequestKind::Read => Err(DeviceError::Medium),
+        RequestKind::Read => Err(DeviceError::MEDIUM),
         _ => Ok(()),
     });
     let effects = on(&mut engine, host(0, Request::write(Lba(0), Bytes(512))));
@@ -193,10 +214,10 @@ fn a_failed_device_that_still_reads_is_emptied_and_removed() {
         Nanos::ZERO,
         effects,
         |device, _| {
-            if device == FIRST { Err(DeviceError::Medium) } else { Ok(()) }
+            if device == FIRST { Err(DeviceError::MEDIUM) } else { Ok(()) }
         },
     );
-    assert_eq!(told, [reply(0, Err(DeviceError::Medium))]);
+    assert_eq!(told, [reply(0, Err(DeviceError::MEDIUM))]);
     let effects = reshape(&mut engine, Reshape::Drain { device: FIRST }).unwrap();
     let told = run(&mut engine, Nanos::ZERO, effects, |device, request| {
         assert!(device == SECOND || request.kind == RequestKind::Read, "{request:?}");

@@ -38,6 +38,10 @@ pub(super) enum Fault {
     DrainsEarly,
     /// Of several runs of durable blocks, the last one is not recorded.
     ForgetsLastRun,
+    /// A write that was widened to its extent goes to the extent's old place when another device has refused it.
+    ResendsWidened,
+    /// Data that were not durable when their device failed are read and moved.
+    TrustsFailedDevices,
     /// Blocks that were never written are read as whatever the host's memory holds.
     LeavesUnwritten,
 }

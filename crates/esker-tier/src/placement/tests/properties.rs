@@ -223,6 +223,7 @@ fn wrong_engines_are_found_out() {
         losses(300, 0, |engine| engine.fault = Some(Fault::RecordsRedirectsEarly)),
         losses(3000, 0, |engine| engine.fault = Some(Fault::DrainsEarly)),
         losses(300, 0, |engine| engine.fault = Some(Fault::LeavesUnwritten)),
+        losses(300, 3, |engine| engine.fault = Some(Fault::TrustsFailedDevices)),
         losses_of(3000, |seed| {
             let mut world = redirecting_long(seed);
             world.engine_mut().fault = Some(Fault::ForgetsLastRun);

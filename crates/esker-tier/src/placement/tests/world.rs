@@ -89,7 +89,10 @@ impl Rules for PlacementRules {
 
     fn may_fail(around: &Around<Self>, request: &Request, error: DeviceError) -> bool {
         match request.kind {
-            RequestKind::Read => around.devices.iter().any(|device| device.reads_failed),
+            RequestKind::Read => {
+                let lost = error == DeviceError::Failed && around.devices.iter().any(|device| device.store.failed);
+                lost || around.devices.iter().any(|device| device.reads_failed)
+            }
             _ if around.has_lost_data() => true,
             RequestKind::Flush => false,
             _ => around.has_failed_writes() || (error == DeviceError::NoSpace && around.rules.is_short_of_room),
@@ -130,7 +133,10 @@ impl Rules for PlacementRules {
                 assert_eq!(after_crash.map.mapped(device.0.into()), 0, "a crash would bring data back");
                 assert!(around.rules.drained.insert(device.0), "told twice");
             }
-            Effect::DrainStuck { device, .. } => assert!(around.device(device).reads_failed),
+            Effect::DrainStuck { device, .. } => {
+                let Device { store, reads_failed, .. } = around.device(device);
+                assert!(*reads_failed || store.failed, "{device:?} reads everything");
+            }
             _ => panic!("unexpected: {effect:?}"),
         }
     }

@@ -1,5 +1,7 @@
 //! Stripes under random requests, failures, and loss of power: data that were flushed or written durably survive.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use esker_core::{FaultPlan, Rng};
 use proptest::prelude::*;
 
@@ -105,8 +107,11 @@ fn losses(failures: u64, spoil: fn(&mut StripeEngine)) -> usize {
         let mut next = |below| rng.below(below);
         let operations: Vec<Operation> =
             (0..60).map(|_| (next(8) as u8, next(64), 1 + next(29), next(4) == 0, next(8) as u8)).collect();
-        run(&mut world, &operations);
-        world.crash().check_survivors().is_err()
+        let outcome = AssertUnwindSafe(|| {
+            run(&mut world, &operations);
+            world.crash().check_survivors()
+        });
+        !catch_unwind(outcome).is_ok_and(|outcome| outcome.is_ok())
     };
     (0..300).filter(loses).count()
 }
