@@ -7,7 +7,7 @@ rows of the table of docs/studies.md. It shares no code with esker: of a study i
 import json, pathlib, sys, tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "crates"
-CATALOGUE = tomllib.loads((ROOT / "esker-plan/catalogues/current.toml").read_text())
+CATALOGUE = tomllib.loads((ROOT / "esker-catalogue/catalogues/current.toml").read_text())
 KWH, PUE, HOURS, CAP_YEARS = 0.1249, 1.54, 8760, 100.0
 number = lambda text: float(str(text).split()[0].rstrip("DWPTGBdy").replace("_", ""))
 watts = lambda text: float(text[:-2]) / 1e3 if text.endswith("mW") else float(text[:-1])

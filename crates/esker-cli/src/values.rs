@@ -7,8 +7,8 @@ use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 
+use esker_catalogue::{CurrencyChange, Market, PriceChange};
 use esker_core::{Bytes, Nanos, Ratio, did_you_mean, words};
-use esker_plan::{CurrencyChange, Market, PriceChange};
 use esker_study::InUse;
 
 /// A value that an option does not accept.

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{Catalogue, Market};
 use esker_core::{Bytes, Ratio};
-use esker_plan::{Catalogue, Market};
 use esker_results::study::{Budgets, Candidate};
 use esker_trace::ReadOptions;
 

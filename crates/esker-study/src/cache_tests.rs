@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{Catalogue, Rating};
 use esker_core::{Bytes, Ratio};
-use esker_plan::{Catalogue, Rating};
 use esker_results::study::{Candidate, WorkloadStudy};
 use esker_sim::{CacheSettings, DeviceDescription, System};
 

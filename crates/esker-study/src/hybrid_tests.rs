@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{Catalogue, Market, Rating};
 use esker_core::{Bytes, Ratio, Rng};
-use esker_plan::{Catalogue, Market, Rating};
 use esker_results::study::{Budgets, Candidate, HybridPart, WorkloadStudy};
 
 use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings};

@@ -51,8 +51,8 @@ mod warming;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use esker_catalogue::{Catalogue, Market, Running};
 use esker_core::{Bytes, Ratio, jobs};
-use esker_plan::{Catalogue, Market, Running};
 use esker_trace::{ReadOptions, group_inputs};
 
 pub use error::{DesignFault, StudyError};

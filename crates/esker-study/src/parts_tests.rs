@@ -4,12 +4,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{Catalogue, Market};
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, Ratio,
     ReplaySettings, Request, RequestKind, Rng, Verdict, replay,
 };
 use esker_flash::{Ssd, SsdSettings};
-use esker_plan::{Catalogue, Market};
 use esker_results::Report;
 use esker_results::study::{Budgets, Candidate};
 use esker_sim::{DeviceDescription, PreconditionKind, System};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_plan::{Catalogue, Market};
+use esker_catalogue::{Catalogue, Market};
 use esker_results::study::{Budgets, Verdict};
 
 use crate::brute_force_tests::{settings, traces};

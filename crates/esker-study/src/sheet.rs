@@ -1,8 +1,8 @@
 //! Measures the simulated part of a drive under the conditions of its data sheet.
 
+use esker_catalogue::{Performance, Product, Simulated};
 use esker_core::{ByteRate, Bytes};
 use esker_flash::Work;
-use esker_plan::{Performance, Product, Simulated};
 
 use crate::offers::smallest_part;
 

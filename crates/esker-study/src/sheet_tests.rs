@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use esker_catalogue::{Catalogue, Product, Simulated, capacity_in_words};
 use esker_flash::TOLERANCE;
-use esker_plan::{Catalogue, Product, Simulated, capacity_in_words};
 use plotters::prelude::*;
 
 use crate::at_sheet_conditions;
 use crate::sheet::performance_at;
 
-const CATALOGUE: &str = "crates/esker-plan/catalogues/current.toml";
-const STORED: &str = "crates/esker-plan/catalogues/current-simulated.csv";
+const CATALOGUE: &str = "crates/esker-catalogue/catalogues/current.toml";
+const STORED: &str = "crates/esker-catalogue/catalogues/current-simulated.csv";
 const PAGE: &str = "docs/catalogue.md";
 const PICTURE: &str = "docs/images/simulated-over-published.svg";
 const MARKS: [&str; 2] = ["<!-- table of drives beside data sheets -->\n", "<!-- end of this table -->\n"];
@@ -116,7 +116,7 @@ fn smaller_drives_do_not_exceed_the_data_sheet_either() {
 const COLUMNS: [&str; 4] = ["random_read", "random_write", "sequential_read", "sequential_write"];
 
 fn ratio(product: &Product, figure: &str) -> Option<f64> {
-    product.beside_published().iter().find(|one| one.figure == figure).map(esker_plan::Beside::ratio)
+    product.beside_published().iter().find(|one| one.figure == figure).map(esker_catalogue::Beside::ratio)
 }
 
 fn table() -> String {

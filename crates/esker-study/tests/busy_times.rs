@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{Catalogue, Market};
 use esker_core::{Bytes, Ratio, words};
-use esker_plan::{Catalogue, Market};
 use esker_results::study::{Budgets, Candidate, StudyReport, WorkloadStudy};
 use esker_study::{DataSettings, Hooks, StudySettings, study};
 use esker_trace::ReadOptions;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_plan::{Catalogue, Market};
+use esker_catalogue::{Catalogue, Market};
 use esker_results::study::{Candidate, CandidateOutcome, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
 use esker_study::{DataSettings, Hooks, StudySettings, study};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use esker_catalogue::{BUILTIN, Catalogue, CurrencyChange, PriceChange};
 use esker_core::Ratio;
 use esker_core::registry;
-use esker_plan::{BUILTIN, Catalogue, CurrencyChange, PriceChange};
 use esker_study::InUse;
 
 use crate::failure::Failure;

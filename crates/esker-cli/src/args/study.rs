@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use esker_catalogue::Market;
 use esker_core::{Bytes, Nanos, Ratio};
-use esker_plan::Market;
 use esker_study::InUse;
 
 use super::{CatalogueArguments, JsonArguments, ReadArguments};

@@ -8,8 +8,8 @@ mod product;
 
 use std::process::ExitCode;
 
+use esker_catalogue::{Catalogue, Product};
 use esker_core::{Preset, did_you_mean};
-use esker_plan::{Catalogue, Product};
 use esker_sim::Choices;
 use serde_json::json;
 

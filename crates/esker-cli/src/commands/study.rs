@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use esker_plan::{Catalogue, Market, Running};
+use esker_catalogue::{Catalogue, Market, Running};
 use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
 use esker_study::{DataSettings, Hooks, InUse, StudyError, StudySettings};
 

@@ -40,7 +40,7 @@ fn an_imported_drive_runs_in_an_experiment_and_a_catalogue() {
     assert_eq!((disk["queue_depth"].as_u64(), disk["surfaces"].as_u64()), (Some(9), Some(2)));
     assert_eq!(disk["firmware"]["write_seek_min"], "500us");
 
-    let catalogue = include_str!("../../../esker-plan/catalogues/kim-2009.toml");
+    let catalogue = include_str!("../../../esker-catalogue/catalogues/kim-2009.toml");
     let changed = catalogue.replace("preset = \"seagate-cheetah-15k5-146g\"", "preset = \"small.toml\"");
     assert_ne!(catalogue, changed);
     std::fs::write(folder.path().join("presets/shop.toml"), changed).unwrap();

@@ -1,8 +1,8 @@
 //! Rules out offers without simulation, by their figures.
 
+use esker_catalogue::{Class, Product};
 use esker_cloud::limits;
 use esker_core::{ByteRate, words};
-use esker_plan::{Class, Product};
 use esker_results::study::RuledOut;
 use esker_sim::DEVICES_MAX;
 
@@ -182,7 +182,7 @@ fn link(product: &Product) -> Option<ByteRate> {
 
 #[cfg(test)]
 mod tests {
-    use esker_plan::Catalogue;
+    use esker_catalogue::Catalogue;
 
     use super::*;
 

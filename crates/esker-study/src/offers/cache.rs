@@ -4,9 +4,9 @@
 //! of what was written. Then each line is on two drives, unless each copy of the data has a cache of its own.
 
 use esker_cache::NO_ADMISSION;
+use esker_catalogue::{Product, Running};
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Ratio};
-use esker_plan::{Product, Running};
 use esker_results::study::{CachedVolume, Candidate};
 use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
 use esker_tier::{CacheRole, WriteHandling};

@@ -3,8 +3,8 @@
 //! The disks hold the data. Over all devices, as many extent places stay free as the flash has, so that hot extents
 //! find room there. The policy moves extents in use to the device that answers faster.
 
+use esker_catalogue::{Product, Running};
 use esker_core::{Bytes, Ratio};
-use esker_plan::{Product, Running};
 use esker_results::study::{Candidate, HybridResults};
 use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind, System};
 use esker_tier::PolicySettings;

@@ -1,7 +1,7 @@
 //! Products that are in use already.
 
+use esker_catalogue::{Catalogue, Product};
 use esker_core::Bytes;
-use esker_plan::{Catalogue, Product};
 
 use crate::StudyError;
 

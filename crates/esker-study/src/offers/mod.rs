@@ -12,10 +12,10 @@ mod survival;
 
 use std::collections::BTreeMap;
 
-use esker_core::{Bytes, Nanos, Ratio, words};
-use esker_plan::{
+use esker_catalogue::{
     Capacity, Catalogue, Class, CloudVolume, Cost, Market, Money, Product, Running, cloud_cost, owned_cost,
 };
+use esker_core::{Bytes, Nanos, Ratio, words};
 use esker_results::study::{Need, ProductSummary, RuledOut};
 use esker_sim::{ArraySettings, DeviceDescription, System};
 

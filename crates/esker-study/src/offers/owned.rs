@@ -1,8 +1,8 @@
 //! Simulated designs of drives and disks. Only a part of a drive is simulated, as large as the data need.
 
+use esker_catalogue::{Product, WholeDrive};
 use esker_core::{Bytes, Ratio};
 use esker_flash::SsdSettings;
-use esker_plan::{Product, WholeDrive};
 use esker_sim::{DeviceDescription, PreconditionKind};
 
 use super::{Design, Offer, STRIPE, settings_fault, striped};

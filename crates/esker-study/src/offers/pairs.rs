@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use esker_catalogue::{Capacity, Class, Cost, Market, Product, Running, owned_cost};
 use esker_core::{Bytes, Power};
 use esker_disk::DiskSettings;
-use esker_plan::{Capacity, Class, Cost, Market, Product, Running, owned_cost};
 use esker_results::study::{Candidate, Electricity, HybridPart, ProductSummary};
 use esker_sim::{ArraySettings, DeviceDescription};
 use esker_trace::AREA_BYTES;

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use esker_catalogue::{Capacity, CloudVolume, PriceRate, Product};
 use esker_cloud::{CloudVolumeSettings, Counter, OperationRate, ProvisionedSettings, limits, provisionable};
 use esker_core::{ByteRate, Bytes, Nanos};
-use esker_plan::{Capacity, CloudVolume, PriceRate, Product};
 use esker_sim::{DeviceDescription, System};
 
 use super::{Design, Offer, settings_fault, striped};
@@ -297,7 +297,7 @@ pub(super) fn capacity(volume: &CloudVolume) -> Capacity {
 
 #[cfg(test)]
 mod tests {
-    use esker_plan::Catalogue;
+    use esker_catalogue::Catalogue;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! What remains of the data when a device of an offer fails.
 
+use esker_catalogue::{Product, Running};
 use esker_core::Ratio;
-use esker_plan::{Product, Running};
 use esker_results::study::Survival;
 
 use super::{Offer, pairs};
@@ -64,8 +64,8 @@ impl Offer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use esker_catalogue::{Capacity, Catalogue};
     use esker_core::Bytes;
-    use esker_plan::{Capacity, Catalogue};
 
     use super::super::Disks;
     use super::*;

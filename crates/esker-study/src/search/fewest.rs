@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use esker_catalogue::Market;
 use esker_core::jobs;
-use esker_plan::Market;
 use esker_results::study::RuledOut;
 
 use super::choice::takes_long;

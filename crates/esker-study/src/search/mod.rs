@@ -9,8 +9,8 @@ mod screen;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use esker_catalogue::{Class, Market, Running};
 use esker_core::{Bytes, words};
-use esker_plan::{Class, Market, Running};
 use esker_results::study::{Candidate, Cost, MarketAnswer, RuledOut};
 use esker_sim::Slowest;
 

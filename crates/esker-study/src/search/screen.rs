@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use esker_catalogue::Market;
 use esker_core::words;
-use esker_plan::Market;
 use esker_results::study::RuledOut;
 
 use super::{BATCH, Search};

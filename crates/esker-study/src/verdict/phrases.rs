@@ -1,7 +1,7 @@
 //! Phrases of the verdict about a design: its price, life and survival.
 
+use esker_catalogue::Market;
 use esker_core::words;
-use esker_plan::Market;
 use esker_results::study::{Candidate, Cost};
 
 /// Says what a candidate costs.

@@ -1,7 +1,7 @@
 //! Products of a catalogue for people: a list, and one with the source of every figure.
 
+use esker_catalogue::{Capacity, Catalogue, Figure, Price, PriceRate, Product, Rating, VolumePrice, capacity_in_words};
 use esker_core::ByteRate;
-use esker_plan::{Capacity, Catalogue, Figure, Price, PriceRate, Product, Rating, VolumePrice, capacity_in_words};
 use serde_json::Value;
 
 use crate::table::Table;

@@ -39,7 +39,7 @@ capacity = "1GiB"
 target = "station"
 "#;
 
-const CATALOGUE: &str = include_str!("../../../../esker-plan/catalogues/kim-2009.toml");
+const CATALOGUE: &str = include_str!("../../../../esker-catalogue/catalogues/kim-2009.toml");
 
 /// A small drive in DiskSim's format: its file, and those that it names.
 const DRIVE: &[(&str, &str)] = &[

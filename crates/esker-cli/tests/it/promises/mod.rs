@@ -164,7 +164,7 @@ impl Ground {
             )
         };
         let sweep = experiment("disk.toml") + "[sweep]\ndevice.d.preset = [\"disk.toml\", \"second.toml\"]\n";
-        let shop = include_str!("../../../../esker-plan/catalogues/kim-2009.toml")
+        let shop = include_str!("../../../../esker-catalogue/catalogues/kim-2009.toml")
             .replace("preset = \"seagate-cheetah-15k5-146g\"", "preset = \"small.toml\"");
         for (name, text) in [
             ("sim.toml", experiment("disk.toml")),

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use esker_catalogue::{BUILTIN, Capacity, Catalogue, Market, Product};
 use esker_core::{Device, Rng};
 use esker_flash::Ssd;
-use esker_plan::{BUILTIN, Capacity, Catalogue, Market, Product};
 use esker_results::study::{Budgets, Candidate};
 
 use super::*;

@@ -1,7 +1,7 @@
 //! The examples of docs/catalogue.md are catalogues.
 
+use esker_catalogue::{Catalogue, Class, Market};
 use esker_core::Bytes;
-use esker_plan::{Catalogue, Class, Market};
 
 const PAGE: &str = include_str!("../../../../docs/catalogue.md");
 

@@ -1,7 +1,7 @@
 //! Mistakes in catalogues: each gives one error, with its place, its key and what would do.
 
+use esker_catalogue::Catalogue;
 use esker_core::{ByteRate, Hint};
-use esker_plan::Catalogue;
 
 const GOOD: &str = r#"currency = "USD"
 

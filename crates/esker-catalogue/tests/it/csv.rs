@@ -1,7 +1,7 @@
 //! Catalogues as tables.
 
+use esker_catalogue::Catalogue;
 use esker_core::{Bytes, Hint};
-use esker_plan::Catalogue;
 
 const GOOD: &str = "\
 name,title,year,class,interface,preset,capacity,dies,endurance,warranty,active_power,idle_power,price,as_of,\

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use esker_core::Bytes;
-//! use esker_plan::{Catalogue, Running, owned_cost};
+//! use esker_catalogue::{Catalogue, Running, owned_cost};
 //!
 //! let catalogue = Catalogue::builtin("kim-2009").unwrap();
 //! let disk = catalogue.product("high-end-hdd").unwrap();

@@ -1,7 +1,7 @@
 //! Costs by closed form, to the cent.
 
+use esker_catalogue::{Catalogue, CloudVolume, Figure, Money, PriceChange, Running, cloud_cost, owned_cost};
 use esker_core::{Bytes, Ratio};
-use esker_plan::{Catalogue, CloudVolume, Figure, Money, PriceChange, Running, cloud_cost, owned_cost};
 use proptest::prelude::*;
 
 fn current() -> Catalogue {

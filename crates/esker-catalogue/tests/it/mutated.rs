@@ -1,7 +1,7 @@
 //! Catalogues with random faults are read or refused, and never end the program.
 
+use esker_catalogue::{BUILTIN, Catalogue, CloudVolume, Running, cloud_cost, owned_cost};
 use esker_core::Bytes;
-use esker_plan::{BUILTIN, Catalogue, CloudVolume, Running, cloud_cost, owned_cost};
 use proptest::prelude::*;
 
 const TEXTS: [&str; 3] = [

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use esker_catalogue::{BUILTIN, Catalogue, Class, DrivePart, Market, PriceRate, Product};
 use esker_core::{Bytes, Device, registry};
 use esker_disk::{Disk, DiskSettings};
 use esker_flash::Ssd;
-use esker_plan::{BUILTIN, Catalogue, Class, DrivePart, Market, PriceRate, Product};
 
 fn current() -> Catalogue {
     Catalogue::builtin("current").unwrap()
