@@ -3,7 +3,7 @@
 use esker_core::registry::{self, Entry, NotFound, ParameterSource};
 use esker_core::{ByteRate, Bytes};
 
-use crate::{Catalogue, Performance, Simulated};
+use crate::{Catalogue, CatalogueError, CatalogueText, Performance, Simulated};
 
 /// A catalogue that comes with the program: a name, and the texts that together are the catalogue.
 pub type BuiltinEntry = Entry<&'static [Part]>;
@@ -41,9 +41,19 @@ pub static BUILTIN: &[BuiltinEntry] = &[
 impl Catalogue {
     /// The catalogue called `name` that comes with the program: one of [`BUILTIN`].
     pub fn builtin(name: &str) -> Result<Self, NotFound> {
+        Self::builtin_by(name, CatalogueText::catalogue)
+    }
+
+    /// The catalogue called `name` that comes with the program, each of whose texts `read` reads: for those who need
+    /// more of a product than a catalogue knows.
+    pub fn builtin_by(
+        name: &str,
+        read: impl Fn(&CatalogueText) -> Result<Self, CatalogueError>,
+    ) -> Result<Self, NotFound> {
         let entry = registry::find(BUILTIN, "catalogue", name)?;
         let read = |(origin, text): &Part| {
-            Self::read(origin, text).unwrap_or_else(|error| panic!("a catalogue of the program: {error}"))
+            let catalogue = CatalogueText::toml(origin, text).and_then(|text| read(&text));
+            catalogue.unwrap_or_else(|error| panic!("a catalogue of the program: {error}"))
         };
         let mut parts = entry.build.iter().map(read);
         let first = parts.next().expect("a catalogue has a text");

@@ -1,8 +1,8 @@
 //! A catalogue: products, and the prices of their classes.
 
+use esker_config::ConfigError;
 use esker_core::Problem;
 use esker_core::registry::NotFound;
-use esker_sim::ConfigError;
 use serde::Serialize;
 
 use crate::{Class, Date, Figure, Price, Product, Running};

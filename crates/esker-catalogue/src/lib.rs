@@ -14,23 +14,24 @@
 mod builtin;
 mod catalogue;
 mod change;
+mod class;
 mod cost;
 mod date;
 mod money;
 mod price;
 mod product;
 mod read;
-mod settings;
 
 pub use builtin::{BUILTIN, BuiltinEntry};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use change::{ChangeError, CurrencyChange, PriceChange, PriceUnit};
+pub use class::{Class, Market};
 pub use cost::{CloudVolume, Cost, Running, cloud_cost, owned_cost};
 pub use date::Date;
 pub use money::Money;
 pub use price::{OperationTier, Price, PriceRate, SizeClass, VolumePrice};
 pub use product::{
-    Assumption, Beside, Capacity, Class, Endurance, Figure, Market, Performance, PowerDraw, Product, Rating, Simulated,
-    VolumeSizes, capacity_in_words,
+    Assumption, Beside, Capacity, Endurance, Figure, Performance, PowerDraw, Product, Rating, Simulated, VolumeSizes,
+    capacity_in_words,
 };
-pub use settings::{DrivePart, WholeDrive};
+pub use read::CatalogueText;

@@ -1,13 +1,13 @@
 //! Products: what is on sale, in which sizes, at which price, and under which names.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use esker_core::{ByteRate, Bytes, Nanos, Power, Ratio};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::Money;
+use crate::class::CLOUD_VOLUME;
 use crate::price::Price;
+use crate::{Class, Market, Money};
 
 /// A figure with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,119 +16,6 @@ pub struct Figure<T> {
     pub value: T,
     /// Who published it, and when; `None` if it is assumed.
     pub source: Option<String>,
-}
-
-/// Where a product is bought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Market {
-    /// Devices that one buys, and runs in a machine of one's own.
-    OnPremises,
-    /// Volumes of Amazon Web Services.
-    Aws,
-    /// Volumes of Microsoft Azure.
-    Azure,
-    /// Volumes of Google Cloud.
-    Google,
-}
-
-impl Market {
-    /// Every market, in the order of lists.
-    pub const ALL: &'static [Self] = &[Self::OnPremises, Self::Aws, Self::Azure, Self::Google];
-
-    /// The name in catalogues.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OnPremises => "on-premises",
-            Self::Aws => "aws",
-            Self::Azure => "azure",
-            Self::Google => "google",
-        }
-    }
-}
-
-impl fmt::Display for Market {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Devices that are alike in use and price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// Data-centre drives of triple-level cells, NVMe, about one drive write per day.
-    TlcReadIntensive,
-    /// Data-centre drives of triple-level cells, NVMe, with more spare flash: about three drive writes per day.
-    TlcMixedUse,
-    /// Data-centre drives of triple-level cells, SATA, about one drive write per day.
-    SataTlc,
-    /// Data-centre drives of triple-level cells, SATA, about three drive writes per day and more.
-    SataTlcMixedUse,
-    /// Data-centre drives of quad-level cells.
-    Qlc,
-    /// Drives of single-level cells made for short latency.
-    LowLatency,
-    /// Drives of single-level cells from before there were others.
-    Slc,
-    /// Drives for desktops, without protection against power loss.
-    Consumer,
-    /// Large disks of 7,200 rpm.
-    Nearline,
-    /// Disks for desktops, 7,200 rpm and less.
-    DesktopDisk,
-    /// Disks of 10,000 rpm.
-    #[serde(rename = "disk-10k")]
-    Disk10k,
-    /// Disks of 15,000 rpm.
-    #[serde(rename = "disk-15k")]
-    Disk15k,
-    /// Block volumes of clouds.
-    CloudVolume,
-}
-
-impl Class {
-    /// Every class, in the order of lists.
-    pub const ALL: &'static [Self] = &[
-        Self::TlcReadIntensive,
-        Self::TlcMixedUse,
-        Self::SataTlc,
-        Self::SataTlcMixedUse,
-        Self::Qlc,
-        Self::LowLatency,
-        Self::Slc,
-        Self::Consumer,
-        Self::Nearline,
-        Self::DesktopDisk,
-        Self::Disk10k,
-        Self::Disk15k,
-        Self::CloudVolume,
-    ];
-
-    /// The name in catalogues.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TlcReadIntensive => "tlc-read-intensive",
-            Self::TlcMixedUse => "tlc-mixed-use",
-            Self::SataTlc => "sata-tlc",
-            Self::SataTlcMixedUse => "sata-tlc-mixed-use",
-            Self::Qlc => "qlc",
-            Self::LowLatency => "low-latency",
-            Self::Slc => "slc",
-            Self::Consumer => "consumer",
-            Self::Nearline => "nearline",
-            Self::DesktopDisk => "desktop-disk",
-            Self::Disk10k => "disk-10k",
-            Self::Disk15k => "disk-15k",
-            Self::CloudVolume => "cloud-volume",
-        }
-    }
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// A capacity on sale.
@@ -287,14 +174,14 @@ pub struct Product {
     pub class: Class,
     /// How it is attached: "NVMe, PCIe 4.0 x4".
     pub interface: String,
-    /// Kind of device: "ssd", "hdd", "cloud-volume".
+    /// Kind of device: "ssd", "hdd", "cloud-volume"; that of its class, if the catalogue does not say.
     pub kind: String,
     /// The preset that models it.
     pub preset: String,
-    /// The device's settings: those of the preset with the product's own laid over them. See [`Product::whole_drive`]
-    /// and [`Product::disk_settings`] for those of one capacity.
-    pub settings: serde_json::Value,
-    /// The keys of `settings` that the product states itself.
+    /// The settings of the simulated device: those of the preset with the product's own laid over them. `None` until
+    /// whoever simulates products has filled them in, and so checked them.
+    pub settings: Option<serde_json::Value>,
+    /// The keys of the settings that the product states itself.
     pub own_settings: Vec<String>,
     /// Capacities on sale, smallest first; empty for cloud volumes.
     pub capacities: Vec<Capacity>,
@@ -355,6 +242,15 @@ impl Product {
         })
     }
 
+    /// Flash dies of a drive of `capacity`. One that is not on sale has as many as the nearest that is, by the byte.
+    pub fn dies_at(&self, capacity: Bytes) -> Option<u32> {
+        let nearest = self.capacities.iter().min_by_key(|on_sale| on_sale.bytes.0.abs_diff(capacity.0))?;
+        let Capacity { bytes, dies } = *nearest;
+        let dies = u128::from(dies?);
+        let scaled = (dies * u128::from(capacity.0)).div_ceil(u128::from(bytes.0.max(1)));
+        Some(u32::try_from(scaled).unwrap_or(u32::MAX).max(1))
+    }
+
     /// Drive writes per day over the warranty that a device of `capacity` is rated for; `None` without a rating.
     pub fn drive_writes_per_day_sold(&self, capacity: Bytes) -> Option<f64> {
         let days = self.warranty_years * 365.0;
@@ -393,6 +289,3 @@ impl Product {
         self.assumed.iter().any(|assumption| assumption.figure == figure)
     }
 }
-
-/// The kind of device of cloud volumes.
-pub(crate) const CLOUD_VOLUME: &str = "cloud-volume";

@@ -5,7 +5,6 @@ mod config;
 mod device;
 mod map_frames;
 mod measured;
-mod node;
 mod offered_load;
 mod reference;
 mod remarks;
@@ -20,9 +19,9 @@ mod workload;
 
 pub use assembly::{Assembly, AssemblyError};
 pub use config::{
-    BeyondCapacity, CommonSettings, ConfigError, ConfigText, DEVICES_MAX, DeviceDescription, Dimension, Experiment,
-    NamedPreset, OneOrMore, Position, PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings,
-    StreamBy, StreamChoice, System, VolumeSettings, WorkloadSettings,
+    BeyondCapacity, CommonSettings, DEVICES_MAX, DeviceDescription, Dimension, Experiment, NamedPreset, OneOrMore,
+    PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
+    VolumeSettings, WorkloadSettings,
 };
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
@@ -38,6 +37,8 @@ pub use settle::settle;
 pub use stopping::{Ceiling, Watch};
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use validate::{MeasuredRequest, read_measured, system_of, validate};
+// Errors of experiment files.
+pub use esker_config::ConfigError;
 // What the settings of a flash cache are made of.
 pub use esker_tier::{
     AllocationCurve, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack, Lifetime,

@@ -9,13 +9,14 @@ use esker_core::{Arrival, Bytes, Control, Nanos, Replay, ReplayEnd, ReplayError,
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
 use crate::assembly::Assembly;
-use crate::config::{ConfigError, Experiment, Schedule, SettleSettings, WorkloadSettings};
+use crate::config::{Experiment, Schedule, SettleSettings, WorkloadSettings};
 use crate::measured::{RunMeasurements, SERIES_POINTS_MAX};
 use crate::remarks::{remarks, undrained, unmade_events};
 use crate::requests::Requests;
 use crate::run_error::RunError;
 use crate::stopping::Watch;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
+use esker_config::ConfigError;
 use esker_core::{Hint, Problem};
 
 /// Options for observing and stopping a run.

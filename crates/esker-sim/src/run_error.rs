@@ -4,7 +4,7 @@ use esker_core::{Hint, Nanos, ReplayError};
 use esker_trace::TraceError;
 use thiserror::Error;
 
-use crate::config::ConfigError;
+use esker_config::ConfigError;
 
 /// Why a run failed.
 #[derive(Debug, Error)]

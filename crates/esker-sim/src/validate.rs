@@ -7,8 +7,9 @@ use esker_results::Reporting;
 use esker_results::validation::{ValidationClass, ValidationQuantile};
 use esker_trace::{Operation, Record, TraceReader};
 
-use crate::config::{ConfigError, Experiment, NamedPreset, System, trace_format};
+use crate::config::{Experiment, NamedPreset, System, trace_format};
 use crate::run_error::RunError;
+use esker_config::ConfigError;
 
 /// A request, how long the measured device took for it, and how long the host waited before the next one.
 #[derive(Clone, Copy, Debug)]

@@ -42,7 +42,7 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
 
 /// Returns the catalogue `current` with only these products, each with at most `capacities` of its capacities.
 fn part(names: &[&str], capacities: usize) -> Catalogue {
-    let mut catalogue = Catalogue::builtin("current").unwrap().only(names).unwrap();
+    let mut catalogue = crate::builtin_catalogue("current").unwrap().only(names).unwrap();
     catalogue.products.iter_mut().for_each(|product| product.capacities.truncate(capacities));
     catalogue
 }
@@ -141,7 +141,7 @@ fn of_all_products_nothing_cheaper_keeps_the_budgets() {
         "sqlite-wal-ext4-5k.wiscsee.zst",
     ];
     let tried = traces(&six).into_iter().map(|trace| {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         nothing_cheaper_keeps_the_budgets(&settings(&trace, catalogue, Market::OnPremises, budgets()), 8)
     });
     let tried: Vec<usize> = tried.collect();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_catalogue::{Catalogue, Rating};
+use esker_catalogue::Rating;
 use esker_core::{Bytes, Ratio};
 use esker_results::study::{Candidate, WorkloadStudy};
 use esker_sim::{CacheSettings, DeviceDescription, System};
@@ -198,7 +198,7 @@ fn a_full_cache_is_warm() {
 fn of_caches_too_nothing_cheaper_keeps_the_budgets() {
     let folder = tempfile::tempdir().unwrap();
     let mut catalogue = small();
-    catalogue.products.extend(Catalogue::builtin("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
+    catalogue.products.extend(crate::builtin_catalogue("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
     let sizes = [240_000_000_000, 960_000_000_000, 7_680_000_000_000, 20_000_000_000_000];
     catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes.0)));
     let settings =

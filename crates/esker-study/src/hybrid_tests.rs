@@ -73,7 +73,8 @@ impl SyntheticWorkload {
 
 /// A SATA drive of two capacities, and a disk of 20 TB.
 pub(crate) fn small() -> Catalogue {
-    let mut catalogue = Catalogue::builtin("current").unwrap().only(&["micron-5400-pro", "toshiba-mg10"]).unwrap();
+    let mut catalogue =
+        crate::builtin_catalogue("current").unwrap().only(&["micron-5400-pro", "toshiba-mg10"]).unwrap();
     let sizes = [Bytes(960_000_000_000), Bytes(7_680_000_000_000), Bytes(20_000_000_000_000)];
     catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes)));
     catalogue
@@ -189,7 +190,7 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
         assert_eq!(names, [&[HYBRID.to_string(), several(2), several(3), several(4)], &larger[..]].concat());
     });
     // The whole catalogue makes few enough hybrids to search.
-    let all = StudySettings { catalogue: Catalogue::builtin("current").unwrap(), ..of(15) };
+    let all = StudySettings { catalogue: crate::builtin_catalogue("current").unwrap(), ..of(15) };
     offered(&all, |offers| {
         let hybrids = offers.iter().filter(|offer| offer.disks.is_some()).count();
         assert!((100..2_000).contains(&hybrids), "{hybrids}");
@@ -204,7 +205,7 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
 fn of_hybrids_too_nothing_cheaper_keeps_the_budgets() {
     let folder = tempfile::tempdir().unwrap();
     let mut catalogue = small();
-    catalogue.products.extend(Catalogue::builtin("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
+    catalogue.products.extend(crate::builtin_catalogue("current").unwrap().only(&["samsung-pm893"]).unwrap().products);
     let sizes = [240_000_000_000, 960_000_000_000, 7_680_000_000_000, 20_000_000_000_000];
     catalogue.products.iter_mut().for_each(|product| product.capacities.retain(|one| sizes.contains(&one.bytes.0)));
     let tried = nothing_cheaper_keeps_the_budgets(&asked(&HOT.write(folder.path()), catalogue), 4);

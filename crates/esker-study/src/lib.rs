@@ -25,6 +25,7 @@ mod load;
 mod look;
 mod miniature;
 mod misalignment;
+mod models;
 mod need;
 mod offers;
 #[cfg(test)]
@@ -58,6 +59,7 @@ use esker_trace::{ReadOptions, group_inputs};
 pub use error::{DesignFault, StudyError};
 pub use lifetime::{LIFETIME_LIMIT_YEARS, Wear, lifetime_years};
 pub use load::remarks;
+pub use models::{builtin_catalogue, read_catalogue};
 pub use need::DataSettings;
 pub use offers::InUse;
 pub use sheet::at_sheet_conditions;
@@ -82,7 +84,7 @@ pub struct StudySettings {
     pub together: bool,
     /// Budgets that the user gave; the others get defaults.
     pub budgets: Budgets,
-    /// Products that can be bought.
+    /// Products that can be bought, with the settings of their devices: see [`read_catalogue`].
     pub catalogue: Catalogue,
     /// Devices that the user already has: candidates that cost only electricity.
     pub in_use: Vec<InUse>,

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_catalogue::{Catalogue, Market};
+use esker_catalogue::Market;
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, LatencyHistogram, Lba, Nanos, Observer, Precondition, Ratio,
     ReplaySettings, Request, RequestKind, Rng, Verdict, replay,
@@ -15,6 +15,7 @@ use esker_results::study::{Budgets, Candidate};
 use esker_sim::{DeviceDescription, PreconditionKind, System};
 
 use crate::brute_force_tests::{settings, traces};
+use crate::models::WholeDrive;
 use crate::offers::{Design, Offer, smallest_part};
 use crate::prepare::PreparedWorkload;
 use crate::simulate::simulate;
@@ -22,7 +23,7 @@ use crate::{Hooks, load};
 
 /// Returns the same drive with all of its blocks, filled as much as the part.
 fn whole(offer: &Offer<'_>, part: &Design, utilisation: esker_core::Ratio) -> Design {
-    let settings = offer.product.whole_drive(offer.capacity.bytes).unwrap().settings().clone();
+    let settings = WholeDrive::of(offer.product, offer.capacity.bytes).unwrap().settings().clone();
     let drive = DeviceDescription::new(settings).preconditioned(PreconditionKind::Steady, utilisation);
     Design { system: System::single("ssd", drive).unwrap(), ..part.clone() }
 }
@@ -41,7 +42,7 @@ fn parts_of_drives_do_like_whole_ones() {
     let names = ["Financial1-first10k.spc.zst", "cloudphysics-2h.vscsi.zst"];
     for trace in traces(&names) {
         let budgets = Budgets { years: 5.0, ..Budgets::default() };
-        let settings = settings(&trace, Catalogue::builtin("current").unwrap(), Market::OnPremises, budgets);
+        let settings = settings(&trace, crate::builtin_catalogue("current").unwrap(), Market::OnPremises, budgets);
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
@@ -144,7 +145,7 @@ const TOLERANCE: f64 = 0.05;
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is for docs/decisions/0003")]
 fn a_part_copies_as_much_as_its_drive() {
-    let catalogue = Catalogue::builtin("current").unwrap();
+    let catalogue = crate::builtin_catalogue("current").unwrap();
     println!("| drive | blocks of a plane | p99 | p99.9 | amplification | pages | prepared |");
     println!("|---|---|--:|--:|--:|--:|--:|");
     for (name, gigabytes, rate) in [("micron-7450-pro", 960, 30_000.0), ("micron-5400-pro", 480, 10_000.0)] {
@@ -152,7 +153,7 @@ fn a_part_copies_as_much_as_its_drive() {
         let product = catalogue.product(name).unwrap();
         let part = smallest_part(product, capacity).unwrap();
         let with = |blocks: u32| {
-            let mut whole = product.whole_drive(capacity).unwrap().settings().clone();
+            let mut whole = WholeDrive::of(product, capacity).unwrap().settings().clone();
             whole.over_provisioning = part.over_provisioning;
             whole.geometry.blocks_per_plane = blocks;
             whole

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_catalogue::{Catalogue, Market};
+use esker_catalogue::Market;
 use esker_results::study::{Budgets, Verdict};
 
 use crate::brute_force_tests::{settings, traces};
@@ -34,7 +34,7 @@ fn ten_seeds_give_the_same_choice_or_call_the_choices_equal() {
     ];
     for trace in traces(&names) {
         let budgets = Budgets { years: 5.0, ..Budgets::default() };
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let mut first: Option<(String, BTreeSet<String>)> = None;
         for seed in 1..=10 {
             let mut settings = settings(&trace, catalogue.clone(), Market::OnPremises, budgets.clone());

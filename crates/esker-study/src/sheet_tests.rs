@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use esker_catalogue::{Catalogue, Product, Simulated, capacity_in_words};
+use esker_catalogue::{Product, Simulated, capacity_in_words};
 use esker_flash::TOLERANCE;
 use plotters::prelude::*;
 
@@ -36,8 +36,8 @@ fn measured() -> &'static [Product] {
     MEASURED.get_or_init(|| {
         // New figures are written for the catalogue file, not for the catalogue that was built in.
         let products = match updates() {
-            true => Catalogue::read(CATALOGUE, &fs::read_to_string(path(CATALOGUE)).unwrap()).unwrap().products,
-            false => Catalogue::builtin("current").unwrap().products,
+            true => crate::read_catalogue(CATALOGUE, &fs::read_to_string(path(CATALOGUE)).unwrap()).unwrap().products,
+            false => crate::builtin_catalogue("current").unwrap().products,
         };
         let drives: Vec<Product> = products.into_iter().filter(|product| product.die.is_some()).collect();
         let next = AtomicUsize::new(0);

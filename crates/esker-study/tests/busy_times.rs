@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_catalogue::{Catalogue, Market};
+use esker_catalogue::Market;
 use esker_core::{Bytes, Ratio, words};
 use esker_results::study::{Budgets, Candidate, StudyReport, WorkloadStudy};
-use esker_study::{DataSettings, Hooks, StudySettings, study};
+use esker_study::{DataSettings, Hooks, StudySettings, builtin_catalogue, study};
 use esker_trace::ReadOptions;
 
 fn settings(trace: &Path, products: &[&str], p99_us: f64) -> StudySettings {
-    let catalogue = Catalogue::builtin("current").unwrap().only(products).unwrap();
+    let catalogue = builtin_catalogue("current").unwrap().only(products).unwrap();
     StudySettings {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_catalogue::{Catalogue, Market};
+use esker_catalogue::Market;
 use esker_results::study::{Candidate, CandidateOutcome, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
-use esker_study::{DataSettings, Hooks, StudySettings, study};
+use esker_study::{DataSettings, Hooks, StudySettings, builtin_catalogue, study};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../samples/office-server.nbdkit.log.zst");
@@ -21,7 +21,7 @@ fn studied_with(settings: StudySettings) -> StudyReport {
 }
 
 fn settings(trace: &Path, thorough: bool) -> StudySettings {
-    let catalogue = Catalogue::builtin("current").unwrap();
+    let catalogue = builtin_catalogue("current").unwrap();
     StudySettings {
         traces: vec![trace.to_path_buf()],
         read: ReadOptions::default(),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use csv::StringRecord;
+use esker_config::Position;
 use esker_core::registry::NotFound;
 use esker_core::{Bytes, Nanos, Power, Problem, Ratio};
-use esker_sim::{ConfigText, Position};
 use serde::de::DeserializeOwned;
 
 use super::origin::References;
@@ -61,8 +61,20 @@ const COMMON: [&str; 13] = [
 /// What the column `assumed` may name, and the keys of a product that these stand for.
 const FIGURES: [&str; 7] = ["capacities", "dies", "die", "endurance", "power", "annual_failure_rate", "price"];
 
+/// Adds to `error` the place of the cell that it is about, if it names a product of the table.
+pub(super) fn located(name: &str, text: &str, error: CatalogueError) -> CatalogueError {
+    let table = Table { name, text };
+    let Ok((heads, rows)) = table.rows() else { return error };
+    let product = error.key.split('.').nth(1).map(str::to_string);
+    let rows = rows.iter().map(|record| Row { table: &table, heads: &heads, record });
+    match rows.into_iter().find(|row| row.get("name") == product.as_deref()) {
+        Some(row) => row.located(error),
+        None => error,
+    }
+}
+
 /// Reads a catalogue from a table; `name` is its name in errors.
-pub(crate) fn csv(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
+pub(super) fn csv(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
     let table = Table { name, text };
     let (heads, rows) = table.rows()?;
     let mut currency = None;
@@ -81,8 +93,6 @@ pub(crate) fn csv(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
         }
     }
     let reading = Reading {
-        text: &ConfigText::parse("", name)?,
-        folder: super::folder_of(name),
         currency: currency.unwrap_or_else(|| "USD".to_string()),
         references: References(BTreeMap::new()),
         classes: BTreeMap::new(),

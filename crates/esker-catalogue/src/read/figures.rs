@@ -8,7 +8,7 @@ use super::raw::{Brief, RawProduct, RawRating};
 use super::{Reading, wrong, wrong_with_hint};
 use crate::{Capacity, CatalogueError, Endurance, Figure, Performance, PowerDraw, Rating, capacity_in_words};
 
-impl Reading<'_> {
+impl Reading {
     pub(super) fn endurance(
         &self,
         draft: &mut Draft<'_>,

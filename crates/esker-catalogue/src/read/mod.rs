@@ -6,50 +6,40 @@ mod origin;
 mod prices;
 mod products;
 mod raw;
+mod text;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
+use esker_config::ConfigText;
 use esker_core::Problem;
-use esker_sim::ConfigText;
 
 use crate::money::is_currency;
 use crate::{Catalogue, CatalogueError, Class, Figure, Money, Product, Running};
-use csv::csv;
 use origin::{Origin, References};
 use prices::ClassPrice;
 use raw::{RawCatalogue, RawRunning};
+pub use text::CatalogueText;
 
 impl Catalogue {
     /// Reads a catalogue from TOML. `name` is its name in errors.
     pub fn read(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        toml(name, text)
+        CatalogueText::toml(name, text)?.catalogue()
     }
 
     /// Reads a catalogue from a table of comma-separated values, one row for each product and capacity. `name` is its
     /// name in errors.
     pub fn read_csv(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        csv(name, text)
+        CatalogueText::csv(name, text).catalogue()
     }
 
     /// Reads the text of a catalogue file: a table if its `name` ends in `.csv`, else TOML.
     pub fn read_file(name: &str, text: &str) -> Result<Self, CatalogueError> {
-        if name.to_lowercase().ends_with(".csv") { Self::read_csv(name, text) } else { Self::read(name, text) }
+        CatalogueText::of_file(name, text)?.catalogue()
     }
 }
 
-/// Reads a catalogue from TOML; `name` is its name in errors.
-fn toml(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
-    let config = ConfigText::parse(text, name)?;
-    let raw: RawCatalogue = config.read()?;
-    build(name, raw, &config).map_err(|error| if error.origin.is_empty() { config.located(error) } else { error })
-}
-
 /// What the parts of a catalogue are read with.
-struct Reading<'a> {
-    text: &'a ConfigText,
-    /// Where the paths of presets start.
-    folder: PathBuf,
+struct Reading {
     currency: String,
     references: References,
     classes: BTreeMap<Class, ClassPrice>,
@@ -60,13 +50,7 @@ fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, 
         let message = format!("`{}` is no currency: write three capital letters, such as \"USD\"", raw.currency);
         return Err(wrong("currency", message));
     }
-    let mut reading = Reading {
-        text,
-        folder: folder_of(name),
-        currency: raw.currency,
-        references: References(raw.source),
-        classes: BTreeMap::new(),
-    };
+    let mut reading = Reading { currency: raw.currency, references: References(raw.source), classes: BTreeMap::new() };
     for (class, price) in raw.price_class {
         let price = reading.class_price(class, price)?;
         reading.classes.insert(class, price);
@@ -80,15 +64,10 @@ fn build(name: &str, raw: RawCatalogue, text: &ConfigText) -> Result<Catalogue, 
     finished(name, reading, products, running)
 }
 
-/// The folder of a catalogue file; of one that is no file, the current folder.
-fn folder_of(name: &str) -> PathBuf {
-    Path::new(name).parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
 /// The catalogue of these products.
 fn finished(
     name: &str,
-    reading: Reading<'_>,
+    reading: Reading,
     products: Vec<Product>,
     running: Running,
 ) -> Result<Catalogue, CatalogueError> {
@@ -116,7 +95,7 @@ fn wrong_with_hint(key: impl Into<String>, message: impl Into<String>, hint: imp
     CatalogueError::new(key, Problem::with_hint(message, hint))
 }
 
-impl Reading<'_> {
+impl Reading {
     fn running(&self, raw: Option<RawRunning>) -> Result<Running, CatalogueError> {
         let mut running = Running::usual(5.0);
         let Some(raw) = raw else { return Ok(running) };

@@ -16,7 +16,7 @@ pub(super) struct ClassPrice {
     pub(super) reason: Option<String>,
 }
 
-impl Reading<'_> {
+impl Reading {
     /// The price of a class: by the terabyte.
     pub(super) fn class_price(&self, class: Class, raw: RawPrice) -> Result<ClassPrice, CatalogueError> {
         let key = format!("price_class.{class}");

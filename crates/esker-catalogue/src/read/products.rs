@@ -1,18 +1,16 @@
 //! One product: its figures, and the settings that model it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use esker_core::registry::NotFound;
 use esker_core::{Bytes, Problem};
-use esker_sim::{DEVICE_KINDS, NamedPreset};
-use serde_json::Value;
 
 use super::origin::Origin;
 use super::prices::ClassPrice;
 use super::raw::{Brief, RawDies, RawProduct};
 use super::{Reading, wrong, wrong_with_hint};
-use crate::product::{CLOUD_VOLUME, THROUGHPUT};
+use crate::class::{CLOUD_VOLUME, DRIVE, KINDS};
+use crate::product::THROUGHPUT;
 use crate::{Assumption, Capacity, CatalogueError, Class, Figure, PriceRate, Product, VolumeSizes, capacity_in_words};
 
 /// A die of 512 Gbit.
@@ -31,7 +29,7 @@ impl Draft<'_> {
     }
 }
 
-impl Reading<'_> {
+impl Reading {
     pub(super) fn product(&self, name: &str, mut raw: RawProduct) -> Result<Product, CatalogueError> {
         let path = format!("product.{name}");
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -47,14 +45,14 @@ impl Reading<'_> {
             None => None,
         };
         let mut draft = Draft { path, source: source.as_deref(), assumed: Vec::new() };
-        let (kind, preset) = known_preset(&draft, &raw, &self.folder)?;
+        let kind = kind(&draft, &raw)?;
         let volume = kind == CLOUD_VOLUME;
         let (capacities, die) = self.capacities(&mut draft, &mut raw, kind)?;
         let volume_sizes = self.volume_sizes(&mut draft, &mut raw, volume)?;
-        let (settings, own_settings) = self.settings(&mut draft, &raw, name, preset.as_ref())?;
+        let own_settings = self.own_settings(&mut draft, &raw)?;
         let endurance = self.endurance(&mut draft, &mut raw, &capacities)?;
         let price = self.product_price(&mut draft, &mut raw, volume)?;
-        let product = Product {
+        Ok(Product {
             name: name.to_string(),
             power: self.power(&mut draft, &mut raw)?,
             annual_failure_rate: self.failure_rate(&mut draft, &mut raw)?,
@@ -70,9 +68,9 @@ impl Reading<'_> {
             interface: raw.interface,
             kind: kind.to_string(),
             preset: raw.preset,
-            settings,
+            settings: None,
             own_settings,
-            capacities: capacities.clone(),
+            capacities,
             volume_sizes,
             die,
             endurance,
@@ -80,16 +78,7 @@ impl Reading<'_> {
             price,
             assumed: draft.assumed,
             source: source.clone(),
-        };
-        // The smallest is the one whose dies may be too few.
-        let smallest = capacities.first().map_or(Bytes::ZERO, |capacity| capacity.bytes);
-        product.try_to_build(smallest).map_err(|fault| {
-            let key = fault.keys.first().map_or_else(String::new, |key| format!(".{key}"));
-            let key = format!("product.{name}.device{key}");
-            let message = format!("of {} it cannot be built: {}", capacity_in_words(smallest), fault.message);
-            CatalogueError::new(key, Problem::Other { message, hint: fault.hint })
-        })?;
-        Ok(product)
+        })
     }
 
     fn capacities(
@@ -123,7 +112,7 @@ impl Reading<'_> {
         }
         let known = self.resolve(&key, &origin, draft.source)?;
         draft.assumed.extend(known.assumption("capacities"));
-        if kind != "ssd" {
+        if kind != DRIVE {
             for (key, given) in [("die", raw.die.is_some()), ("dies", raw.dies.is_some())] {
                 if given {
                     return Err(wrong(draft.key(key), "only drives of flash have dies"));
@@ -219,25 +208,13 @@ impl Reading<'_> {
         }
     }
 
-    /// The settings of the preset with the product's own over them, and the keys of the latter.
-    fn settings(
-        &self,
-        draft: &mut Draft<'_>,
-        raw: &RawProduct,
-        name: &str,
-        preset: Option<&NamedPreset>,
-    ) -> Result<(Value, Vec<String>), CatalogueError> {
-        let mut keys = Vec::new();
-        if let Some(device) = &raw.device {
-            let origin = Origin::of(device.source.clone(), device.assumed.clone());
-            let known = self.resolve(&draft.key("device"), &origin, draft.source)?;
-            draft.assumed.extend(known.assumption("device"));
-            keys.clone_from(&device.keys);
-        }
-        let Some(preset) = preset else { return Ok((Value::Object(serde_json::Map::new()), keys)) };
-        let path = ["product", name, "device"];
-        let settings = self.text.device(preset, &path, &["source", "assumed"], &draft.key("preset"))?;
-        Ok((settings.resolved(), keys))
+    /// The keys of the settings that the product states itself.
+    fn own_settings(&self, draft: &mut Draft<'_>, raw: &RawProduct) -> Result<Vec<String>, CatalogueError> {
+        let Some(device) = &raw.device else { return Ok(Vec::new()) };
+        let origin = Origin::of(device.source.clone(), device.assumed.clone());
+        let known = self.resolve(&draft.key("device"), &origin, draft.source)?;
+        draft.assumed.extend(known.assumption("device"));
+        Ok(device.keys.clone())
     }
 
     fn product_price(
@@ -297,24 +274,11 @@ fn assumed(reason: &str) -> Origin {
     Origin::of(None, Some(super::raw::Assumed::Because(reason.to_string())))
 }
 
-/// The product's kind of device and its preset. There is no preset if this program does not know the kind of volumes.
-fn known_preset(
-    draft: &Draft<'_>,
-    raw: &RawProduct,
-    folder: &Path,
-) -> Result<(&'static str, Option<NamedPreset>), CatalogueError> {
-    let known = |kind: &str| DEVICE_KINDS.iter().find(|known| known.name == kind);
-    if raw.kind.as_deref() == Some(CLOUD_VOLUME) && known(CLOUD_VOLUME).is_none() {
-        return Ok((CLOUD_VOLUME, None));
-    }
-    if let Some(kind) = &raw.kind
-        && known(kind).is_none()
-    {
-        let kinds = DEVICE_KINDS.iter().map(|kind| kind.name).chain([CLOUD_VOLUME]);
-        let problem = NotFound::new("kind of device", kind, kinds).into();
-        return Err(CatalogueError::new(draft.key("kind"), problem));
-    }
-    let preset = NamedPreset::find(&raw.preset, raw.kind.as_deref(), folder)
-        .map_err(|problem| CatalogueError::new(draft.key("preset"), problem))?;
-    Ok((preset.kind().name, Some(preset)))
+/// The product's kind of device: what it says, or else that of its class.
+fn kind(draft: &Draft<'_>, raw: &RawProduct) -> Result<&'static str, CatalogueError> {
+    let Some(named) = &raw.kind else { return Ok(raw.class.kind()) };
+    KINDS.iter().find(|kind| *kind == named).copied().ok_or_else(|| {
+        let problem = NotFound::new("kind of device", named, KINDS).into();
+        CatalogueError::new(draft.key("kind"), problem)
+    })
 }

@@ -53,7 +53,6 @@ fn mistakes_have_the_place_of_their_cell() {
     refused("150 USD", "-150 USD", "bad.csv:3:", "`-150 USD` is negative");
     refused("280 USD", "280 EUR", "bad.csv:3:", "in EUR, and the catalogue in USD");
     refused("1.92TB", "960GB", "bad.csv:4:70: capacity: ", "`drive` of 960GB is there twice");
-    refused("SATA,nearline-7200-20t", "SATA,nearline", "bad.csv:6:30: preset: ", "`nearline` is no preset");
     refused("2026-05-08,a list,power\ndrive", "2026-05,a list,power\ndrive", "bad.csv:4:", "this is `2026-05`");
     refused("440 USD,2026-05-08", "440 USD,2026-05-32", "bad.csv:6:", "is no day of the calendar");
     refused("a list,\n", ",\n", "bad.csv:6:", "this has no source, and is not marked as assumed");

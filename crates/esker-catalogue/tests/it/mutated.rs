@@ -20,7 +20,6 @@ fn use_up(catalogue: &Catalogue) {
     for product in &catalogue.products {
         for capacity in product.capacities.iter().map(|c| c.bytes).chain([Bytes(0), Bytes(1), Bytes(u64::MAX)]) {
             let _ = (product.endurance_bytes(capacity), product.drive_writes_per_day_sold(capacity));
-            let _ = (product.whole_drive(capacity).map(|drive| drive.part()), product.disk_settings(capacity));
             let _ = product.assumptions();
             let _ = owned_cost(product, capacity, u32::MAX, 2.0, &Running::usual(100.0));
             let volume = CloudVolume { size: capacity, operations_per_s: Some(u64::MAX), bytes_per_s: Some(u64::MAX) };

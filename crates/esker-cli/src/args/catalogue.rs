@@ -6,7 +6,7 @@ use clap::Args;
 use esker_catalogue::{BUILTIN, Catalogue, CurrencyChange, PriceChange};
 use esker_core::Ratio;
 use esker_core::registry;
-use esker_study::InUse;
+use esker_study::{InUse, builtin_catalogue, read_catalogue};
 
 use crate::failure::Failure;
 use crate::values;
@@ -58,11 +58,11 @@ impl CatalogueArguments {
     pub(crate) fn catalogue_with(&self, in_use: &[InUse]) -> Result<Catalogue, Failure> {
         let mut all: Option<Catalogue> = None;
         if self.files().count() == self.catalogue.len() {
-            all = Some(self.converted(Catalogue::builtin(BUILTIN[0].name)?));
+            all = Some(self.converted(builtin_catalogue(BUILTIN[0].name)?));
         }
         for path in &self.catalogue {
             let one = self.converted(if is_builtin(path) {
-                Catalogue::builtin(&path.to_string_lossy())?
+                builtin_catalogue(&path.to_string_lossy())?
             } else {
                 read(path)?
             });
@@ -143,5 +143,5 @@ pub(crate) fn read(path: &Path) -> Result<Catalogue, Failure> {
         Failure::input(format!("{name}: cannot be read: {fault}"))
             .with_hint(format!("name a file, or a catalogue that comes with esker: {names}"))
     })?;
-    Ok(Catalogue::read_file(&name, &text)?)
+    Ok(read_catalogue(&name, &text)?)
 }

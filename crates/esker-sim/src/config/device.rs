@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::preset::{NamedPreset, preset_node};
-use super::read::{Finding, join, read};
 use super::system::{DeviceDescription, PreconditionKind};
 use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
-use crate::node::{Node, Table, TableEntry};
+use esker_config::{Finding, join, read};
+use esker_config::{Node, Table, TableEntry};
 use esker_core::Problem;
 
 /// The keys that every device table may have.

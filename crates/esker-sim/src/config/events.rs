@@ -5,8 +5,8 @@ use esker_core::{Bytes, Change, Nanos, Problem, Ratio, ScheduledChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::ConfigError;
 use super::system::System;
+use esker_config::ConfigError;
 
 /// One change of one device in the middle of the run: its time, the device, and one of the changes. As many tables as
 /// there are changes, in any order.

@@ -11,15 +11,15 @@ use super::device::{over_preset, read_device};
 use esker_core::Problem;
 use esker_trace::{ReadOptions, TraceReader, WORKLOADS};
 
-use super::error::ConfigError;
 use super::events;
 use super::preset::is_preset_file;
-use super::read::{Document, Finding, join, key_positions, located, read};
 use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
 use super::workload::{OneOrMore, WorkloadSettings, path_of};
-use crate::node::{Node, Span, Value};
+use esker_config::ConfigError;
+use esker_config::{Document, Finding, join, read};
+use esker_config::{Node, Span, Value};
 
 /// An experiment. Everything is checked, except for errors that only show when a device is built or a trace opened.
 #[derive(Clone, Debug)]
@@ -270,9 +270,8 @@ impl Experiment {
 
 impl File {
     fn new(document: Arc<Document>, raw: Node, dimensions: Arc<Vec<Dimension>>) -> Self {
-        let mut positions = BTreeMap::new();
-        key_positions(&raw, "", &mut positions);
-        Self { document, raw, dimensions, positions: Arc::new(positions) }
+        let positions = Arc::new(raw.positions());
+        Self { document, raw, dimensions, positions }
     }
 
     fn none() -> Self {
@@ -281,7 +280,7 @@ impl File {
 
     /// Adds to `error` the position of its key, or of the innermost table around it.
     fn located(&self, error: ConfigError) -> ConfigError {
-        located(&self.document, &self.positions, error)
+        self.document.located(&self.positions, error)
     }
 }
 

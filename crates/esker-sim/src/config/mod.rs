@@ -1,19 +1,15 @@
 //! Experiment files: from text to settings.
 
 mod device;
-mod error;
 mod events;
 mod experiment;
 mod preset;
-mod read;
 mod run;
 mod sweep;
 mod system;
-mod text;
 mod workload;
 
 pub use device::CommonSettings;
-pub use error::{ConfigError, Position};
 pub use events::RunEvent;
 pub(crate) use events::Schedule;
 pub use experiment::Experiment;
@@ -23,7 +19,6 @@ pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
 pub use system::{DEVICES_MAX, DeviceDescription, PreconditionKind, System};
-pub use text::ConfigText;
 pub use workload::{
     BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,
 };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use esker_core::Problem;
 
-use super::error::ConfigError;
 use super::events::RunEvent;
+use esker_config::ConfigError;
 
 /// The target in `[run]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! The `[sweep]` table: keys, and the values to try for each.
 
-use super::read::{Finding, join};
-use crate::node::{Node, Span, Value};
+use esker_config::{Finding, join};
+use esker_config::{Node, Span, Value};
 
 /// A key to sweep.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use esker_core::Problem;
 
-use super::error::ConfigError;
 use crate::device::{ChildName, DeviceSettings};
+use esker_config::ConfigError;
 
 /// Devices of a tree at most. Counts multiply from level to level; this limit stops a typing error from filling the
 /// memory.

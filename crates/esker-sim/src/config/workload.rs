@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use esker_core::Problem;
 
-use super::error::ConfigError;
 use super::run::WAITING_MAX;
+use esker_config::ConfigError;
 
 /// The requests for the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -39,7 +39,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::node::Node;
+use esker_config::Node;
 
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};

@@ -16,9 +16,10 @@ use esker_files::FileError;
 use esker_results::RunResults;
 use thiserror::Error;
 
-use crate::config::{ConfigError, Experiment};
+use crate::config::Experiment;
 use crate::run::{RunOptions, run_workload};
 use crate::run_error::RunError;
+use esker_config::ConfigError;
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 

@@ -20,10 +20,11 @@ use esker_results::LeftOut;
 use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
 use thiserror::Error;
 
-use crate::config::{BeyondCapacity, ConfigError, WorkloadSettings};
+use crate::config::{BeyondCapacity, WorkloadSettings};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use arrivals::{Arrivals, Records, shifted};
+use esker_config::ConfigError;
 use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;

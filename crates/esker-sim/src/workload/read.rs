@@ -9,8 +9,9 @@ use esker_trace::{
 };
 
 use super::together::{Extent, TraceInput, Traces};
-use crate::config::{ConfigError, WorkloadSettings};
+use crate::config::WorkloadSettings;
 use crate::run_error::RunError;
+use esker_config::ConfigError;
 use esker_core::Problem;
 
 /// Most batches that wait between the two threads.

@@ -171,7 +171,7 @@ fn links(offer: &Offer<'_>) -> Option<f64> {
 
 /// The rate of a device's link to its host, if its settings state one.
 fn link(product: &Product) -> Option<ByteRate> {
-    let settings = &product.settings;
+    let settings = product.settings.as_ref()?;
     let rate = match product.kind.as_str() {
         "ssd" => &settings["link"]["rate"],
         "hdd" => &settings["bus_rate"],
@@ -182,7 +182,6 @@ fn link(product: &Product) -> Option<ByteRate> {
 
 #[cfg(test)]
 mod tests {
-    use esker_catalogue::Catalogue;
 
     use super::*;
 
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_design_too_large_to_simulate_ends_no_study() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let product = catalogue.product("micron-7450-pro").unwrap();
         let of = |count| Offer::bought(product, product.capacities[0], count, 1);
         assert_eq!(by(&of(DEVICES_MAX as u32)).as_deref(), Some("devices"));
@@ -212,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_sold_is_advised_only_if_it_is_asked_for() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let gone = catalogue.product("samsung-983-zet").unwrap();
         assert!(gone.discontinued.is_some());
         let offer = Offer::bought(gone, gone.capacities[0], 1, 1);
@@ -225,7 +224,7 @@ mod tests {
             by(&Offer { disks, ..Offer::bought(flash, flash.capacities[0], 1, 1) }).as_deref(),
             Some("discontinued")
         );
-        let only = Catalogue::builtin("current").unwrap().only(&["samsung-983-zet"]).unwrap();
+        let only = crate::builtin_catalogue("current").unwrap().only(&["samsung-983-zet"]).unwrap();
         let asked_for = &only.products[0];
         assert_eq!(by(&Offer::bought(asked_for, asked_for.capacities[0], 1, 1)), None);
     }
@@ -234,7 +233,7 @@ mod tests {
     /// devices.
     #[test]
     fn misses_of_bounds_are_factors() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let drive = catalogue.product("samsung-pm9a3").unwrap();
         let of = |gigabytes: u64| drive.capacities.iter().find(|one| one.bytes.0 == gigabytes * 1_000_000_000).copied();
         let offer = |gigabytes: u64, count: u32| Offer::bought(drive, of(gigabytes).unwrap(), count, 1);

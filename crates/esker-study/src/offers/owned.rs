@@ -1,6 +1,6 @@
 //! Simulated designs of drives and disks. Only a part of a drive is simulated, as large as the data need.
 
-use esker_catalogue::{Product, WholeDrive};
+use esker_catalogue::Product;
 use esker_core::{Bytes, Ratio};
 use esker_flash::SsdSettings;
 use esker_sim::{DeviceDescription, PreconditionKind};
@@ -8,6 +8,7 @@ use esker_sim::{DeviceDescription, PreconditionKind};
 use super::{Design, Offer, STRIPE, settings_fault, striped};
 use crate::StudyError;
 use crate::endurance::FlashOnSale;
+use crate::models::{WholeDrive, disk_settings};
 
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
@@ -68,7 +69,7 @@ pub(super) fn design(
             (striped("ssd", drive, offer.count)?, Some(flash))
         }
         _ => {
-            let settings = offer.product.disk_settings(offer.capacity.bytes);
+            let settings = disk_settings(offer.product, offer.capacity.bytes);
             let settings = settings.ok_or_else(|| settings_fault(offer.product))?;
             (striped("disk", DeviceDescription::new(settings), offer.count)?, None)
         }
@@ -90,7 +91,7 @@ pub(super) fn drive(
     utilisation: Ratio,
     least: PartMinimum,
 ) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
-    let whole = offer.product.whole_drive(offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
+    let whole = WholeDrive::of(offer.product, offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
     // Each drive has its share of the data, and at most one stripe unit more.
     let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
     let count = u64::from(offer.count);
@@ -105,7 +106,7 @@ pub(super) fn drive(
 
 /// Returns the part of a drive of `capacity` that is simulated for little data; `None` if the product is no drive.
 pub(crate) fn smallest_part(product: &Product, capacity: Bytes) -> Option<SsdSettings> {
-    let whole = product.whole_drive(capacity)?;
+    let whole = WholeDrive::of(product, capacity)?;
     Some(part(&whole, Bytes::ZERO, (Ratio::ONE, PartMinimum::ALONE)))
 }
 

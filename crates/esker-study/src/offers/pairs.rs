@@ -121,7 +121,7 @@ fn disks<'a>(
 }
 
 fn disk_settings(disks: &Disks<'_>) -> Result<DiskSettings, StudyError> {
-    disks.product.disk_settings(disks.capacity.bytes).ok_or_else(|| settings_fault(disks.product))
+    crate::models::disk_settings(disks.product, disks.capacity.bytes).ok_or_else(|| settings_fault(disks.product))
 }
 
 /// Capacity of the flash for one copy of the data. Mirrored lines count once.

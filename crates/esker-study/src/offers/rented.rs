@@ -273,7 +273,8 @@ pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<Clo
 }
 
 fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
-    serde_json::from_value(product.settings.clone()).map_err(|_| settings_fault(product))
+    let settings = product.settings.clone().unwrap_or_default();
+    serde_json::from_value(settings).map_err(|_| settings_fault(product))
 }
 
 /// Makes the design of an offer of volumes. `saves_up` replaces the time for which their settings save up unused
@@ -297,7 +298,6 @@ pub(super) fn capacity(volume: &CloudVolume) -> Capacity {
 
 #[cfg(test)]
 mod tests {
-    use esker_catalogue::Catalogue;
 
     use super::*;
 
@@ -315,7 +315,7 @@ mod tests {
     /// free, and enough for 16 KiB each (78 MiB/s, so 112 MiB/s at 70 %).
     #[test]
     fn an_order_is_the_least_that_carries_the_load_first() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let gp3 = catalogue.product("aws-ebs-gp3").unwrap();
         let least = (5_000.0 / 0.7, 5_000.0 * 16_384.0 / 0.7);
         let first = orders(&settings(gp3), Bytes::gib(200), least)[0];
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn every_order_is_one_that_can_be_made() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         for product in catalogue.products.iter().filter(|product| product.is_cloud_volume()) {
             for (operations, bytes) in [(10.0, 1e5), (9_000.0, 3e8), (300_000.0, 5e9)] {
                 for size in sizes(product, &settings(product), 300 << 30, Some(operations)) {

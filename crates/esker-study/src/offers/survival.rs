@@ -81,7 +81,7 @@ mod tests {
     /// Counts by hand: 0.29 % of a thousand drives fail each year, for five years.
     #[test]
     fn a_loss_is_as_likely_as_devices_and_years_make_it() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let running = Running::usual(5.0);
         let of = |count: u32, copies: u32| offer(&catalogue, "micron-5400-pro", count, copies).survival(BUSY, &running);
         let one = of(1, 1);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_one_has_needs_a_second_that_is_bought() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let running = Running::usual(5.0);
         let bought = offer(&catalogue, "micron-7450-pro", 1, 1);
         let have = Offer { in_use: true, ..bought };
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn flash_and_disks_of_a_hybrid_both_count() {
-        let catalogue = Catalogue::builtin("current").unwrap();
+        let catalogue = crate::builtin_catalogue("current").unwrap();
         let running = Running::usual(5.0);
         let disk = catalogue.product("toshiba-mg10").unwrap();
         let disks = Some(Disks { product: disk, capacity: disk.capacities[0], count: 3 });

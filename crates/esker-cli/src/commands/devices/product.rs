@@ -155,10 +155,12 @@ impl Page<'_> {
         if product.own_settings.is_empty() {
             return;
         }
-        let settings = product.own_settings.iter().map(|key| match product.settings.get(key) {
-            Some(value @ (Value::Array(_) | Value::Object(_))) if value.to_string().len() > 90 => key.clone(),
-            Some(value) => format!("{key} = {value}"),
-            None => key.clone(),
+        let settings = product.own_settings.iter().map(|key| {
+            match product.settings.as_ref().and_then(|settings| settings.get(key)) {
+                Some(value @ (Value::Array(_) | Value::Object(_))) if value.to_string().len() > 90 => key.clone(),
+                Some(value) => format!("{key} = {value}"),
+                None => key.clone(),
+            }
         });
         let settings = settings.collect::<Vec<_>>().join(", ");
         self.plain_figure("settings of its own", "device", &settings);

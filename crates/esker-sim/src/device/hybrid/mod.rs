@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
-use crate::node::Node;
+use esker_config::Node;
 
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {

@@ -19,7 +19,8 @@ const FULL: Ratio = Ratio::percent(85);
 
 /// Calls `each` with every flash drive of every catalogue, at every capacity.
 fn drives(each: impl FnMut((&Product, Capacity))) {
-    let catalogues: Vec<Catalogue> = BUILTIN.iter().map(|entry| Catalogue::builtin(entry.name).unwrap()).collect();
+    let catalogues: Vec<Catalogue> =
+        BUILTIN.iter().map(|entry| crate::builtin_catalogue(entry.name).unwrap()).collect();
     let products = catalogues.iter().flat_map(|catalogue| &catalogue.products).filter(|product| product.kind == "ssd");
     products.flat_map(|product| product.capacities.iter().map(move |&on_sale| (product, on_sale))).for_each(each);
 }
@@ -33,7 +34,7 @@ fn flash_of(product: &Product, on_sale: Capacity, count: u32) -> FlashOnSale {
 fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
     let mut built = 0;
     drives(|(product, on_sale)| {
-        let whole = product.whole_drive(on_sale.bytes).unwrap();
+        let whole = WholeDrive::of(product, on_sale.bytes).unwrap();
         let one = PartMinimum::ALONE;
         for (active, least) in [
             (Bytes::gib(1), one),
@@ -65,7 +66,7 @@ fn every_part_has_the_spare_share_of_its_drive_and_can_be_built() {
 fn life_goes_with_the_flash_whatever_the_drives_that_have_it() {
     let mut compared = 0;
     drives(|(product, small)| {
-        let spare = |on_sale: Capacity| product.whole_drive(on_sale.bytes).unwrap().over_provisioning().as_f64();
+        let spare = |on_sale: Capacity| WholeDrive::of(product, on_sale.bytes).unwrap().over_provisioning().as_f64();
         let larger = product.capacities.iter().filter(|large| large.bytes.0 > small.bytes.0);
         for &large in larger.filter(|large| (spare(**large) - spare(small)).abs() < 1e-9) {
             let count = u32::try_from(large.bytes.0 / small.bytes.0).unwrap();
@@ -139,7 +140,7 @@ fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
         writeln!(text, "0,{},{bytes},W,{at:.6}", rng.below((2 << 30) / 4096) * 8).unwrap();
     }
     std::fs::write(&trace, text).unwrap();
-    let catalogue = Catalogue::builtin("current").unwrap().only(&["samsung-pm9a3"]).unwrap();
+    let catalogue = crate::builtin_catalogue("current").unwrap().only(&["samsung-pm9a3"]).unwrap();
     let budgets = Budgets { years: 5.0, p99_us: Some(1e6), ..Budgets::default() };
     let settings = settings(&trace, catalogue, Market::OnPremises, budgets);
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -9,39 +9,52 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml::value::Datetime;
 
-/// Range of bytes in the document.
-pub(crate) type Span = Range<usize>;
+use crate::join;
 
-/// A value of an experiment file with its source position.
+/// Range of bytes in the document.
+pub type Span = Range<usize>;
+
+/// A value of a configuration with its position in the text.
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub(crate) at: Span,
-    pub(crate) value: Value,
+    /// Where it was written.
+    pub at: Span,
+    /// The value.
+    pub value: Value,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Text, without its quotes.
     String(String),
     /// An integer or a float, as written.
     Number(String),
+    /// True or false.
     Boolean(bool),
+    /// A date, a time, or both.
     Datetime(Datetime),
+    /// A list.
     Array(Vec<Node>),
+    /// Values by key.
     Table(Table),
 }
 
 /// A table, by key.
-pub(crate) type Table = BTreeMap<String, TableEntry>;
+pub type Table = BTreeMap<String, TableEntry>;
 
+/// A key of a table and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct TableEntry {
-    pub(crate) key_at: Span,
-    pub(crate) node: Node,
+pub struct TableEntry {
+    /// Where the key was written.
+    pub key_at: Span,
+    /// The value.
+    pub node: Node,
 }
 
 impl Node {
     /// Reads a whole document.
-    pub(crate) fn parse(text: &str) -> Result<Self, toml::de::Error> {
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         Ok(Self::from_table(DeTable::parse(text)?))
     }
 
@@ -69,30 +82,34 @@ impl Node {
         }
     }
 
-    pub(crate) fn string(at: Span, text: String) -> Self {
+    /// A text.
+    pub fn string(at: Span, text: String) -> Self {
         Self { at, value: Value::String(text) }
     }
 
-    pub(crate) fn empty_table(at: Span) -> Self {
+    /// A table without keys.
+    pub fn empty_table(at: Span) -> Self {
         Self { at, value: Value::Table(Table::new()) }
     }
 
-    pub(crate) fn as_table(&self) -> Option<&Table> {
+    /// The table, if it is one.
+    pub fn as_table(&self) -> Option<&Table> {
         match &self.value {
             Value::Table(table) => Some(table),
             _ => None,
         }
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::String(text) => Some(text),
             _ => None,
         }
     }
 
-    /// "a string", "a table"...
-    pub(crate) fn type_name(&self) -> &'static str {
+    /// The kind of value in words: "a string", "a table"...
+    pub fn type_name(&self) -> &'static str {
         match &self.value {
             Value::Array(_) => "an array",
             Value::Table(_) => "a table",
@@ -104,7 +121,7 @@ impl Node {
     }
 
     /// Sets the position of all its parts to `at`: for a preset, the position of its name.
-    pub(crate) fn moved_to(mut self, at: &Span) -> Self {
+    pub fn moved_to(mut self, at: &Span) -> Self {
         fn visit(node: &mut Node, at: &Span) {
             node.at = at.clone();
             match &mut node.value {
@@ -122,7 +139,7 @@ impl Node {
 
     /// Overlays `over`: tables are merged key by key, anything else is replaced. A table whose `kind` changes is
     /// replaced too, since the keys of one kind mean nothing to another.
-    pub(crate) fn overlay(&mut self, over: Node) {
+    pub fn overlay(&mut self, over: Node) {
         let kind = |node: &Node| node.as_table()?.get("kind")?.node.as_str().map(str::to_string);
         let same_kind = match (kind(self), kind(&over)) {
             (Some(below), Some(above)) => below == above,
@@ -148,7 +165,7 @@ impl Node {
     }
 
     /// Moves `keys`, if this table has them, to the table `into`.
-    pub(crate) fn move_keys(&mut self, keys: &[&str], into: &mut Self) {
+    pub fn move_keys(&mut self, keys: &[&str], into: &mut Self) {
         if let (Value::Table(from), Value::Table(into)) = (&mut self.value, &mut into.value) {
             for key in keys {
                 if let Some((key, entry)) = from.remove_entry(*key) {
@@ -160,7 +177,7 @@ impl Node {
 
     /// Returns the position of the key or value that caused `error` when this table was read. If the path of the error
     /// was not written, returns the position of its last part that was.
-    pub(crate) fn place_of(&self, error: &ReadError) -> Span {
+    pub fn place_of(&self, error: &ReadError) -> Span {
         let (mut node, mut at) = (self, &self.at);
         for step in &error.path {
             match (&node.value, step) {
@@ -178,9 +195,16 @@ impl Node {
         if matches!(error.problem, Problem::UnknownKey { .. }) { at.clone() } else { node.at.clone() }
     }
 
+    /// Returns the position of each dotted key, for errors that are found after reading.
+    pub fn positions(&self) -> BTreeMap<String, Span> {
+        let mut positions = BTreeMap::new();
+        collect_positions(self, "", &mut positions);
+        positions
+    }
+
     /// Sets the value at `path`, and makes missing tables. A new `kind` replaces its table, since the keys of one kind
     /// mean nothing to another.
-    pub(crate) fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
+    pub fn set(&mut self, path: &[&str], key_at: &Span, node: Node) -> Result<(), String> {
         let Some((key, rest)) = path.split_first() else {
             *self = node;
             return Ok(());
@@ -211,6 +235,27 @@ impl Node {
             entry.key_at = key_at.clone();
         }
         entry.node.set(rest, key_at, node)
+    }
+}
+
+/// Collects the dotted keys of the tree `node`, which is at the dotted `path`.
+fn collect_positions(node: &Node, path: &str, into: &mut BTreeMap<String, Span>) {
+    match &node.value {
+        Value::Table(table) => {
+            for (key, entry) in table {
+                let path = join(path, key);
+                into.insert(path.clone(), entry.key_at.clone());
+                collect_positions(&entry.node, &path, into);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let path = format!("{path}[{index}]");
+                into.insert(path.clone(), item.at.clone());
+                collect_positions(item, &path, into);
+            }
+        }
+        _ => {}
     }
 }
 
