@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 
 use esker_core::{Problem, ReadError};
 
-use crate::{ConfigError, Node, Position, Span};
+use crate::error::{ConfigError, Position};
+use crate::node::{Node, Span, join};
 
 /// The text that a configuration was read from.
 #[derive(Debug)]
@@ -111,9 +112,4 @@ pub fn read<T: DeserializeOwned>(node: &Node, path: &str) -> Result<T, Finding> 
 
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the dotted key of `key` in the table at `path`, which is empty for the whole text.
-pub fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }

@@ -1,5 +1,5 @@
-//! Settings in TOML that know where each key and value was written, so that an error has its line and column. Experiment
-//! files, presets and catalogues are read with it.
+//! Settings in TOML that know where each key and value was written, so that an error has its line and column.
+//! Experiment files, presets and catalogues are read with it.
 //!
 //! ```
 //! use esker_config::ConfigText;
@@ -20,7 +20,7 @@ mod error;
 mod node;
 mod text;
 
-pub use document::{Document, Finding, join, read};
+pub use document::{Document, Finding, read};
 pub use error::{ConfigError, Position};
-pub use node::{Node, Span, Table, TableEntry, Value};
+pub use node::{Node, Span, Table, TableEntry, Value, join};
 pub use text::ConfigText;

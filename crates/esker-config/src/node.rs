@@ -9,8 +9,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml::value::Datetime;
 
-use crate::join;
-
 /// Range of bytes in the document.
 pub type Span = Range<usize>;
 
@@ -236,6 +234,11 @@ impl Node {
         }
         entry.node.set(rest, key_at, node)
     }
+}
+
+/// Returns the dotted key of `key` in the table at `path`, which is empty for the whole text.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }
 
 /// Collects the dotted keys of the tree `node`, which is at the dotted `path`.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use esker_config::ConfigError;
 use esker_core::{Control, Hint, Nanos, Precondition, Rng};
 use esker_results::Reporting;
 use thiserror::Error;
 
 use crate::config::{DEVICES_MAX, DeviceDescription, Experiment, PreconditionKind, RunEvent, System};
 use crate::device::{Child, DeviceFault, Instance, Slowed};
-use esker_config::ConfigError;
 use esker_core::Problem;
 
 /// A built tree of devices, ready to serve requests.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use esker_config::ConfigError;
 use esker_core::{Arrival, Bytes, Control, Nanos, Replay, ReplayEnd, ReplayError, Request, RequestKind, Stretch};
 use esker_results::{Cost, LeftOut, RESULTS_SCHEMA, Report, Reporting, RunResults, Saturation, SettledResults};
 
@@ -16,7 +17,6 @@ use crate::requests::Requests;
 use crate::run_error::RunError;
 use crate::stopping::Watch;
 use crate::workload::{TargetLayout, Workload, WorkloadError};
-use esker_config::ConfigError;
 use esker_core::{Hint, Problem};
 
 /// Options for observing and stopping a run.

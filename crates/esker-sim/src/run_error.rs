@@ -1,10 +1,9 @@
 //! The error of a run, in a module of its own, since workloads are also opened and settled outside of runs.
 
+use esker_config::ConfigError;
 use esker_core::{Hint, Nanos, ReplayError};
 use esker_trace::TraceError;
 use thiserror::Error;
-
-use esker_config::ConfigError;
 
 /// Why a run failed.
 #[derive(Debug, Error)]

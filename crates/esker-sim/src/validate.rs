@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use esker_config::ConfigError;
 use esker_core::{Bytes, Lba, Nanos, Problem, Request, ResourceKind, TagSlab};
 use esker_results::Reporting;
 use esker_results::validation::{ValidationClass, ValidationQuantile};
@@ -9,7 +10,6 @@ use esker_trace::{Operation, Record, TraceReader};
 
 use crate::config::{Experiment, NamedPreset, System, trace_format};
 use crate::run_error::RunError;
-use esker_config::ConfigError;
 
 /// A request, how long the measured device took for it, and how long the host waited before the next one.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use esker_config::{Finding, Node, Span, Table, TableEntry, join, read};
 use esker_core::registry::{self, NotFound};
 use esker_core::{Preset, Ratio, did_you_mean};
 use schemars::JsonSchema;
@@ -9,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::preset::{NamedPreset, preset_node};
 use super::system::{DeviceDescription, PreconditionKind};
-use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
-use esker_config::{Finding, join, read};
-use esker_config::{Node, Table, TableEntry};
+use crate::device::{DEVICE_KINDS, DeviceKind, DeviceSettings, device_kind};
 use esker_core::Problem;
 
 /// The keys that every device table may have.
@@ -82,6 +81,31 @@ pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<Devi
         precondition: common.precondition,
         utilisation: common.utilisation,
     })
+}
+
+impl NamedPreset {
+    /// Returns the settings of this preset with the table `own` laid over them, which is at the dotted `path`. Keys in
+    /// `but` are not settings. Errors about the preset itself point to `named_at`, where it was named.
+    pub fn with_settings(
+        &self,
+        own: Option<&Node>,
+        path: &str,
+        but: &[&str],
+        named_at: &Span,
+    ) -> Result<Box<dyn DeviceSettings>, Finding> {
+        let mut merged = self.node(named_at);
+        merged.move_keys(COMMON_KEYS, &mut Node::empty_table(0..0));
+        if let Some(own) = own {
+            let mut own = own.clone();
+            own.move_keys(but, &mut Node::empty_table(0..0));
+            merged.overlay(own);
+        }
+        (self.kind().build.read)(&merged).map_err(|error| {
+            let mut finding = Finding::read(&merged, path, error);
+            finding.also_knows(path, but);
+            finding
+        })
+    }
 }
 
 /// Error for a table with neither `kind` nor `preset`; perhaps one of them is misspelt.

@@ -1,12 +1,12 @@
 //! `[[run.events]]`: changes of devices in the middle of a run.
 
+use esker_config::ConfigError;
 use esker_core::registry::NotFound;
 use esker_core::{Bytes, Change, Nanos, Problem, Ratio, ScheduledChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::system::System;
-use esker_config::ConfigError;
 
 /// One change of one device in the middle of the run: its time, the device, and one of the changes. As many tables as
 /// there are changes, in any order.

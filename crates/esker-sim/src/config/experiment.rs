@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use esker_config::{ConfigError, Document, Finding, Node, Span, Value, join, read};
 use esker_core::registry::NotFound;
 use serde_json::json;
 
@@ -17,9 +18,6 @@ use super::run::{RunSettings, RunTarget};
 use super::sweep::{Dimension, read_dimensions};
 use super::system::{DeviceDescription, System};
 use super::workload::{OneOrMore, WorkloadSettings, path_of};
-use esker_config::ConfigError;
-use esker_config::{Document, Finding, join, read};
-use esker_config::{Node, Span, Value};
 
 /// An experiment. Everything is checked, except for errors that only show when a device is built or a trace opened.
 #[derive(Clone, Debug)]

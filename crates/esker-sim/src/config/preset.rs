@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
+use esker_config::{ConfigError, Document, Finding, Node, Span};
 use esker_core::registry::NotFound;
 use esker_core::{Hint, Preset, Problem, Ratio};
 
-use super::device::COMMON_KEYS;
 use super::system::{DeviceDescription, PreconditionKind};
-use crate::device::{DEVICE_KINDS, DeviceKind, DeviceSettings, device_kind};
-use esker_config::ConfigError;
-use esker_config::{Document, Finding};
-use esker_config::{Node, Span};
+use crate::device::{DEVICE_KINDS, DeviceKind, device_kind};
 
 /// The parameters that a `preset` key names: those of a registered preset, or of a file that ends in `.toml`.
 #[derive(Clone, Debug)]
@@ -30,7 +27,8 @@ impl NamedPreset {
         match kind {
             Some(kind) if kind != found.kind.name => {
                 let message = format!("`{name}` is a preset of the kind `{}`, not of `{kind}`", found.kind.name);
-                Err(Problem::new(message))
+                let hint = format!("say `kind = \"{}\"`, or name a preset of the kind `{kind}`", found.kind.name);
+                Err(Problem::with_hint(message, hint))
             }
             _ => Ok(found),
         }
@@ -50,29 +48,6 @@ impl NamedPreset {
     /// The parameters, placed where the user named the preset.
     pub(crate) fn node(&self, at: &Span) -> Node {
         self.node.clone().moved_to(at)
-    }
-
-    /// Returns the settings of this preset with the table `own` laid over them, which is at the dotted `path`. Keys in
-    /// `but` are not settings. Errors about the preset itself point to `named_at`, where it was named.
-    pub fn with_settings(
-        &self,
-        own: Option<&Node>,
-        path: &str,
-        but: &[&str],
-        named_at: &Span,
-    ) -> Result<Box<dyn DeviceSettings>, Finding> {
-        let mut merged = self.node(named_at);
-        merged.move_keys(COMMON_KEYS, &mut Node::empty_table(0..0));
-        if let Some(own) = own {
-            let mut own = own.clone();
-            own.move_keys(but, &mut Node::empty_table(0..0));
-            merged.overlay(own);
-        }
-        (self.kind.build.read)(&merged).map_err(|error| {
-            let mut finding = Finding::read(&merged, path, error);
-            finding.also_knows(path, but);
-            finding
-        })
     }
 
     fn registered(name: &str, kind: Option<&str>) -> Result<Self, Problem> {

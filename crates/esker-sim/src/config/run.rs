@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use esker_config::ConfigError;
 use esker_core::{Nanos, Ratio, ReplaySettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::events::RunEvent;
-use esker_config::ConfigError;
 
 /// The target in `[run]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

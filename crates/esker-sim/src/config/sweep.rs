@@ -1,7 +1,6 @@
 //! The `[sweep]` table: keys, and the values to try for each.
 
-use esker_config::{Finding, join};
-use esker_config::{Node, Span, Value};
+use esker_config::{Finding, Node, Span, Value, join};
 
 /// A key to sweep.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use esker_config::ConfigError;
 use esker_core::Ratio;
 use esker_core::registry::NotFound;
 use schemars::JsonSchema;
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use crate::device::{ChildName, DeviceSettings};
-use esker_config::ConfigError;
 
 /// Devices of a tree at most. Counts multiply from level to level; this limit stops a typing error from filling the
 /// memory.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use esker_config::ConfigError;
 use esker_core::{Bytes, Nanos, Priority, Ratio};
 use esker_trace::{FilterSettings, SyntheticSettings};
 use schemars::JsonSchema;
@@ -12,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use esker_core::Problem;
 
 use super::run::WAITING_MAX;
-use esker_config::ConfigError;
 
 /// The requests for the target: a trace or a synthetic workload, and how it is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -29,6 +29,7 @@ mod tests;
 #[cfg(test)]
 mod worked_example;
 
+use esker_config::Node;
 use esker_core::Arrival;
 use esker_results::{DeviceReport, Reporting};
 use std::fmt;
@@ -38,8 +39,6 @@ use esker_core::{Preset, ReadError};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
-
-use esker_config::Node;
 
 pub use array::ArraySettings;
 pub use constant::{Constant, ConstantSettings, ServiceTimes};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use esker_config::ConfigError;
 use esker_core::{Hint, jobs};
 use esker_files::FileError;
 use esker_results::RunResults;
@@ -19,7 +20,6 @@ use thiserror::Error;
 use crate::config::Experiment;
 use crate::run::{RunOptions, run_workload};
 use crate::run_error::RunError;
-use esker_config::ConfigError;
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 

@@ -15,6 +15,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use esker_config::ConfigError;
 use esker_core::{Arrival, Bytes, Hint, Nanos, Ratio, unlikely_rate};
 use esker_results::LeftOut;
 use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
@@ -24,7 +25,6 @@ use crate::config::{BeyondCapacity, WorkloadSettings};
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
 use arrivals::{Arrivals, Records, shifted};
-use esker_config::ConfigError;
 use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;

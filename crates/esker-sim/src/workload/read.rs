@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
+use esker_config::ConfigError;
 use esker_trace::{
     Filter, Filtered, ReadOptions, Record, SpoolWriter, TouchedAreas, TraceError, TraceReader, group_inputs,
 };
@@ -11,7 +12,6 @@ use esker_trace::{
 use super::together::{Extent, TraceInput, Traces};
 use crate::config::WorkloadSettings;
 use crate::run_error::RunError;
-use esker_config::ConfigError;
 use esker_core::Problem;
 
 /// Most batches that wait between the two threads.

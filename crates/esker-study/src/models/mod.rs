@@ -21,7 +21,7 @@ const ORIGIN: &[&str] = &["source", "assumed"];
 /// model its products. `name` is its name in errors; the paths of presets start from its folder.
 ///
 /// # Errors
-/// In addition to those of the catalogue itself: a preset is not known, a setting is wrong, or a device cannot be built.
+/// Those of the catalogue itself; and a preset is not known, a setting is wrong, or a device cannot be built.
 pub fn read_catalogue(name: &str, text: &str) -> Result<Catalogue, CatalogueError> {
     modelled(&CatalogueText::of_file(name, text)?)
 }

@@ -151,7 +151,13 @@ fn mistakes_in_the_settings_of_a_device() {
     let misspelt = "tlc-data-center-4t";
     refused("tlc-data-centre-4t", misspelt, "center", "product.drive.preset: `tlc-data-center-4t` is no preset", "tlc");
     refused("tlc-data-centre-4t", misspelt, "center", "did you mean `tlc-data-centre-4t`?", "");
-    refused("tlc-data-centre-4t", "nearline-7200-20t", "7200", "a preset of the kind `hdd`, not of `ssd`", "");
+    refused(
+        "tlc-data-centre-4t",
+        "nearline-7200-20t",
+        "7200",
+        "a preset of the kind `hdd`, not of `ssd`",
+        "kind = \"hdd\"",
+    );
     refused("{ link = {", "{ lnik = {", "lnik", "product.drive.device.lnik: unknown key; did you mean `link`?", "link");
     refused("{ link = {", "{ lnik = {", "lnik", "unknown key", "source, assumed");
     refused("rate = \"6GB/s\"", "rate = \"6GB\"", "6GB", "product.drive.device.link.rate", "");

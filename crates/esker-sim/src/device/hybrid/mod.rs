@@ -1,5 +1,6 @@
 //! Hybrids: devices of different kinds combined by a placement engine.
 
+use esker_config::Node;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Problem, Ratio, ReadError};
 use esker_results::Reporting;
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
-use esker_config::Node;
 
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
