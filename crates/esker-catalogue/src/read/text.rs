@@ -1,8 +1,8 @@
 //! The text of a catalogue.
 
-use esker_config::{ConfigError, ConfigText, Finding, Node, Span};
-
 use std::path::{Path, PathBuf};
+
+use esker_config::{ConfigError, ConfigText, Finding, Node, Span};
 
 use super::raw::RawCatalogue;
 use super::{build, csv};
