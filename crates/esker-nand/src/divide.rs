@@ -8,7 +8,7 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// A divisor of at least 1 (asserted).
+    /// Creates a divisor, which must be at least 1 (asserted).
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "nothing can be divided by zero");
         Self { divisor, reciprocal: (u64::MAX / u64::from(divisor)).wrapping_add(1) }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::{ArrayLevel, Stripe, ValueError};
 
-/// Settings that no array can work with: which ones clash, with their numbers.
+/// Settings that no array can work with. Each error says which settings clash, with their numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NandError {

@@ -1,4 +1,4 @@
-//! The array's shape: settings that were checked and turned into numbers.
+//! The shape of the array: its settings, checked and turned into numbers.
 //!
 //! Physical pages are numbered from the outside in: channel, package, die, plane, block, page. So every pool is a range
 //! of consecutive blocks, and a division gives the block or die of a page.
@@ -128,42 +128,42 @@ impl Geometry {
     pub fn settings(&self) -> &GeometrySettings {
         &self.settings
     }
-    /// Returns the channels of the array.
+    /// Returns the number of channels of the array.
     #[inline]
     pub fn channels(&self) -> u32 {
         self.settings.channels
     }
-    /// Returns the dies of the array.
+    /// Returns the number of dies of the array.
     #[inline]
     pub fn dies(&self) -> u32 {
         self.dies
     }
-    /// Returns the dies of a channel.
+    /// Returns the number of dies of a channel.
     #[inline]
     pub fn dies_per_channel(&self) -> u32 {
         self.dies_per_channel.get()
     }
-    /// Returns the blocks of the array.
+    /// Returns the number of blocks of the array.
     #[inline]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
-    /// Returns the blocks of a die.
+    /// Returns the number of blocks of a die.
     #[inline]
     pub fn blocks_per_die(&self) -> u32 {
         self.blocks_per_die.get()
     }
-    /// Returns the pages of the array.
+    /// Returns the number of pages of the array.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
     }
-    /// Returns the pages of a block.
+    /// Returns the number of pages of a block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.pages_per_block.get()
     }
-    /// Returns the pages of a block that can hold data.
+    /// Returns the number of pages of a block that can hold data.
     #[inline]
     pub fn data_pages_per_block(&self) -> u32 {
         self.pages_per_block() - u32::from(self.block_summary)
@@ -173,7 +173,7 @@ impl Geometry {
     pub fn block_summary(&self) -> bool {
         self.block_summary
     }
-    /// Returns the sectors of a page.
+    /// Returns the number of sectors of a page.
     #[inline]
     pub fn sectors_per_page(&self) -> u32 {
         self.sectors_per_page
@@ -183,12 +183,12 @@ impl Geometry {
     pub fn units_per_page(&self) -> u32 {
         self.settings.units_per_page
     }
-    /// Returns the data bytes of a page.
+    /// Returns the size of a page's data.
     #[inline]
     pub fn page_size(&self) -> Bytes {
         self.settings.page_size
     }
-    /// Returns the data and spare bytes of a page: what crosses the bus with it.
+    /// Returns the size of a page's data and spare bytes, which cross the bus together.
     #[inline]
     pub fn raw_page_size(&self) -> Bytes {
         self.settings.page_size + self.settings.spare_size
@@ -225,7 +225,7 @@ impl Geometry {
     pub fn plane_of(&self, block: BlockIndex) -> PlaneIndex {
         PlaneIndex(self.blocks_per_plane.quotient(block.0))
     }
-    /// Returns the planes of the array.
+    /// Returns the number of planes of the array.
     #[inline]
     pub fn planes(&self) -> u32 {
         self.dies * self.settings.planes_per_die
@@ -248,14 +248,14 @@ impl Geometry {
         }
     }
 
-    /// Returns `count` consecutive items from `first` on, out of `parts` items (planes, dies, pools) of the array, in
-    /// the order in which they take turns. By default channels change first, since each has its own bus, then packages,
-    /// dies, planes.
+    /// Returns `count` items (planes, dies or pools) from `first` on, in the order in which they take turns. The array
+    /// has `parts` such items. By default channels change first, since each has its own bus, then packages, dies and
+    /// planes.
     pub fn turns(&self, first: u32, count: u32, parts: u32) -> Vec<u32> {
         let settings = &self.settings;
         let levels =
             [settings.channels, settings.packages_per_channel, settings.dies_per_package, settings.planes_per_die];
-        // The size of an item follows by dividing the array level by level.
+        // Dividing the array level by level gives the size of an item.
         let mut below = parts;
         let mut place = [None; 4];
         for (index, level) in levels.into_iter().enumerate() {

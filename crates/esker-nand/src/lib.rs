@@ -1,8 +1,8 @@
 //! NAND flash: its shape, the content of its cells, and the times of its operations.
 //!
-//! There are three parts. [`state`] is the content of the cells and the operations that change it; it knows no time,
-//! and translation layers use nothing else. [`mod@array`] performs operations in time: dies, buses, registers. [`ecc`]
-//! decides how many bits of a page are wrong, and which decoding step corrects them.
+//! There are three parts. [`state`] is the content of the cells and the operations that change it. It has no notion of
+//! time, and it is all that translation layers use. [`mod@array`] performs operations in time, with dies, buses and
+//! registers. [`ecc`] decides how many bits of a page are wrong, and which decoding step corrects them.
 
 pub mod array;
 mod divide;

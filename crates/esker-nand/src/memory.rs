@@ -1,10 +1,10 @@
 //! Large tables under random access. The tables of a large drive do not fit the processor's caches: on the benchmark
 //! drive, three quarters of all time was spent waiting for memory before prefetching was added.
 
-/// A table of `length` zeroes, on huge pages if the system has them. With small pages, a table of 32 MiB under random
-/// access would miss the processor's page tables most of the time (12 % of the time of random writes).
+/// Returns a table of `length` zeroes, on huge pages if the system has them. With small pages, random access to a table
+/// of 32 MiB would mostly miss the TLB (12 % of the time of random writes).
 pub fn zeroed<T: Clone + Default>(length: usize) -> Vec<T> {
-    // The system has not touched zeroed memory yet, so that the advice still comes in time.
+    // The system has not touched zeroed memory yet, so the advice still comes in time.
     let table = vec![T::default(); length];
     #[cfg(target_os = "linux")]
     advise_huge_pages(&table);

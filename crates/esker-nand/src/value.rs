@@ -3,7 +3,7 @@
 use esker_core::{Hint, Nanos, Ratio};
 use thiserror::Error;
 
-/// An invalid value, in any part of the drive's settings.
+/// An invalid value in any part of the drive's settings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ValueError {

@@ -24,19 +24,19 @@ impl FlashArraySettings {
     }
 }
 
-/// The wiring of an array.
+/// The parts of an array, and how they are connected.
 #[derive(Clone, Copy, Debug)]
 pub struct Wiring<'a> {
     /// The parts of the array.
     pub geometry: &'a GeometrySettings,
     /// How they are connected and driven.
     pub array: &'a FlashArraySettings,
-    /// The pools. Cleaning copies within a pool.
+    /// Which part of the array forms a pool. Cleaning copies within a pool.
     pub pool: PoolScope,
 }
 
 impl Wiring<'_> {
-    /// Returns the geometry that is scheduled. Packages that work in synchrony count as one.
+    /// Returns the geometry that the scheduler sees. Packages of a synchronous gang count as one.
     fn scheduled(&self) -> GeometrySettings {
         let array = *self.geometry;
         match self.array.gang {
@@ -50,7 +50,7 @@ impl Wiring<'_> {
         }
     }
 
-    /// Returns how many flash pages of a scheduled page cross the bus one after the other.
+    /// Returns the number of flash pages of a scheduled page that cross the bus one after another.
     pub fn pages_in_turn(&self) -> u64 {
         match (self.array.gang, self.array.gang_data) {
             (Gang::Synchronous, GangData::Shared) => u64::from(self.geometry.packages_per_channel),
@@ -58,8 +58,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// Returns the scheduled geometry, the levels that a logical page spans, and how many pages deep a logical page is
-    /// on each part.
+    /// Returns the scheduled geometry, the levels that a logical page spans, and the number of flash pages of a logical
+    /// page on each unit.
     pub fn layout(&self) -> (GeometrySettings, Vec<ArrayLevel>, u32) {
         let array = self.scheduled();
         let part = array.page_size.0.saturating_mul(self.width());
@@ -67,7 +67,7 @@ impl Wiring<'_> {
         (array, self.array.span.clone(), depth as u32)
     }
 
-    /// Returns the number of units that a logical page spans.
+    /// Returns the number of units of the array that a logical page spans.
     fn width(&self) -> u64 {
         let array = self.scheduled();
         self.array.span.iter().map(|level| u64::from(*count(&mut array.clone(), *level))).product()
@@ -88,8 +88,8 @@ impl Wiring<'_> {
         seen
     }
 
-    /// If a setting needs data in a plane's register to go to cells of that plane, returns its key, and the key with
-    /// its value.
+    /// If a setting needs data in a plane's register to be programmed in that plane, returns the key of the setting,
+    /// and the key with its value.
     pub fn copies_inside(&self) -> Option<(&'static str, String)> {
         let array = self.array;
         if array.copy_back != CopyBack::Off {

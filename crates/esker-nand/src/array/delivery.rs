@@ -15,7 +15,7 @@ impl<T: Ord> Deliveries<T> {
         Self { due: BinaryHeap::new(), number: 0 }
     }
 
-    /// Returns the time of the next item; the end of time if there is none.
+    /// Returns the time of the next item, or `u64::MAX` if there is none.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.due.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)

@@ -27,16 +27,16 @@ pub use tally::{DieStep, Done, Tally};
 pub use timing::{Decoding, DecodingStep, ModeTiming, STEPS_MAX, Timing};
 pub use waiter::{Waiter, WaiterKind};
 
-/// An operation that ended, and that somebody waits for.
+/// An operation that has ended, and that something waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Who waits for it, as given to [`Array::push`].
+    /// What waited for it, as given to [`Array::push`].
     pub waiter: Waiter,
     /// When its die began it.
     pub start: Nanos,
 }
 
-/// An operation that ended, of any kind and cause.
+/// An operation of any kind and cause that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Performed {
     /// The kind of step. A copy over the bus is two steps.
@@ -53,7 +53,7 @@ pub struct Performed {
     pub page: u32,
     /// The block, as numbered by the translation layer, and the part of it.
     pub block: u32,
-    /// Who waits for it.
+    /// What waited for it.
     pub waiter: Waiter,
     /// Its position in the order of pushing.
     pub sequence: u64,
@@ -79,8 +79,8 @@ enum Scheduler {
 }
 
 impl Array {
-    /// The fast scheduler if it supports `wiring`, else the other. `geometry` is the array as the translation layer
-    /// sees it.
+    /// Creates an idle array, with the fast scheduler if that supports `wiring`. `geometry` is the array as the
+    /// translation layer sees it.
     pub fn new(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         match wiring.array.is_simple() {
             true => Self(Scheduler::InRuns(Box::new(InRuns::new(geometry, timing, wiring)))),
@@ -88,14 +88,14 @@ impl Array {
         }
     }
 
-    /// The event-by-event scheduler, whether or not the settings need it.
+    /// Creates an idle array with the event-by-event scheduler, whether or not the settings need it.
     fn by_event(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let (array, span, depth) = wiring.layout();
         let layout = Layout::new(&array, &span, depth);
         Self(Scheduler::ByEvent(Box::new(ByEvent::new(geometry, layout, timing, wiring.array))))
     }
 
-    /// An idle array that records its operations for [`Self::performed`].
+    /// Creates an idle array that records its operations for [`Self::performed`].
     pub fn recording(geometry: &Geometry, timing: &Timing, wiring: &Wiring<'_>) -> Self {
         let mut array = Self::by_event(geometry, timing, wiring);
         array.as_by_event().record();
@@ -130,18 +130,18 @@ impl Array {
         self.as_by_event().set_waits(waits);
     }
 
-    /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
+    /// Returns how many tracked changes were pushed, and how many come before the first that was not performed.
     pub fn changes(&mut self) -> (u64, u64) {
         self.as_by_event().changes()
     }
 
-    /// Returns the number of operations that ended since changes are tracked.
+    /// Returns the number of operations that ended since tracking began.
     pub fn operations(&mut self) -> u64 {
         self.as_by_event().operations()
     }
 
-    /// While changes are tracked: returns how long after `now` dies need to end the programs and erases that they have
-    /// begun, without waiting for buses.
+    /// While changes are tracked: returns how long after `now` the dies need to finish the programs and erases that
+    /// they have begun, not counting waits for the bus.
     pub fn rest(&mut self, now: Nanos) -> Nanos {
         self.as_by_event().rest(now)
     }
@@ -194,8 +194,8 @@ impl Array {
         }
     }
 
-    /// Returns the number of awaited operations that the translation layer's `die` has not begun; if that is several
-    /// dies, of the one with the fewest.
+    /// Returns the number of awaited operations that the translation layer's `die` has not begun. If `die` spans
+    /// several dies of the array, the smallest of their numbers counts.
     pub fn waiting(&self, die: u32) -> u32 {
         match &self.0 {
             Scheduler::InRuns(array) => array.waiting(die),
@@ -249,8 +249,8 @@ impl Array {
         }
     }
 
-    /// Fills `into` with, per die of the translation layer, how long after `now` its operations will keep it busy, as
-    /// far as known.
+    /// Fills `into` with one time per die of the translation layer: how long after `now` its operations will keep it
+    /// busy, as far as known.
     pub fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         match &mut self.0 {
             Scheduler::InRuns(array) => array.backlog(now, into),

@@ -1,5 +1,4 @@
-//! The register of a plane. If a flash page has several units, a unit that is read after another one of its page need
-//! not be sensed.
+//! The register of a plane. If a flash page has several units, reading one after another senses the page only once.
 
 /// The flash page in the register, and what it can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,7 +9,7 @@ pub(super) enum Register {
     /// The flash page with this number.
     Page(u64),
     /// A unit of this flash page was copied to the same plane. The controller also read the other valid units of the
-    /// page, so that further copies find theirs, whatever is programmed or erased in between. Anything else has to
+    /// page, so that further copies find theirs, whatever is programmed or erased in between. Any other read has to
     /// sense the page again.
     Copied(u64),
 }
@@ -22,7 +21,7 @@ pub(super) enum Use {
     Read {
         /// The flash page.
         page: u64,
-        /// Whether the data are read only to be programmed elsewhere.
+        /// Whether the data are only read to be programmed elsewhere.
         copies: bool,
         /// Whether the page will be read again, with other thresholds.
         again: bool,
@@ -34,7 +33,7 @@ pub(super) enum Use {
 }
 
 impl Register {
-    /// Returns true if `next`, which comes without a pause, finds its flash page here.
+    /// Returns true if `next`, which follows without a pause, finds its flash page in the register.
     pub(super) fn serves(self, next: Use) -> bool {
         match (next, self) {
             (Use::Read { page, .. }, Self::Page(held)) => page == held,
@@ -43,7 +42,7 @@ impl Register {
         }
     }
 
-    /// Returns the register after `next`.
+    /// Returns the content of the register after `next`.
     pub(super) fn after(self, next: Use) -> Self {
         match (next, self) {
             (Use::Read { again: false, page, .. }, _) => Self::Page(page),

@@ -3,7 +3,7 @@
 use crate::array::Timing;
 use crate::state::{CAUSES, WRITE_MODES, WriteMode};
 
-/// Kinds of steps.
+/// Number of [`DieStep`]s.
 pub(super) const STEPS: usize = 14;
 /// Counts of steps, by [`WriteMode`], [`DieStep`] and [`crate::state::Cause`].
 pub(super) type StepCounts = [u64; WRITE_MODES * STEPS * CAUSES];
@@ -71,7 +71,7 @@ impl DieStep {
         Self::CopyOutHeld,
     ];
 
-    /// Returns its name in results.
+    /// Returns the name of the step in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -116,17 +116,17 @@ impl DieStep {
         }
     }
 
-    /// Returns true if it leaves a page in the register, for the decoder or for other units of the page.
+    /// Returns true if the step leaves a page in the register, for the decoder or for other units of the page.
     pub fn leaves_page_in_register(self) -> bool {
         self.held().is_some() || matches!(self, Self::ReadHeld | Self::ReadSectorHeld | Self::CopyOutHeld)
     }
 
-    /// Returns true if it sends a whole page to the decoder.
+    /// Returns true if the step sends a whole page to the decoder.
     pub fn is_decoded(self) -> bool {
         matches!(self, Self::Read | Self::ReadHeld | Self::ReadAgain | Self::CopyOut | Self::CopyOutHeld)
     }
 
-    /// Returns the direction of its transfer.
+    /// Returns the direction of the step's transfer.
     pub fn direction(self) -> Direction {
         match self {
             Self::Program | Self::ProgramSector | Self::CopyIn | Self::Rewrite => Direction::In,
@@ -134,7 +134,7 @@ impl DieStep {
         }
     }
 
-    /// Returns its cell work on a page of `mode`, ns, if that is always the same.
+    /// Returns the step's cell work on a page of `mode`, in nanoseconds, if it is fixed.
     pub fn cells(self, timing: &Timing, mode: WriteMode) -> u64 {
         match self {
             Self::Read | Self::CopyOut => timing.of_mode(mode).page_read.0,
@@ -147,7 +147,7 @@ impl DieStep {
         }
     }
 
-    /// Returns its bus time, ns, if that is always the same.
+    /// Returns the step's bus time, in nanoseconds, if it is fixed.
     pub fn transfer(self, timing: &Timing) -> u64 {
         match self {
             Self::Read | Self::Program | Self::CopyOut | Self::CopyIn | Self::CopyBackChecked | Self::Rewrite => {
@@ -188,7 +188,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Computes it from counts, if each step takes the time that it takes alone.
+    /// Computes the work from counts of steps, each of which takes its usual time.
     pub fn of_steps(steps: &StepCounts, timing: &Timing) -> Self {
         let mut tally = Self::default();
         for step in DieStep::ALL {

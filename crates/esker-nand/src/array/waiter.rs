@@ -1,6 +1,6 @@
-//! Who waits for flash operations.
+//! What waits for the end of a flash operation.
 
-/// Whoever is notified when an operation ends. Takes four bytes, since every pending operation has one.
+/// What is notified when an operation ends. Takes four bytes, since every pending operation has one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter(u32);
 
@@ -13,15 +13,15 @@ pub enum WaiterKind {
     Entry(u32),
     /// The drive itself: cleaning in idle time, recovery. It waits for operations of every cause.
     Background,
-    /// Nobody.
+    /// Nothing waits.
     Nobody,
 }
 
-/// Numbers from here on are of buffer entries, those below of request slots.
+/// Numbers from here on are write-buffer entries, those below are request slots.
 const ENTRIES: u32 = 1 << 31;
 
 impl Waiter {
-    /// Nobody waits.
+    /// Nothing waits for the operation.
     pub const NOBODY: Self = Self(u32::MAX);
     /// See [`WaiterKind::Background`].
     pub const BACKGROUND: Self = Self(u32::MAX - 1);
@@ -33,7 +33,7 @@ impl Waiter {
         Self(slot)
     }
 
-    /// The entry `entry` of a write buffer.
+    /// Entry number `entry` of the write buffer.
     #[inline(always)]
     pub fn entry(entry: u32) -> Self {
         let waiter = Self(ENTRIES | entry);
@@ -41,7 +41,7 @@ impl Waiter {
         waiter
     }
 
-    /// Returns the slot if it is a host request.
+    /// Returns the slot if the waiter is a host request.
     #[inline(always)]
     pub fn slot(self) -> Option<u32> {
         (self.0 < ENTRIES).then_some(self.0)

@@ -19,7 +19,7 @@ pub(crate) struct Code {
     data_bits: u64,
     /// Codewords of a page.
     codewords: u32,
-    /// Errors that each step corrects. If pages are refreshed, the number of errors above which they are comes last.
+    /// Number of errors that each step corrects. If pages are refreshed, the limit above which that happens comes last.
     corrects: Vec<u32>,
     steps: usize,
     errors: ErrorCount,
@@ -141,7 +141,7 @@ impl Code {
         }
     }
 
-    /// Returns true if the page has so many errors that it should be rewritten.
+    /// Returns true if the page has enough errors to be rewritten.
     pub(crate) fn is_stale(&mut self, rate: f64, draw: f64) -> bool {
         self.corrects.len() > self.steps && self.exceeds(self.steps, rate, draw)
     }
@@ -161,21 +161,21 @@ impl Code {
         self.data_bits * u64::from(self.codewords)
     }
 
-    /// Probability that a codeword has more errors than `step` and those before it correct, at bit-error rate `rate`.
-    /// Interpolated between exact values; see [`Table`].
+    /// Returns the probability that a codeword has more errors than `step` and the steps before it correct, at
+    /// bit-error rate `rate`. Interpolated between exact values; see [`Table`].
     fn codeword_failure(&mut self, step: usize, rate: f64) -> f64 {
         let Self { bits, corrects, table, .. } = self;
         table.at(step, rate, |rate| ln_tail(*bits, corrects[step], rate))
     }
 
-    /// Probability that some codeword of a page has more errors than `step` corrects.
+    /// Returns the probability that at least one codeword of a page has more errors than `step` corrects.
     pub(crate) fn page_failure(&mut self, step: usize, rate: f64) -> f64 {
         let codeword = self.codeword_failure(step, rate);
         -(f64::from(self.codewords) * (-codeword).ln_1p()).exp_m1()
     }
 
-    /// Uncorrectable bit-error rate of pages with bit-error rate `rate`: codewords that the last step cannot decode,
-    /// per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
+    /// Returns the uncorrectable bit-error rate of pages with bit-error rate `rate`: codewords that the last step
+    /// cannot decode, per bit of data (Mielke et al., "Bit error rate in NAND flash memories", IRPS 2008).
     pub(crate) fn uncorrectable_bit_error_rate(&mut self, rate: f64) -> f64 {
         self.codeword_failure(self.steps - 1, rate) / self.data_bits as f64
     }
@@ -212,16 +212,16 @@ pub fn decoding(settings: &EccSettings, timing: &Timing) -> Result<Decoding, Val
     Ok(decoding)
 }
 
-/// Parity of a BCH code that corrects `errors` in a codeword with `data`: m bits for each error, where the codeword has
-/// at most 2^m - 1 bits.
+/// Returns the parity of a BCH code that corrects `errors` in a codeword with `data`: m bits per error if the codeword
+/// has at most 2^m - 1 bits.
 fn bch_parity(data: Bytes, errors: u32) -> Bytes {
     let bits = |m: u64| m * u64::from(errors);
     let m = (1..64).find(|m| 8 * data.0 + bits(*m) < 1 << m).unwrap_or(63);
     Bytes(bits(m).div_ceil(8))
 }
 
-/// The largest bit-error rate that codes of `code_rate` can correct with hard decisions: where the capacity of a binary
-/// symmetric channel equals `code_rate` (Shannon 1948).
+/// Returns the largest bit-error rate that codes of `code_rate` can correct with hard decisions: the one at which the
+/// capacity of a binary symmetric channel equals `code_rate` (Shannon 1948).
 fn hard_limit(code_rate: f64) -> f64 {
     let entropy = |p: f64| -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
     let (mut low, mut high) = (1e-12, 0.5);
@@ -232,7 +232,8 @@ fn hard_limit(code_rate: f64) -> f64 {
     low
 }
 
-/// Logarithm of the probability that more than `corrects` of `bits` are wrong, each with probability `rate`.
+/// Returns the logarithm of the probability that more than `corrects` of `bits` are wrong, each with probability
+/// `rate`.
 fn ln_tail(bits: u64, corrects: u32, rate: f64) -> f64 {
     let (n, t) = (bits as f64, f64::from(corrects));
     if rate <= 0.0 {

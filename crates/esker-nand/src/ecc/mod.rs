@@ -1,8 +1,8 @@
 //! Bit errors, and the code that corrects them.
 //!
-//! A layer between the translation layer and the array. It follows the emitted operations, keeps per block what the
-//! error rate of a page depends on, and decides how many decoding steps each read takes. Translation layers do not know
-//! of it. Error rates are those at the time when an operation is pushed: the wait for the die changes no rate.
+//! This layer lies between the translation layer, which does not know of it, and the array. It follows the emitted
+//! operations, tracks per block what the error rate of a page depends on, and decides how many decoding steps each read
+//! takes. It uses the error rate at the time when an operation is pushed: waiting for the die does not change it.
 
 mod code;
 mod modes;
@@ -25,8 +25,8 @@ pub use code::decoding;
 /// What the error rate of a block's pages depends on.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// When its first page was programmed, apart from pages at the start; all pages count as programmed then.
-    /// [`Nanos::NEVER`] before that.
+    /// When its first page was programmed, not counting pages that were there at the start. All pages count as
+    /// programmed then. [`Nanos::NEVER`] before that.
     programmed: Nanos,
     /// Number of its first pages that were there at the start.
     old_pages: u32,
@@ -48,7 +48,7 @@ pub struct EccCounts {
     pub decoded: [u64; STEPS_MAX],
     /// Reads that no step decoded, by [`Cause`].
     pub failed: [u64; CAUSES],
-    /// Pages whose data were lost since they could not be read to be moved or rewritten.
+    /// Pages whose data were lost because they could not be read when they were moved or rewritten.
     pub lost_pages: u64,
     /// Reads of pages whose data were already lost.
     pub reads_of_lost_pages: u64,
@@ -88,17 +88,17 @@ pub struct Ecc {
     /// Sensings of a read, by write mode and by its number of steps beyond the first.
     sensings: [[u32; STEPS_MAX]; WRITE_MODES],
     counts: EccCounts,
-    /// Per operation of the last list, and per flash page, the decoding steps beyond the first.
+    /// For each flash page of each operation of the last list, the decoding steps beyond the first.
     more_steps: Vec<u8>,
-    /// Whether no step decodes the page, in the same order.
+    /// In the same order, whether no step decodes the page.
     failed: Vec<bool>,
-    /// The last operation of that list that read data for the host which should be rewritten.
+    /// The last operation of that list that read data for the host that should be rewritten.
     stale: Option<OpIndex>,
 }
 
 impl Ecc {
-    /// `geometry` is the array as the translation layer sees it; `flash` has the pages that are read one by one. `own`
-    /// may give pages of some modes a code of their own.
+    /// Creates the layer. `geometry` is the array as the translation layer sees it; `flash` has the pages that are read
+    /// one by one. `own` may give pages of some modes a code of their own.
     pub fn new(
         settings: &EccSettings,
         own: Option<&WriteModeSettings>,
@@ -140,7 +140,7 @@ impl Ecc {
         })
     }
 
-    /// Takes over the content of `flash` at `now`, with the age that the settings say.
+    /// Takes over the content of `flash` at `now`, with the age given in the settings.
     pub fn start(&mut self, now: Nanos, flash: &FlashState) {
         self.started = now;
         self.lost.clear();
@@ -161,7 +161,7 @@ impl Ecc {
         &self.counts
     }
 
-    /// Returns the number of decoding steps of the code; if pages have several, of the one with the most.
+    /// Returns the number of decoding steps of the code. If modes have different codes, the largest number counts.
     pub fn steps(&self) -> usize {
         self.codes.iter().map(Code::steps).max().unwrap_or(0)
     }
@@ -176,8 +176,8 @@ impl Ecc {
         &self.more_steps
     }
 
-    /// Follows `ops`, emitted at `now`, and decides the decoding steps of each. Reads for the host read only what
-    /// `cover` says. Returns true if a read that a request waits for failed.
+    /// Follows `ops`, emitted at `now`, and decides the decoding steps of each. Reads for the host read only the flash
+    /// pages in `cover`. Returns true if a read that a request waits for failed.
     pub fn judge(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         self.more_steps.clear();
         self.failed.clear();
@@ -185,7 +185,7 @@ impl Ecc {
         self.judge_more(now, ops, cover)
     }
 
-    /// Like [`Self::judge`], for a list that had operations added since.
+    /// Like [`Self::judge`], for a list to which operations were added since.
     pub fn judge_more(&mut self, now: Nanos, ops: &[FlashOp], cover: Option<&Cover>) -> bool {
         let mut request_failed = false;
         let flash_pages = self.flash_pages as usize;
@@ -230,7 +230,7 @@ impl Ecc {
     }
 
     /// Marks as lost the flash pages that were to be moved from `from` to `to` but could not be read. [`Self::failed`]
-    /// tells, from `first` on, which ones.
+    /// has a flag for each flash page, from `first` on.
     fn lose(&mut self, first: usize, from: PhysicalPage, to: PhysicalPage) {
         for part in 0..self.flash_pages {
             if self.failed[first + part as usize] {
@@ -246,7 +246,7 @@ impl Ecc {
         u64::from(page.0) * u64::from(self.flash_pages) + u64::from(part)
     }
 
-    /// Returns the operation of the last list that read data which should be rewritten.
+    /// Returns the operation of the last list that read data that should be rewritten.
     pub fn stale(&self) -> Option<OpIndex> {
         self.stale
     }

@@ -81,7 +81,7 @@ impl ModeSettings {
         Ok(ModeTiming { page_read, page_program: self.page_program, decoding: steps })
     }
 
-    /// Returns `ecc` as it is for pages of this mode, apart from their raw errors.
+    /// Returns the settings of the code for pages of this mode, apart from their raw errors.
     fn ecc(&self, ecc: &EccSettings) -> EccSettings {
         match &self.code {
             None => ecc.clone(),
@@ -90,7 +90,7 @@ impl ModeSettings {
     }
 }
 
-/// Returns the settings of the code of each mode, and its factor of raw errors.
+/// Returns, for each mode, the settings of its code and the factor of its raw errors.
 pub(crate) fn codes(modes: Option<&WriteModeSettings>, ecc: &EccSettings) -> [(EccSettings, f64); WRITE_MODES] {
     WriteMode::ALL.map(|mode| match modes.and_then(|modes| modes.of(mode)) {
         Some(settings) => (settings.ecc(ecc), settings.raw_errors),
@@ -98,7 +98,7 @@ pub(crate) fn codes(modes: Option<&WriteModeSettings>, ecc: &EccSettings) -> [(E
     })
 }
 
-/// A fault of the code of `mode`, if that has a code of its own.
+/// Turns an error in the code of `mode` into one that names the mode's keys, if the mode has a code of its own.
 pub(crate) fn fault_of_code(mode: WriteMode, modes: Option<&WriteModeSettings>, error: ValueError) -> ValueError {
     match modes.and_then(|modes| modes.of(mode)) {
         Some(settings) => unusable(keys(mode)[4], &settings.code, error),
@@ -127,7 +127,7 @@ fn excludes(key: &'static str, second: &str, reason: &str, remedy: &str) -> Valu
     }
 }
 
-/// Returns the dotted keys of the program, the read, the decoding, the errors and the code of `mode`.
+/// Returns the dotted keys of the program, read, decoding, errors and code of `mode`.
 fn keys(mode: WriteMode) -> [&'static str; 5] {
     macro_rules! keys {
         ($mode:literal) => {

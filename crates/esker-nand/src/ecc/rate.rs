@@ -46,7 +46,7 @@ impl RawErrors {
         let model = &self.model;
         let erases = f64::from(erases);
         let mut rate = model.fresh;
-        // A factor of zero removes its term, whatever the exponents are: with exponents of zero nothing else would.
+        // A factor of zero must remove its term even if its exponents are zero, too.
         if model.wear > 0.0 {
             rate += model.wear * erases.powf(model.wear_exponent);
         }

@@ -21,7 +21,7 @@ fn geometry() -> Geometry {
     Geometry::new(&settings, false).unwrap()
 }
 
-/// A hundred wrong bits per codeword and hour of age; the only step corrects 350.
+/// Each codeword gets a hundred wrong bits per hour of age. The only step corrects 350.
 fn settings() -> EccSettings {
     EccSettings {
         code: EccCode::Ldpc,
@@ -78,7 +78,7 @@ fn begin(settings: &EccSettings) -> Ecc {
 fn data_age_from_the_time_that_they_were_programmed() {
     let mut ecc = begin(&settings());
     let hours = |hours: u64| Nanos(hours * HOUR.0);
-    // Three hours of age at the start, four an hour later.
+    // Three hours old at the start, four an hour later.
     assert!(!ecc.judge(hours(0), &[read(0)], None));
     assert!(ecc.judge(hours(1), &[read(1)], None));
     // Pages programmed later in the same block are new.
@@ -101,7 +101,7 @@ fn what_cannot_be_read_while_it_is_moved_is_lost_until_it_is_erased() {
     // No request waits for the copy.
     assert!(!ecc.judge(now, &[copy(0, 8), erase(0)], None));
     assert_eq!((ecc.counts().lost_pages, ecc.counts().failed[Cause::Cleaning as usize]), (1, 1));
-    // Its new page is read without errors, but is known to be lost; so is a copy of it.
+    // Its new page is read without errors, but is known to be lost. So is a copy of it.
     assert!(ecc.judge(now, &[read(8)], None));
     assert!(!ecc.judge(now, &[copy(8, 9)], None));
     assert!(ecc.judge(now, &[read(9)], None));

@@ -51,9 +51,9 @@ pub struct TimingSettings {
     pub page_program: Nanos,
     /// Erase of a block (data sheets: tBERS).
     pub block_erase: Nanos,
-    /// Number of blocks that an erase is for. Above 1, blocks are pieces of the drive's own: every so-many-th block
-    /// takes `block_erase`, and the others no time. So a part of a drive, whose blocks are cut small, keeps the erases
-    /// of the drive, which reads wait for: as long, and as often for as much data.
+    /// Number of blocks that are erased together. Above 1, blocks are pieces of the drive's own blocks: one in this
+    /// many takes `block_erase`, and the others take no time. So a part of a drive whose blocks are cut small keeps the
+    /// erases of the whole drive, which reads wait for: equally long, and equally often for the same amount of data.
     #[schemars(range(min = 1))]
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub blocks_per_erase: u32,

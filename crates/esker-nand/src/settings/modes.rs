@@ -36,7 +36,8 @@ pub struct ModeSettings {
     /// `timing.page_read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_read: Option<Nanos>,
-    /// Time in the decoder after the transfer, while the die can go on. Only without `ecc`, whose steps say it.
+    /// Time in the decoder after the transfer, while the die can go on. Only without `ecc`, whose decoding steps give
+    /// this time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub decode: Nanos,
     /// Raw bit-error rate of such pages, as a multiple of that of `ecc.raw_errors`. Only with `ecc`.

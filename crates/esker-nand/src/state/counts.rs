@@ -12,7 +12,7 @@ pub struct OperationCounts {
     pub(super) erases_for: [u64; CAUSES],
     /// Block erases.
     pub erases: u64,
-    /// Erased blocks whose pages were all superseded already, without copies.
+    /// Erases of blocks that held no valid pages, so that nothing had to be copied.
     pub erases_without_copies: u64,
 }
 
@@ -44,7 +44,7 @@ impl OperationCounts {
     }
 }
 
-/// Converts counts for results.
+/// Converts counts to the form of the results.
 pub fn by_cause(counts: &[u64; CAUSES]) -> PageOperations {
     PageOperations {
         host: counts[Cause::Host as usize],

@@ -4,11 +4,12 @@
 //! resulting state, [`FlashState`] can keep a journal: sequence numbers in the spare areas, the content of map pages,
 //! and the changes that may not have been performed yet.
 //!
-//! The order of operations on different dies matters in three places, where the controller waits: an erase, a program
-//! of a map page, and in block-mapped layers the first program of a block begin only after everything issued before for
-//! their pool has ended. Otherwise data could be erased while their newer version is still on its way to another die;
-//! the map could point to data that were never written; and all free blocks of one die could fill while another die
-//! lags behind, so that none is left to merge in. A copy waits for the program of the page that it reads.
+//! The order of operations on different dies matters in three places, where the controller waits. An erase, a program
+//! of a map page, and in block-mapped layers the first program of a block begin only after everything that was issued
+//! earlier for their pool has ended. Otherwise data could be erased while their newer version is still on its way to
+//! another die; the map could point to data that were never written; and all free blocks of one die could fill while
+//! another die lags behind, which would leave no free block for merges. A copy waits for the program of the page that
+//! it reads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,8 +49,8 @@ pub enum SpareArea {
 pub struct MapPage {
     /// Map entries.
     pub entries: Box<[u32]>,
-    /// All changes of this pool's map are in its map pages, except for data in blocks whose first page has at least
-    /// this sequence number.
+    /// Map pages contain all changes of this pool's map, except for data in blocks whose first page has at least this
+    /// sequence number.
     pub saved_before: u64,
 }
 
@@ -72,7 +73,7 @@ enum Change {
 }
 
 impl Change {
-    /// Returns true if it waits for everything issued before for its pool.
+    /// Returns true if the change waits for everything that was issued earlier for its pool.
     fn waits(&self) -> bool {
         matches!(self, Self::Erase { .. } | Self::Program { waits: true, .. })
     }
@@ -95,14 +96,14 @@ struct Held {
     maps: Vec<(u32, MapPage)>,
 }
 
-/// The journal; see the module.
+/// The journal; see the module's documentation.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    /// Per page its sequence number; zero if erased.
+    /// Per page, its sequence number; zero if erased.
     sequences: Vec<u64>,
-    /// Per page the sequence number of the write that its data come from.
+    /// Per page, the sequence number of the write that its data come from.
     versions: Vec<u64>,
-    /// Per block the role it was opened for.
+    /// Per block, the role for which it was opened.
     roles: Vec<u8>,
     /// Blocks that were taken out of use since their last erase.
     bad: BTreeSet<u32>,
@@ -111,11 +112,11 @@ pub(super) struct Journal {
     opens: bool,
     maps: BTreeMap<u32, MapPage>,
     blocks_per_pool: u32,
-    /// Per pool, the lowest sequence number with which one of its open data blocks begins.
+    /// For each pool, the lowest sequence number of the first page of an open data block.
     oldest_open: Vec<u64>,
     /// Unsettled changes, in the order of issue.
     changes: VecDeque<Change>,
-    /// Number of changes issued before those, since the journal was started.
+    /// Number of changes issued before [`Self::changes`], since the journal was started.
     first: u64,
     /// Whether changes are settled as soon as they are issued.
     settled: bool,
@@ -135,7 +136,7 @@ impl Journal {
         }
         self.next = self.next.max(sequence + u64::from(count));
     }
-    /// The next program opens a block, and waits until everything before it has ended.
+    /// Makes the next program wait until everything before it has ended, since it opens a block.
     pub(super) fn begin_block(&mut self) {
         self.opens = true;
     }
@@ -155,8 +156,8 @@ impl Journal {
             self.changes.push_back(Change::Program { page, from, cause, waits });
         }
     }
-    /// Records an erase of `block`, of whose pages (from `first` on, of `owners`, with `tags` of modes) `written` were
-    /// used.
+    /// Records an erase of `block`, of which `written` pages were used. Its pages start at `first`, and have `owners`
+    /// and `tags` of modes.
     pub(super) fn record_erase(
         &mut self,
         block: BlockIndex,
@@ -190,7 +191,7 @@ impl Journal {
 }
 
 impl FlashState {
-    /// Keeps a journal from now on. All cells are erased. A pool has `blocks_per_pool` consecutive blocks.
+    /// Keeps a journal from now on. All cells must be erased. A pool has `blocks_per_pool` consecutive blocks.
     pub fn keep_journal(&mut self, blocks_per_pool: u32) {
         let geometry = *self.geometry();
         assert_eq!(self.counts().programs().total(), 0, "a journal begins with erased cells");
@@ -242,14 +243,15 @@ impl FlashState {
         }
     }
 
-    /// Returns a lower bound of the sequence numbers with which the blocks begin that take data of `pool` from now on.
+    /// Returns a lower bound for the sequence number of the first page of any block that takes data of `pool` from now
+    /// on.
     #[inline]
     pub fn oldest_open(&self, pool: u32) -> u64 {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.oldest_open[pool as usize].min(journal.next)
     }
 
-    /// Returns the sequence number with which `block` begins; zero if it is erased or no journal is kept.
+    /// Returns the sequence number of the first page of `block`; zero if it is erased or no journal is kept.
     pub fn opened(&self, block: BlockIndex) -> u64 {
         let first = self.geometry().first_page(block).0 as usize;
         self.journal.as_ref().map_or(0, |journal| journal.sequences[first])
@@ -275,8 +277,8 @@ impl FlashState {
         self.journal.as_ref().expect("a journal is kept").versions[page.0 as usize]
     }
 
-    /// Sets the role for which `block`, which is erased, is opened; 0 for none. The role is in the spare areas of its
-    /// pages.
+    /// Sets the role for which `block`, which is erased, is opened; 0 for none. The spare areas of its pages contain
+    /// the role.
     #[inline]
     pub fn open_as(&mut self, block: BlockIndex, role: u8) {
         if let Some(journal) = &mut self.journal {
@@ -284,8 +286,8 @@ impl FlashState {
         }
     }
 
-    /// Takes `block`, which was just erased, out of use. From then on a mark in the spare area of its first page says
-    /// so, as data sheets specify for blocks that are bad from the start.
+    /// Takes `block`, which was just erased, out of use. A mark in the spare area of its first page records this, as
+    /// data sheets specify for blocks that are bad from the start.
     pub fn mark_bad(&mut self, block: BlockIndex) {
         if let Some(journal) = &mut self.journal {
             journal.bad.insert(block.0);
@@ -320,7 +322,8 @@ impl FlashState {
         journal.maps.insert(page.0, map);
     }
 
-    /// A newer version of map page `page` was written elsewhere: drops its content, unless that write may be undone.
+    /// Drops the content of map page `page`, of which a newer version was written elsewhere, unless that write may be
+    /// undone.
     pub fn forget_map_page(&mut self, page: PhysicalPage) {
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.settled) {
             journal.maps.remove(&page.0);
@@ -332,7 +335,7 @@ impl FlashState {
         self.journal.as_ref().map_or(0, |journal| journal.maps.len())
     }
 
-    /// Returns the die of each change since the last [`Self::settle`] or power failure, in order.
+    /// Returns the die of each change since the last [`Self::settle`] or the last power failure, in order.
     pub fn unsettled_dies(&self) -> Vec<u32> {
         let changes = self.journal.iter().flat_map(|journal| &journal.changes);
         changes.map(|change| self.geometry().die_of(self.block_of_change(change)).0).collect()
@@ -350,7 +353,7 @@ impl FlashState {
         self.settle_before(self.issued_changes());
     }
 
-    /// Sets whether changes are settled as soon as they are issued. Those so far are settled.
+    /// Sets whether changes are settled as soon as they are issued. Earlier changes are settled now.
     pub fn settle_as_issued(&mut self, settled: bool) {
         self.settle();
         if let Some(journal) = &mut self.journal {
@@ -358,7 +361,7 @@ impl FlashState {
         }
     }
 
-    /// Returns the number of changes since the journal was started, without those settled at issue.
+    /// Returns the number of changes since the journal was started, without those that were settled when issued.
     pub fn issued_changes(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.first + journal.changes.len() as u64)
     }
@@ -372,14 +375,15 @@ impl FlashState {
         }
     }
 
-    /// Returns, for each of the last `count` changes, whether it waits for everything issued before for its pool.
+    /// Returns, for each of the last `count` changes, whether it waits for everything that was issued earlier for its
+    /// pool.
     pub fn waits_of_last(&self, count: usize) -> impl Iterator<Item = bool> {
         let journal = self.journal.as_ref().expect("a journal is kept");
         journal.changes.range(journal.changes.len() - count..).map(Change::waits)
     }
 
-    /// Loses power, and each unsettled change ends up as in `fates`, which must keep the order of a die's changes to a
-    /// block. Afterwards changes are settled at issue, and no page is known to be valid. Returns the number of torn
+    /// Loses power. Each unsettled change meets its fate in `fates`, which must keep the order of a die's changes to a
+    /// block. Afterwards changes are settled when issued, and no page is known to be valid. Returns the number of torn
     /// pages and blocks.
     pub fn power_failure_with_fates(&mut self, fates: &[ChangeFate]) -> (u64, u64) {
         let mut journal = self.journal.take().expect("a journal is kept");
@@ -407,10 +411,10 @@ impl FlashState {
         self.forget_validity();
     }
 
-    /// Loses power when each die has performed as many of the unsettled changes as `kept` says, or fewer if an
-    /// operation would still have waited for another die (see the module). With `torn`, each die is interrupted in its
-    /// next change. Afterwards no page is known to be valid. Returns, for each unsettled change, whether it was
-    /// performed.
+    /// Loses power when each die has performed the number of unsettled changes given in `kept`, or fewer if an
+    /// operation would still have waited for another die (see the module's documentation). With `torn`, each die is
+    /// interrupted in its next change. Afterwards no page is known to be valid. Returns, for each unsettled change,
+    /// whether it was performed.
     pub fn power_failure(&mut self, kept: &[usize], torn: bool) -> Vec<bool> {
         let mut journal = self.journal.take().expect("a journal is kept");
         let changes = std::mem::take(&mut journal.changes);

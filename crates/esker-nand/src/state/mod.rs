@@ -1,5 +1,5 @@
-//! The content of the cells: blocks and their pages, wear, spare areas, and the operations that change them. Knows no
-//! time.
+//! The content of the cells: blocks and their pages, wear, spare areas, and the operations that change them. This part
+//! of the model has no notion of time.
 
 mod counts;
 mod flash;

@@ -27,7 +27,7 @@ impl WriteMode {
     /// All modes, in the order of their numbers.
     pub const ALL: [Self; WRITE_MODES] = [Self::Normal, Self::LowCost, Self::MediumCost, Self::HighCost];
 
-    /// Returns its name in results.
+    /// Returns the name of the mode in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -38,7 +38,7 @@ impl WriteMode {
     }
 }
 
-/// The modes of an operation's pages: of the one that it reads, and of the one that it programs.
+/// The write modes of an operation: of the page that it reads, and of the page that it programs.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpModes(u8);
 
@@ -46,17 +46,17 @@ impl OpModes {
     /// Number of combinations.
     pub(crate) const COMBINATIONS: usize = WRITE_MODES * WRITE_MODES;
 
-    /// A page programmed in mode `read` is read, and one is programmed in mode `program`.
+    /// The operation reads a page of mode `read`, and programs one in mode `program`.
     #[inline]
     pub fn new(read: WriteMode, program: WriteMode) -> Self {
         Self(read as u8 | (program as u8) << 2)
     }
-    /// An operation that only reads.
+    /// The operation only reads.
     #[inline]
     pub fn reading(mode: WriteMode) -> Self {
         Self::new(mode, WriteMode::Normal)
     }
-    /// An operation that only programs.
+    /// The operation only programs.
     #[inline]
     pub fn programming(mode: WriteMode) -> Self {
         Self::new(WriteMode::Normal, mode)

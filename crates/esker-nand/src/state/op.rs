@@ -14,7 +14,7 @@ pub const CAUSES: usize = 7;
 /// The reason for an operation. Results count operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
-    /// A host request, which does not end before.
+    /// A host request, which ends no earlier than the operation.
     #[default]
     Host = 0,
     /// Making space.
@@ -23,7 +23,7 @@ pub enum Cause {
     Mapping = 2,
     /// Wear-levelling.
     WearLevelling = 3,
-    /// Finding the data after a power failure.
+    /// Finding data again after a power failure.
     Recovery = 4,
     /// Rewriting data that have too many bit errors.
     Refresh = 5,
@@ -34,8 +34,8 @@ pub enum Cause {
 /// The part of a page that crosses the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// All of it, with its spare bytes. Reads and writes of a part of a page cost this, too: the error-correcting code
-    /// covers the page, so that a part cannot be checked or written alone.
+    /// The whole page, with its spare bytes. Reads and writes of a part of a page cost this, too: the error-correcting
+    /// code covers the whole page, so that a part can be neither checked nor written alone.
     Page,
     /// One sector, as for a block summary.
     Sector,
@@ -69,7 +69,7 @@ pub enum FlashOpKind {
         to: PhysicalPage,
     },
     /// Copies of consecutive pages to consecutive pages, which no request waits for. Only an [`OpList`] with
-    /// [`OpList::take_runs`] takes copies this way; every other sink gets single ones.
+    /// [`OpList::take_runs`] takes copies this way; every other sink gets single copies.
     CopyRun {
         /// The first page that is read.
         from: PhysicalPage,
@@ -99,15 +99,15 @@ pub struct FlashOp {
     pub cause: Cause,
     /// An operation of the same list that has to end before this one begins.
     pub after: Option<OpIndex>,
-    /// Whether the request ends only after this operation: true of all operations for the host, and of those that look
-    /// up the location of its data.
+    /// Whether the request waits for this operation: true for all operations for the host, and for those that look up
+    /// the location of its data.
     pub awaited: bool,
     /// The write modes of its pages.
     pub modes: OpModes,
 }
 
 impl FlashOp {
-    /// Returns the number of pages that this copies from one place to another; 0 for what is no copy.
+    /// Returns the number of pages that the operation copies; 0 if it is not a copy.
     pub fn copied_pages(&self) -> u64 {
         match self.kind {
             FlashOpKind::Copy { .. } => 1,
@@ -182,7 +182,7 @@ impl OpList {
         self.ops.clear();
     }
 
-    /// A list that keeps the reads of recovery apart, in `scan`.
+    /// Creates a list that keeps the reads of recovery apart, in `scan`.
     pub fn with_scan(scan: Scan) -> Self {
         Self { scan: Some(Box::new(scan)), ..Self::default() }
     }
@@ -219,7 +219,7 @@ impl OpSink for OpList {
     }
 }
 
-/// Drops all operations. For preconditioning, which changes the state of the cells in no time.
+/// Drops all operations. Used for preconditioning, which changes the cells without taking simulated time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -7,35 +7,36 @@ use esker_core::PhysicalPage;
 use super::mode::{OpModes, WRITE_MODES, WriteMode};
 use super::op::{CAUSES, Cause, OpIndex};
 
-/// Decides in which mode data are programmed. Pages are named by their owner, as translation layers write it into spare
-/// areas: a number per logical page.
+/// Decides in which mode data are programmed. Pages are identified by their owner, as translation layers write it into
+/// spare areas: one number per logical page.
 pub trait ModePolicy: fmt::Debug + Send {
-    /// Returns the mode of pages of the map, and of the data at the start.
+    /// Returns the mode of map pages, and of the data at the start.
     fn usual(&self) -> WriteMode;
 
-    /// Returns the modes that it uses.
+    /// Returns the modes that the policy uses.
     fn modes(&self) -> &'static [WriteMode];
 
-    /// The host reads `page` from flash.
+    /// Records that the host reads `page` from flash.
     fn record_read(&mut self, page: u32);
 
-    /// The host writes `page` to flash.
+    /// Records that the host writes `page` to flash.
     fn record_write(&mut self, page: u32);
 
     /// Returns the mode in which the data of `page` are programmed, for the host or as a copy.
     fn choose(&self, page: u32) -> WriteMode;
 
-    /// Returns the mode in which `page` is programmed anew, now that the host reads it; `None` if it stays as it is, in
-    /// `mode`.
+    /// Returns the mode in which `page`, which the host is reading, should be programmed again, or `None` if it should
+    /// stay in `mode`.
     fn re_encode(&self, page: u32, mode: WriteMode) -> Option<WriteMode>;
 
-    /// Power failed: all that is kept in the controller's memory is lost.
+    /// Drops everything that a drive would keep in the controller's memory, as at a power failure.
     fn forget(&mut self);
 
-    /// Returns the bits of controller memory that it would take in a drive, without the tags of pages.
+    /// Returns the number of bits of controller memory that the policy would take in a drive, without the tags of
+    /// pages.
     fn memory_bits(&self) -> u64;
 
-    /// Returns a copy of its present state.
+    /// Returns a copy of the policy in its current state.
     fn copy(&self) -> Box<dyn ModePolicy>;
 }
 
@@ -60,17 +61,17 @@ pub enum HostAccess {
     Write,
 }
 
-/// The tag of a page of the map, whose owner is no page of the host. The lower bits are its mode.
+/// The tag of a map page, whose owner is not a host page. The lower bits are its mode.
 const MAP: u8 = 1 << 7;
 
 /// The modes of all pages, and the policy that chooses them.
 #[derive(Debug)]
 pub(super) struct PageModes {
     pub(super) policy: Box<dyn ModePolicy>,
-    /// Per page the mode in which it was programmed last, with [`MAP`].
+    /// For each page, the mode in which it was last programmed, with [`MAP`].
     tags: Vec<u8>,
     pub(super) access: HostAccess,
-    /// The last read of the host's that should be followed by a program in another mode.
+    /// The last host read that should be followed by a program in another mode.
     pub(super) wish: Option<(OpIndex, WriteMode)>,
     pub(super) counts: ModeCounts,
 }
@@ -118,7 +119,7 @@ impl PageModes {
         self.wish = None;
     }
 
-    /// Data of `owner` are read from `page`. Returns the mode.
+    /// Records a read of `page`, which has data of `owner`. Returns the mode.
     pub(super) fn read(&mut self, page: PhysicalPage, owner: u32, cause: Cause) -> WriteMode {
         let mode = Self::mode(self.tags[page.0 as usize]);
         self.counts.reads[mode as usize][cause as usize] += 1;
@@ -129,12 +130,12 @@ impl PageModes {
         mode
     }
 
-    /// The read that was recorded last is operation `read` of its list.
+    /// Sets the index, in its list, of the read that was recorded last.
     pub(super) fn emitted(&mut self, read: OpIndex) {
         self.wish = self.wish.map(|(_, mode)| (read, mode));
     }
 
-    /// Data of `owner` are programmed to `page`. Returns the mode.
+    /// Records a program of `page` with data of `owner`. Returns the mode.
     pub(super) fn program(&mut self, page: PhysicalPage, owner: u32, cause: Cause) -> WriteMode {
         let mode = match (cause, self.wish) {
             (Cause::ReEncoding, Some((_, mode))) => mode,
@@ -148,12 +149,12 @@ impl PageModes {
         self.tag(page, mode as u8, cause)
     }
 
-    /// A page of the map is programmed to `page`. Returns the mode.
+    /// Records a program of `page` with a map page. Returns the mode.
     pub(super) fn program_map(&mut self, page: PhysicalPage) -> WriteMode {
         self.tag(page, self.policy.usual() as u8 | MAP, Cause::Mapping)
     }
 
-    /// The data of `owner` are copied. Returns both modes.
+    /// Records a copy of the data of `owner`. Returns both modes.
     pub(super) fn copy(&mut self, [from, to]: [PhysicalPage; 2], owner: u32, cause: Cause) -> OpModes {
         let tag = self.tags[from.0 as usize];
         self.counts.reads[usize::from(tag & 3)][cause as usize] += 1;
@@ -167,7 +168,8 @@ impl PageModes {
         Self::mode(tag)
     }
 
-    /// Undoes the program of `page`. Counts begin anew when measuring begins.
+    /// Undoes the program of `page`. Counts may be lower than the number of programs, since they are reset when
+    /// measuring begins.
     pub(super) fn undo_program(&mut self, page: PhysicalPage, cause: Cause) {
         let tag = self.tags[page.0 as usize];
         let count = &mut self.counts.programs[usize::from(tag & 3)][cause as usize];

@@ -1,4 +1,4 @@
-//! The reads by which a translation layer recovers its map. There may be one for each page of a drive, so they are
+//! The reads by which a translation layer recovers its map. There may be one for each page of a drive. So they are
 //! stored as runs of consecutive pages per die, and handed out a few at a time.
 
 use std::collections::VecDeque;
@@ -8,22 +8,22 @@ use esker_core::PhysicalPage;
 use super::{Cause, FlashOp, FlashOpKind, OpModes};
 use crate::{BlockIndex, Geometry};
 
-/// Reads of recovery that are not tied to other operations, in the order in which they were emitted. Each keeps its
-/// index in that order.
+/// Reads of recovery that are not tied to other operations, in the order in which they were emitted. Each read keeps
+/// its index in that order.
 #[derive(Clone, Debug)]
 pub struct Scan {
     geometry: Geometry,
-    /// Whether reads are kept per plane instead of per die.
+    /// Whether there is a list of reads per plane instead of per die.
     by_plane: bool,
     /// Reads per die, or per plane.
     lanes: Vec<VecDeque<ReadRun>>,
-    /// Per die, the plane that is next, if reads are kept per plane.
+    /// Per die, the plane whose turn is next, if there is a list per plane.
     turns: Vec<u32>,
     emitted: u64,
     left: u64,
     /// Counts of reads so far.
     pub counts: ScanCounts,
-    /// Per block, how many of its spare areas were read: 0, 1, or more.
+    /// For each block, how many of its spare areas were read: 0, 1, or more.
     seen: Vec<u8>,
 }
 
@@ -52,8 +52,8 @@ pub struct ScanCounts {
 }
 
 impl Scan {
-    /// Reads are kept `by_plane` if dies may read several planes at once in any order, so that there is always another
-    /// plane's read to combine with.
+    /// With `by_plane`, there is a list of reads per plane. That is for dies that may read several planes at once in
+    /// any order, so that there is always another plane's read to combine with.
     pub fn new(geometry: &Geometry, by_plane: bool) -> Self {
         let lanes = if by_plane { geometry.planes() } else { geometry.dies() };
         Self {
@@ -112,7 +112,7 @@ impl Scan {
         self.left
     }
 
-    /// Returns the number of reads that were ever emitted.
+    /// Returns the total number of reads emitted so far.
     pub fn emitted(&self) -> u64 {
         self.emitted
     }

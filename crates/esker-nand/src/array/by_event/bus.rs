@@ -1,21 +1,20 @@
 //! Buses, and the dies that ask for them.
 
-/// A bus.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bus {
     /// Whether a transfer is under way.
     pub(super) taken: bool,
-    /// What dies ask for, in any order.
+    /// Requests of dies for transfers, in any order.
     pub(super) asks: Vec<Ask>,
-    /// Dies that may have something to begin now. All others have nothing to begin.
+    /// Dies that may be able to begin an operation now. No other die can.
     pub(super) awake: Vec<u32>,
-    /// Whether its channel is in [`super::ByEvent::to_decide`] for it.
+    /// Whether its channel was added to [`super::ByEvent::to_decide`] because of this bus.
     pub(super) undecided: bool,
-    /// Sum of all transfers.
+    /// Total time of all transfers, in nanoseconds.
     pub(super) busy: u64,
 }
 
-/// A request of a die for a transfer. The least of several goes first.
+/// A die's request for a transfer. Of several, the smallest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ask {
     pub(super) since: u64,

@@ -9,11 +9,11 @@ use crate::array::tally::Direction;
 /// The control lines of one gang.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// Transfers under way on the strobes: all in one direction, and begun at one time.
+    /// Transfers under way on the strobes. They all began at the same time and go in the same direction.
     transfers: u32,
     direction: Direction,
     since: u64,
-    /// With rounds, dies that still work on the current round.
+    /// With [`GangControl::Rounds`], the number of dies that still work on the current round.
     working: u32,
 }
 
@@ -84,7 +84,7 @@ impl ByEvent {
         self.check_decided(self.layout.dies_of_channel(channel), now);
     }
 
-    /// Nothing is left to decide on the dies of `channel`, whose packages have buses of their own.
+    /// Records that nothing is left to decide for the dies of `channel`, whose packages have buses of their own.
     fn all_decided(&mut self, channel: u32) {
         for bus in self.layout.packages_of_channel(channel) {
             self.buses[bus as usize].undecided = false;
@@ -152,8 +152,7 @@ impl ByEvent {
         }
     }
 
-    /// Begins the next round: the oldest operation that may begin of each package. The gang must have ended the last
-    /// round.
+    /// Begins the next round: in each package, the oldest operation that may begin. The previous round must have ended.
     fn begin_round(&mut self, channel: u32, now: u64) {
         let mut candidates: Vec<(u64, u32, u32)> = (self.layout.dies_of_channel(channel))
             .filter_map(|index| {

@@ -20,7 +20,7 @@ impl ByEvent {
             while let Some(die) = self.buses[index].awake.pop() {
                 let die = die as usize;
                 self.dies[die].awake = false;
-                // What has begun may be suspended at once.
+                // A program or erase that has just begun may be suspended at once.
                 while self.pick(die, now) && self.settings.suspend.is_some() {}
             }
             self.grant(index, now);
@@ -69,12 +69,12 @@ impl ByEvent {
             return true;
         }
         let Some(op) = self.choose(index) else {
-            self.want_nothing(index);
+            self.withdraw_ask(index);
             return false;
         };
         if self.ops[op].asks_first() {
             if self.dies[index].wants != Some(op) {
-                self.want_nothing(index);
+                self.withdraw_ask(index);
                 let die = &mut self.dies[index];
                 (die.wants, die.since) = (Some(op), now);
                 self.add_ask(index, op, now);
@@ -87,7 +87,7 @@ impl ByEvent {
         !waits
     }
 
-    /// Has die `index` ask since `now` for the transfer of `op`.
+    /// Adds a request, made at `now`, of die `index` for the transfer of `op`.
     #[inline(always)]
     pub(super) fn add_ask(&mut self, index: usize, op: u32, now: u64) {
         let ask = Ask { since: now, sequence: self.ops[op].sequence, die: index as u32, op };
@@ -95,15 +95,15 @@ impl ByEvent {
         self.buses[bus].asks.push(ask);
     }
 
-    /// Has die `index`, which is idle, no longer ask for the bus to begin an operation.
-    fn want_nothing(&mut self, index: usize) {
+    /// Withdraws the request for the bus by which the idle die `index` meant to begin an operation.
+    fn withdraw_ask(&mut self, index: usize) {
         if self.dies[index].wants.take().is_some() {
             let bus = self.bus_of(index);
             self.buses[bus].remove_ask(index);
         }
     }
 
-    /// Grants bus `index`, if it is free, to the first that asked.
+    /// Grants bus `index`, if it is free, to the die that asked first.
     #[inline(always)]
     fn grant(&mut self, index: usize, now: u64) {
         let bus = &mut self.buses[index];
@@ -117,7 +117,8 @@ impl ByEvent {
         }
     }
 
-    /// Wakes the dies that ask for bus `index`, now taken, to begin an operation, and could begin another one.
+    /// Wakes the idle dies that wait for bus `index`, which was just taken, if they could begin another operation
+    /// without it.
     fn wake_others(&mut self, index: usize) {
         let Bus { asks, awake, .. } = &mut self.buses[index];
         for ask in asks {
@@ -129,7 +130,7 @@ impl ByEvent {
         }
     }
 
-    /// Grants the transfer of `ask`, which was removed. Begins its operation, if that only asked so far.
+    /// Grants the transfer of `ask`, which was removed from its bus. Begins the operation if it has not begun yet.
     #[inline(always)]
     pub(super) fn grant_transfer(&mut self, ask: Ask, now: u64) {
         let Ask { since, op, .. } = ask;
@@ -167,8 +168,8 @@ impl ByEvent {
         chosen
     }
 
-    /// Returns the first host read that may begin now; during a suspension, only among reads that were waiting when it
-    /// began. A read waits for all operations that it must not overtake.
+    /// Returns the first host read that may begin now. During a suspension, only reads that were already waiting when
+    /// it began are considered. A read waits for all operations that it must not overtake.
     fn next_host_read(&self, index: usize) -> Option<u32> {
         let die = &self.dies[index];
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
@@ -176,15 +177,15 @@ impl ByEvent {
         die.host_reads.iter().copied().find(may_begin)
     }
 
-    /// Begins `op`, together with all that can join it.
+    /// Begins `op` together with all operations that can join it.
     pub(super) fn begin(&mut self, index: usize, op: u32, start: u64, now: u64) {
-        self.want_nothing(index);
+        self.withdraw_ask(index);
         self.take_up(index, op, start, now);
         self.begin_pages(index, now);
     }
 
-    /// Takes `op`, and all that can join it, out of their queue, to begin them at `now`. `start` is when they would
-    /// have begun if the bus had been free.
+    /// Takes `op` and all operations that can join it out of their queue, to begin them at `now`. `start` is when they
+    /// would have begun if the bus had been free.
     fn take_up(&mut self, index: usize, op: u32, start: u64, now: u64) {
         let die = &mut self.dies[index];
         die.turn = 0;
@@ -235,8 +236,8 @@ impl ByEvent {
         op.arrived <= die.ended && register.is_some_and(|register| register.serves(self.register_use(op)))
     }
 
-    /// Updates the registers of die `index` for what it begins, and removes the sensing of pages that are in a
-    /// register.
+    /// Updates the registers of die `index` for the operations that it begins. Pages that are already in a register are
+    /// not sensed again.
     fn update_registers(&mut self, index: usize) {
         let (members, leader) = (self.dies[index].group.len(), self.dies[index].group.leader());
         if self.ops[leader].arrived > self.dies[index].ended {
@@ -252,7 +253,7 @@ impl ByEvent {
         }
     }
 
-    /// Operations that a die does together at most.
+    /// Returns the largest number of operations that a die does together.
     fn group_max(&self) -> usize {
         match self.settings.multi_plane {
             MultiPlane::Off => 1,
@@ -261,7 +262,7 @@ impl ByEvent {
         }
     }
 
-    /// Adds to `group`, which is one operation that die `index` begins, all that the die does together with it, in
+    /// Adds to `group`, which holds only its leader, all operations that die `index` does together with the leader, in
     /// order.
     fn join(&self, index: usize, group: &mut Group) {
         let leader = &self.ops[group.leader()];
@@ -274,9 +275,9 @@ impl ByEvent {
         let limit = die.suspended.as_ref().map_or(u64::MAX, |suspended| suspended.reads_before);
         // Planes sense together, or none does.
         let held = self.finds_page(index, leader);
-        // If host reads go first, they are not joined with other operations, which may not go first.
+        // Host reads that go first are not joined with other operations, which may have to wait.
         let reads_apart = self.settings.scheduling == Scheduling::ReadsFirst || die.suspended.is_some();
-        // Those on other planes touch other blocks than the leader.
+        // Operations on other planes touch other blocks than the leader does.
         let joins = |group: &Group, other: &Op| {
             let plane = match self.settings.multi_plane {
                 MultiPlane::Pairs => other.plane == leader.plane ^ 1,
@@ -368,7 +369,7 @@ impl ByEvent {
 }
 
 impl Op {
-    /// Returns true if it asks for the bus before anything else.
+    /// Returns true if the operation asks for the bus before it does anything else.
     pub(super) fn asks_first(&self) -> bool {
         matches!(self.step, DieStep::Program | DieStep::ProgramSector | DieStep::CopyIn)
     }

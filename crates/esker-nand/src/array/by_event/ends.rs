@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::NEVER;
 
-/// The ends of phases under way. Phases of one length end in the order in which they begin, so each usual length has a
-/// line of its own, where the next end is the first one.
+/// The ends of phases under way. Phases of equal length end in the order in which they begin. So each common length has
+/// a line of its own, whose first phase always ends next.
 #[derive(Debug)]
 pub(super) struct Ends {
     /// One line for each usual length that has occurred, then the line of all other lengths.
@@ -13,7 +13,7 @@ pub(super) struct Ends {
     /// Lengths that get a line.
     usual: Vec<u64>,
     next: u64,
-    /// Dies whose phases have come to their end and were not taken, in descending order.
+    /// Dies whose phase has ended and that [`Self::take_due`] has not returned yet, in descending order.
     due: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Line {
 }
 
 impl Ends {
-    /// No phase is under way. Most phases will be of the lengths `usual`.
+    /// Starts with no phase under way. Most phases will have one of the lengths `usual`.
     pub(super) fn new(usual: Vec<u64>) -> Self {
         Self { lines: vec![Line::new(NEVER)], usual, next: NEVER, due: Vec::new() }
     }
@@ -72,7 +72,7 @@ impl Ends {
         self.next = self.next.min(end);
     }
 
-    /// Returns the line for `length`, which has none of its own yet.
+    /// Returns the line to use for `length`, which has none of its own yet. Usual lengths get a new one.
     #[cold]
     fn new_line(&mut self, length: u64) -> usize {
         let others = self.lines.len() - 1;
@@ -83,7 +83,7 @@ impl Ends {
         others
     }
 
-    /// The time is `now`, which is [`Self::next`]: the phases that end can be taken.
+    /// Makes the dies whose phase ends at `now`, which is [`Self::next`], available to [`Self::take_due`].
     #[inline]
     pub(super) fn come_due(&mut self, now: u64) {
         self.next = NEVER;

@@ -51,7 +51,7 @@ impl Group {
         (self.leader != NOBODY).then_some(self.leader)
     }
 
-    /// Returns the operation whose turn is the one with this number, counted from zero.
+    /// Returns the operation whose turn is number `turn`, counted from zero.
     #[inline]
     pub(super) fn member(&self, turn: usize) -> u32 {
         if turn == 0 { self.leader() } else { self.others[turn - 1] }

@@ -60,26 +60,26 @@ impl Layout {
         Self { array: *array, spans_planes: plane.0 > 1, dies, planes, depth, planes_per_die }
     }
 
-    /// Returns the parts of a logical page.
+    /// Returns the number of parts of a logical page.
     pub(super) fn parts(&self) -> u32 {
         self.planes.len() as u32
     }
-    /// Returns the flash pages of a part.
+    /// Returns the number of flash pages of a part.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
-    /// Returns the dies of the array.
+    /// Returns the number of dies of the array.
     pub(super) fn dies(&self) -> u32 {
         self.packages() * self.array.dies_per_package
     }
     pub(super) fn planes_per_die(&self) -> u32 {
         self.array.planes_per_die
     }
-    /// Returns the packages of the array.
+    /// Returns the number of packages of the array.
     pub(super) fn packages(&self) -> u32 {
         self.array.channels * self.array.packages_per_channel
     }
-    /// Returns the channels of the array.
+    /// Returns the number of channels of the array.
     pub(super) fn channels(&self) -> u32 {
         self.array.channels
     }
@@ -96,7 +96,7 @@ impl Layout {
     pub(super) fn packages_of_channel(&self, channel: u32) -> Range<u32> {
         channel * self.array.packages_per_channel..(channel + 1) * self.array.packages_per_channel
     }
-    /// Iterates over the array's dies behind a die of the translation layer.
+    /// Iterates over the array's dies that together form a die of the translation layer.
     pub(super) fn dies_of(&self, die: u32) -> impl Iterator<Item = u32> {
         self.dies[die as usize].iter().copied()
     }

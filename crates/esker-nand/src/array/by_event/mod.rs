@@ -42,9 +42,9 @@ use ops::Ops;
 use phases::{Die, Shape};
 use tracked::TrackedChanges;
 
-/// No time.
+/// The time of an event that is not scheduled.
 const NEVER: u64 = u64::MAX;
-/// No operation, no block.
+/// Stands for no operation, or for no block.
 const NOBODY: u32 = u32::MAX;
 
 /// A notification that is due when the page that an operation read is decoded.
@@ -52,7 +52,7 @@ const NOBODY: u32 = u32::MAX;
 struct Known {
     waiter: Waiter,
     start: u64,
-    /// The first tie to an operation that waits for it.
+    /// The first tie to an operation that waits for the decoded page.
     followers: u32,
 }
 
@@ -86,7 +86,8 @@ pub(in crate::array) struct ByEvent {
     sequence: u64,
     tally: Tally,
     audit: Audit,
-    /// Per operation of the list that is being pushed, the resulting operation of each part; for a copy the last one.
+    /// For each operation of the list that is being pushed, the resulting operation of each part. For a copy, its
+    /// program.
     pushed: Vec<u32>,
     ended: Vec<Ended>,
     /// Pages in the decoder.
@@ -94,12 +95,12 @@ pub(in crate::array) struct ByEvent {
     /// Operations that ended, if they are recorded.
     performed: Option<Vec<Performed>>,
     tracked: Option<TrackedChanges>,
-    /// In the list that is being pushed, for parts whose pages are decoded one by one: the other reads of the part, by
-    /// its last read.
+    /// For parts whose pages are decoded one by one, in the list that is being pushed: the key is the last read of a
+    /// part, the value its other reads.
     beside: BTreeMap<u32, Vec<u32>>,
     /// Number of the change that is being pushed, and whether it waits for earlier ones.
     change: (u64, bool),
-    /// Memory for short lists.
+    /// Scratch memory for short lists, to save allocations.
     some_ops: Vec<u32>,
 }
 
@@ -396,8 +397,8 @@ impl ByEvent {
         self.tally
     }
 
-    /// Fills `into` with, per die of the translation layer, how long after `now` its operations will keep it busy,
-    /// without waiting.
+    /// Fills `into` with one time per die of the translation layer: how long after `now` its operations will keep it
+    /// busy, not counting waits.
     pub(in crate::array) fn backlog(&self, now: Nanos, into: &mut Vec<u64>) {
         into.clear();
         into.resize(self.geometry.dies() as usize, 0);

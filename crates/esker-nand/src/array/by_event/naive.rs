@@ -1,4 +1,4 @@
-//! What is kept up to date in small steps, compared in tests with what a look at all operations gives.
+//! Checks for tests: what the scheduler updates step by step must equal what a search of all operations finds.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -81,7 +81,8 @@ impl ByEvent {
         assert_eq!(chosen, self.choice(index), "die {index}, {:?}", self.settings.scheduling);
     }
 
-    /// Asserts that the group of die `index`, which is about to begin, is all that it does together.
+    /// Asserts that the group of die `index`, which is about to begin, contains all operations that the die does
+    /// together.
     pub(super) fn check_join(&self, index: usize) {
         let group = Vec::from_iter(self.dies[index].group.iter());
         let (queue, die) = (self.queue_of(index), &self.dies[index]);
@@ -131,7 +132,8 @@ impl ByEvent {
         assert_eq!(group, joined, "die {index}, {:?}, {:?}", self.settings.scheduling, self.settings.multi_plane);
     }
 
-    /// Asserts that `op`, which was pushed just now, waits for `after` and for all others that have to end before.
+    /// Asserts that `op`, which was just pushed, waits for `after` and for all other operations that have to end before
+    /// it.
     pub(super) fn check_ties(&self, op: u32, after: u32) {
         if self.settings.scheduling == Scheduling::Fifo || self.tracked.is_some() || !self.beside.is_empty() {
             return;

@@ -6,7 +6,7 @@ use super::NOBODY;
 use super::layout::PartLocation;
 use crate::state::{Cause, WriteMode};
 
-/// No change of the cells, or one that is not tracked.
+/// The change number of an operation that does not change the cells, or whose change is not tracked.
 pub(super) const NO_CHANGE: u64 = u64::MAX;
 
 /// The access of an operation to a page, or to a whole block.
@@ -26,8 +26,8 @@ pub(super) enum How {
 }
 
 impl Touch {
-    /// Returns true if the two have to keep their order: pages of a block are programmed in order, read after they were
-    /// programmed, and erased after they were read.
+    /// Returns true if the two accesses have to keep their order: pages of a block are programmed in order, read after
+    /// they were programmed, and erased after they were read.
     pub(super) fn conflicts_with(&self, other: &Self) -> bool {
         self.block == other.block
             && match (self.how, other.how) {
@@ -49,7 +49,7 @@ pub(super) struct Op {
     pub(super) decoding: u8,
     /// Decoding steps of its page beyond that one.
     pub(super) more_steps: u8,
-    /// Who waits for it.
+    /// What waits for the end of the operation.
     pub(super) waiter: Waiter,
     pub(super) die: u32,
     /// Index of the plane in its die.
@@ -60,13 +60,13 @@ pub(super) struct Op {
     pub(super) also: Option<Touch>,
     /// The source block of a copy over the bus, or [`NOBODY`].
     pub(super) source: u32,
-    /// Pages left, done one after the other.
+    /// Number of pages left, which the die does one after another.
     pub(super) pages: u32,
     pub(super) sequence: u64,
     pub(super) arrived: u64,
     /// When its die began it.
     pub(super) start: u64,
-    /// When a die began to read the page for the first decoding step, if this is for a later one.
+    /// When a die began to read the page for the first decoding step, if this operation reads for a later step.
     pub(super) begun: Option<u64>,
     /// How long it has waited for the bus since then.
     pub(super) bus_wait: u64,

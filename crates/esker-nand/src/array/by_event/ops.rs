@@ -1,20 +1,22 @@
-//! All operations that wait or are under way: which of them wait for which, and which touch the same block.
+//! All operations that wait or are under way, linked to those that wait for them and to those that touch the same
+//! block.
 
 mod queue;
 
 use super::NOBODY;
 use super::op::{How, Op, Touch};
 
-/// Ways in which an operation belongs to a block, and so its places in lists of blocks.
+/// Number of roles that an operation can have for a block. It has an entry in the lists of blocks for each of its
+/// roles.
 const ROLES: usize = 3;
-/// It reads, programs or erases the block; [`Op::touches`].
+/// Role: the operation reads, programs or erases the block ([`Op::touches`]).
 const TOUCHES: usize = 0;
-/// It is a copy-back that reads the block; [`Op::also`].
+/// Role: the operation is a copy-back that reads the block ([`Op::also`]).
 const ALSO: usize = 1;
-/// It programs a page that was read in the block; [`Op::source`].
+/// Role: the operation programs a page that was read in the block ([`Op::source`]).
 const SOURCE: usize = 2;
 
-/// A place in a list.
+/// The neighbours of an item in a linked list.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     before: u32,
@@ -23,7 +25,7 @@ struct Link {
 
 const ALONE: Link = Link { before: NOBODY, after: NOBODY };
 
-/// How an operation is linked with others.
+/// Links of an operation to others.
 #[derive(Clone, Copy, Debug)]
 struct Links {
     /// Whether it has not ended yet.
@@ -32,9 +34,9 @@ struct Links {
     queued: bool,
     /// Its place in that queue.
     queue: Link,
-    /// Its places in the lists of blocks, as entries.
+    /// For each role, its neighbours in the list of the block. The neighbours are entries.
     of_block: [Link; ROLES],
-    /// The first operation that is held up by this one, and the next one that is held up by the same as this one.
+    /// The first operation that this one holds up, and the next operation that the same obstacle holds up.
     first_held: u32,
     next_held: u32,
     /// The first tie to an operation that waits for the end of this one.
@@ -51,18 +53,18 @@ const UNLINKED: Links = Links {
     followers: NOBODY,
 };
 
-/// An operation that waits for the end of another, and the next tie to the same one.
+/// An operation that waits for the end of another, and the next tie to the same other one.
 #[derive(Clone, Copy, Debug)]
 struct Tie {
     op: u32,
     next: u32,
 }
 
-/// A block's entries are in two lists, each in the order of pushing. An entry is an operation and its role.
+/// Number of lists per block. Each holds entries (an operation and its role) in the order of pushing.
 const LISTS: usize = 2;
-/// Programs and erases.
+/// The list of programs and erases.
 const CHANGES: usize = 0;
-/// Reads, and programs of what was read here.
+/// The list of reads, and of programs of data that were read in the block.
 const READS: usize = 1;
 
 /// An operation and its links.
@@ -80,15 +82,15 @@ pub(super) struct Ops {
     slots: Vec<Slot>,
     free: Vec<u32>,
     ties: Vec<Tie>,
-    /// The first tie that is free.
+    /// The first free tie.
     free_tie: u32,
-    /// By block, the last entry of each list. Empty if the order of operations of a block need not be known, since that
-    /// of their die is kept.
+    /// For each block, the last entry of each list. Empty if every die keeps the order of its operations, so that their
+    /// order in a block need not be tracked.
     last_of_block: Vec<[u32; LISTS]>,
 }
 
 impl Ops {
-    /// No operations. Those of each of `blocks` blocks are known, which may be none.
+    /// Starts without operations. `blocks` is the number of blocks whose operations are tracked; it may be zero.
     pub(super) fn new(blocks: usize) -> Self {
         Self {
             slots: Vec::new(),
@@ -104,7 +106,7 @@ impl Ops {
         *self = Self::new(self.last_of_block.len());
     }
 
-    /// Adds an operation that waits for `after`, if that is one.
+    /// Adds an operation that waits for `after`, unless that is [`NOBODY`].
     #[inline]
     pub(super) fn add(&mut self, op: Op, after: u32) -> u32 {
         let index = match self.free.pop() {
@@ -128,7 +130,7 @@ impl Ops {
         index
     }
 
-    /// Ends an operation. Returns the first of the ties to those that wait for it: see [`Self::take_follower`].
+    /// Ends an operation. Returns the first tie to the operations that wait for it, for [`Self::take_follower`].
     #[inline(always)]
     pub(super) fn end(&mut self, op: u32) -> u32 {
         if !self.last_of_block.is_empty() {
@@ -139,7 +141,7 @@ impl Ops {
         std::mem::replace(&mut links.followers, NOBODY)
     }
 
-    /// Ends `op`, which is done once more by `again`: whoever waits for it waits on.
+    /// Ends `op`, which `again` repeats. Operations that waited for `op` now wait for `again`.
     pub(super) fn replace(&mut self, op: u32, again: u32) {
         let followers = self.end(op);
         self.slots[again as usize].links.followers = followers;
@@ -211,14 +213,14 @@ impl Ops {
         }
     }
 
-    /// Returns an operation of its die's queue that was pushed before `op`, and that `op` must not overtake.
+    /// Returns an operation in the queue of the same die that was pushed before `op`, and that `op` must not overtake.
     pub(super) fn obstacle(&self, op: u32) -> Option<u32> {
         let Op { touches, also, .. } = &self[op];
         let obstacle = self.obstacle_of(op, TOUCHES, *touches);
         if obstacle.is_some() { obstacle } else { self.obstacle_of(op, ALSO, (*also)?) }
     }
 
-    /// Returns an obstacle of `op` in its role `own`, in which it is `touch`.
+    /// Returns an operation that `op` must not overtake because of its role `own`, in which its access is `touch`.
     #[inline]
     fn obstacle_of(&self, op: u32, own: usize, touch: Touch) -> Option<u32> {
         let last = &self.last_of_block[touch.block as usize];
@@ -252,7 +254,8 @@ impl Ops {
         None
     }
 
-    /// Calls `found` for each operation of its die's queue that was pushed after `op`, and that must not overtake it.
+    /// Calls `found` for each operation in the queue of the same die that was pushed after `op`, and that must not
+    /// overtake it.
     pub(super) fn overtakers(&self, op: u32, mut found: impl FnMut(u32)) {
         let Op { touches, sequence, .. } = self[op];
         debug_assert!(touches.how == How::Read && self[op].also.is_none(), "only reads come back into a queue");
@@ -359,7 +362,7 @@ impl Ops {
 }
 
 impl Touch {
-    /// Returns the list of its block that it belongs in.
+    /// Returns the list of its block to which the access belongs.
     #[inline]
     fn list(self) -> usize {
         if self.how == How::Read { READS } else { CHANGES }

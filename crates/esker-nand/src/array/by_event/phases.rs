@@ -22,7 +22,7 @@ use crate::state::{WRITE_MODES, WriteMode};
 pub(super) enum Phase {
     #[default]
     Idle,
-    /// Waiting for control lines, to go on with its next pages.
+    /// Waiting for control lines before it can do its next pages.
     Commanding,
     /// Cell work before transfers.
     Before,
@@ -33,12 +33,12 @@ pub(super) enum Phase {
     After,
     /// Interrupting a program or an erase.
     Suspending,
-    /// Taking a program or an erase up again.
+    /// Resuming a program or an erase.
     Resuming,
 }
 
 impl Phase {
-    /// Returns true if a die in this phase may begin an operation. It may interrupt cell work only if it `suspends`.
+    /// Returns true if a die in this phase may begin an operation. It may only interrupt cell work if it `suspends`.
     #[inline(always)]
     pub(super) fn can_begin(self, suspends: bool) -> bool {
         matches!(self, Self::Idle | Self::Commanding) || (suspends && self == Self::After)
@@ -65,11 +65,11 @@ pub(super) struct Die {
     pub(super) awake: bool,
     /// Waiting operations, in the order of pushing.
     pub(super) queue: Queue,
-    /// The host reads among them, in that order; usually few. Not kept if the die serves first in, first out.
+    /// The host reads in `queue`, in the same order; usually few. Not kept if the die serves first in, first out.
     pub(super) host_reads: VecDeque<u32>,
-    /// Those that may begin. Kept only if the die serves out of order.
+    /// The operations in `queue` that may begin. Kept only if the die serves out of order.
     pub(super) ready: Ready,
-    /// Total work of the queue.
+    /// Total work of the operations in `queue`.
     pub(super) queued: u64,
     /// Operations under way together.
     pub(super) group: Group,
@@ -79,7 +79,7 @@ pub(super) struct Die {
     /// When the phase began.
     pub(super) since: u64,
     pub(super) until: u64,
-    /// While idle, the operation for which it asks the bus.
+    /// While idle, the operation that it would begin if it had the bus.
     pub(super) wants: Option<u32>,
     pub(super) suspended: Option<Suspended>,
     /// Per plane, the content of its register after the operations under way. Empty if a flash page has one unit.
@@ -91,20 +91,20 @@ pub(super) struct Die {
 }
 
 impl Die {
-    /// Die `index` of the array, idle.
+    /// Creates die `index` of the array, idle.
     pub(super) fn new(layout: &Layout, gang: Gang, index: u32, registers: u32) -> Self {
         let channel = layout.channel_of(index);
         let bus = if gang == Gang::SharedControl { layout.package_of(index) } else { channel };
         Self { channel, bus, registers: vec![Register::Other; registers as usize], ..Self::default() }
     }
 
-    /// The same die, idle, with nothing to do.
+    /// Returns this die as it is after a power failure: idle, with an empty queue.
     pub(super) fn stopped(&self) -> Self {
         let registers = vec![Register::Other; self.registers.len()];
         Self { channel: self.channel, bus: self.bus, busy: self.busy, registers, ..Self::default() }
     }
 
-    /// Returns the time left of its phase at `now`, and of what it suspended.
+    /// Returns how much time is left, at `now`, of the current phase and of a suspended operation.
     pub(super) fn rest(&self, now: u64) -> u64 {
         let timed = !matches!(self.phase, Phase::Idle | Phase::Commanding | Phase::Asking);
         let phase = if timed { self.until.saturating_sub(now) } else { 0 };
@@ -121,8 +121,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the times of every step on pages of every mode, if they are always the same. Computed once, since they
-    /// are needed several times per operation.
+    /// Returns the times of every step in every write mode, as far as they are fixed. Computed once, since they are
+    /// needed several times per operation.
     pub(super) fn of_modes(timing: &Timing) -> [[Self; STEPS]; WRITE_MODES] {
         WriteMode::ALL.map(|mode| Self::of_steps(timing, mode))
     }
@@ -141,7 +141,7 @@ impl Shape {
         shapes
     }
 
-    /// Returns the lengths of its phases.
+    /// Returns the lengths of the three phases.
     pub(super) fn lengths(&self) -> [u64; 3] {
         [self.before, self.transfer, self.after]
     }
@@ -161,14 +161,14 @@ impl ByEvent {
         self.shapes[op.mode as usize][op.step as usize]
     }
 
-    /// Returns how long `op` takes alone.
+    /// Returns how long `op` takes without waiting.
     #[inline(always)]
     pub(super) fn work(&self, op: &Op) -> u64 {
         let pages = if op.step == DieStep::ReadAgain { 1 } else { u64::from(op.pages) };
         pages * self.shape(op).all()
     }
 
-    /// Returns the time of `op`, under way on `die`, after its current phase.
+    /// Returns how long `op`, which is under way on `die`, takes after its current phase.
     pub(super) fn ahead(&self, die: &Die, op: u32) -> u64 {
         let shape = self.shape(&self.ops[op]);
         let pages = u64::from(self.ops[op].pages).saturating_sub(1) * shape.all();
@@ -266,7 +266,7 @@ impl ByEvent {
         self.dies[index].bus as usize
     }
 
-    /// Begins the next transfer of die `index`, which does not ask for it any more.
+    /// Begins the next transfer of die `index`, whose request was removed.
     #[inline(always)]
     pub(super) fn begin_transfer(&mut self, index: usize, now: u64) {
         let die = &self.dies[index];
@@ -331,7 +331,7 @@ impl ByEvent {
         self.end_of_round(index);
     }
 
-    /// Notifies those who wait for `op` that it has ended. It stays until its group has ended, too.
+    /// Notifies everything that waits for `op` that it has ended. The operation is kept until its group has ended, too.
     #[inline(always)]
     fn end_op(&mut self, op: u32, now: u64) {
         let ended = &self.ops[op];
@@ -389,7 +389,7 @@ impl ByEvent {
         self.put_back(again);
     }
 
-    /// The page that `op` read is decoded: its request and its followers need not wait any longer.
+    /// Ends the decoding of a page: its request, and the operations that wait for it, need not wait any longer.
     #[inline(always)]
     pub(super) fn known(&mut self, now: u64, known: Known) {
         if known.waiter != Waiter::NOBODY {

@@ -1,8 +1,8 @@
-//! The queues of dies: how operations come, leave and come back, and which of them may begin.
+//! The queues of dies: operations enter, leave and come back, and some of them may begin.
 //!
-//! Out of order, each die keeps the operations that may begin ([`Ready`]), so that a choice need not look at all that
-//! wait. An operation that must not overtake another of its queue is held up by that one until it leaves the queue;
-//! then it may begin, or the next one holds it up.
+//! A die that serves out of order lists the operations that may begin ([`Ready`]), so that it chooses without searching
+//! its whole queue. An operation that must not overtake another one of its queue is held up until that one leaves the
+//! queue. Then it may begin, or a further operation holds it up.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ struct ReadyOp {
 pub(super) struct Ready {
     /// In the order of pushing.
     ops: VecDeque<ReadyOp>,
-    /// How many of them ask for the bus before anything else.
+    /// Number of them that ask for the bus before anything else.
     ask_first: usize,
 }
 
@@ -40,7 +40,7 @@ impl Ready {
         }
     }
 
-    /// Returns true if the operation with this number was there.
+    /// Removes the operation with this number. Returns true if it was there.
     fn remove(&mut self, sequence: u64) -> bool {
         let found = match self.ops.front() {
             Some(first) if first.sequence == sequence => self.ops.pop_front(),
@@ -64,13 +64,13 @@ impl Ready {
         self.ops.front().map(|ready| ready.op)
     }
 
-    /// Returns true if there is one that does not ask for the bus before anything else.
+    /// Returns true if one of the operations can begin without the bus.
     #[inline]
     pub(super) fn has_one_without_bus(&self) -> bool {
         self.ask_first < self.ops.len()
     }
 
-    /// Returns the first one that does not ask for the bus before anything else.
+    /// Returns the first operation that can begin without the bus.
     pub(super) fn first_without_bus(&self) -> Option<u32> {
         if !self.has_one_without_bus() {
             return None;
@@ -78,14 +78,15 @@ impl Ready {
         self.ops.iter().find(|ready| !ready.asks_first).map(|ready| ready.op)
     }
 
-    /// Returns those that were pushed after the one with this number.
+    /// Returns the operations that were pushed after the one with this number.
     pub(super) fn after(&self, sequence: u64) -> impl Iterator<Item = u32> {
         self.ops.range(self.place(sequence + 1)..).map(|ready| ready.op)
     }
 }
 
 impl ByEvent {
-    /// Adds `op` to its die's queue. It waits for `after`, if that is one, and for all that it must not overtake.
+    /// Adds `op` to its die's queue. It waits for `after`, unless that is [`NOBODY`], and for all operations that it
+    /// must not overtake.
     pub(super) fn enqueue(&mut self, now: u64, mut op: Op, after: u32) -> u32 {
         let die = op.die as usize;
         let work = self.work(&op);
@@ -170,8 +171,8 @@ impl ByEvent {
         }
     }
 
-    /// Out of order: finds out whether `op`, which waits in a queue, may begin now. If an operation holds it up, it
-    /// will be looked at again when that one leaves the queue.
+    /// If dies serve out of order, checks whether `op`, which waits in a queue, may begin now. If another operation
+    /// holds it up, `op` is checked again when that one leaves the queue.
     #[inline(always)]
     fn update_ready(&mut self, op: u32) {
         if self.settings.scheduling == Scheduling::OutOfOrder && self.ops[op].may_begin() {
@@ -179,7 +180,7 @@ impl ByEvent {
         }
     }
 
-    /// Out of order: finds out whether `op`, which waits for no other to end, must not overtake an earlier one.
+    /// If dies serve out of order, checks whether an earlier operation holds up `op`, which waits for no other to end.
     fn find_obstacle(&mut self, op: u32) {
         match self.ops.obstacle(op) {
             Some(obstacle) => self.ops.hold(op, obstacle),
@@ -191,7 +192,7 @@ impl ByEvent {
         }
     }
 
-    /// One of the operations that `op` waits for has ended.
+    /// Records that one of the operations that `op` waits for has ended.
     #[inline]
     pub(super) fn release(&mut self, op: u32, now: u64) {
         self.ops[op].waits -= 1;
@@ -210,7 +211,7 @@ impl ByEvent {
         debug_assert_eq!(followers, NOBODY);
     }
 
-    /// Has `die` choose at `now` if it can begin something.
+    /// Makes `die` choose an operation at `now`, if it can begin one.
     #[inline(always)]
     pub(super) fn wake(&mut self, now: u64, die: usize) {
         let state = &mut self.dies[die];
@@ -221,7 +222,7 @@ impl ByEvent {
         }
     }
 
-    /// Decides at `now` who gets the bus of `die`, and what the dies on it that are awake begin.
+    /// Plans a decision at `now`: which die gets the bus of `die`, and what the awake dies on that bus begin.
     #[inline(always)]
     pub(super) fn decide_later(&mut self, now: u64, die: usize) {
         self.decide_at = now;

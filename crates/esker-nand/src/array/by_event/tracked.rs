@@ -14,12 +14,12 @@ use crate::state::{ChangeFate, FlashOp, FlashOpKind};
 /// really do so, while elsewhere the order is only assumed (see `state/journal.rs`).
 #[derive(Debug)]
 pub(super) struct TrackedChanges {
-    /// Over all parts of a pool.
+    /// Number of blocks of a pool, over all parts.
     pub(super) blocks_per_pool: u32,
-    /// The number of the first change that is kept. All before it were performed.
+    /// The number of the first change that is kept. All changes before it were performed.
     first: u64,
     changes: VecDeque<Change>,
-    /// For each change that is pushed next, whether it has to wait.
+    /// For each of the next changes to be pushed, whether it has to wait.
     waits: VecDeque<bool>,
     /// Number of operations that ended on dies.
     operations: u64,
@@ -63,7 +63,7 @@ impl TrackedChanges {
 }
 
 impl FlashOp {
-    /// Returns true if it changes the content of the cells.
+    /// Returns true if the operation changes the content of the cells.
     pub fn is_change(&self) -> bool {
         !matches!(self.kind, FlashOpKind::Read { .. } | FlashOpKind::ReadSpare { .. })
     }
@@ -86,18 +86,18 @@ impl ByEvent {
         self.tracked.as_mut().expect("changes are tracked").waits.extend(waits);
     }
 
-    /// Returns the number of tracked changes that were pushed, and the number before the first that was not performed.
+    /// Returns how many tracked changes were pushed, and how many come before the first that was not performed.
     pub(in crate::array) fn changes(&self) -> (u64, u64) {
         self.tracked.as_ref().map_or((0, 0), |tracked| (tracked.pushed(), tracked.first))
     }
 
-    /// Returns the number of operations that ended since changes are tracked.
+    /// Returns the number of operations that ended since tracking began.
     pub(in crate::array) fn operations(&self) -> u64 {
         self.tracked.as_ref().map_or(0, |tracked| tracked.operations)
     }
 
-    /// Returns how long after `now` dies need to end the programs and erases that they have begun, without waiting for
-    /// buses.
+    /// Returns how long after `now` the dies need to finish the programs and erases that they have begun, not counting
+    /// waits for the bus.
     pub(in crate::array) fn rest(&self, now: Nanos) -> Nanos {
         let rest = |die: &Die| {
             let ends = die.group.first().filter(|op| self.ops[*op].touches.how != How::Read);
@@ -108,8 +108,9 @@ impl ByEvent {
         Nanos(self.dies.iter().map(rest).max().unwrap_or(0))
     }
 
-    /// Loses power: all dies stop, and their operations are dropped. Operations under way count as whole. Returns what
-    /// became of each change after those that [`Self::changes`] counts as performed. Stops tracking changes.
+    /// Loses power: all dies stop, and their operations are dropped. Busy times include phases under way in full.
+    /// Returns what became of each change after those that [`Self::changes`] counts as performed. Stops tracking
+    /// changes.
     pub(in crate::array) fn lose_power(&mut self) -> Vec<ChangeFate> {
         for index in 0..self.dies.len() {
             self.dies[index] = self.dies[index].stopped();

@@ -11,17 +11,17 @@ use super::op::NEVER;
 /// State of a bus when the first of its active dies asked for the next copy.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
-    /// The time of that.
+    /// When that die asked.
     ask: u64,
     /// How long the bus was occupied from then on.
     taken: u64,
     dies: Vec<Standing>,
 }
 
-/// State of a die at that time.
+/// State of a die when a [`Cycle`] was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
-    /// How long after that time it asked, or [`NEVER`].
+    /// How long after [`Cycle::ask`] it asked, or [`NEVER`].
     ask: u64,
     /// Its position in the order of pushing; if it does not ask, that of its last operation.
     sequence: u64,
@@ -36,8 +36,8 @@ impl Cycle {
 }
 
 impl InRuns {
-    /// Grants at once all cycles that end before `now`. Die `first` is the first to ask behind `bus`, and about to
-    /// begin a copy that is not its last. Returns false if there are none.
+    /// Grants all cycles that end before `now` in one go. Die `first` is the first die on `bus` to ask, and about to
+    /// begin a copy that is not its last. Returns false if there are no such cycles.
     #[inline(never)]
     pub(super) fn grant_cycles(&mut self, bus: usize, first: usize, now: u64) -> bool {
         let start = bus * self.dies_per_bus;
@@ -79,7 +79,7 @@ impl InRuns {
             let mut standing = Standing { ask: NEVER, sequence: die.current.sequence, count: 0 };
             let mut expected = standing;
             if self.asks[index] != NEVER {
-                // It did one of its copies, and nothing else.
+                // The die did one of its copies, and nothing else.
                 standing = Standing { ask: self.asks[index] - ask, count: die.current.count, ..standing };
                 expected =
                     Standing { sequence: standing.sequence.wrapping_sub(2), count: standing.count + 1, ..standing };

@@ -7,20 +7,19 @@ use super::op::{DieOp, DieOpKind, NEVER, OpPart, OpParts};
 use crate::array::{Timing, Waiter};
 use crate::state::{CAUSES, WriteMode};
 
-/// A bus.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bus {
     /// End of the last decided transfer.
     pub(super) free: u64,
-    /// Sum of all transfers.
+    /// Total time of all transfers, in nanoseconds.
     pub(super) busy: u64,
     /// Time before which all asks were granted.
     pub(super) caught_up: u64,
-    /// Dies of this bus whose next operation waits for one behind another bus.
+    /// Number of dies of this bus whose next operation waits for an operation on another bus.
     pub(super) blocked: u32,
 }
 
-/// The next thing on a die.
+/// What a die does next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// Nothing.
@@ -45,7 +44,7 @@ pub(super) struct Die {
     pub(super) part: OpPart,
     /// The operation that asks next, or that was granted last.
     pub(super) current: DieOp,
-    /// When the current operation, or its next part, began: the program of a copy, another read of a page.
+    /// When the current operation began, or its next part: the program of a copy, or another read of a page.
     pub(super) start: u64,
     /// The start time that is reported to the host.
     pub(super) begun: u64,
@@ -62,9 +61,9 @@ pub(super) struct Die {
     pub(super) ends: u64,
     pub(super) ending: Waiter,
     pub(super) ending_start: u64,
-    /// How long its page is in the decoder after that.
+    /// How long its page is in the decoder after [`Self::ends`].
     pub(super) ending_decode: u64,
-    /// Sum of cell work and transfers, without waiting for the bus.
+    /// Total cell work and transfers, without waiting for the bus, in nanoseconds.
     pub(super) busy: u64,
 }
 
@@ -175,7 +174,8 @@ impl Die {
         self.start + self.part.before
     }
 
-    /// The next part was granted, and ends at `end`. Returns when the operation asks again; `None` if it ends then.
+    /// Records that the next part was granted and ends at `end`. Returns when the operation asks again, or `None` if it
+    /// ends then.
     #[inline(always)]
     pub(super) fn go_on(&mut self, end: u64, parts: &OpParts, timing: &Timing) -> Option<u64> {
         self.busy += self.part.busy();
@@ -214,8 +214,8 @@ impl Die {
         None
     }
 
-    /// The page that was read by `end` could not be decoded, and is read again. The die waits for the decoder's result.
-    /// Returns when it asks for the bus.
+    /// Reads a page again, since the read that ended at `end` could not be decoded. The die waits for the decoder's
+    /// result. Returns when it asks for the bus.
     #[cold]
     fn read_again(&mut self, end: u64, timing: &Timing) -> u64 {
         self.start = end + self.part.decode;
@@ -249,8 +249,8 @@ impl Die {
         self.part.goes_on && self.repeats_left() > 0
     }
 
-    /// Skips `repeats` repetitions of the current operation, which end `later` than the current one would have: `work`
-    /// each, of which `decode` in the decoder.
+    /// Skips `repeats` repetitions of the current operation, which move its end by `later`. Each takes `work`,
+    /// including `decode` in the decoder.
     #[inline]
     pub(super) fn skip_repeats(&mut self, repeats: u32, later: u64, work: u64, decode: u64) {
         self.current.count -= repeats;
@@ -262,7 +262,7 @@ impl Die {
         self.busy += u64::from(repeats) * (work - decode);
     }
 
-    /// Returns cell work and transfer of another read of the page, if that is granted next.
+    /// Returns the cell work and the transfer time of another read of the page, if such a read is granted next.
     #[inline]
     pub(super) fn another_reading(&self) -> Option<(u64, u64)> {
         (self.part.step == DieStep::ReadAgain).then_some((self.part.before, self.part.hold))

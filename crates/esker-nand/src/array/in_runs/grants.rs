@@ -26,8 +26,8 @@ impl InRuns {
         }
     }
 
-    /// Decides all grants to dies that asked before `now`, for `bus` and all others of its island. A die of `bus` waits
-    /// for an operation behind another bus.
+    /// Decides all grants to dies that asked before `now`, for `bus` and all other buses of its island. Called when a
+    /// die of `bus` waits for an operation on another bus.
     ///
     /// Each bus proceeds alone until a die's next operation waits for another bus. When all buses are blocked or have
     /// reached `now`, the earliest grant of the blocked ones is safe: the operation that it waits for ends later.
@@ -138,8 +138,8 @@ impl InRuns {
         signals != NOBODY
     }
 
-    /// Grants the bus to `die` repeatedly while it repeats its operation, except for the last time, and no other die
-    /// asks before `limit`. Returns false if it could not.
+    /// Grants the bus to `die` for all repetitions of its operation but the last, as long as no other die asks before
+    /// `limit`. Returns false if it could not grant any.
     #[inline(never)]
     fn grant_repeats(&mut self, index: usize, limit: u64) -> bool {
         let die = &mut self.dies[index];
@@ -157,7 +157,7 @@ impl InRuns {
         bus.busy += repeats * (one.hold + other.hold);
         bus.free = last_ask + other.hold + (repeats - 1) * work;
         self.audit.bus(die.bus as usize, granted, bus.free);
-        // It may have had to wait for the bus once.
+        // The die may have had to wait for the bus once.
         let later = repeats * work + granted - self.asks[index];
         self.asks[index] += later;
         self.audit.die(index, die.start, die.start + later);
@@ -189,7 +189,7 @@ impl InRuns {
         }
     }
 
-    /// The operation behind `mark` began and ends at these times. Begins operations that wait for it and are next on
+    /// Records when the operation of `mark` began and when it ends. Begins operations that wait for it and are next on
     /// their die.
     fn signal(&mut self, mut mark: u32, end: u64, begun: u64) {
         while mark != NOBODY {
@@ -204,7 +204,7 @@ impl InRuns {
                     self.buses[die.bus as usize].blocked -= 1;
                     self.unblocked = true;
                 }
-                // Its wake time stays: its bus may not have come as far as this one.
+                // The waiting die keeps its wake time: its bus may not have been decided as far as this one.
                 let op = die.stop_waiting();
                 self.begin(waiter, op);
             }

@@ -11,7 +11,7 @@ pub(super) struct Mark {
     pub(super) begun: u64,
     /// The die that performs it.
     pub(super) die: u32,
-    /// Work of that die up to its end, as in [`super::die::Die`]'s `planned`.
+    /// Work of that die up to the end of the operation, as in [`super::die::Die`]'s `planned`.
     pub(super) planned: u64,
     /// The die whose next operation waits for it, or [`NOBODY`].
     pub(super) waiter: u32,
@@ -43,7 +43,7 @@ impl Marks {
         }
     }
 
-    /// Records that the operation behind `mark` and those linked to it ends when its die has done `planned` work.
+    /// Records that the operation of `mark` and of the marks linked to it ends when its die has done `planned` work.
     #[inline]
     pub(super) fn plan(&mut self, mut mark: u32, planned: u64) {
         while mark != NOBODY {

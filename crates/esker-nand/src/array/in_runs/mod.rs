@@ -12,13 +12,13 @@
 //! one per transfer, in the order of (time of asking, sequence). A grant to a die that asks at time t can be decided as
 //! soon as the simulation has reached t, since nothing that is pushed later can ask earlier.
 //!
-//! Buses affect each other only if a die waits for an operation behind another bus. Buses for which that is possible
-//! form an *island*. Grants are decided late and in runs ([`grants`]): when something is pushed to a die of the bus, or
-//! when an operation that a host request waits for could have ended. Repetitions are decided at once ([`cycles`]). The
-//! event queue is left with one entry per die: the earliest time at which its next such operation can end, if the bus
-//! is free whenever the die asks.
+//! Buses affect each other only if a die waits for an operation on another bus. Buses for which that is possible form
+//! an *island*. Grants are decided late and in runs ([`grants`]): when something is pushed to a die of the bus, or when
+//! an operation that a host request waits for could have ended. Repetitions are decided at once ([`cycles`]). The event
+//! queue is left with one entry per die: the earliest time at which its next such operation can end, if the bus is free
+//! whenever the die asks.
 //!
-//! The tests of the array hold a plain event-by-event scheduler, and the property that both give the same times.
+//! The tests of the array compare these times with those of a plain event-by-event scheduler.
 
 mod cycles;
 mod die;
@@ -59,7 +59,7 @@ pub(in crate::array) struct InRuns {
     dies_per_bus: usize,
     /// Buses per island: one, or all of them if pools span channels.
     buses_per_island: Divisor,
-    /// Per die, a time before which no host operation of it ends.
+    /// For each die, a time before which none of its host operations ends.
     wakes: Timetable,
     sequence: u64,
     /// The die of the last operation in the list that is being pushed.
@@ -138,8 +138,8 @@ impl InRuns {
         self.wakes.set(index, Nanos(at));
     }
 
-    /// Returns the earliest time at which a die can have done `planned` work: assuming that it waits for the bus only
-    /// for its next transfer or, if its next operation waits for another die, after the earliest end on that die.
+    /// Returns the earliest time at which die `index` can have done `planned` work. It is assumed to wait only once:
+    /// for the bus of its next transfer or, if its next operation waits for another die, for the earliest end there.
     #[inline]
     fn earliest_end(&self, mut index: usize, mut planned: u64) -> u64 {
         let mut work = 0;
@@ -201,8 +201,8 @@ impl InRuns {
         tally
     }
 
-    /// Fills `into` with, per die, how long after `now` its operations will keep it busy, as far as known: waiting for
-    /// the bus is only included for the next transfer.
+    /// Fills `into` with one time per die: how long after `now` its operations will keep it busy, as far as known.
+    /// Waits for the bus are only included for the next transfer.
     pub(in crate::array) fn backlog(&mut self, now: Nanos, into: &mut Vec<u64>) {
         self.settle(now);
         into.clear();

@@ -4,9 +4,9 @@ use super::super::tally::DieStep;
 use crate::array::{Timing, Waiter};
 use crate::state::{Cause, OpModes, WriteMode};
 
-/// No time.
+/// The time of an event that is not scheduled.
 pub(super) const NEVER: u64 = u64::MAX;
-/// No mark, no die.
+/// Stands for no mark, or for no die.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// The kind of an operation on a die.
@@ -75,7 +75,7 @@ pub(super) struct DieOp {
     pub(super) sequence: u64,
     /// Number of repetitions; 1 for all operations with a single part.
     pub(super) count: u32,
-    /// Who waits for it.
+    /// What waits for the end of the operation.
     pub(super) waiter: Waiter,
     /// The mark that has to be fulfilled first, or [`NOBODY`].
     pub(super) waits: u32,
@@ -85,7 +85,7 @@ pub(super) struct DieOp {
     pub(super) cause: Cause,
     /// Decoding steps of its read beyond the first.
     pub(super) more_steps: u8,
-    /// Whether it also reports for the operation that it waits for, with that one's start time.
+    /// Whether it also reports for the operation that it waits for, with the start time of that operation.
     pub(super) reports_both: bool,
     /// The write modes of its pages.
     pub(super) modes: OpModes,
@@ -128,7 +128,7 @@ pub(super) struct OpPart {
     pub(super) hold: u64,
     /// Cell work after the transfer.
     pub(super) tail: u64,
-    /// Time in the decoder after that, if the first read is decoded.
+    /// Time in the decoder after that, for a page that is decoded after its first read.
     pub(super) decode: u64,
 }
 
@@ -153,7 +153,7 @@ struct OpPartsRow {
     first: [OpPart; KINDS],
     /// The program of a [`DieOpKind::Copy`] and of a [`DieOpKind::Rewrite`].
     second: [OpPart; 2],
-    /// Least time of each kind of operation whose first read is decoded.
+    /// Least time of each kind of operation, for pages that are decoded after their first read.
     work: [u64; KINDS],
 }
 
@@ -222,7 +222,7 @@ impl OpParts {
         &self.rows[op.modes.index()].second[usize::from(rewrites)]
     }
 
-    /// Returns how long `op` takes at least, with the bus free whenever it asks.
+    /// Returns the least time that `op` takes: the bus is free whenever the die asks.
     #[inline(always)]
     pub(super) fn work(&self, op: &DieOp, timing: &Timing) -> u64 {
         let work = self.rows[op.modes.index()].work[op.kind as usize];

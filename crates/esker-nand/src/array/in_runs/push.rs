@@ -16,7 +16,7 @@ pub(super) struct Link {
     waits: u32,
     /// The first mark that its end fulfils, or [`NOBODY`].
     signals: u32,
-    /// Whether its end is not reported, since a reported one waits for it and reports for both.
+    /// Whether its end is not reported, since a reported operation waits for it and reports for both.
     silent: bool,
     reports_both: bool,
     /// Whether it reads a page that the next operation of the list programs on the same die.
@@ -84,7 +84,7 @@ impl InRuns {
         while let Some(op) = ops.get(index) {
             let link = self.links[index];
             if link.pairs {
-                // Whoever waits for the program waits for both.
+                // An operation that waits for the program waits for both.
                 let Link { signals, silent, .. } = self.links[index + 1];
                 let modes = OpModes::new(op.modes.read(), ops[index + 1].modes.program());
                 let both = DieOp { modes, ..Link { signals, silent, ..link }.apply(op, more(index), waiter) };
@@ -100,7 +100,7 @@ impl InRuns {
         count
     }
 
-    /// Finds out which operations of a list wait for which on another die.
+    /// Finds the operations of a list that wait for operations on other dies.
     fn link(&mut self, ops: &[FlashOp], waiter: Waiter) {
         self.links.clear();
         self.links.resize(ops.len(), Link::NONE);

@@ -1,4 +1,4 @@
-//! The array against a plain scheduler: one event at a time, nothing computed ahead.
+//! Compares the array with a plain scheduler that goes from event to event and computes nothing ahead.
 
 mod reference;
 
@@ -15,7 +15,7 @@ use crate::{
     SuspendSettings,
 };
 
-/// Channels, packages per channel and dies per package; each die has two planes of one block of four pages.
+/// An array of the given shape. Each die has two planes of one block of four pages.
 fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> GeometrySettings {
     GeometrySettings {
         channels,
@@ -30,7 +30,6 @@ fn shape(channels: u32, packages_per_channel: u32, dies_per_package: u32) -> Geo
     }
 }
 
-/// The settings of an array.
 struct Settings {
     geometry: GeometrySettings,
     array: FlashArraySettings,
@@ -51,7 +50,7 @@ fn settings(pool: PoolScope, copy_back: CopyBack) -> Settings {
     }
 }
 
-/// The event-by-event scheduler, even if the settings do not need it.
+/// Creates an array with the event-by-event scheduler, even if the settings do not need it.
 fn by_event(settings: &Settings, timing: &Timing) -> Array {
     let geometry = Geometry::new(&settings.wiring().seen(), false).unwrap();
     Array::by_event(&geometry, timing, &settings.wiring())
@@ -69,7 +68,8 @@ struct Drawn {
     more_steps: u8,
     host: bool,
     after: Option<prop::sample::Index>,
-    /// Whether it programs on the die of the operation before it, once that has ended, and for the same cause.
+    /// Whether it is a program on the die of the operation before it, for the same cause, that waits for the end of
+    /// that operation.
     chained: bool,
     /// Number of copies in a run.
     count: u32,
@@ -192,7 +192,7 @@ fn more_steps(list: &[Drawn], ops: &[FlashOp], timing: &Timing) -> Vec<u8> {
     }
 }
 
-/// Runs both and compares when host operations began and ended, and the busy times of dies and buses.
+/// Runs both schedulers and compares when host operations began and ended, and the busy times of dies and buses.
 fn compare(
     mut array: Array,
     lists: &[(u64, Vec<Drawn>)],
@@ -295,7 +295,7 @@ fn compare(
     for (request, told) in (0..).zip(told) {
         prop_assert_eq!(log.iter().filter(|(of, ..)| *of == request).count(), told as usize);
     }
-    // Not all ends are reported, and those that are may include earlier operations.
+    // Not every end is reported, and a reported one may cover earlier operations.
     let ends: BTreeSet<(u32, u64)> = reference.log.iter().map(|(request, _, end)| (*request, *end)).collect();
     let starts: BTreeSet<(u32, u64)> = reference.log.iter().map(|(request, start, _)| (*request, *start)).collect();
     for (request, start, end) in &log {
@@ -313,7 +313,7 @@ fn compare(
     Ok(())
 }
 
-/// Short times, so that many coincide.
+/// Short times, so that many of them coincide.
 fn timing() -> impl Strategy<Value = Timing> {
     (1u64..12, 1u64..20, 1u64..40, 1u64..10, 1u64..4).prop_map(|(read, program, erase, page, sector)| Timing {
         page_read: Nanos(read),
@@ -358,7 +358,7 @@ proptest! {
         copies in prop::sample::select(vec![CopyBack::Off, CopyBack::Unchecked, CopyBack::Checked]),
         units_per_page in prop::sample::select(vec![1u32, 1, 2, 4]),
     ) {
-        // Pages to be decoded are not copied inside a plane, nor are units of a flash page.
+        // Pages that are decoded cannot be copied inside a plane, nor can units of a flash page.
         let copies = if decoding.is_on || units_per_page > 1 { CopyBack::Off } else { copies };
         let timing = Timing { decoding, other_modes, ..timing };
         let pool = if device_pool { PoolScope::Device } else { PoolScope::Gang };
@@ -377,7 +377,7 @@ proptest! {
     }
 }
 
-/// Times that distinguish the operations.
+/// Times that tell the operations apart.
 fn small_timing() -> Timing {
     Timing {
         page_read: Nanos(3),
@@ -407,7 +407,7 @@ fn run_out(array: &mut Array) -> BTreeMap<u64, Vec<u64>> {
     times
 }
 
-/// Agrawal 2008, section 3.3: a long erase goes on in one package while others read.
+/// Agrawal 2008, section 3.3: while one package does a long erase, the others can read.
 #[test]
 fn an_erase_does_not_hold_the_control_lines_of_its_gang() {
     let mut settings = settings(PoolScope::Package, CopyBack::Off);
@@ -520,7 +520,7 @@ fn several_operations_may_wait_for_the_same_one() {
     assert_eq!(run_out(&mut array), BTreeMap::from([(10, vec![0]), (12, vec![0])]));
 }
 
-/// An operation with all reads of its page.
+/// An operation together with all reads of its page.
 struct Whole {
     /// The first of them.
     first: Performed,
@@ -529,7 +529,7 @@ struct Whole {
     readings: u32,
 }
 
-/// Every pushed operation is done once, and none overtakes one that it depends on.
+/// Asserts that every pushed operation is done once, and that none overtakes one that it depends on.
 fn check_order(
     lists: &[Vec<FlashOp>],
     performed: &BTreeMap<u64, Whole>,

@@ -11,9 +11,9 @@ pub(super) enum Step {
     Program,
     ProgramSector,
     Erase,
-    /// Read and program in one, without the bus.
+    /// Read and program in one step, without the bus.
     CopyBack,
-    /// As before, with a transfer between them.
+    /// A [`Self::CopyBack`] with a transfer between read and program.
     CopyBackChecked,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct OpLocation {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     flash_page: u32,
-    /// Whether a copy has been programmed since, so that only further copies find their page.
+    /// Whether a copy has been programmed since then, so that only further copies find their page.
     for_copies: bool,
 }
 
@@ -60,7 +60,7 @@ struct Op {
     held: bool,
     /// When it has ended and its page is decoded.
     known: Option<u64>,
-    /// Decoding steps beyond the first: still to be taken, and taken.
+    /// Number of decoding steps beyond the first that are left, and that were taken.
     more_steps: u8,
     taken: usize,
 }
@@ -85,16 +85,16 @@ enum Doing {
     Decoder {
         until: u64,
     },
-    /// To be read again.
+    /// The page has to be read again.
     Failed,
 }
 
-/// Each die does one operation and each bus one transfer at a time; everything else follows. Buses of a gang that
-/// shares strobes transfer in one direction, all from one time on, and commands wait meanwhile.
+/// Each die does one operation and each bus one transfer at a time; everything else follows from that. Buses of a gang
+/// that shares strobes transfer in one direction, all from the same time on, and commands wait meanwhile.
 pub(super) struct Scheduler {
     timing: Timing,
     dies_per_bus: usize,
-    /// Set if strobes are shared.
+    /// `None` if strobes are not shared.
     dies_per_gang: Option<usize>,
     /// Whether flash pages have several units.
     has_units: bool,
@@ -163,7 +163,7 @@ impl Scheduler {
         self.timing.of_mode(op.place.mode).page_program.0
     }
 
-    /// Spare areas are sensed alike, whatever the mode.
+    /// Spare areas are sensed in the same time in all modes.
     fn sensing_time(&self, op: &Op) -> u64 {
         match op.step {
             Step::ReadSector => self.timing.page_read.0,
@@ -179,7 +179,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the next time at which anything ends, after processing everything that is due before.
+    /// Returns the next time at which anything ends, once everything due before it has been processed.
     pub(super) fn next(&self) -> Option<u64> {
         self.doing
             .iter()
@@ -345,7 +345,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns what `die` asks for: since when, and which operation.
+    /// Returns the request of `die` for the bus: when it was made, and for which operation.
     fn ask(&self, die: usize) -> Option<(u64, usize, usize)> {
         match self.doing[die] {
             Doing::Asking { since } => Some((since, self.queues[die][0], die)),

@@ -27,7 +27,7 @@ fn settings(code: EccCode, codeword: Bytes, corrects: &[u32]) -> EccSettings {
     }
 }
 
-/// Pages of 4 KiB with so many spare bytes.
+/// Pages of 4 KiB with `spare` spare bytes.
 fn geometry(spare: u64) -> Geometry {
     let settings = GeometrySettings {
         channels: 8,
@@ -47,8 +47,8 @@ fn code(settings: &EccSettings, spare: u64) -> Code {
     Code::new(settings, &geometry(spare)).unwrap()
 }
 
-/// Probability of more than `corrects` of `bits` wrong: every term of the binomial
-/// distribution, each from the one before.
+/// Probability that more than `corrects` of `bits` are wrong: every term of the binomial distribution, each computed
+/// from the one before.
 fn direct_tail(bits: u32, corrects: u32, rate: f64) -> f64 {
     let mut term = (1.0 - rate).powi(bits as i32);
     let mut upper = 0.0;
@@ -71,7 +71,7 @@ fn the_probability_of_failure_is_the_sum_of_the_binomial_distribution() {
         let page = 1.0 - (1.0 - codeword).powi(8);
         let exact = ln_tail(4200, 8, rate).exp();
         assert!((exact / codeword - 1.0).abs() < 1e-9, "{rate}: {exact} {codeword}");
-        // Rounding leaves the direct figure of the page few digits where hardly any fails.
+        // If hardly any codeword fails, rounding leaves the directly computed figure few digits.
         if codeword > 1e-9 {
             let found = code.page_failure(0, rate);
             assert!((found / page - 1.0).abs() < 1e-3, "{rate}: {found} {page}");

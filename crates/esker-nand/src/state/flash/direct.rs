@@ -7,9 +7,9 @@ use crate::BlockIndex;
 use crate::state::Cause;
 
 impl FlashState {
-    /// Sets the first `written` pages of `block`, which is erased, as programmed, and those in `valid`, a bit per page,
-    /// as valid. A summary, if asked for, comes behind. Owners are set by [`Self::set_owner`]. If a journal is kept,
-    /// pages get consecutive sequence numbers from `sequence` on.
+    /// Marks the first `written` pages of `block`, which is erased, as programmed, and those in `valid`, a bit per
+    /// page, as valid. If `summary` is set, a block summary follows them. Owners are set by [`Self::set_owner`]. If a
+    /// journal is kept, pages get consecutive sequence numbers from `sequence` on.
     pub fn set_block(
         &mut self,
         block: BlockIndex,

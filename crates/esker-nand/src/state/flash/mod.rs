@@ -18,7 +18,7 @@ use crate::{BlockIndex, Geometry};
 /// The counts of a block in one word, so that they lie next to its bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
-    /// Pages that hold data that were not superseded.
+    /// Pages with data that have not been superseded.
     valid: u16,
     /// Pages that were programmed or skipped since the last erase: the lowest offset for the next program. Pages are
     /// programmed in ascending order.
@@ -37,11 +37,11 @@ impl Block {
     }
 }
 
-/// One more valid page in a packed [`Block`].
+/// Adds a valid page to a packed [`Block`].
 const VALID: u64 = 1;
-/// One more programmed page in a packed [`Block`].
+/// Adds a programmed page to a packed [`Block`].
 const WRITTEN: u64 = 1 << 16;
-/// One more erase in a packed [`Block`].
+/// Adds an erase to a packed [`Block`].
 const ERASE: u64 = 1 << 32;
 
 /// The cells of an array: which pages are programmed and valid, and the content of their spare areas.
@@ -63,7 +63,7 @@ pub struct FlashState {
     freed: u64,
     /// Pages that were skipped.
     skipped: u64,
-    /// Per die, how long it will be busy with the operations it was given, ns; empty if this is not used.
+    /// Per die, how long the operations it was given will keep it busy, in nanoseconds. Empty if not in use.
     pub backlog: Vec<u64>,
     /// The journal for power failures, if one is kept.
     pub(super) journal: Option<Box<Journal>>,
@@ -72,7 +72,7 @@ pub struct FlashState {
 }
 
 impl FlashState {
-    /// Erased cells without wear.
+    /// Creates cells that are erased and not worn.
     pub fn new(geometry: &Geometry) -> Self {
         let words_per_record = 1 + geometry.pages_per_block().div_ceil(64) as usize;
         Self {
@@ -90,7 +90,7 @@ impl FlashState {
         }
     }
 
-    /// Makes every cell as new, except for wear and counters.
+    /// Resets all cells to new, except for wear and counters.
     pub fn format(&mut self) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             let block = Block::unpack(record[0]);
@@ -133,13 +133,13 @@ impl FlashState {
         }
     }
 
-    /// Returns the array's shape.
+    /// Returns the shape of the array.
     #[inline(always)]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
-    /// Returns how long the die of `block` will be busy with the operations it was given, in nanoseconds; zero if this
-    /// is not used, or outside of simulated time (preconditioning).
+    /// Returns how long the operations given to the die of `block` will keep it busy, in nanoseconds. Zero if this is
+    /// not in use, or outside of simulated time (preconditioning).
     #[inline]
     pub fn backlog(&self, block: BlockIndex) -> u64 {
         self.backlog.get(self.geometry.die_of(block).0 as usize).copied().unwrap_or(0)
@@ -149,17 +149,18 @@ impl FlashState {
     pub fn counts(&self) -> &OperationCounts {
         &self.counts
     }
-    /// Returns the valid pages of `block`.
+    /// Returns the number of valid pages of `block`.
     #[inline(always)]
     pub fn valid_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).valid)
     }
-    /// Returns the pages of `block` that were programmed or skipped: the lowest offset that can still be programmed.
+    /// Returns the number of pages of `block` that were programmed or skipped: the lowest offset that can still be
+    /// programmed.
     #[inline(always)]
     pub fn written_in(&self, block: BlockIndex) -> u32 {
         u32::from(self.block(block).written)
     }
-    /// Returns true if `page` holds data that were not superseded.
+    /// Returns true if `page` holds data that have not been superseded.
     #[inline]
     pub fn is_valid(&self, page: PhysicalPage) -> bool {
         let (block, offset) = self.geometry.split_page(page);
@@ -170,7 +171,7 @@ impl FlashState {
     pub fn owner(&self, page: PhysicalPage) -> u32 {
         self.owners[page.0 as usize]
     }
-    /// Returns the valid pages of the whole array.
+    /// Returns the number of valid pages of the whole array.
     pub fn valid_pages(&self) -> u64 {
         self.blocks().map(|block| u64::from(block.valid)).sum()
     }
@@ -186,12 +187,12 @@ impl FlashState {
         self.words_per_record - 1
     }
 
-    /// Returns the erases of `block` since new.
+    /// Returns how many times `block` was erased since it was new.
     #[inline]
     pub fn erases_of(&self, block: BlockIndex) -> u32 {
         self.block(block).erases
     }
-    /// Returns the number of blocks by erases since new, up to the highest count.
+    /// Returns the number of blocks for each erase count, from zero up to the highest count.
     pub fn blocks_by_erases(&self) -> Vec<u64> {
         let mut blocks = Vec::new();
         for block in self.blocks() {
@@ -210,7 +211,7 @@ impl FlashState {
         }
     }
 
-    /// Returns the erases per block since new.
+    /// Returns the mean, standard deviation and maximum of the erases per block since the device was new.
     pub fn erase_counts(&self) -> EraseCounts {
         let count = f64::from(self.geometry.blocks());
         let mean = self.blocks().map(|block| u64::from(block.erases)).sum::<u64>() as f64 / count;

@@ -7,17 +7,17 @@ use crate::state::page_modes::PageModes;
 use crate::state::{HostAccess, ModeCounts, ModePolicy, OpIndex, WriteMode};
 
 impl FlashState {
-    /// Has `policy` choose the mode of each program from now on. All cells are erased.
+    /// Makes `policy` choose the mode of each program from now on. All cells must be erased.
     pub fn keep_modes(&mut self, policy: Box<dyn ModePolicy>) {
         self.modes = Some(Box::new(PageModes::new(policy, self.geometry.pages())));
     }
 
-    /// Returns the mode in which `page` was programmed last.
+    /// Returns the mode in which `page` was last programmed.
     pub fn mode_of(&self, page: PhysicalPage) -> WriteMode {
         self.modes.as_ref().map_or(WriteMode::Normal, |modes| modes.mode_of(page))
     }
 
-    /// Says what the host does with the pages that are read and programmed for it from now on.
+    /// Sets whether the host reads or writes the pages that are accessed for it from now on.
     #[inline]
     pub fn begin_access(&mut self, access: HostAccess) {
         if let Some(modes) = &mut self.modes {
@@ -26,14 +26,14 @@ impl FlashState {
         }
     }
 
-    /// Returns the read of the present access whose page should be programmed in another mode. The next program for
+    /// Returns the read of the current access whose page should be programmed in another mode. The next program for
     /// [`Cause::ReEncoding`](crate::state::Cause::ReEncoding) uses that mode.
     #[inline]
     pub fn re_encoding(&self) -> Option<OpIndex> {
         self.modes.as_ref().and_then(|modes| modes.wish).map(|(read, _)| read)
     }
 
-    /// Returns the counts by mode since they were reset; `None` if there is one mode only.
+    /// Returns the counts by mode since they were reset, or `None` if there is only one mode.
     pub fn mode_counts(&self) -> Option<&ModeCounts> {
         self.modes.as_ref().map(|modes| &modes.counts)
     }
@@ -121,7 +121,8 @@ mod tests {
         (0..BLOCKS * PAGES).map(mode).collect()
     }
 
-    /// Programs a page of `block`, of data or of the map, copies one to it, or erases it. Returns false if it cannot.
+    /// Programs data or a map page to `block`, copies a page to it, or erases it. Returns false if that is not
+    /// possible.
     fn change(flash: &mut FlashState, kind: u8, block: BlockIndex, owner: u32) -> bool {
         let full = flash.written_in(block) == PAGES;
         let first = block.0 * PAGES;
@@ -145,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a power failure undoes, each page that is left has the mode in which it was programmed.
+        /// Whatever a power failure undoes, each remaining page has the mode in which it was programmed.
         #[test]
         fn pages_keep_their_modes_over_a_power_failure(
             changes in prop::collection::vec((0u8..4, 0..BLOCKS, 0u32..8), 1..60),

@@ -65,7 +65,7 @@ impl FlashState {
         sink.emit(FlashOp { kind, cause, after: None, awaited: cause == Cause::Host, modes })
     }
 
-    /// Emits a read of recovery.
+    /// Emits a recovery read.
     pub(in crate::state) fn scan<S: OpSink>(&mut self, kind: FlashOpKind, sink: &mut S) {
         self.counts.reads[Cause::Recovery as usize] += 1;
         let modes = OpModes::default();
@@ -134,7 +134,7 @@ impl FlashState {
         }
     }
 
-    /// Records that `page` gets a page of the map. Returns its mode.
+    /// Records that `page` is programmed with a map page. Returns its mode.
     #[inline(always)]
     fn modes_of_map_program(&mut self, page: PhysicalPage) -> OpModes {
         match &mut self.modes {
@@ -171,7 +171,7 @@ impl FlashState {
         (copy, to)
     }
 
-    /// Moves the data of `count` pages of one block from `from` on, all of them valid, to as many pages of `block` from
+    /// Moves the data of `count` pages of one block from `from` on, all of them valid, to `count` pages of `block` from
     /// `offset` on, like [`Self::copy_at`] for each. Returns the last copy, and the new location of the first page.
     pub fn copy_run<S: OpSink>(
         &mut self,
@@ -265,7 +265,7 @@ impl FlashState {
         page
     }
 
-    /// Records that a program of `page` was issued, with data or with a page of the map.
+    /// Records that a program of `page` was issued, with data or with a map page.
     #[inline(always)]
     fn issued(&mut self, page: PhysicalPage, cause: Cause, map: bool) {
         if let Some(journal) = &mut self.journal {
@@ -280,7 +280,8 @@ impl FlashState {
         }
     }
 
-    /// Marks the data of `page`, which is valid, as out of date. Returns its block, and the valid pages left in it.
+    /// Marks the data of `page`, which is valid, as out of date. Returns its block, and the number of valid pages left
+    /// there.
     #[inline]
     pub fn supersede(&mut self, page: PhysicalPage) -> (BlockIndex, u32) {
         let (block, offset) = self.geometry.split_page(page);
@@ -297,8 +298,8 @@ impl FlashState {
         self.erase_after(block, cause, None, sink);
     }
 
-    /// Erases `block`, which holds no valid page, once `after` has ended: a copy to another die, without which the data
-    /// would be lost.
+    /// Erases `block`, which holds no valid page, once `after` has ended. `after` is a copy to another die: if the
+    /// erase came first, the data would be lost.
     pub fn erase_after<S: OpSink>(&mut self, block: BlockIndex, cause: Cause, after: Option<OpIndex>, sink: &mut S) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);

@@ -7,7 +7,7 @@ use crate::BlockIndex;
 use crate::state::Cause;
 
 impl FlashState {
-    /// Marks every page as not known to be valid.
+    /// Marks all pages as invalid: after a power failure, no page is known to be valid.
     pub(in crate::state) fn forget_validity(&mut self) {
         for record in self.records.chunks_exact_mut(self.words_per_record) {
             let block = Block::unpack(record[0]);
@@ -37,15 +37,15 @@ impl FlashState {
         self.counts.programs[cause as usize] -= 1;
     }
 
-    /// Undoes the erase of `block`, which holds pages of `owners`, some of them written. With `None`, the erase was
-    /// interrupted, and the block is unreadable.
+    /// Undoes the erase of `block`, which held pages of `owners`, the given number of them written. With `None`, the
+    /// erase was interrupted, and the block is unreadable.
     pub(in crate::state) fn undo_erase(&mut self, block: BlockIndex, cause: Cause, held: Option<(&[u32], u16)>) {
         let record = self.record(block);
         let state = Block::unpack(self.records[record]);
-        // Programs since then were undone; the pages that they skipped are left.
+        // Programs since the erase were already undone. `written` now counts only pages that were skipped.
         self.skipped -= u64::from(state.written);
         let Some((owners, written)) = held else {
-            // It has to be erased again before it can be programmed. Its content was already counted as freed.
+            // The block has to be erased again before it can be programmed. Its content was already counted as freed.
             let written = self.geometry.pages_per_block() as u16;
             self.records[record] = Block { written, ..state }.pack();
             self.skipped += u64::from(written);
@@ -59,8 +59,8 @@ impl FlashState {
         let first = self.geometry.first_page(block).0 as usize;
         self.owners[first..first + owners.len()].copy_from_slice(owners);
     }
-    /// Sets the lowest page `offset` of `block` for its next program: behind what recovery found there, or further to
-    /// leave pages unused until the next erase.
+    /// Sets the lowest page `offset` of `block` for its next program: right after the pages that recovery found, or
+    /// higher to leave pages unused until the next erase.
     #[inline]
     pub fn set_written(&mut self, block: BlockIndex, offset: u32) {
         let record = self.record(block);
