@@ -11,7 +11,7 @@ use esker_results::Report;
 use esker_testkit::Bench;
 
 const PAGE: u64 = 4096;
-/// A smoke run, which only shows that everything works, takes a small drive and fewer requests.
+/// A smoke run only shows that everything works. It takes a small drive and fewer requests.
 fn requests() -> u64 {
     if Bench::is_smoke() { 100_000 } else { 4_000_000 }
 }
@@ -47,7 +47,7 @@ fn worn(stated: impl Fn(&mut SsdSettings)) -> Ssd {
     })
 }
 
-/// Random writes and reads on the drive of Agrawal 2008 with three write modes, by each policy.
+/// Random writes and reads on the drive of Agrawal 2008 with three write modes, once for each policy.
 fn write_modes(spare: fn(&mut SsdSettings)) {
     for policy in WRITE_MODE_POLICIES {
         let drive = move || {
@@ -84,7 +84,7 @@ fn run(ssd: &mut Ssd, requests: u64, request: impl FnMut(u64, &mut Rng) -> Reque
     requests
 }
 
-/// Serves `requests` requests, always `depth` at a time, from `start` on. Returns when the last one ended.
+/// Serves `requests` requests from `start` on, always `depth` at a time. Returns when the last one ended.
 fn run_at(
     ssd: &mut Ssd,
     depth: usize,
@@ -116,7 +116,7 @@ fn describe(ssd: &Ssd) {
     }
 }
 
-/// Measures random writes of a page in the steady state.
+/// Measures random writes of one page in the steady state.
 fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     Bench::new(format!("random 4 KiB writes, steady, {name}")).rate_with_setup(
@@ -131,7 +131,7 @@ fn random_writes(name: &str, build: impl Fn() -> Ssd) {
     );
 }
 
-/// Returns the number of page writes of preconditioning.
+/// Returns the number of pages that preconditioning wrote.
 fn written(ssd: &Ssd) -> u64 {
     let report = Report::of(ssd);
     let outcome = report.devices["flash"].flash.as_ref().and_then(|flash| flash.precondition);
@@ -145,7 +145,7 @@ fn page_operations(ssd: &Ssd) -> u64 {
     flash.reads.total() + flash.programs.total() + flash.erases
 }
 
-/// Measures random writes of a page to a share of the space, by requests and by the page operations that they take.
+/// Measures random writes of one page to a share of the space: per request, and per page operation that they cause.
 fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
     let requests = if Bench::is_smoke() { requests / 32 } else { requests };
     let setup = || {
@@ -155,7 +155,7 @@ fn layer_writes(kind: &'static str, share: Ratio, requests: u64) {
             settings.ftl = Choice::named(kind);
         };
         let mut ssd = condition(agrawal(build), filled);
-        // Fills the logs with other writes than those that are measured.
+        // Fills the logs with writes other than the ones that are measured.
         let pages = share.of(ssd.capacity().0 / PAGE);
         run(&mut ssd, requests, |_, rng| Request::write(page_at(pages - 1 - rng.below(pages)), Bytes(PAGE)));
         ssd.control(Nanos::ZERO, Control::StartMeasuring).expect("drives can be measured");
@@ -213,8 +213,8 @@ fn map_on_flash(spare: impl Fn(&mut SsdSettings) + Copy) {
 }
 
 /// Measures requests like those of the Financial trace (Kim 2009, table 3.3): 91 % writes of 1 to 4 pages of 2 KiB, by
-/// Zipf's law over 128 MiB, on an active region of 512 MiB behind four channels; with 32 KiB for cached entries, and
-/// logs of 3 %.
+/// Zipf's law over 128 MiB, on an active region of 512 MiB with four channels, with 32 KiB for cached entries and logs
+/// of 3 %.
 fn financial(kind: &'static str) {
     let build = || {
         let preset = PRESETS.iter().find(|preset| preset.name == "kim-slc-32g").expect("it is a preset");
@@ -236,7 +236,7 @@ fn financial(kind: &'static str) {
                 300..755 => 2,
                 _ => 4,
             };
-            // Aligned to their length.
+            // Requests are aligned to their length.
             let start = Lba(zipf(rng.unit(), 1.000_001, (128 << 10) / 2 / pages) * pages * 4);
             match rng.chance(9, 100) {
                 true => Request::read(start, Bytes(pages * 2048)),
@@ -261,17 +261,17 @@ fn financial(kind: &'static str) {
     );
 }
 
-/// Draws a page by Zipf's law (the continuous one, by inversion), from a uniform `unit`. The ranks of pages by
-/// popularity are scattered over the address space.
+/// Draws a page by Zipf's law (the continuous one, by inversion) from a uniform `unit`. The most popular pages are
+/// scattered over the address space.
 fn zipf(unit: f64, exponent: f64, pages: u64) -> u64 {
     let end = 1.0 - exponent;
     let rank = ((((pages as f64).powf(end) - 1.0) * unit + 1.0).powf(1.0 / end) - 1.0) as u64;
     (u128::from(rank) * 0x9e37_79b9_7f4a_7c15 % u128::from(pages)) as u64
 }
 
-/// Measures random writes of a page with a write buffer and without, in the steady state. The drive has a preset's dies
-/// with few blocks, and the preset's pools or those `asked` for. Beside the simulator's speed it prints how many writes
-/// a second the simulated drive does.
+/// Measures random writes of one page with and without a write buffer, in the steady state. The drive has a preset's
+/// dies with few blocks, and the preset's pools unless `asked` names others. Besides the simulator's speed, it prints
+/// how many writes per second the simulated drive does.
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
 fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let mut settings: SsdSettings = toml::from_str(preset.toml).expect("presets are well-formed");
@@ -280,7 +280,8 @@ fn buffered_writes(preset: &Preset, asked: Option<PoolScope>, depth: usize) {
     let pools = asked.map_or_else(String::new, |scope| format!("{scope:?} pools, "));
     settings.geometry.blocks_per_plane = 64;
     let page = settings.geometry.page_size;
-    // Enough that single victims do not change the result: if one pool spans the drive, all dies wait for each.
+    // Enough requests that single victims do not change the result: if one pool spans the drive, all dies wait for each
+    // victim.
     let requests = requests() / 8;
     let steady = Precondition::Steady { utilisation: Ratio::ONE, seed: 1 };
     for write_buffer in [None, Some(buffer)] {

@@ -10,7 +10,8 @@ use esker_ftl::WriteFrontiers;
 use esker_nand::PoolScope;
 use esker_results::Report;
 
-/// Greedy cleaning in one pool with 64 pages a block, at 15 % spare: tests/write_amplification.rs.
+/// Write amplification of greedy cleaning in one pool with 64 pages per block and 15 % spare:
+/// tests/write_amplification.rs.
 const THEORY: f64 = 3.3536;
 
 fn main() {

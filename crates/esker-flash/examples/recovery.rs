@@ -1,5 +1,5 @@
-//! Measures how long drives take to find their data again after a power failure: the 32 GB drive of Agrawal 2008,
-//! filled, then with random writes.
+//! Measures how long the 32 GB drive of Agrawal 2008 takes to find its data again after a power failure. It was filled,
+//! and then written at random.
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
@@ -35,8 +35,8 @@ fn measure(settings: SsdSettings) -> RecoveryReport {
 
 #[expect(clippy::print_stdout, reason = "its output is what it is for")]
 fn main() {
-    // Arguments, all optional: the one layer to measure, how many times as many blocks the drive has, and "sudden" for
-    // a power failure with requests under way.
+    // Arguments, all optional: the one layer to measure, the factor by which to multiply the number of blocks, and
+    // "sudden" for a power failure with requests under way.
     let only = std::env::args().nth(1);
     let times = std::env::args().nth(2).map_or(1, |times| times.parse().expect("a whole number"));
     let sudden = std::env::args().nth(3).is_some();

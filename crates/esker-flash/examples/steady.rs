@@ -1,5 +1,5 @@
-//! How preconditioning to the steady state goes on a drive: `steady PRESET [BLOCKS_PER_PLANE [FTL [VICTIM [D]]]]`.
-//! Its time and memory are those of the process.
+//! Preconditions a drive to the steady state: `steady PRESET [BLOCKS_PER_PLANE [FTL [VICTIM [D]]]]`. Run it under a
+//! tool that measures the time and memory of the process.
 
 use esker_core::{Control, Device, Nanos, Precondition, Ratio};
 use esker_flash::{PRESETS, Ssd, SsdSettings};

@@ -58,7 +58,7 @@ impl SsdSettings {
         Ok(self.wiring().check_parts()?)
     }
 
-    /// Refuses a power failure where some erases take no time: recovery depends on which erases were performed.
+    /// Refuses a power failure if some erases take no time, since recovery depends on which erases were performed.
     fn check_erases(&self) -> Result<(), SsdError> {
         if self.timing.blocks_per_erase == 1 || self.power_failure.is_none() {
             return Ok(());
@@ -74,8 +74,8 @@ impl SsdSettings {
         .into())
     }
 
-    /// Refuses write modes that the policy needs and that are not given, and settings that programs of several modes
-    /// cannot be combined with. `inside` is the setting that copies inside planes, if there is one.
+    /// Refuses write modes if the policy needs one that is not given, or if another setting cannot be combined with
+    /// programs of several modes. `inside` is the setting that copies inside planes, if there is one.
     fn check_write_modes(&self, inside: &Option<(&'static str, String)>) -> Result<(), SsdError> {
         let Some(modes) = &self.write_modes else { return Ok(()) };
         let policy = esker_ftl::modes::find(&modes.policy)?;

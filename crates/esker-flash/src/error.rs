@@ -5,7 +5,7 @@ use esker_ftl::BuildError;
 use esker_nand::{NandError, ValueError};
 use thiserror::Error;
 
-/// Settings that make no working drive: which ones conflict, with their values.
+/// Settings from which no drive can be built. Each error says which settings conflict, with their values.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SsdError {
@@ -44,7 +44,7 @@ pub enum SsdError {
     },
 }
 
-/// Settings that make no working flash cache.
+/// Settings from which no flash cache can be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum HostManagedCacheError {
@@ -57,15 +57,15 @@ pub enum HostManagedCacheError {
     /// The admission policy cannot be built.
     #[error(transparent)]
     Admission(esker_cache::BuildError),
-    /// A setting of drives that does not suit a cache.
+    /// A drive setting that does not suit a cache.
     #[error("{message}")]
     Unfit {
-        /// The key of the flash.
+        /// The key within the flash settings.
         key: &'static str,
         /// What is wrong with it.
         message: &'static str,
     },
-    /// The cached volume has more pages than a map can lead to.
+    /// The cached volume has more pages than a map can address.
     #[error("a volume of {volume} has more than 2^32 pages of {page_size}")]
     VolumeTooLarge {
         /// Bytes of the volume.
@@ -82,8 +82,8 @@ impl From<SsdError> for HostManagedCacheError {
 }
 
 impl HostManagedCacheError {
-    /// Returns the dotted keys that the error is about, within the settings of a cache whose flash is at `flash` and
-    /// whose policy is at `policy`.
+    /// Returns the dotted keys that the error is about, if the cache's flash settings are at `flash` and its policy at
+    /// `policy`.
     pub fn keys(&self) -> Vec<String> {
         match self {
             Self::Flash(error) => error.keys().into_iter().map(|key| format!("flash.{key}")).collect(),
@@ -111,7 +111,7 @@ impl From<ValueError> for SsdError {
     }
 }
 
-/// An invalid value stays [`SsdError::Value`], whichever crate refused it.
+/// An invalid value stays an [`SsdError::Value`], whichever crate refused it.
 impl From<NandError> for SsdError {
     fn from(error: NandError) -> Self {
         match error {

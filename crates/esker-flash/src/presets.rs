@@ -66,7 +66,7 @@ mod tests {
         toml::from_str(preset.toml).unwrap_or_else(|error| panic!("{}: {error}", preset.name))
     }
 
-    /// The time that `request` takes, alone, from `now` on.
+    /// Returns how long `request` takes from `now` on, with no other request under way.
     fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Nanos {
         let mut done: Vec<Completion> = Vec::new();
         while ssd.next_event() <= now {
@@ -86,7 +86,7 @@ mod tests {
         for preset in PRESETS {
             let mut settings = settings(preset);
             let buffer = settings.write_buffer.take();
-            // Drawn, a page may have more errors than its first decoding step corrects.
+            // With drawn errors, a page may have more than its first decoding step corrects.
             settings.ecc.iter_mut().for_each(|ecc| ecc.errors = ErrorCount::Expected);
             let decode = settings.ecc.as_ref().map_or(Nanos::ZERO, |ecc| ecc.steps[0].decode);
             let page = settings.geometry.page_size;

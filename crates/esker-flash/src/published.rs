@@ -1,4 +1,4 @@
-//! Figures of data sheets compared with what the modern presets do.
+//! Compares the modern presets with figures of data sheets.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub struct Published {
     /// Name of the preset.
     pub preset: &'static str,
-    /// Whose data sheets they are, and of which capacity.
+    /// The vendors of the data sheets, and the capacity of their drives.
     pub sources: &'static str,
     /// The figures that are compared.
     pub figures: &'static [Figure],
@@ -18,26 +18,26 @@ pub struct Published {
 pub struct Figure {
     /// The workload.
     pub work: Work,
-    /// Queue depth: requests under way at a time.
+    /// Queue depth: the number of requests under way at the same time.
     pub depth: u32,
-    /// Lowest and highest figure of the data sheets, in [`Work::unit`]; `None` if no data sheet was found to have it.
+    /// Lowest and highest figure of the data sheets, in [`Work::unit`]; `None` if none of them states this figure.
     pub published: Option<(f64, f64)>,
-    /// What the preset does, in [`Work::unit`]. The tests measure it.
+    /// What the preset reaches, in [`Work::unit`]. The tests measure it.
     pub measured: f64,
     /// Why the measured figure differs from the published range by more than [`TOLERANCE`]; empty if it does not.
     pub reason: &'static str,
 }
 
-/// A workload of which data sheets state figures.
+/// A workload for which data sheets state figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// 4 KiB anywhere on a drive that was written once.
+    /// 4 KiB requests all over a drive that was written once.
     RandomRead,
-    /// 4 KiB anywhere, in the steady state.
+    /// 4 KiB requests all over the drive, in the steady state.
     RandomWrite,
-    /// 128 KiB in a row, on a drive that was written once.
+    /// Sequential 128 KiB requests, on a drive that was written once.
     SequentialRead,
-    /// 128 KiB in a row, over what was written once.
+    /// Sequential 128 KiB requests that overwrite a drive that was written once.
     SequentialWrite,
 }
 
@@ -52,7 +52,7 @@ impl Work {
         }
     }
 
-    /// Returns the unit of its figures.
+    /// Returns the unit of the workload's figures.
     pub fn unit(self) -> &'static str {
         match self {
             Self::RandomRead | Self::RandomWrite => "requests/s",
@@ -94,7 +94,7 @@ impl Published {
         PUBLISHED.iter().find(|published| published.preset == preset)
     }
 
-    /// Returns the comparison as a Markdown table, as it stands in the documents.
+    /// Returns the comparison as a Markdown table, as the documents have it.
     pub fn markdown(&self) -> String {
         let mut text = format!(
             "`{}`: {}.\n\n| | published | measured | ratio | reason |\n|---|---|---|---|---|\n",
@@ -127,11 +127,11 @@ const FEWER: &str = "published for 960 GB, of twice the dies; and planes that re
 const LARGER: &str = "published for 30 to 122 TB, of four to sixteen times as many dies";
 const CACHE: &str = "no cache reads: a die senses its next page only when its register is drained";
 
-/// A figure with a published range.
+/// A figure for which data sheets give a range.
 const fn beside(work: Work, depth: u32, published: (f64, f64), measured: f64, reason: &'static str) -> Figure {
     Figure { work, depth, published: Some(published), measured, reason }
 }
-/// A figure that no data sheet was found to have.
+/// A figure that no data sheet gives.
 const fn alone(work: Work, depth: u32, measured: f64) -> Figure {
     Figure { work, depth, published: None, measured, reason: "" }
 }

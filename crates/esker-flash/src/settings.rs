@@ -107,7 +107,7 @@ impl SsdSettings {
         }
     }
 
-    /// Returns true if pages are programmed again in another write mode when the host reads them.
+    /// Returns true if reads by the host may cause pages to be programmed again in another write mode.
     pub(crate) fn re_encodes(&self) -> bool {
         let entry = self.write_modes.as_ref().and_then(|modes| esker_ftl::modes::find(&modes.policy).ok());
         entry.is_some_and(|entry| entry.can(ModeCapability::ReEncode))
@@ -190,15 +190,15 @@ pub struct ControllerSettings {
     /// any rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_rate: Option<ByteRate>,
-    /// Rate at which the controller moves what cleaning copies for these writes, besides. The next page leaves the
-    /// buffer once the page before it and its copies have had their time. Needs a `write_buffer`. If left out, any
-    /// rate.
+    /// Rate at which the controller moves the pages that cleaning copies for these writes, in addition. The next page
+    /// leaves the buffer once the controller is done with the page before it and with its copies. Needs a
+    /// `write_buffer`. If left out, any rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_rate: Option<ByteRate>,
 }
 
 impl ControllerSettings {
-    /// Returns true if pages that leave the write buffer take time of the controller.
+    /// Returns true if the controller takes time for each page that leaves the write buffer.
     pub(crate) fn paces_writes(&self) -> bool {
         self.write_rate.is_some() || self.copy_rate.is_some()
     }
@@ -220,9 +220,9 @@ pub struct WriteBufferSettings {
     #[schemars(extend("most" = "100%"))]
     #[serde(default = "three_quarters")]
     pub high_water: Ratio,
-    /// When no more than this share of the memory does, the drive stops writing pages to flash. The least recently used
-    /// pages go first, at most one at a time for each die of a pool. While writes wait for room, as many more pages go
-    /// as those writes still bring.
+    /// When this share of the memory or less does, the drive stops writing pages to flash. The least recently used
+    /// pages go first, at most one at a time for each die of a pool. While writes wait for room, one more page may go
+    /// for each page that they still bring.
     #[serde(default = "half")]
     pub low_water: Ratio,
     /// Whether pages that were read from flash are kept for further reads.

@@ -1,4 +1,4 @@
-//! Measures what data sheets state: throughput at a constant queue depth.
+//! Measures the figures that data sheets state: throughput at a constant queue depth.
 
 use esker_core::{
     Arrival, Bytes, Completion, Control, Device, Lba, Nanos, Observer, Precondition, Ratio, ReplaySettings, Request,
@@ -8,10 +8,10 @@ use esker_core::{
 use crate::{Ssd, SsdError, SsdSettings, Work};
 
 impl Work {
-    /// The works of which data sheets state the throughput.
+    /// The workloads for which data sheets state throughput.
     pub const ALL: [Self; 4] = [Self::RandomRead, Self::RandomWrite, Self::SequentialRead, Self::SequentialWrite];
 
-    /// The depth at which data sheets measure it, as assumed where they do not say.
+    /// The queue depth at which data sheets measure the workload, or an assumed one if they do not say.
     pub fn depth(self) -> u32 {
         match self {
             Self::RandomRead | Self::RandomWrite => 256,
@@ -23,10 +23,9 @@ impl Work {
         matches!(self, Self::RandomRead | Self::RandomWrite)
     }
 
-    /// Measures a drive with `settings` at a queue depth, in [`Work::unit`]: reads and sequential writes after the
-    /// drive
-    /// was written once in order, random writes in the steady state of a full drive, and writes after the buffer has
-    /// been filled twice.
+    /// Measures a drive with `settings` at queue depth `depth`, in [`Work::unit`]. Reads and sequential writes are
+    /// measured on a drive that was written once in order, random writes in the steady state of a full drive, and all
+    /// writes after the buffer has been filled twice.
     pub fn measure(self, settings: &SsdSettings, depth: u32) -> Result<f64, SsdError> {
         let mut ssd = Ssd::new("flash", settings, 1)?;
         let condition = match self {
@@ -60,7 +59,7 @@ impl Work {
     }
 }
 
-/// Counts requests that ended, and notes when the `warm`-th and the last of them did.
+/// Counts requests that ended, and records when number `warm` and the last of them ended.
 struct Clock {
     warm: u64,
     ended: u64,

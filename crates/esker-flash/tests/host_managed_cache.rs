@@ -1,4 +1,4 @@
-//! Read caches that own their flash, in no time: what they hit, and how their flash wears.
+//! Read caches that own their flash, without time: what they hit, and how their flash wears.
 
 use esker_cache::{ByDistance, Found};
 use esker_core::{Bytes, LogicalPage, Nanos, Rng};
@@ -34,7 +34,7 @@ fn admitting(
     HostManagedCache::new(flash, &policy, &admission, cleaning, Bytes::kib(4 * pages), 1).unwrap()
 }
 
-/// Reads `page`, and fills it in if it is not there.
+/// Reads `page`, and fills it in if it misses.
 fn read(cache: &mut HostManagedCache, page: u32) -> Found {
     let found = cache.access(Nanos::ZERO, LogicalPage(page));
     match found {
@@ -44,8 +44,8 @@ fn read(cache: &mut HostManagedCache, page: u32) -> Found {
     found
 }
 
-/// Xia 2017, figure 2: twelve pages are cached, then 15, 23, 12 miss, and 0 and 1, which they displaced, are revived.
-/// The example has four blocks of four pages; a fifth one is what our layer keeps free for cleaning.
+/// Xia 2017, figure 2: twelve pages are cached. Then 15, 23 and 12 miss, and 0 and 1, which they displaced, are
+/// revived. The example has four blocks of four pages. Our layer keeps a fifth block free for cleaning.
 #[test]
 fn the_example_of_figure_2() {
     let requests = [15, 23, 12, 0, 1];
@@ -65,8 +65,8 @@ fn the_example_of_figure_2() {
     assert_eq!(of("farc"), ([Miss, Miss, Miss, Revived, Revived], 3));
 }
 
-/// What the admission policy refuses is not programmed, and it is not asked about what is revived: only pages that are
-/// read a second time enter.
+/// Pages that the admission policy refuses are not programmed, and it is not asked about pages that can be revived.
+/// Only pages that are read a second time enter the cache.
 #[test]
 fn what_is_not_admitted_is_not_written() {
     for policy in ["lru", "flru", "arc", "farc"] {
@@ -97,8 +97,8 @@ const CLEANINGS: [CacheCleaning; 3] =
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Over flash that is cleaned, with writes in between: FLRU hits all that LRU hits, as long as cleaning drops
-    /// nothing. Whatever it drops, policy and flash agree on what is there.
+    /// On flash that is cleaned, with invalidations in between, FLRU hits everything that LRU hits, as long as cleaning
+    /// drops nothing. Whatever cleaning drops, the policy and the flash agree on which pages there are.
     #[test]
     fn flru_over_real_flash_is_never_below_lru(
         seed: u64,
@@ -113,7 +113,7 @@ proptest! {
             true => (1, Choice::named("zoned")),
             false => (streams, flash.ftl),
         };
-        // A small flash has no room for a block of each stream, or for zones.
+        // Small flash has no room for a block per stream, or for zones.
         let ([lru, none], volume) = (["lru", "none"].map(Choice::named), Bytes::kib(4 * most));
         let fits = HostManagedCache::new(&flash, &lru, &none, CacheCleaning::Migrate, volume, 1);
         prop_assume!(fits.is_ok());
@@ -163,7 +163,7 @@ fn web_search(count: usize, seed: u64) -> Vec<u32> {
         ByDistance { objects: 1_693_344 / 32 / 4, hit_ratio_max: 0.902, scale: 3.076 * objects_per_gb, shape: 2.516 };
     assert!((curve.lru_hit_ratio(2.55 * objects_per_gb) - 0.4187).abs() < 0.002);
     assert!((curve.lru_hit_ratio(2.0 * objects_per_gb) - 0.259).abs() < 0.002);
-    // Scattered over the volume.
+    // Objects are scattered over the volume.
     let accesses = curve.accesses(count, seed);
     accesses.into_iter().map(|object| (u64::from(object.0) * 7_919 % EXTENTS) as u32 * 4).collect()
 }
@@ -172,7 +172,7 @@ fn web_search(count: usize, seed: u64) -> Vec<u32> {
 const EXTENTS: u64 = 34_139;
 const REQUESTS: usize = 4_578_819 / 32;
 
-/// `gigabytes` (3 to 6) at a 32nd on eight dies, as table 2 has it.
+/// Flash of `gigabytes` GB (3 to 6) at a 32nd, on eight dies, as in table 2.
 fn xia(gigabytes: u32, over_provisioning: u64) -> SsdSettings {
     flash(8, 16 * gigabytes, 64, over_provisioning, 5)
 }
@@ -186,8 +186,8 @@ fn run(requests: &[u32], flash: &SsdSettings, policy: &str, cleaning: CacheClean
     cache.report()
 }
 
-/// What is asked of FLRU and of zero-migration cleaning, without time. With 35 % over-provisioning erases fall by far
-/// less than the 60 % that were hoped for: LRU copies little there, and misses fall by 28 %.
+/// The expectations for FLRU and zero-migration cleaning, without time. With 35 % over-provisioning, erases fall by far
+/// less than the hoped-for 60 %: LRU copies little there, and misses fall by 28 %.
 #[test]
 fn flash_aware_caches_hit_more_and_erase_less_on_a_web_search_stand_in() {
     let requests = web_search(REQUESTS, 1);
@@ -228,7 +228,7 @@ fn the_table_of_the_documentation() {
     }
 }
 
-/// A cache of 3 GB at a 32nd that erases zones: eight blocks, one of each die. `victim` chooses the zone.
+/// A cache of 3 GB at a 32nd that erases zones of eight blocks, one on each die. `victim` chooses the zone.
 fn zones(over_provisioning: u64, victim: &str) -> SsdSettings {
     let mut flash = xia(3, over_provisioning);
     flash.ftl = Choice::named("zoned");
@@ -236,8 +236,9 @@ fn zones(over_provisioning: u64, victim: &str) -> SsdSettings {
     flash
 }
 
-/// A cache that resets whole zones and drops what they hold writes each page once, and still revives what it evicted.
-/// Zones hold more pages that are still wanted than the emptiest blocks do, so it hits less than with blocks.
+/// A cache that resets whole zones and drops their content writes each page once, and still revives pages that it
+/// evicted. A victim zone has more pages that are still wanted than the emptiest blocks have, so zones hit less than
+/// blocks.
 #[test]
 fn zones_that_are_reset_whole_are_never_copied() {
     let requests = web_search(REQUESTS / 4, 1);

@@ -1,4 +1,4 @@
-//! Read caches whose flash wears out: they hold fewer pages, and go on.
+//! Read caches whose flash wears out. They hold fewer and fewer pages, and keep working.
 
 use esker_cache::Found;
 use esker_core::{Bytes, LogicalPage, Nanos, Ratio, Rng};
@@ -6,7 +6,7 @@ use esker_flash::{CacheCleaning, Choice, EndOfLife, HostManagedCache, SsdSetting
 use esker_results::HostManagedCacheReport;
 use proptest::prelude::*;
 
-/// A block in two hundred dies of each erase; the others after 40 erases.
+/// One block in two hundred fails at each erase; the others fail after 40 erases.
 fn flash(blocks: u32, over_provisioning: u64) -> SsdSettings {
     let toml = format!(
         "over_provisioning = \"{over_provisioning}%\"\nendurance_cycles = 40\npool = \"device\"\nqueue_depth = 64\n\
@@ -40,8 +40,8 @@ fn read(cache: &mut HostManagedCache, page: u32) -> Found {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Block by block the cache holds less. At the end it is empty, and every read misses. Where several blocks go in a
-    /// row, cleaning may find no room for a page, but then for the next one.
+    /// The cache shrinks block by block. At the end it is empty, and every read misses. When several blocks fail in a
+    /// row, cleaning may find no room for one page, but it then does for the next.
     #[test]
     fn a_cache_shrinks_with_its_flash(seed: u64, blocks in 12u32..24, over_provisioning in 30u64..60) {
         let (flash, volume) = (flash(blocks, over_provisioning), 400);
@@ -75,8 +75,8 @@ proptest! {
     }
 }
 
-/// What is left of the flash is divided as all of it was: 1 - OP of it holds pages. With fewer than half of the blocks,
-/// those that cleaning keeps free are more than the spare space was, and the cache holds less than that.
+/// The remaining flash is divided in the same way as the whole flash was: 1 - OP of it holds pages. With fewer than
+/// half of the blocks left, cleaning's free blocks exceed the spare space, and the cache holds less than that.
 #[test]
 fn over_provisioning_stays_what_it_was() {
     let mut cache = cache(&flash(20, 30), "flru", CacheCleaning::ZeroMigration, 1_000);
@@ -89,7 +89,7 @@ fn over_provisioning_stays_what_it_was() {
     assert_eq!((report.retired_blocks, report.user_pages), (10, 224 * 30 / 40));
 }
 
-/// What a cache of 30 MiB does for its reads until its flash is gone.
+/// Prints what a cache of 30 MiB does for its reads until its flash is worn out.
 #[test]
 #[ignore = "it prints a table of the documentation"]
 #[expect(clippy::print_stdout, reason = "it prints a table")]

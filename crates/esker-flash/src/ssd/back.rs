@@ -1,5 +1,5 @@
-//! The flash side of the drive: the translation layer, the contents of the cells, the array with its timing, the
-//! decoder. It deals with pages and with who waits for them; of a request it knows only the slot.
+//! The flash side of the drive: the translation layer, the contents of the cells, the array with its timing, and the
+//! decoder. It deals with pages and with what waits for them. All it knows of a request is its slot.
 
 mod issue;
 mod keeper;
@@ -34,7 +34,8 @@ pub(super) struct Back {
     layer: FtlSettings,
     seed: u64,
     page_shift: u32,
-    /// Size of the smallest part of a logical page that can be read alone (a flash page), as a shift.
+    /// Size of the smallest part of a logical page that can be read alone (a flash page): the base-2 logarithm of its
+    /// bytes.
     part_shift: u32,
     whole_page_reads: bool,
     /// Whether the translation layer has to know how much work waits on each die.
@@ -45,16 +46,17 @@ pub(super) struct Back {
     pub(super) tracks_changes: bool,
     pub(super) ftl: Box<dyn Ftl>,
     pub(super) flash: FlashState,
-    /// Operations that the layer emitted and the array has not been given yet.
+    /// Operations that the layer has emitted and that the array has not received yet.
     ops: OpList,
-    /// Decides late in which order operations run. In a cell because telemetry has it decide up to now.
+    /// Decides as late as possible in which order operations run. In a cell because telemetry makes it decide
+    /// everything up to now.
     pub(super) array: RefCell<Array>,
     /// Bit errors and decoding, if they are modelled.
     pub(super) ecc: Option<Box<Ecc>>,
-    /// Whether so many blocks have gone bad that the drive takes no more writes.
+    /// Whether too many blocks have gone bad for the drive to take writes.
     pub(super) read_only: bool,
     pub(super) counts: PageCounts,
-    /// What may be dropped, if the drive has an owner.
+    /// Which pages may be dropped, if the drive has an owner.
     pub(super) keeper: Option<Box<Keeper>>,
     /// Counters of earlier layers: preconditioning and recovery each build a new layer.
     former: FtlCounters,
@@ -62,14 +64,14 @@ pub(super) struct Back {
     pub(super) former_wear: WearCounts,
 }
 
-/// What came of issuing operations to the array.
+/// The result of issuing operations to the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
-    /// How many of them report their end to the waiter.
+    /// Number of issued operations whose end is reported to the waiter.
     pub(super) awaited: u32,
     /// Whether data that a request asked for could not be corrected.
     pub(super) uncorrectable: bool,
-    /// Pages that cleaning copies for a page that leaves the buffer.
+    /// Number of pages that cleaning copies for a page that leaves the buffer.
     pub(super) copies: u64,
 }
 
@@ -79,8 +81,8 @@ impl Back {
         Self::addressing(settings, 0, seed)
     }
 
-    /// Builds a back that knows `pages` logical pages if that is more than it has room for. Then they have an owner,
-    /// who keeps some of them here, and the settings ask for a single pool.
+    /// Builds a back that knows `pages` logical pages if that is more than it has room for. In that case, the pages
+    /// have an owner, who keeps only some of them here, and the settings must ask for a single pool.
     pub(super) fn addressing(settings: &SsdSettings, pages: u32, seed: u64) -> Result<Self, SsdError> {
         let flash_pages = Geometry::new(&settings.geometry, settings.block_summary)?;
         let mut timing = Timing::new(&settings.timing, &flash_pages)?;
@@ -131,12 +133,12 @@ impl Back {
         })
     }
 
-    /// Returns the capacity that the host can address; an owner can address more than there is room for.
+    /// Returns the capacity that the host can address. An owner can address more than the drive has room for.
     pub(super) fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.space.logical_pages) * self.geometry.page_size().0)
     }
 
-    /// What victim policies that choose at random were given.
+    /// Returns the seed for victim policies that choose at random.
     pub(super) fn seed(&self) -> u64 {
         self.seed
     }
@@ -146,7 +148,7 @@ impl Back {
     pub(super) fn page_of(&self, byte: u64) -> u64 {
         byte >> self.page_shift
     }
-    /// Returns how many flash pages make a logical page.
+    /// Returns the number of flash pages of a logical page.
     pub(super) fn flash_pages_per_page(&self) -> u64 {
         1 << (self.page_shift - self.part_shift)
     }
@@ -161,14 +163,15 @@ impl Back {
         }
     }
 
-    /// Lets copies of adjacent pages be one operation, unless the array, the decoder or `single` needs each page.
+    /// Lets copies of adjacent pages be one operation, unless the array, the decoder or `single` needs them page by
+    /// page.
     pub(super) fn choose_operations(&mut self, single: bool) {
         let needs_pages = self.ecc.is_some() || self.flash.mode_policy().is_some();
         let runs = self.array.get_mut().takes_runs() && !needs_pages && !single;
         self.ops.take_runs(runs);
     }
 
-    /// Has the array track which changes were performed. Only before any operation has been issued.
+    /// Makes the array track which changes were performed. May only be called before any operation has been issued.
     pub(super) fn track_changes(&mut self, settings: &SsdSettings) {
         let blocks = self.space.blocks_per_pool;
         self.array.get_mut().track_changes(&self.geometry, &self.timing, &settings.wiring(), blocks);
@@ -190,7 +193,7 @@ impl Back {
         }
     }
 
-    /// Ends a request whose pages have all been served. Returns further operations that `waiter` has to wait for.
+    /// Ends a request whose pages have all been served. Returns the further operations that `waiter` has to wait for.
     #[inline]
     pub(super) fn end_request(&mut self, now: Nanos, waiter: Waiter) -> Issued {
         self.ops.clear();
@@ -198,8 +201,8 @@ impl Back {
         self.issue(now, waiter, None, None)
     }
 
-    /// Performs a request on `page`. It covers the bytes from `start` to `end` of the drive. If the layer fails, the
-    /// operations that it emitted before are issued all the same.
+    /// Performs a request on `page`, for the bytes from `start` to `end` of the drive. If the layer fails, the
+    /// operations that it had emitted by then are still issued.
     #[inline]
     pub(super) fn serve(
         &mut self,
@@ -233,7 +236,7 @@ impl Back {
             RequestKind::Flush => Ok(()),
         };
         let mut issued = Issued::default();
-        // Operations emitted before an error have changed the cells, too, and so are issued.
+        // Operations emitted before an error have changed the cells, too, so they are issued.
         if !self.ops.as_slice().is_empty() {
             let first_byte = u64::from(page.0) << self.page_shift;
             let cover = (self.part_shift < self.page_shift)
@@ -277,7 +280,7 @@ impl Back {
         self.ftl.write(page, extent, &mut cells)
     }
 
-    /// Writes a page that leaves the buffer, as a request of its own whichever requests wrote it.
+    /// Writes a page that leaves the buffer. It counts as a request of its own, whichever requests wrote it.
     pub(super) fn write_out(
         &mut self,
         now: Nanos,
@@ -295,7 +298,7 @@ impl Back {
         (Issued { copies, ..self.issue(now, waiter, None, None) }, written)
     }
 
-    /// Unmaps a page. Nobody waits for the operations that this may need on a map in flash.
+    /// Unmaps a page. Nothing waits for the operations that a map in flash may need for this.
     pub(super) fn forget(&mut self, now: Nanos, page: LogicalPage) {
         self.ops.clear();
         self.ftl.trim(page, &mut Cells::new(&mut self.flash, &mut self.ops));
@@ -306,12 +309,12 @@ impl Back {
     pub(super) fn clean(&mut self, now: Nanos) -> u32 {
         let mut under_way = 0;
         for pool in 0.. {
-            // A round of erases that take no time is followed by the next one at once.
+            // If all erases of a round take no time, the next round follows at once.
             if pool >= self.space.pools && under_way > 0 {
                 break;
             }
             self.ops.clear();
-            // An error means that cleaning gains no space; idle time cannot help then.
+            // An error means that cleaning gains no space. Idle time cannot help in that case.
             let something = self.ftl.collect(&mut Cells::new(&mut self.flash, &mut self.ops)).unwrap_or(false);
             under_way += self.issue(now, Waiter::BACKGROUND, None, None).awaited;
             if !something {
@@ -321,7 +324,7 @@ impl Back {
         under_way
     }
 
-    /// Builds a translation layer in its first state, from the same settings as the first one.
+    /// Builds a translation layer in its initial state, with the drive's settings.
     pub(super) fn new_layer(&self) -> Box<dyn Ftl> {
         let context =
             FtlContext { geometry: &self.geometry, space: &self.space, settings: &self.layer, seed: self.seed };
@@ -354,7 +357,7 @@ impl Back {
         report
     }
 
-    /// Has a new layer find its data in flash, as after a power failure. `ops` receives the operations for that.
+    /// Makes a new layer find its data in flash, as after a power failure. `ops` receives the operations for that.
     pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
         self.former.add(&self.ftl.counters());
         if let Some(wear) = self.ftl.wear() {
@@ -365,14 +368,14 @@ impl Back {
         self.ftl.recover(&mut Cells::new(&mut self.flash, ops))
     }
 
-    /// Returns what all translation layers counted since the drive was new.
+    /// Returns the counts of all translation layers since the drive was new.
     pub(super) fn layer_counters(&self) -> FtlCounters {
         let mut counters = self.former.clone();
         counters.add(&self.ftl.counters());
         counters
     }
 
-    /// Asserts what must hold at any time. Slow.
+    /// Asserts the invariants that hold at any time. Slow.
     pub(super) fn check(&self) {
         self.flash.check();
         self.ftl.check(&self.flash);

@@ -11,7 +11,7 @@ use crate::{CleaningSettings, SsdError};
 const IDLE_MAX: Nanos = Nanos::from_secs(86_400);
 
 /// When the next round of cleaning begins. A round is one step (a copy or an erase) in each pool that needs it. So a
-/// request that comes during the round waits for one operation of its die, and not for a whole victim.
+/// request that arrives during a round waits for one operation of its die, not for a whole victim.
 #[derive(Debug)]
 pub(super) struct Background {
     /// How long the drive must be idle before a round begins.
@@ -23,7 +23,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// Returns `None` if the settings leave idle time unused.
+    /// Returns `None` if the settings do not use idle time.
     pub(super) fn new(settings: &CleaningSettings) -> Result<Option<Self>, SsdError> {
         let idle = settings.idle_before_background;
         if idle > IDLE_MAX {
@@ -38,12 +38,12 @@ impl Background {
         self.due
     }
 
-    /// Power fails: the current round is lost.
+    /// Drops the current round, which a power failure interrupts.
     pub(super) fn lose_power(&mut self) {
         (self.due, self.under_way) = (Nanos::NEVER, 0);
     }
 
-    /// Postpones the next round, since a request came.
+    /// Postpones the next round, since a request has arrived.
     pub(super) fn postpone(&mut self) {
         self.due = Nanos::NEVER;
     }
@@ -67,7 +67,7 @@ impl Ssd {
         (background.due, background.under_way) = (Nanos::NEVER, under_way);
     }
 
-    /// Handles the end of an operation of the round. After the last one the next round begins at once if the drive is
+    /// Handles the end of an operation of the round. After the last one, the next round begins at once if the drive is
     /// still idle.
     pub(super) fn cleaned_in_background(&mut self, now: Nanos) {
         let background = self.background.as_mut().expect("it is under way");

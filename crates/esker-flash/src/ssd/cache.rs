@@ -1,6 +1,6 @@
 //! A read cache that owns its flash: policy and translation layer share one map (Xia 2017, section 2.3.5, the second
-//! way). The map leads from pages of the cached volume straight to flash pages, and what the policy evicts stays
-//! readable until its block is erased.
+//! way). The map leads from pages of the cached volume straight to flash pages. Pages that the policy evicts stay
+//! readable until their block is erased.
 
 use esker_cache::{
     Access, AccessKind, Admission, FlashPolicy, FlashShape, Found, Left, NEVER, ObjectId, Shape, build_admission,
@@ -27,13 +27,13 @@ pub enum CacheCleaning {
     Migrate,
     /// They are dropped from the cache, so that cleaning copies nothing (Xia 2017, chapter 3).
     ZeroMigration,
-    /// Those in the head half of their queue are copied, the others dropped (Xia 2017, section 3.3).
+    /// Pages in the head half of their queue are copied, the others dropped (Xia 2017, section 3.3).
     Conditional,
 }
 
 impl CacheCleaning {
-    /// Returns how many streams a cache with this cleaning can tell apart: what is filled in; the copied pages that are
-    /// in the head half of their queue; and those that are not.
+    /// Returns how many streams a cache with this cleaning can tell apart: pages that are filled in; copied pages in
+    /// the head half of their queue; and other copied pages.
     pub const fn purposes(self) -> u32 {
         match self {
             Self::Migrate => 3,
@@ -43,17 +43,17 @@ impl CacheCleaning {
     }
 }
 
-/// The stream of what is filled in.
+/// The stream of pages that are filled in.
 const FILLED: StreamId = StreamId(0);
 /// The stream of copied pages in the head half of their queue.
 const HOT: StreamId = StreamId(1);
 /// The stream of other copied pages.
 const COLD: StreamId = StreamId(2);
 
-/// A read cache on flash of its own, page by page. If the settings of the flash have `streams`, it writes pages to
-/// streams by what they are ([`CacheCleaning::purposes`]).
+/// A read cache, page by page, on flash of its own. If the settings of the flash have `streams`, the cache writes each
+/// kind of page to a stream of its own ([`CacheCleaning::purposes`]).
 ///
-/// It holds no data and knows no backing device: who uses it fetches what misses, and fills it in.
+/// The cache holds no data and knows no backing device: its user fetches the pages that miss and fills them in.
 #[derive(Debug)]
 pub struct HostManagedCache {
     back: Back,
@@ -73,26 +73,26 @@ struct Counts {
     not_admitted: u64,
 }
 
-/// The policy, as cleaning asks it.
+/// The policy, and the room that it has. Cleaning asks it about pages.
 #[derive(Debug)]
 struct Contents {
     policy: Box<dyn FlashPolicy>,
     cleaning: CacheCleaning,
-    /// C_total, in pages, and what it is divided into. Then the blocks that have gone out of use.
+    /// C_total, in pages, how it is divided, and the number of blocks that have gone out of use.
     flash_pages: u32,
     space: Space,
     retired: u32,
-    /// C_user and N_SQ, with what is left of the flash.
+    /// C_user and N_SQ, in pages, for the blocks that are still in use.
     capacity: u32,
     suspects_max: u32,
-    /// Whether the last page found no room: nothing is copied now.
+    /// Whether the last page found no room. If so, nothing is copied.
     is_short: bool,
-    /// What the policy let go, and the layer has yet to be told of.
+    /// Pages that the policy gave up, and that the layer has not been told of yet.
     left: Vec<Left>,
 }
 
 impl Contents {
-    /// From now on it holds at most so many pages, and suspects so many.
+    /// Limits the policy to `capacity` pages and `suspects_max` suspects from now on.
     fn hold(&mut self, capacity: u32, suspects_max: u32) {
         (self.capacity, self.suspects_max) = (capacity, suspects_max);
         self.policy.shrink(capacity, suspects_max, &mut self.left);
@@ -103,7 +103,7 @@ impl PageOwner for Contents {
     fn keep(&mut self, page: LogicalPage) -> bool {
         let keep = match self.cleaning {
             _ if self.is_short => false,
-            // Those that had to leave for want of room are not needed, though the layer does not know of it yet.
+            // Pages that had to leave for lack of room are not needed, though the layer does not know this yet.
             CacheCleaning::Migrate => self.policy.holds(ObjectId(page.0)),
             CacheCleaning::ZeroMigration => false,
             CacheCleaning::Conditional => self.policy.is_hot(ObjectId(page.0)),
@@ -121,7 +121,7 @@ impl PageOwner for Contents {
     fn retired(&mut self) {
         self.retired += 1;
         let (capacity, suspects_max) = pages_left(&self.space, self.flash_pages, self.retired);
-        // Once it has given up, that is for good.
+        // Room that was given up does not come back.
         self.hold(capacity.min(self.capacity), suspects_max.min(self.suspects_max));
     }
 
@@ -131,8 +131,8 @@ impl PageOwner for Contents {
 }
 
 impl HostManagedCache {
-    /// An empty cache for a volume of `volume` bytes on flash as `flash` has it. C_user is what a drive with these
-    /// settings would offer its host. `admission` is asked for pages that miss.
+    /// Creates an empty cache for a volume of `volume` bytes on flash with the settings `flash`. C_user is the capacity
+    /// that a drive with these settings would offer its host. `admission` decides about pages that miss.
     pub fn new(
         flash: &SsdSettings,
         policy: &Choice,
@@ -172,14 +172,14 @@ impl HostManagedCache {
         })
     }
 
-    /// Returns the bytes of a page.
+    /// Returns the size of a page.
     pub fn page_size(&self) -> Bytes {
         self.back.geometry.page_size()
     }
 
-    /// Looks `page` up for a read at `now`, and makes room for it if it misses and is admitted. Afterwards the policy
-    /// holds it, but its data are there only once it was [filled](Self::fill). A page that is not admitted is a miss,
-    /// and nothing fills it in.
+    /// Looks `page` up for a read at `now`. If it misses and is admitted, makes room for it: the policy then holds it,
+    /// but its data are only there once it was [filled](Self::fill). A page that is not admitted is a miss that nothing
+    /// fills in.
     pub fn access(&mut self, now: Nanos, page: LogicalPage) -> Found {
         if self.contents.capacity == 0 {
             self.counts.misses += 1;
@@ -206,13 +206,13 @@ impl HostManagedCache {
         found
     }
 
-    /// Tells the layer what the policy let go.
+    /// Tells the layer which pages the policy has given up.
     fn let_go(&mut self) {
         let Self { back, contents: Contents { policy, left, .. }, .. } = self;
         for left in left.drain(..) {
             match left {
                 Left::Suspected(object) => {
-                    // It may have been evicted before its data came, or dropped by cleaning.
+                    // The page may have been evicted before its data arrived, or dropped by cleaning.
                     if !back.suspect(LogicalPage(object.0)) {
                         policy.erased(object);
                     }
@@ -222,8 +222,8 @@ impl HostManagedCache {
         }
     }
 
-    /// Tells the admission policy of a read of `page`. Returns false if it misses and is refused. To revive a page
-    /// writes nothing: there it is not asked.
+    /// Tells the admission policy of a read of `page`. Returns false if the page misses and is refused. The admission
+    /// policy is not asked about pages that can be revived, since that writes nothing.
     fn admits(&mut self, now: Nanos, page: LogicalPage) -> bool {
         let (policy, object) = (&self.contents.policy, ObjectId(page.0));
         let bytes = self.back.geometry.page_size().0 as u32;
@@ -240,18 +240,18 @@ impl HostManagedCache {
         self.back.has_data(page)
     }
 
-    /// Reads `page`, which has data. Returns how many operations `waiter` waits for.
+    /// Reads `page`, which has data. Returns the number of operations that `waiter` waits for.
     pub fn read(&mut self, now: Nanos, waiter: Waiter, page: LogicalPage) -> u32 {
         self.back.read_page(now, waiter, page).awaited
     }
 
-    /// Writes the data of `page`, which was fetched, unless it has left meanwhile. Returns how many operations `waiter`
-    /// waits for.
+    /// Writes the data of `page`, which were fetched, unless the page has left the cache meanwhile. Returns the number
+    /// of operations that `waiter` waits for.
     pub fn fill(&mut self, now: Nanos, waiter: Waiter, page: LogicalPage) -> u32 {
         self.fill_at(Some((now, waiter)), page)
     }
 
-    /// Like [`Self::fill`], in no time: for what a cache hits and how its flash wears.
+    /// Like [`Self::fill`], but takes no time. For studies of hits and of wear.
     pub fn fill_untimed(&mut self, page: LogicalPage) {
         self.fill_at(None, page);
     }
@@ -269,31 +269,32 @@ impl HostManagedCache {
                 self.contents.hold(0, 0);
             }
         }
-        // With a worn flash cleaning may find no room for copies. It drops what the next victims hold.
+        // On worn flash, cleaning may find no room for copies. Until a write succeeds again, it drops the pages of its
+        // victims.
         self.contents.is_short = written.is_err() && self.contents.retired > 0;
         // Blocks may have gone out of use.
         self.let_go();
         issued.awaited
     }
 
-    /// Forgets `page`: the volume has other data for it now.
+    /// Forgets `page`, since the volume now has other data for it.
     pub fn invalidate(&mut self, page: LogicalPage) {
         self.counts.invalidated += u64::from(self.contents.policy.holds(ObjectId(page.0)));
         self.contents.policy.remove(ObjectId(page.0));
         self.back.forget(Nanos::ZERO, page);
     }
 
-    /// Returns a time before which no operation ends that somebody waits for.
+    /// Returns a time before which no awaited operation ends.
     pub fn next_event(&self) -> Nanos {
         self.back.array.borrow().next_event()
     }
 
-    /// Processes what is due at `now`, which is [`Self::next_event`], and appends the operations that ended.
+    /// Processes everything due at `now`, which is [`Self::next_event`], and appends the operations that ended.
     pub fn advance(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
         self.back.array.get_mut().advance(now, ended);
     }
 
-    /// Counts from now on.
+    /// Starts the counts anew.
     pub fn start_measuring(&mut self, now: Nanos) {
         let array = self.back.array.get_mut();
         array.settle(now);
@@ -317,7 +318,7 @@ impl HostManagedCache {
         self.back.flash.counts().erases
     }
 
-    /// Returns what was counted since [`Self::start_measuring`].
+    /// Returns the counts since [`Self::start_measuring`].
     pub fn report(&self) -> HostManagedCacheReport {
         let (before, operations, layer) = &self.before;
         let (now, operations) = (&self.counts, self.back.flash.counts().since(operations));
@@ -349,7 +350,7 @@ impl HostManagedCache {
         }
     }
 
-    /// Asserts what must hold at any time. Slow.
+    /// Asserts the invariants that hold at any time. Slow.
     pub fn check(&self) {
         self.back.check();
     }

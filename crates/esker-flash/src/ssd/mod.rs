@@ -1,5 +1,5 @@
 //! The drive. Its front takes requests, splits them into pages and buffers writes. Its back holds the translation layer
-//! and the array. Beside these are cleaning in idle time, power failures and reports.
+//! and the array. Other modules add cleaning in idle time, power failures and reports.
 
 mod back;
 mod background;
@@ -59,9 +59,9 @@ pub struct Ssd {
     /// The power failure of the run, if the settings ask for one.
     power: Option<PowerFailure>,
     timeline: Option<Box<Timeline>>,
-    /// Buffer for the operations that end at this instant, kept to avoid allocations.
+    /// Scratch memory for the operations that end at this instant, kept to avoid allocations.
     ended: Vec<Ended>,
-    /// First page of the write that will probably come next; its map entries are prefetched.
+    /// First page of the write that will probably come next, whose map entries are prefetched.
     expected: Cell<Option<LogicalPage>>,
     /// Time of the last call that changed the drive.
     now: Nanos,
@@ -70,7 +70,7 @@ pub struct Ssd {
     precondition: Option<PreconditionReport>,
 }
 
-/// The counters as they stood when measuring began.
+/// The counters at the time when measuring began.
 #[derive(Clone, Debug, Default)]
 struct Baseline {
     at: Nanos,
@@ -84,9 +84,9 @@ struct Baseline {
 #[derive(Clone, Copy, Debug, Default)]
 struct PageCounts {
     writes: u64,
-    /// Pages that reads asked for.
+    /// Number of pages that reads asked for.
     reads: u64,
-    /// Pages among them that had no data.
+    /// Number of these pages that had no data.
     unwritten_reads: u64,
 }
 
@@ -123,24 +123,24 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// Returns the array's shape.
+    /// Returns the shape of the array.
     pub fn geometry(&self) -> &Geometry {
         &self.back.geometry
     }
 
-    /// Returns how the array's pages are divided: what the host sees, pools, reserve.
+    /// Returns how the array's pages are divided: host pages, pools, reserve.
     pub fn space(&self) -> &Space {
         &self.back.space
     }
 
-    /// Asserts what must hold at any time: every mapped page is valid and names its owner, no other page is valid, and
-    /// programs, erases and free space add up. Slow.
+    /// Asserts the invariants that hold at any time: every mapped page is valid and names its owner, no other page is
+    /// valid, and programs, erases and free space add up. Slow.
     pub fn check(&self) {
         self.back.check();
         self.front.check();
     }
 
-    /// Serves a request that has crossed the link, unless power is out; then it waits.
+    /// Serves a request that has crossed the link. While power is out, the request waits instead.
     #[inline]
     fn dispatch(&mut self, now: Nanos, slot: u32) {
         if self.power.as_mut().is_some_and(|power| power.hold_request(slot)) {
@@ -149,7 +149,7 @@ impl Ssd {
         self.front.dispatch(now, slot, &mut self.back);
     }
 
-    /// Goes on with all requests whose flash operations have ended, and does all else that is due at `now`.
+    /// Continues all requests whose flash operations have ended, and does everything else that is due at `now`.
     #[inline]
     fn go_on(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         if !self.ended.is_empty() {
@@ -171,7 +171,7 @@ impl Ssd {
         self.update_next();
     }
 
-    /// Prefetches what the layer needs for the write that will probably come next.
+    /// Prefetches what the layer will need for the write that will probably come next.
     #[inline]
     fn prefetch_expected(&mut self) {
         if let Some(page) = self.expected.take() {
@@ -179,7 +179,7 @@ impl Ssd {
         }
     }
 
-    /// Returns true if the drive does nothing but serve requests: then nothing is due unless its front or its array has
+    /// Returns true if the drive does nothing but serve requests. In that case, only its front and its array can have
     /// something due.
     #[inline]
     fn only_serves(&self) -> bool {
@@ -199,7 +199,7 @@ impl Ssd {
         self.ended = ended;
     }
 
-    /// Handles the end of a flash operation that no request waits for: of recovery, idle cleaning or the buffer.
+    /// Handles the end of a flash operation that no request waits for: of recovery, background cleaning or the buffer.
     #[cold]
     fn internal_operation_ended(&mut self, now: Nanos, waiter: Waiter) {
         match waiter.kind() {
@@ -318,12 +318,12 @@ impl Device for Ssd {
     }
 
     fn control(&mut self, now: Nanos, command: Control) -> Result<(), Unsupported> {
-        // Measuring starts when the host's requests have ended. A hybrid may still be copying.
+        // Measuring may start while a hybrid still copies, but the host's requests have ended by then.
         let idle = self.front.slots.in_use() == 0 || command == Control::StartMeasuring;
         assert!(idle, "control commands need an idle drive");
         self.now = self.now.max(now);
         match command {
-            // What an owner has not put there, it would not know of.
+            // The owner would not know of data that it has not written itself.
             Control::Precondition(_) if self.back.keeper.is_some() => Ok(()),
             Control::Precondition(condition) => {
                 self.precondition = self.back.precondition(now, condition, &self.settings);

@@ -1,4 +1,4 @@
-//! Drives that leave to their host which data they keep.
+//! Drives whose host decides which data they keep.
 
 use std::cell::Cell;
 
@@ -50,7 +50,7 @@ impl Ownable for Ssd {
     }
 }
 
-/// Refuses settings of drives that a cache without a front, or with pages that come and go, has no use for.
+/// Refuses drive settings that have no use in a cache that has no front, or whose pages come and go.
 pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
     if flash.pool != PoolScope::Device {
         let message = "`pool` has to be \"device\": which pages a cache holds is up to its reads, and one pool of several \

@@ -1,4 +1,4 @@
-//! Reports that are made only on request: use of each die and bus, and energy.
+//! Reports that are made only on request: the use of each die and bus, and energy.
 
 use esker_core::Nanos;
 use esker_nand::array::{DieStep, Done, Tally, Timing};
@@ -32,7 +32,7 @@ const CAUSES_IN_ORDER: [Cause; CAUSES] = [
 ];
 
 impl Ssd {
-    /// Reports each die and bus by itself, and operations by step and cause.
+    /// Reports each die and bus separately, and operations by step and cause.
     pub(super) fn array_report(&self, measured: Nanos) -> ArrayReport {
         let array = self.back.array.borrow();
         let share = |busy: Vec<Nanos>| busy.iter().map(|busy| busy.0 as f64 / measured.0.max(1) as f64).collect();
@@ -59,7 +59,7 @@ impl Ssd {
     pub(super) fn energy_report(&self, energy: &EnergySettings, measured: Nanos) -> EnergyReport {
         let array = self.back.array.borrow();
         let tally = array.tally();
-        // Operations that packages perform in synchrony are counted once.
+        // Operations of a synchronous gang are counted once for all its packages.
         let packages = match self.settings.array.gang {
             Gang::Synchronous => u64::from(self.settings.geometry.packages_per_channel),
             _ => 1,
@@ -140,7 +140,7 @@ impl Prices<'_> {
         }
     }
 
-    /// Sums up the energy of all steps over all causes; a check of [`Self::by_cause`].
+    /// Sums up the energy of all steps over all causes, to check [`Self::by_cause`].
     fn total(&self, tally: &Tally) -> u64 {
         let of = |step: DieStep| {
             let mut all = Done::default();

@@ -140,7 +140,7 @@ impl Ssd {
             pages: self.back.space.page_counts(),
             effective_spare_factor: self.back.space.effective_spare_factor(),
             erases: counts.erases,
-            // A layer that maps pages does not count merges: each of its victims counts as one.
+            // A layer that maps pages does not count merges. Each of its victims counts as a merge.
             merges: layer.merges.unwrap_or(MergeCounts {
                 switch: counts.erases_without_copies,
                 partial: counts.erases - counts.erases_without_copies,
@@ -197,7 +197,7 @@ impl Ssd {
         let mut remaining_by_tenths = [0; 21];
         for (erases, blocks) in (0..).zip(&by_erases) {
             let remaining = endurance.saturating_sub(erases) as f64;
-            // Once the mean block has no erases remaining, blocks have no share of that mean.
+            // Once the mean block has no erases remaining, there is no mean to divide by.
             let tenths = if remaining_mean > 0.0 { remaining / remaining_mean * 10.0 } else { 0.0 };
             remaining_by_tenths[(tenths as usize).min(20)] += blocks;
         }

@@ -1,4 +1,4 @@
-//! A timeline: some requests one by one, with the flash operations performed for them.
+//! A timeline: a number of requests, each with the flash operations performed for it.
 
 use std::collections::VecDeque;
 
@@ -9,21 +9,21 @@ use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
 use super::probes::cause_name;
 
 const NONE: u64 = u64::MAX;
-/// Most operations that are kept; others are only counted. A timeline of the first requests drops the latest
-/// operations, one of the last requests the earliest.
+/// Most operations that are kept; further ones are only counted. A timeline of the first requests drops the latest
+/// operations, a timeline of the last requests the earliest ones.
 const OPERATIONS_MAX: usize = 200_000;
-/// Most requests that are kept beyond the number asked for, while an earlier one has not ended.
+/// Most requests that are kept beyond the number asked for while an earlier one has not ended.
 const BEYOND_MAX: usize = 10_000;
 
-/// A recording of requests and operations. One of the first requests stops when the last of them has ended; one of the
-/// last requests goes on for the whole run.
+/// A recording of requests and operations. A recording of the first requests stops when the last of them has ended; a
+/// recording of the last requests goes on for the whole run.
 #[derive(Debug)]
 pub(super) struct Timeline {
     stretch: Stretch,
     /// Number of kept requests that have not ended.
     open: u32,
     measuring: bool,
-    /// Per slot of the drive, the number of its request since measuring began.
+    /// For each slot of the drive, the number of its request since measuring began.
     of_slot: Vec<u64>,
     /// The number of the first request kept.
     first: u64,
@@ -56,7 +56,7 @@ impl Timeline {
         }
     }
 
-    /// Discards what was recorded and begins to record, as measuring begins.
+    /// Discards everything recorded so far and begins to record, since measuring begins.
     pub(super) fn start(&mut self) {
         *self = Self { measuring: true, ..Self::new(self.stretch) };
     }
@@ -86,7 +86,8 @@ impl Timeline {
         }
     }
 
-    /// Drops the requests before the last `length`, and the operations that ended before the remaining ones came.
+    /// Drops the requests before the last `length`, and the operations that ended before the remaining requests
+    /// arrived.
     fn forget(&mut self, length: usize) {
         let before = self.first;
         while let Some(front) = self.requests.front()
@@ -104,7 +105,7 @@ impl Timeline {
 
     /// Records flash operations that ended. The requests that waited for them must still have their slots.
     pub(super) fn performed(&mut self, operations: impl Iterator<Item = Performed>) {
-        // Until the last recorded request has ended, any operation may delay one of them.
+        // Until the last recorded request has ended, any operation may delay a recorded request.
         let wanted = self.measuring && !(self.is_full() && self.open == 0);
         for done in operations {
             if !wanted {

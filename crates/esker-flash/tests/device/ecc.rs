@@ -1,4 +1,4 @@
-//! A worn-out drive with old data compared with the same drive when new.
+//! Compares a worn-out drive with old data with the same drive when new.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::SsdSettings;
@@ -17,7 +17,8 @@ fn worn() -> SsdSettings {
     settings
 }
 
-/// Reads single pages, one at a time. Returns what decoding they needed, and their mean response in microseconds.
+/// Reads single pages, one at a time. Returns the decoding that they needed, and their mean response time in
+/// microseconds.
 fn reads(settings: &SsdSettings, count: usize) -> (EccReport, f64) {
     let mut ssd = filled(settings);
     let pages = ssd.capacity().0 / 4096;
@@ -30,8 +31,8 @@ fn reads(settings: &SsdSettings, count: usize) -> (EccReport, f64) {
     (report(&ssd).ecc.unwrap(), run.statistics.read_response().mean() / 1e3)
 }
 
-/// Probability that one of four codewords of 9,088 bits has more than `corrects` wrong
-/// ones at this `rate`, term by term.
+/// Probability that one of four codewords of 9,088 bits has more than `corrects` wrong bits at this `rate`, term by
+/// term.
 fn page_failure(corrects: u32, rate: f64) -> f64 {
     let bits = 9088;
     let (mut term, mut within) = (f64::from(bits).mul_add((-rate).ln_1p(), 0.0).exp(), 0.0);
@@ -47,8 +48,7 @@ fn worn_cells_with_old_data_are_read_again_as_often_as_theory_has_it() {
     let settings = worn();
     let count = 20_000;
     let (ecc, response_us) = reads(&settings, count);
-    // 4,750 erases, 90 days; the 20 s of the run change nothing that counts, and the few
-    // reads of a block hardly anything.
+    // 4,750 erases and 90 days. The 20 s of the run make no difference, and the few reads of a block hardly any.
     let rate = 1.48e-3 + 1.37e-10 * 4750f64.powf(2.05) + 6.28e-5 * 4750f64.powf(0.14) * 90f64.powf(0.54);
     assert!((ecc.mean_raw_bit_error_rate / rate - 1.0).abs() < 2e-3, "{ecc:?} {rate}");
     let mut undecoded = count as u64;

@@ -1,4 +1,4 @@
-//! Translation layers compared: preconditioned, and under the workloads that tell them apart.
+//! Compares translation layers after preconditioning, and under the workloads that tell them apart.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
 use esker_flash::{Ssd, SsdSettings};
@@ -8,7 +8,7 @@ use esker_results::FlashReport;
 
 use crate::common::{one_package, report, run};
 
-/// One package of two dies, 512 blocks; the log is 3 % of the logical blocks, as it is by default.
+/// One package of two dies, 512 blocks. The log has its default size, 3 % of the logical blocks.
 fn settings(kind: &str) -> SsdSettings {
     let mut settings = one_package(2);
     settings.geometry.blocks_per_plane = 256;
@@ -17,8 +17,8 @@ fn settings(kind: &str) -> SsdSettings {
     settings.pool = PoolScope::Device;
     settings.ftl = Choice::named(kind);
     if kind == "dftl" {
-        // By algorithm 1 alone each sequentially written page writes a translation page
-        // when its entry leaves the cache.
+        // With algorithm 1 alone, each sequentially written page writes a translation page when its entry leaves the
+        // cache.
         settings.ftl.parameters.insert("batch_evictions".to_string(), ParameterValue::Flag(true));
     }
     settings
@@ -44,7 +44,7 @@ fn every_layer_can_be_preconditioned_at_every_utilisation() {
     }
 }
 
-/// Fills the drive and writes `length` pages from each of `starts` on.
+/// Fills the drive, then writes `length` pages from each of `starts` on.
 fn after(kind: &str, length: u64, starts: impl Iterator<Item = u64>) -> FlashReport {
     let mut ssd = Ssd::new("flash", &settings(kind), 1).unwrap();
     let condition = Precondition::Filled { utilisation: Ratio::ONE };
@@ -60,7 +60,7 @@ fn after(kind: &str, length: u64, starts: impl Iterator<Item = u64>) -> FlashRep
     report(&ssd)
 }
 
-/// Writes to single pages, four of five in a tenth of the space.
+/// Writes to single pages, four out of five of them in a tenth of the space.
 fn local(count: usize) -> impl Iterator<Item = u64> {
     let mut rng = Rng::new(17);
     // The host cannot address 10 % of the 32,768 pages.
@@ -76,7 +76,7 @@ fn random_writes_cost_page_mapped_layers_least_and_block_associative_ones_most()
     // thrash, which shared log blocks avoid.
     assert!(2 * page < fast, "page {page}, FAST {fast}");
     assert!(3 * fast < bast, "FAST {fast}, BAST {bast}");
-    // An erase of a data block and one of a log block for nearly each write.
+    // Nearly every write erases a data block and a log block.
     assert!(bast > 60_000 && block > 50_000, "BAST {bast}, block {block}");
 }
 
@@ -84,7 +84,7 @@ fn random_writes_cost_page_mapped_layers_least_and_block_associative_ones_most()
 fn locality_helps_those_who_look_for_it() {
     let [bast, fast, last, superblock] =
         ["bast", "fast", "last", "superblock"].map(|kind| after(kind, 1, local(60_000)));
-    // Hot pages fill log blocks whose pages are all superseded soon, so that no merge is needed.
+    // Hot pages fill log blocks whose pages are all superseded soon, so these need no merge.
     assert!(last.dead_log_blocks > fast.dead_log_blocks, "{last:?} {fast:?}");
     let degree = |flash: &FlashReport| {
         let blocks: u64 = flash.full_merge_data_blocks.iter().map(|(blocks, count)| u64::from(*blocks) * count).sum();
@@ -92,15 +92,15 @@ fn locality_helps_those_who_look_for_it() {
     };
     // Kim 2009, figure 3.10: full merges of many data blocks.
     assert!(degree(&fast) > 10.0, "{}", degree(&fast));
-    // Eight data blocks share log blocks that belong to one data block in BAST.
+    // Eight data blocks share log blocks. In BAST, a log block belongs to a single data block.
     assert!(2 * superblock.erases < bast.erases, "{superblock:?} {bast:?}");
-    // Only superblocks have their map read from spare areas.
+    // Only superblocks read their map from spare areas.
     assert!(superblock.reads.mapping > 0 && fast.reads.mapping + last.reads.mapping == 0);
 }
 
 #[test]
 fn sequential_writes_cost_all_layers_the_same() {
-    // 64 KiB each, three times over.
+    // 64 KiB each, three times over the drive.
     let requests = 3 * 1800;
     let least = requests * 16 / 64;
     let sequential = |kind: &str| after(kind, 16, (0..requests).map(|index| index % 1800 * 16));
@@ -114,7 +114,7 @@ fn sequential_writes_cost_all_layers_the_same() {
 
 #[test]
 fn small_sequential_writes_escape_a_detector_that_goes_by_size() {
-    // Kim 2009, section 2.4, says so of LAST.
+    // Kim 2009, section 2.4, reports this of LAST.
     let sequential = |kind: &str| after(kind, 1, (0..30_000).map(|index| index % 28_800));
     let (fast, last) = (sequential("fast"), sequential("last"));
     assert_eq!(fast.merges.full, 0);
@@ -125,9 +125,9 @@ fn small_sequential_writes_escape_a_detector_that_goes_by_size() {
 fn block_maps_take_a_fraction_of_the_controllers_memory() {
     let bytes = |kind: &str| Ssd::new("flash", &settings(kind), 1).map(|ssd| report(&ssd).map_bytes).unwrap();
     let page = bytes("page");
-    // Kim 2009, section 2.3.2: an entry for each block instead of each of its 64 pages.
+    // Kim 2009, section 2.3.2: one entry per block instead of one for each of its 64 pages.
     assert!(60 * bytes("block") < page);
-    // These have a page map of 3 % of the blocks, too.
+    // These layers also have a page map of 3 % of the blocks.
     for kind in ["bast", "fast", "last"] {
         assert!(20 * bytes(kind) < page && bytes(kind) > 2 * bytes("block"), "{kind}: {} of {page}", bytes(kind));
     }

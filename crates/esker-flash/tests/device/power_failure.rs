@@ -35,7 +35,7 @@ fn recovery(settings: &SsdSettings) -> RecoveryReport {
             if index % 3 == 0 { Request::read(start, Bytes(4096)) } else { Request::write(start, Bytes(4096)) };
         Arrival { at: Nanos::ZERO, request }
     });
-    // Every request is served in the end, and all counts add up.
+    // Every request is served in the end, and the counts add up.
     let end = run(&mut ssd, arrivals, &ReplaySettings::closed(8));
     ssd.check();
     let flash = report(&ssd);
@@ -43,7 +43,7 @@ fn recovery(settings: &SsdSettings) -> RecoveryReport {
     assert!(recovery.at_s > 0.0 && recovery.at_s + recovery.duration_s < end.last_event.0 as f64 / 1e9);
     assert_eq!(flash.reads.recovery, recovery.reads);
     assert_eq!(recovery.programs, 0);
-    // Requests that came meanwhile waited for it.
+    // Requests that arrived during recovery waited for it to end.
     assert!(end.statistics.results().all.response_time.max_us / 1e6 >= recovery.duration_s);
     recovery
 }
@@ -51,7 +51,7 @@ fn recovery(settings: &SsdSettings) -> RecoveryReport {
 #[test]
 fn a_full_scan_reads_each_spare_area_one_after_the_other() {
     let found = recovery(&settings("page", false));
-    // 25 us for the cells, 512 x 25 ns for the bus, on one die. Of 64 blocks of 64 pages, some are free.
+    // 25 us for the cells and 512 x 25 ns for the bus, on one die. Some of the 64 blocks of 64 pages are free.
     assert!((found.duration_s - found.reads as f64 * 37.8e-6).abs() < 1e-9, "{found:?}");
     assert!((58 * 64..=64 * 64 + 64).contains(&found.reads), "{found:?}");
 }
@@ -63,7 +63,8 @@ fn summaries_and_the_directory_shorten_recovery() {
     // One summary per block, and each page of blocks without a summary.
     assert!(summaries.reads < 64 + 2 * 64 + 64, "{summaries:?}");
     assert!(20.0 * summaries.duration_s < full.duration_s, "{summaries:?} {full:?}");
-    // One spare area per block, those of the map's blocks, the translation pages, and those of the last blocks of data.
+    // One spare area per block, those of the map's blocks, the translation pages, and the spare areas of the last data
+    // blocks.
     assert!(2 * directory.reads < full.reads, "{directory:?} {full:?}");
 }
 
@@ -84,7 +85,7 @@ fn every_layer_finds_its_data_again_or_refuses_power_failures() {
                 continue;
             }
             let found = recovery(&settings);
-            // No merge was under way, so nothing was moved; blocks without valid pages are erased at once.
+            // No merge was under way, so nothing was moved. Blocks without valid pages are erased at once.
             assert!(found.reads >= 64 && found.erases < 8, "{}: {found:?}", entry.name);
         }
     }

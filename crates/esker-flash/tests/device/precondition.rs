@@ -1,4 +1,4 @@
-//! Preconditioning: its steady state is that of theory, a run that follows stays in it, and preconditioning always
+//! Preconditioning: its steady state agrees with theory, a run that follows stays in it, and preconditioning always
 //! ends.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, Precondition, Ratio, ReplaySettings, Request, Rng};
@@ -28,7 +28,7 @@ fn assert_within(measured: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn the_steady_state_is_that_of_theory_and_a_run_stays_in_it() {
-    // Greedy, 64 pages a block: tests/write_amplification.rs has the theory.
+    // Greedy cleaning with 64 pages per block: tests/write_amplification.rs has the theory.
     for (spare, expected) in [(15, 3.3536), (50, 1.2389)] {
         let mut ssd = Ssd::new("flash", &settings(spare), 1).unwrap();
         let outcome = steady(&mut ssd, Ratio::ONE);
@@ -54,7 +54,8 @@ fn a_part_that_is_never_written_is_spare_space() {
     let mut ssd = Ssd::new("flash", &settings(15), 1).unwrap();
     let outcome = steady(&mut ssd, Ratio::percent(80));
     assert!(outcome.steady);
-    // 80 % of 85 %: as with 32 % spare, where greedy with 64 pages a block needs 1.7380 programs (theory).
+    // 80 % of 85 % in use is the same as 32 % spare, where greedy cleaning with 64 pages per block needs 1.7380
+    // programs (theory).
     assert_within(outcome.write_amplification, 1.7380, 0.005);
 }
 

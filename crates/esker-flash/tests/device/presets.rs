@@ -1,4 +1,4 @@
-//! Presets beside the papers that they come from, and the memory that they take.
+//! Compares presets with the papers that they come from, and checks their memory.
 
 use esker_core::{Bytes, Device, Nanos};
 use esker_flash::{PRESETS, Ssd};
@@ -8,7 +8,7 @@ fn every_preset_takes_few_bytes_per_page() {
     for preset in PRESETS {
         let settings = crate::common::preset(preset.name);
         let ssd = Ssd::new("flash", &settings, 1).unwrap();
-        // Whose page it is, where a host page lies, whether it is valid, and what there is per block.
+        // The owner of each page, the location of each host page, a bit for validity, and the data kept per block.
         let (report, pages_per_block) = (crate::common::report(&ssd), f64::from(settings.geometry.pages_per_block));
         let host_share = report.pages.host as f64 / report.pages.raw as f64;
         let bytes = report.simulator_bytes_per_page;

@@ -1,4 +1,5 @@
-//! Are users served before background work where requests wait: for a slot, and for room in the write buffer?
+//! Checks that users are served before background work where requests wait: for a slot, and for room in the write
+//! buffer.
 
 use esker_core::{
     Arrival, Bytes, Completion, Lba, Nanos, Observer, Priority, ReplaySettings, Request, RequestKind, Verdict, replay,
@@ -26,7 +27,7 @@ fn served(settings: &SsdSettings, arrivals: impl IntoIterator<Item = Arrival>) -
     log
 }
 
-/// One die, so that all requests wait for it; small enough to be filled soon.
+/// One die, so that all requests wait for it. It is small, so that it is soon full.
 fn one_die(queue_depth: u32) -> SsdSettings {
     let mut settings = one_package(1);
     settings.geometry.pages_per_block = 16;
@@ -48,7 +49,7 @@ fn buffered() -> SsdSettings {
     SsdSettings { write_buffer: Some(buffer), ..one_die(1024) }
 }
 
-/// Asserts that no request was served while one of a higher priority waited that had come before.
+/// Asserts that no request was served while an earlier request of a higher priority waited.
 fn assert_order(log: &Log) -> Result<(), TestCaseError> {
     for (_, request, completion) in &log.0 {
         let begins = completion.service_start;
@@ -83,7 +84,7 @@ proptest! {
         assert_order(&served(&settings, arrivals))?;
     }
 
-    /// A large write that is in the buffer in part goes on, and every write ends exactly once.
+    /// A large write that is partly in the buffer goes on, and every write ends exactly once.
     #[test]
     fn writes_of_any_size_and_flushes_all_end(
         steps in prop::collection::vec((0..3u8, 0..400u64, 0..12u64, 0..300u64), 1..150),
@@ -107,7 +108,7 @@ proptest! {
     }
 }
 
-/// Writes of users, more than the die can take, and ten of background work that come when it is full already.
+/// More writes of users than the die can take, and ten background writes that arrive when it is already full.
 fn flood() -> Vec<Arrival> {
     let mut arrivals: Vec<Arrival> = (0..600)
         .map(|index| Arrival { at: Nanos::from_micros(50 * index), request: write(index * 37 % 600) })
@@ -132,7 +133,7 @@ fn a_flush_is_not_held_up_by_what_users_write_later() {
     arrivals.insert(30, Arrival { at: Nanos::from_micros(1_000), request: flush });
     let with = served(&buffered(), arrivals);
     let later = |log: &Log, end| log.0.iter().filter(|(_, _, completion)| completion.at > end).count();
-    // Some thirty of the 611 requests came before the flush.
+    // Some thirty of the 611 requests arrived before the flush.
     assert!(later(&with, end_of(&with, |request| *request == flush)) > 550);
     assert!(later(&with, end_of(&with, background)) > 550);
 }

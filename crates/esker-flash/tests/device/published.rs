@@ -1,14 +1,14 @@
-//! The figures of modern presets that are compared with data sheets are what the presets do.
+//! Checks that the modern presets still reach the figures that are compared with data sheets.
 
 use esker_core::Bytes;
 use esker_flash::{Figure, PUBLISHED, SsdSettings, TOLERANCE, Work};
 use esker_nand::Geometry;
 
-/// Blocks per plane of a scaled drive: enough that the free blocks are as large a share as on the whole drive.
+/// Blocks per plane of a scaled drive: enough for the free blocks to be as large a share as on the whole drive.
 const BLOCKS_PER_PLANE: u32 = 256;
 const PAGES_PER_BLOCK: u32 = 128;
 
-/// Scales a drive down: all its dies, but fewer and smaller blocks, whose erases are shorter in proportion.
+/// Scales a drive down: it keeps all its dies, but with fewer and smaller blocks, and shorter erases in proportion.
 fn scaled(settings: &SsdSettings) -> SsdSettings {
     let mut part = settings.clone();
     let geometry = &mut part.geometry;
@@ -19,14 +19,14 @@ fn scaled(settings: &SsdSettings) -> SsdSettings {
         part.timing.block_erase.0 /= 2;
     }
     geometry.blocks_per_plane = geometry.blocks_per_plane.min(BLOCKS_PER_PLANE);
-    // The buffer is not scaled, and so has to be small beside the scaled drive.
+    // The buffer is not scaled, so it has to be small compared with the scaled drive.
     let raw = u64::from(Geometry::new(geometry, false).unwrap().pages()) * geometry.page_size.0;
     let buffer = part.write_buffer.map_or(Bytes::ZERO, |buffer| buffer.size);
     assert!(buffer.0 < raw / 50, "the buffer would hold much of the part");
     part
 }
 
-/// Reads a preset from its file as it is now.
+/// Reads a preset from its file, not from the compiled copy.
 fn from_file(name: &str) -> SsdSettings {
     let path = format!("{}/presets/ssd/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -69,7 +69,7 @@ fn what_differs_from_data_sheets_has_its_reason() {
     }
 }
 
-/// The document has the tables between these lines.
+/// The lines that enclose the tables in the document.
 const MARKS: [&str; 2] = ["<!-- tables of presets beside data sheets -->\n", "<!-- end of these tables -->\n"];
 
 #[test]

@@ -5,7 +5,7 @@ use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Re
 use crate::common::{filled, one_package, run};
 
 const PAGE: Bytes = Bytes::kib(4);
-/// 25 us into the register, (4096 + 128) x 25 ns over the bus.
+/// 25 us to the register, (4096 + 128) x 25 ns over the bus.
 const READ_NS: f64 = 130_600.0;
 const TRANSFER_NS: f64 = 105_600.0;
 const PROGRAM_NS: f64 = 200_000.0;
@@ -36,7 +36,7 @@ fn reads_of_one_die_wait_as_in_an_m_d_1_queue() {
     }
 }
 
-/// Measures requests per second at a constant depth, with the use of dies and buses.
+/// Measures requests per second at a constant queue depth, and the utilisation of dies and buses.
 fn throughput(dies: u32, depth: usize, write: bool) -> (f64, f64, f64) {
     let mut settings = one_package(dies);
     settings.geometry.blocks_per_plane = 2048;
@@ -77,16 +77,16 @@ fn one_die_serves_one_operation_at_a_time() {
 
 #[test]
 fn a_bus_saturates_at_one_transfer_at_a_time() {
-    // Two dies could read more than the bus can carry; with a deep queue neither runs out of work.
+    // Two dies could read more than the bus can carry. With a deep queue, neither die runs out of work.
     let (rate, bus, die) = throughput(2, 64, false);
     assert_near(rate, 1e9 / TRANSFER_NS);
     assert_near(bus, 1.0);
     assert_near(die, READ_NS / TRANSFER_NS / 2.0);
-    // Two dies cannot program as fast as the bus carries: interleaved, they do twice as much as one.
+    // Two dies cannot program as fast as the bus carries data: interleaved, they do twice as much as one.
     let (rate, bus, _) = throughput(2, 64, true);
     assert_near(rate, 2e9 / (TRANSFER_NS + PROGRAM_NS));
     assert_near(bus, 2.0 * TRANSFER_NS / (TRANSFER_NS + PROGRAM_NS));
-    // Four can.
+    // Four dies can.
     let (rate, bus, _) = throughput(4, 64, true);
     assert_near(rate, 1e9 / TRANSFER_NS);
     assert_near(bus, 1.0);
@@ -94,14 +94,14 @@ fn a_bus_saturates_at_one_transfer_at_a_time() {
 
 #[test]
 fn eight_packages_serve_eight_reads_at_a_time() {
-    // Agrawal 2008, table 3: 61,255 reads per second are eight packages with one read of 130.6 us each at a time.
+    // Agrawal 2008, table 3: 61,255 reads per second are eight packages that each do one read of 130.6 us at a time.
     let mut ssd = filled(&{
         let mut settings = one_package(2);
         settings.geometry.channels = 8;
         settings
     });
     let requests = 80_000;
-    // Eight in a row, on eight packages.
+    // Eight consecutive pages lie on eight packages.
     let last = ssd.capacity().0 / PAGE.0 / 8 * 8;
     let arrivals = (0..requests / 8)
         .map(|index| Arrival { at: Nanos::ZERO, request: Request::read(Lba(index * 8 % last * 8), Bytes::kib(32)) });

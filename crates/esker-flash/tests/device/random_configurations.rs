@@ -113,7 +113,7 @@ fn cleaning() -> impl Strategy<Value = CleaningSettings> {
     )
 }
 
-/// Draws a layer, mostly with defaults, sometimes with a number for one of its parameters.
+/// Draws a layer, mostly with its defaults, sometimes with a number for one of its parameters.
 fn ftl() -> impl Strategy<Value = Choice> {
     (0..FTLS.len(), any::<prop::sample::Index>(), prop::option::weighted(0.4, 0u64..40)).prop_map(
         |(layer, parameter, value)| {
@@ -134,7 +134,7 @@ fn ftl() -> impl Strategy<Value = Choice> {
 }
 
 /// Draws no code, or cells with many errors and a code of a few steps.
-/// Each policy, sometimes without a mode that it needs, with times far apart.
+/// Draws each policy, sometimes without a mode that it needs, with times far apart.
 fn write_modes() -> impl Strategy<Value = Option<WriteModeSettings>> {
     let time = || prop_oneof![1 => Just(0), 60 => 1u64..2_000_000].prop_map(Nanos);
     let mode = (time(), prop::option::of(time()), 0u64..100_000, prop_oneof![9 => Just(1.0), 1 => 0.1..9.0]).prop_map(
@@ -338,7 +338,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                 let paced = write_buffer.is_some_and(|buffer| buffer.mode == BufferMode::WriteBack);
                 SsdSettings {
                     over_provisioning: over,
-                    // Rarely both at once, which is refused.
+                    // Rarely both settings at once, which is refused.
                     spare_factor: if over.is_some_and(|over| over.as_parts_per_billion() % 7 > 0) {
                         None
                     } else {
@@ -362,7 +362,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
                     },
                     array,
                     link: link.map(|(rate, overhead)| LinkSettings { rate: ByteRate(rate), overhead: Nanos(overhead) }),
-                    // Limits where there is what they limit: a slow controller and a fast one.
+                    // Limits only where there is something to limit, for both a slow and a fast controller.
                     controller: (depth % 3 == 0).then(|| ControllerSettings {
                         commands_per_second: link.map(|_| 20_000),
                         write_rate: paced.then_some(ByteRate(3_000_000)),
@@ -380,7 +380,7 @@ fn settings() -> impl Strategy<Value = SsdSettings> {
         )
 }
 
-/// Requests of all kinds, aligned or not, some beyond the end.
+/// Requests of all kinds, aligned or not, some of them beyond the end of the drive.
 fn requests(seed: u64, count: usize, capacity: Bytes) -> impl Iterator<Item = Arrival> {
     let mut rng = Rng::new(seed);
     let sectors = capacity.0 / 512;
@@ -458,7 +458,7 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
         prop_assert!(judged <= reads * flash_pages);
         prop_assert!(judged >= reads || settings.ftl.kind == "superblock");
         prop_assert!(
-            // The mean of equal rates is rounded.
+            // The mean of equal rates may be rounded up.
             ecc.mean_raw_bit_error_rate <= ecc.worst_raw_bit_error_rate * (1.0 + 1e-9)
                 && ecc.worst_raw_bit_error_rate <= 0.5
         );
@@ -487,7 +487,7 @@ fn exercise(settings: &SsdSettings, seed: u64, closed: bool, utilisation: Ratio)
     Ok(format!("{:?} {:?}", outcome.statistics.results(), flash))
 }
 
-/// Returns how many times as many cases as usual are to run.
+/// Returns the factor by which to multiply the usual number of cases.
 fn soak() -> u32 {
     std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! Starts in the steady state: they give at once the state that long overwriting reaches in the end.
+//! Compares starts in the steady state with the state that long overwriting reaches in the end.
 
 use esker_core::{LogicalPage, Ratio, Rng};
 use esker_flash::SsdSettings;
@@ -8,7 +8,7 @@ use esker_nand::{Geometry, PoolScope};
 
 use crate::common::{one_package, preset};
 
-/// A drive of four dies in pools as `scope` has them, each pool with the same number of blocks.
+/// A drive of four dies with pools of the given scope, each of which has the same number of blocks.
 fn settings(spare: u64, scope: PoolScope, blocks: u32) -> SsdSettings {
     let mut settings = one_package(1);
     settings.geometry.channels = 2;
@@ -54,7 +54,7 @@ impl Drive {
         drive
     }
 
-    /// Overwrites pages at random. Returns how many programs that takes.
+    /// Overwrites random pages. Returns the number of programs that this takes.
     fn overwrite(&mut self, writes: u64) -> u64 {
         let before = self.flash.counts().programs().total();
         let mut left = writes;
@@ -68,8 +68,7 @@ impl Drive {
     }
 }
 
-/// Compares write amplification in the first `writes` writes after each of `starts` starts with that of long
-/// overwriting.
+/// Compares the write amplification of the first `writes` writes, over `starts` starts, with that of long overwriting.
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows how near it comes")]
 fn compare(what: &str, settings: &SsdSettings, starts: u64, writes: u64) {
     let settled = if settings.ftl.kind == "dftl" { 1 << 14 } else { 0 };
@@ -104,7 +103,7 @@ fn the_page_layer_begins_where_it_would_end() {
     }
 }
 
-/// The theory is one of infinitely many blocks.
+/// The theory assumes infinitely many blocks.
 #[test]
 fn pools_of_few_blocks_begin_where_they_would_end() {
     for (victim, starts) in [(Choice::named("greedy"), 8), (choices(3), 16), (Choice::named("random"), 48)] {
@@ -116,8 +115,8 @@ fn pools_of_few_blocks_begin_where_they_would_end() {
     }
 }
 
-/// As in the parts of drives that studies simulate: in theory hardly any block of such a pool has every page valid, but
-/// the one that was just filled has.
+/// As in the scaled-down drives that studies simulate. In theory, hardly any block of such a pool has only valid pages;
+/// in fact, the block that was just filled does.
 #[test]
 fn pools_of_few_long_blocks_begin_where_they_would_end() {
     let mut settings = settings(12, PoolScope::Package, 86);
@@ -147,7 +146,7 @@ fn frontiers_and_gradual_cleaning_take_their_share() {
     compare("gradual cleaning of any block", &gradual, 16, 1 << 16);
 }
 
-/// A pool of 4,096 blocks has some 120 spare ones: one more or less changes write amplification by nearly a percent,
+/// A pool of 4,096 blocks has some 120 spare blocks. One more or less changes write amplification by nearly a percent,
 /// and the pace of gradual cleaning lies between those of two whole numbers of free blocks.
 #[test]
 fn long_blocks_under_gradual_cleaning_begin_at_its_pace() {
@@ -161,7 +160,8 @@ fn long_blocks_under_gradual_cleaning_begin_at_its_pace() {
     settings.cleaning.background = None;
     let mut drive = Drive::new(&settings, 1);
     let expected = drive.ftl.begin_steady(drive.pages as u32, 1, &mut drive.flash).expect("the steady state is known");
-    // A victim with 959 valid pages takes 64 page writes and gives 65, one with 960 takes 65 and gives 64.
+    // A victim with 959 valid pages takes 64 page writes to clean and gives 65 pages; one with 960 takes 65 and gives
+    // 64.
     assert!((expected - 1024.0 / 64.5).abs() < 0.01, "{expected}");
     for writes in [1 << 17, 1 << 19] {
         let measured = drive.overwrite(writes) as f64 / writes as f64;
@@ -181,8 +181,8 @@ fn dftl_begins_where_it_would_end() {
     }
 }
 
-/// Blocks of many pages: a wrong number of free ones at the start shows for long, while a pool of short blocks corrects
-/// itself soon.
+/// With blocks of many pages, a wrong number of free blocks at the start shows for a long time. A pool of short blocks
+/// soon corrects itself.
 #[test]
 fn dftl_begins_at_the_pace_of_gradual_cleaning() {
     for (victim, starts, pages) in

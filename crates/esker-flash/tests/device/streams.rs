@@ -1,4 +1,4 @@
-//! Drives keep streams apart, with a write buffer and without, and refuse to where that would have no effect.
+//! Drives keep streams apart, with and without a write buffer, and refuse settings where that would have no effect.
 
 use esker_core::{Arrival, Bytes, Device, Hint, Lba, Nanos, Ratio, ReplaySettings, Request, Rng, StreamId, registry};
 use esker_flash::{Ssd, SsdError, SsdSettings, WriteBufferSettings};
@@ -17,8 +17,8 @@ fn small(streams: u32) -> SsdSettings {
     SsdSettings { streams, write_buffer: None, ..settings }
 }
 
-/// Returns the programs per page written to flash. Nine of ten writes go to the first tenth of the drive, in stream 0,
-/// the others anywhere, in stream 5.
+/// Returns the number of programs per page written to flash. Nine out of ten writes go to the first tenth of the drive,
+/// in stream 0; the others go anywhere, in stream 5.
 fn write_amplification(settings: &SsdSettings) -> f64 {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;
@@ -44,25 +44,25 @@ fn a_hot_and_a_cold_stream_cost_less_where_they_are_told_apart() {
         let measured = |streams| write_amplification(&SsdSettings { write_buffer, ..small(streams) });
         let [together, alike, apart] = [measured(1), measured(5), measured(2)];
         assert!(apart < 0.9 * together, "{apart} against {together}, buffer {}", write_buffer.is_some());
-        // Modulo 5 both streams are one.
+        // Modulo 5, both streams are the same.
         assert!((alike / together - 1.0).abs() < 1e-9, "{alike} against {together}");
     }
 }
 
-/// How a cache of two parts marks its writes.
+/// How a cache with two parts marks its writes with streams.
 #[derive(Clone, Copy, Debug)]
 enum Handles {
-    /// All alike.
+    /// All writes have the same stream.
     None,
-    /// One for each part.
+    /// One stream for each part.
     ByPart,
-    /// One for the small part, and one for every other round of the log.
+    /// One stream for the small part, and two streams that alternate from round to round of the log.
     ByRound,
 }
 
-/// Returns the programs per page written, of a cache that fills a drive: half of its writes go to a log, 16 pages at a
-/// time, which is overwritten round after round, the others anywhere in `share` percent of the drive, as in caches of
-/// large and small objects. After some rounds of the log, so that the first contents of the drive are gone.
+/// Returns the programs per page written of a cache that fills a drive, as caches of large and small objects do. Half
+/// of its writes go to a log, 16 pages at a time, which is overwritten round after round. The others go anywhere in
+/// `share` percent of the drive. Measured after some rounds of the log, when the first contents of the drive are gone.
 fn two_part_cache(share: u64, spare: u64, handles: Handles) -> f64 {
     let mut settings = small(match handles {
         Handles::None => 1,
@@ -99,7 +99,7 @@ fn two_part_cache(share: u64, spare: u64, handles: Handles) -> f64 {
 }
 
 /// The log alone copies nothing, and the small part has all of the spare space for itself. With `ESKER_PRINT` set, this
-/// prints the table of docs/flash-cache-device.md.
+/// test prints the table of docs/flash-cache-device.md.
 #[test]
 #[expect(clippy::print_stdout, reason = "it prints where that is asked for")]
 fn a_cache_of_a_log_and_a_small_part_copies_hardly_anything_in_two_streams() {

@@ -1,4 +1,4 @@
-//! Reads of pages without data: counted, since they cost nothing.
+//! Reads of pages without data are counted, since they cost nothing.
 
 use esker_core::{Arrival, Bytes, Control, Device, Lba, Nanos, ReplaySettings, Request, RequestKind};
 use esker_flash::{Ssd, SsdSettings, WriteBufferSettings};
@@ -21,7 +21,8 @@ fn counted(settings: &SsdSettings) -> (u64, u64) {
     assert_eq!(report(&ssd).unwritten_page_reads, 2);
     let now = first.last_event;
     ssd.control(now, Control::StartMeasuring).unwrap();
-    // Three pages that were written, one that was trimmed since, and two that never were; then one more that was.
+    // Three written pages, one page that was trimmed since, and two that were never written. Then one more written
+    // page.
     run(&mut ssd, [at(now, 0, 6, read), at(now, 1, 1, read)], &serial);
     let flash = report(&ssd);
     (flash.host_page_reads, flash.unwritten_page_reads)

@@ -1,4 +1,4 @@
-//! Effects of a write buffer on throughput and reads, on every preset, with every kind of pool and of write frontiers.
+//! Effects of a write buffer on throughput and reads, for every preset, with every kind of pool and write frontier.
 
 use esker_core::{Arrival, Bytes, Device, Lba, Nanos, ReplaySettings, Request, Rng};
 use esker_flash::{PRESETS, SsdSettings, WriteBufferSettings};
@@ -7,13 +7,13 @@ use esker_nand::{Geometry, PoolScope};
 
 use crate::common::{Run, filled, preset, run};
 
-/// Requests under way at a time.
+/// Queue depth: requests under way at the same time.
 const DEPTH: u64 = 512;
-/// Size of the buffer of a preset that has none, in pages per die: that of tlc-data-centre.
+/// Buffer size for presets that have no buffer, in pages per die, as in tlc-data-centre.
 const BUFFER_PAGES_PER_DIE: u64 = 96;
 
-/// Returns a preset with fewer channels and blocks, and its buffer. The buffer is scaled by the number of dies, but has
-/// room for a page of each request, since there are as many requests as on the whole drive.
+/// Returns a preset with fewer channels and blocks, and its buffer. The buffer is scaled by the number of dies. It has
+/// room for at least one page per request, since there are as many requests as on the whole drive.
 fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     let mut settings = preset(name);
     let dies = |settings: &SsdSettings| {
@@ -33,8 +33,8 @@ fn scaled(name: &str) -> (SsdSettings, WriteBufferSettings) {
     (settings, buffer)
 }
 
-/// Serves random requests of a page each, `reads` per cent of them reads, once the drive has begun to clean. Returns
-/// how many were served per second of simulated time.
+/// Serves random requests of one page each, `reads` per cent of them reads, once the drive has begun to clean. Returns
+/// how many requests were served per second of simulated time.
 fn random_requests(settings: &SsdSettings, reads: u64) -> (f64, Run) {
     let mut ssd = filled(settings);
     let page = settings.geometry.page_size;

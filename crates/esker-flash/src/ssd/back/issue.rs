@@ -1,5 +1,5 @@
-//! What a layer emitted, on its way to the array: decoding, pages that are written again, and what a request needs of a
-//! page.
+//! Issues the operations that a layer emitted to the array. On the way, decides how they are decoded, which pages are
+//! written again, and which parts of a page a request needs.
 
 use esker_core::{LogicalPage, Nanos, RequestKind};
 use esker_ftl::Cells;
@@ -9,7 +9,7 @@ use esker_nand::state::{Cause, Cover, HostAccess, OpList};
 use super::{Back, Issued};
 
 impl Back {
-    /// Issues operations that a layer emitted into `ops` instead of this drive's own list.
+    /// Issues operations that a layer emitted into `ops` instead of the drive's own list.
     pub(in crate::ssd) fn issue_list(&mut self, now: Nanos, ops: OpList, waiter: Waiter) -> Issued {
         self.ops = ops;
         let issued = self.issue(now, waiter, None, None);
@@ -17,8 +17,8 @@ impl Back {
         issued
     }
 
-    /// Issues what the layer emitted to the array. `read` is the page that this reads for the host, if any; if its bit
-    /// errors have become many, it is rewritten (refreshed), and so it is if another write mode suits its reads.
+    /// Issues the emitted operations to the array. If they read a page for the host, `read` is that page. It is
+    /// rewritten if it has many bit errors (refresh), or if another write mode suits its reads better.
     #[inline]
     pub(super) fn issue(
         &mut self,
@@ -45,8 +45,8 @@ impl Back {
         Issued { awaited, uncorrectable, copies: 0 }
     }
 
-    /// Writes `page`, which the host has just read, to another place if another write mode suits it, or if it has many
-    /// bit errors. Nothing can be done with data that are `uncorrectable`.
+    /// Writes `page`, which the host has just read, to another place if another write mode suits it better, or if it
+    /// has many bit errors. Data that are `uncorrectable` cannot be written again.
     #[inline]
     fn write_again(&mut self, now: Nanos, page: LogicalPage, uncorrectable: bool, cover: Option<&Cover>) {
         let stale = self.ecc.as_ref().and_then(|ecc| ecc.stale());
@@ -55,7 +55,7 @@ impl Back {
             (_, Some(read)) => (read, Cause::Refresh),
             _ => return self.flash.begin_access(HostAccess::None),
         };
-        // Without room for a new copy the data stay where they are; the host has read them all the same.
+        // Without room for a new copy, the data stay where they are. The host has read them all the same.
         let _ = self.ftl.refresh(page, read, cause, &mut Cells::new(&mut self.flash, &mut self.ops));
         self.flash.begin_access(HostAccess::None);
         if let Some(ecc) = &mut self.ecc {
@@ -63,7 +63,7 @@ impl Back {
         }
     }
 
-    /// Tells the array which of the operations that are issued next have to wait for earlier ones of their pool.
+    /// Tells the array which of the next operations to be issued have to wait for earlier ones of their pool.
     #[cold]
     fn report_changes(&mut self) {
         let changes = self.ops.as_slice().iter().filter(|op| op.is_change()).count();
@@ -71,7 +71,7 @@ impl Back {
     }
 
     /// Returns which flash pages of a logical page have to be read for a request to its bytes from `start` to `end`. A
-    /// read needs those that hold the bytes, a write those that it does not overwrite whole.
+    /// read needs those that hold the bytes, a write those that it overwrites only in part or not at all.
     #[cold]
     pub(super) fn cover(&self, kind: RequestKind, start: u64, end: u64) -> Cover {
         let end = end.min(1 << self.page_shift);

@@ -8,8 +8,8 @@ use esker_nand::state::FlashState;
 
 use crate::{SsdError, SsdSettings};
 
-/// Has `flash` keep the write modes of its pages, sets their times and those of decoding, and returns the model of bit
-/// errors, as far as the settings ask for these.
+/// Adds the write modes and the bit errors that the settings ask for: makes `flash` keep the modes of its pages, and
+/// sets the times of modes and of decoding. Returns the model of bit errors.
 pub(super) fn add_modes_and_errors(
     settings: &SsdSettings,
     timing: &mut Timing,

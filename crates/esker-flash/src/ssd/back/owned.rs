@@ -23,7 +23,7 @@ impl Back {
         self.ftl.revive(page, &mut Cells::new(&mut self.flash, &mut self.ops))
     }
 
-    /// Reads the whole of `page`.
+    /// Reads all of `page`.
     pub(in crate::ssd) fn read_page(&mut self, now: Nanos, waiter: Waiter, page: LogicalPage) -> Issued {
         self.ops.clear();
         self.ftl.read(page, &mut Cells::new(&mut self.flash, &mut self.ops));
@@ -31,8 +31,8 @@ impl Back {
         self.issue(now, waiter, None, None)
     }
 
-    /// Writes the whole of `page`; `owner` is asked before cleaning copies a page. Nothing is issued if `at` is `None`:
-    /// then it takes no time.
+    /// Writes all of `page`. Cleaning asks `owner` before it copies a page. If `at` is `None`, nothing is issued and
+    /// the write takes no time.
     pub(in crate::ssd) fn write_page(
         &mut self,
         at: Option<(Nanos, Waiter)>,

@@ -1,5 +1,5 @@
-//! The drive's memory for data: it accepts writes, combines them and answers reads. A state machine over logical pages
-//! that has no notion of time, requests and flash.
+//! The drive's memory for data: it accepts writes, combines them and answers reads. It is a state machine over logical
+//! pages, without any notion of time, requests or flash.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use super::coverage::{Coverage, Rounding, coverage};
 use super::departures::Departures;
 
-/// Pages in memory. A page is *dirty* while flash lacks what was written to it, and *leaving* while it is being written
-/// to flash. Other pages are *clean*; they make room for new ones, least recently used first.
+/// Pages in memory. A page is *dirty* while flash lacks data written to it, and *leaving* while it is being written to
+/// flash. Other pages are *clean*; they make room for new ones, least recently used first.
 #[derive(Debug)]
 pub(in crate::ssd) struct Buffer {
     entries: Vec<Entry>,
@@ -20,8 +20,8 @@ pub(in crate::ssd) struct Buffer {
     of_page: HashMap<u32, u32, BuildHasherDefault<PageHasher>>,
     shape: BufferShape,
     whole: Coverage,
-    /// Lists of clean pages, of leaving ones, and of the dirty ones of each pool (see [`Entry::list`]). In each the
-    /// least recently used page comes first.
+    /// Lists of clean pages, of leaving pages, and of the dirty pages of each pool (see [`Entry::list`]). In each list,
+    /// the least recently used page comes first.
     lists: Vec<List>,
     /// Number of dirty pages of all pools.
     dirty: u32,
@@ -32,44 +32,44 @@ pub(in crate::ssd) struct Buffer {
     awaited: u32,
 }
 
-/// Size of a buffer, and of the array behind it.
+/// The size of a buffer, and the shape of the array behind it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ssd) struct BufferShape {
-    /// Number of pages that it has room for.
+    /// Number of pages that the buffer has room for.
     pub(in crate::ssd) pages: u32,
     pub(in crate::ssd) sectors_per_page: u32,
     /// Number of pools of the array.
     pub(in crate::ssd) pools: u32,
-    /// Pages that each pool may always have on their way to flash.
+    /// Number of pages that each pool may always have on their way to flash.
     pub(in crate::ssd) leaving_per_pool: u32,
 }
 
-/// A page in memory. It fills a cache line, and lies in one.
+/// A page in memory. Exactly fills a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Entry {
     page: u32,
-    /// The pool that it is written to, if it has been dirty.
+    /// The pool to which the page is written, if it has been dirty.
     pool: u32,
-    /// The stream that wrote it last.
+    /// The stream that last wrote the page.
     stream: StreamId,
-    /// The number of its last use.
+    /// The number of the page's last use.
     used: u64,
     covered: Coverage,
     state: State,
-    /// While leaving: whether it was written again in the meantime.
+    /// While leaving: whether the page was written again in the meantime.
     again: bool,
-    /// While leaving: whether it was trimmed in the meantime.
+    /// While leaving: whether the page was trimmed in the meantime.
     forgotten: bool,
-    /// Whether a flush waits for it.
+    /// Whether a flush waits for the page.
     awaited: bool,
-    /// While leaving: whether a flush also waits for what was written to it in the meantime.
+    /// While leaving: whether a flush also waits for data written to the page in the meantime.
     awaited_again: bool,
     /// While leaving: number of flash operations that have not ended.
     operations: u32,
-    /// While flash lacks data of it: the number of the first write that brought such data.
+    /// While flash lacks data of the page: the number of the first write that brought such data.
     written: u64,
-    /// While leaving and written again: the number of the first write since it left.
+    /// While leaving and written again: the number of the first write since the page left.
     written_again: u64,
     links: Links,
 }
@@ -98,11 +98,11 @@ enum State {
 const CLEAN: usize = 0;
 /// Index of the list of leaving pages.
 const LEAVING: usize = 1;
-/// Index of the list of dirty pages of the first pool; those of other pools follow.
+/// Index of the list of dirty pages of the first pool; the lists of other pools follow.
 const DIRTY: usize = 2;
 
 impl Entry {
-    /// Returns the index of the list that it is in.
+    /// Returns the index of the list that the entry is in.
     fn list(&self) -> usize {
         match self.state {
             State::Clean => CLEAN,
@@ -112,10 +112,10 @@ impl Entry {
     }
 }
 
-/// What became of a page write.
+/// The result of a page write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ssd) enum Admission {
-    /// The page was there already and dirty, so that flash is written once less.
+    /// The page was already in memory and dirty. This saves a write to flash.
     Coalesced,
     /// The page is in memory now.
     Taken,
@@ -141,7 +141,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the number of pages whose data flash lacks, including those on their way.
+    /// Returns the number of pages whose data flash lacks, including pages on their way.
     pub(in crate::ssd) fn unwritten(&self) -> u32 {
         self.dirty + self.leaving()
     }
@@ -166,7 +166,7 @@ impl Buffer {
         self.of_page.contains_key(&page.0)
     }
 
-    /// Keeps a page that flash holds as well, if there is room or a clean page can make it.
+    /// Keeps a page that flash holds as well, if there is room or a clean page can make room.
     pub(in crate::ssd) fn keep(&mut self, page: LogicalPage, covered: Coverage) {
         match self.of_page.get(&page.0) {
             Some(&entry) => self.entries[entry as usize].covered |= covered,
@@ -178,14 +178,14 @@ impl Buffer {
         }
     }
 
-    /// Notes that `stream` wrote `page` last, if the page is in memory.
+    /// Records that `stream` was the last to write `page`, if the page is in memory.
     pub(in crate::ssd) fn set_stream(&mut self, page: LogicalPage, stream: StreamId) {
         if let Some(&entry) = self.of_page.get(&page.0) {
             self.entries[entry as usize].stream = stream;
         }
     }
 
-    /// Writes the sectors `covered` of `page`, which belongs to `pool`, for the write with this number in `stream`.
+    /// Writes the sectors `covered` of `page`, which belongs to `pool`, for write number `number` of `stream`.
     pub(in crate::ssd) fn write(
         &mut self,
         page: LogicalPage,
@@ -229,8 +229,8 @@ impl Buffer {
         }
     }
 
-    /// Sends the least recently used dirty page to flash, of those whose pool may have one more on its way. `more`
-    /// pages may be on their way beyond that. Returns the entry, for [`Self::set_operations`] and
+    /// Sends a dirty page to flash: the least recently used one whose pool may have one more on its way. Up to `more`
+    /// pages may be on their way beyond that limit. Returns the entry, for [`Self::set_operations`] and
     /// [`Self::end_operation`], and what to write.
     pub(in crate::ssd) fn leave(&mut self, more: u64) -> Option<(u32, LogicalPage, WriteExtent, StreamId)> {
         let pool = self.departures.first(more)?;
@@ -245,12 +245,12 @@ impl Buffer {
         Some((index, LogicalPage(entry.page), extent, entry.stream))
     }
 
-    /// Sets how many flash operations write the page of `entry`.
+    /// Sets the number of flash operations that write the page of `entry`.
     pub(in crate::ssd) fn set_operations(&mut self, entry: u32, operations: u32) {
         self.entries[entry as usize].operations = operations;
     }
 
-    /// Notes the end of a flash operation of the entry `index`. Returns true if that was the last one.
+    /// Records the end of a flash operation of the entry `index`. Returns true if it was the last one.
     pub(in crate::ssd) fn end_operation(&mut self, index: u32) -> bool {
         let entry = &mut self.entries[index as usize];
         entry.operations -= 1;
@@ -296,7 +296,7 @@ impl Buffer {
         }
     }
 
-    /// Returns of how many pages flash lacks data that writes with numbers below `number` brought.
+    /// Returns the number of pages for which flash lacks data of a write with a number below `number`.
     pub(in crate::ssd) fn unwritten_before(&self, number: u64) -> u64 {
         let lost = |entry: &Entry| !entry.forgotten && entry.written < number;
         self.not_on_flash().filter(|entry| lost(entry)).count() as u64
@@ -308,7 +308,7 @@ impl Buffer {
         lists.flat_map(|list| list.iter(&self.entries)).map(|index| &self.entries[index as usize])
     }
 
-    /// Makes leaving pages dirty again, as a power failure kept them from reaching flash.
+    /// Makes leaving pages dirty again, since a power failure kept them from reaching flash.
     pub(in crate::ssd) fn return_leaving_pages(&mut self) {
         while let Some(index) = self.lists[LEAVING].first() {
             let entry = &mut self.entries[index as usize];
@@ -324,7 +324,8 @@ impl Buffer {
         self.awaited = 0;
     }
 
-    /// Returns a new entry for `page` that is in no list; `None` if there is no room and no clean page to make it.
+    /// Returns a new entry for `page` that is in no list, or `None` if there is neither room nor a clean page that
+    /// could make room.
     fn take(&mut self, page: LogicalPage, covered: Coverage) -> Option<u32> {
         let entry = Entry {
             page: page.0,
@@ -364,7 +365,7 @@ impl Buffer {
     fn touch(&mut self, index: u32) {
         let state = self.entries[index as usize].state;
         if state == State::Leaving {
-            // It stays on its way, so departures do not change.
+            // The page stays on its way, so departures do not change.
             self.detach(index);
             self.link(index, state);
             return;
@@ -373,7 +374,7 @@ impl Buffer {
         self.push(index, state);
     }
 
-    /// Puts an entry that is in no list into that of `state`, clean or dirty.
+    /// Adds an entry that is in no list to the list of `state`, clean or dirty.
     fn push(&mut self, index: u32, state: State) {
         debug_assert!(state != State::Leaving, "pages leave one by one");
         let older = self.link(index, state);
@@ -385,7 +386,7 @@ impl Buffer {
         }
     }
 
-    /// Takes an entry out of its list, and keeps counts and departures right.
+    /// Removes an entry from its list, and updates counts and departures.
     fn unlink(&mut self, index: u32) {
         let Entry { state, pool, links, .. } = self.entries[index as usize];
         let newer = self.detach(index);
@@ -411,19 +412,19 @@ impl Buffer {
         self.lists[list].push_back(&mut self.entries, index)
     }
 
-    /// Removes an entry from its list only. Returns the entry after it.
+    /// Removes an entry from its list, and updates nothing else. Returns the entry after it.
     #[inline]
     fn detach(&mut self, index: u32) -> Option<u32> {
         let list = self.entries[index as usize].list();
         let newer = self.lists[list].remove(&mut self.entries, index)?;
-        // Mostly lists are emptied from their beginning: the entry after the next one is wanted soon.
+        // Most lists are emptied from the front, so the entry after the next one is wanted soon.
         if let Some(after) = self.entries[newer as usize].links.next() {
             prefetch(&self.entries, after as usize);
         }
         Some(newer)
     }
 
-    /// Asserts what must hold between calls. Slow.
+    /// Asserts the invariants that hold between calls. Slow.
     pub(in crate::ssd) fn check(&self) {
         let (mut held, mut dirty) = (0, 0);
         for (number, list) in self.lists.iter().enumerate() {
@@ -454,12 +455,12 @@ impl Buffer {
     }
 }
 
-/// Hashes page numbers the same way on every machine. It need not resist chosen keys. Pages that follow each other are
-/// mostly written together: [`NEIGHBOURS`] of them lie side by side in the map, which saves a cache miss for each.
+/// Hashes page numbers in the same way on every machine. It need not resist chosen keys. Consecutive pages are mostly
+/// written together, so [`NEIGHBOURS`] of them lie side by side in the map, which saves a cache miss for each.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageHasher(u64);
 
-/// Slots that a map looks at at once.
+/// Number of slots that a map probes at once.
 const NEIGHBOURS: u64 = 16;
 
 impl Hasher for PageHasher {
@@ -471,7 +472,8 @@ impl Hasher for PageHasher {
     }
     fn write_u32(&mut self, page: u32) {
         let page = u64::from(page);
-        // The low bits choose the slot. Maps compare the top ones before the keys: those tell neighbours apart.
+        // The low bits choose the slot. Maps compare the top bits before they compare keys, so the top bits tell
+        // neighbours apart.
         self.0 = ((mix64(page / NEIGHBOURS) & !(NEIGHBOURS - 1)) | (page % NEIGHBOURS)) ^ (page << 57);
     }
 }

@@ -15,7 +15,7 @@ use crate::{BufferMode, ControllerSettings, SsdError, WriteBufferSettings};
 
 /// Longer latencies are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const LATENCY_MAX: Nanos = Nanos::from_secs(60);
-/// Most pages of a buffer. Their numbers, which the array has as waiters, are of 32 bits.
+/// Most pages of a buffer. The array stores their numbers in 32-bit waiters.
 const PAGES_MAX: u64 = 1 << 30;
 
 /// The buffer and the requests that wait for it.
@@ -34,16 +34,16 @@ pub(in crate::ssd) struct Buffering {
     /// Writes that wait for room. While a flush is under way, which waits for all writes before it, they are admitted
     /// in order of arrival.
     blocked: WaitingLine<Blocked>,
-    /// The write that is in memory in part. It goes on before all others: they do not wait long for it, and what a
-    /// power failure loses is determined by writes being admitted one after the other.
+    /// The write that is partly in memory. It goes on before all others. They do not wait long for it, and since
+    /// writes are admitted one after another, it is clear what a power failure loses.
     begun: Option<Blocked>,
-    /// Pages that all waiting writes still bring.
+    /// Number of pages that the waiting writes still bring.
     blocked_pages: u64,
-    /// Requests that need only the memory: when each ends, and its slot.
+    /// Requests that need only the memory: when each of them ends, and its slot.
     timers: VecDeque<(Nanos, u32)>,
-    /// Slot of the flush that waits for the content to reach flash.
+    /// Slot of the flush that waits for the buffer's content to reach flash.
     flush: Option<u32>,
-    /// Number of writes that were admitted so far, in whole or in part.
+    /// Number of writes that were admitted so far, wholly or in part.
     admitted: u64,
     /// Whether flash takes no more writes.
     failed: bool,
@@ -56,7 +56,7 @@ pub(in crate::ssd) struct Buffering {
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     slot: u32,
-    /// The page at which it goes on.
+    /// The page at which the write goes on.
     page: u64,
     /// Number of pages from there to its end.
     pages: u64,
@@ -119,7 +119,7 @@ impl Buffering {
         self.timers.front().map_or(Nanos::NEVER, |(at, _)| *at).min(self.pace.next_event())
     }
 
-    /// Returns true if pages that waited for the controller may leave at `now`. They wait no longer.
+    /// Returns true if pages that waited for the controller may leave at `now`, and ends their wait.
     #[inline]
     pub(in crate::ssd) fn may_go_on(&mut self, now: Nanos) -> bool {
         self.pace.next_event() == now && self.pace.allows(now)
@@ -130,7 +130,7 @@ impl Buffering {
         self.timers.pop_front_if(|(at, _)| *at == now).map(|(_, slot)| slot)
     }
 
-    /// Returns true if any page is on its way to flash, or waits for the controller to be so.
+    /// Returns true if any page is on its way to flash, or waits for the controller to send it.
     pub(in crate::ssd) fn is_leaving(&self) -> bool {
         self.memory.leaving() > 0 || self.pace.next_event() < Nanos::NEVER
     }
@@ -150,8 +150,8 @@ impl Buffering {
         self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
     }
 
-    /// Makes a flush whose turn has come wait for the pages that flash lacks. Returns false if there is nothing to wait
-    /// for.
+    /// Makes a flush, if its turn has come, wait for the pages that flash lacks. Returns false if there is nothing to
+    /// wait for.
     pub(in crate::ssd) fn delay_flush(&mut self, slot: u32) -> bool {
         if self.settings.power_protected {
             return false;
@@ -169,7 +169,7 @@ impl Buffering {
         self.timers.push_back((now + self.settings.latency, slot));
     }
 
-    /// Returns true if a read of the sectors `covered` of `page` needs no flash. If it does, the page may be kept in
+    /// Returns true if a read of the sectors `covered` of `page` needs no flash. Otherwise, the page may be kept in
     /// memory.
     pub(in crate::ssd) fn read(&mut self, page: LogicalPage, covered: Coverage, has_data: bool) -> bool {
         self.counts.pages_read += 1;
@@ -181,15 +181,15 @@ impl Buffering {
         held
     }
 
-    /// Keeps a copy of what a request writes to flash directly.
+    /// Keeps a copy of the data that a request writes to flash directly.
     pub(in crate::ssd) fn write_through(&mut self, page: LogicalPage, covered: Coverage, stream: StreamId) {
         self.counts.pages_written += 1;
         self.memory.keep(page, covered);
         self.memory.set_stream(page, stream);
     }
 
-    /// Power fails. Of the writes in memory, those from number `oldest` on are still under way. Returns how many pages
-    /// lost acknowledged data, and how many pages the protection saved.
+    /// Loses power. The writes in memory with number `oldest` and above are still under way. Returns the number of
+    /// pages that lost acknowledged data, and the number of pages that the protection saved.
     pub(in crate::ssd) fn lose_power(&mut self, now: Nanos, oldest: u64) -> (u64, u64) {
         self.pace.lose_power(now);
         self.blocked.clear();
@@ -205,7 +205,7 @@ impl Buffering {
         (lost, 0)
     }
 
-    /// Asserts what must hold between events. Slow. `slots` are the requests under way.
+    /// Asserts the invariants that hold between events. Slow. `slots` are the requests under way.
     pub(in crate::ssd) fn check(&self, slots: &Slots) {
         self.memory.check();
         let waiting = || self.begun.iter().chain(self.blocked.iter());
@@ -230,8 +230,8 @@ impl Buffering {
 }
 
 impl Front {
-    /// Admits a write, trim or write of zeroes to the buffer, from the page `from` on. Returns the rest if there is no
-    /// room for all of it.
+    /// Admits a write, trim or write of zeroes to the buffer, starting at page `from`. Returns the remaining part if
+    /// there is no room for all of it.
     fn admit(&mut self, now: Nanos, slot: u32, from: u64, back: &mut Back) -> Option<Blocked> {
         let state = self.slots.get_mut(slot);
         if state.admitted == 0 {
@@ -246,7 +246,7 @@ impl Front {
             let logical = LogicalPage(page as u32);
             match (request.kind, back.write_extent(request.start.byte_offset(), request.end_byte(), page)) {
                 (RequestKind::Trim | RequestKind::WriteZeroes { .. }, WriteExtent::Whole) => {
-                    // The request ends in memory; nobody waits for operations that the map may need.
+                    // The request ends in memory. Nothing waits for operations that the map may need.
                     self.buffering().forget(logical);
                     back.forget(now, logical);
                 }
@@ -269,7 +269,7 @@ impl Front {
         None
     }
 
-    /// Lets a write that was tried and did not fit wait for room. It has been waiting since `since`.
+    /// Makes a write that was tried and did not fit wait for room. It has been waiting since `since`.
     fn wait_for_room(&mut self, now: Nanos, since: Nanos, blocked: Blocked, back: &mut Back) {
         let state = self.slots.get_mut(blocked.slot);
         let priority = state.request.priority;
@@ -292,7 +292,7 @@ impl Front {
         self.write_out(now, back);
     }
 
-    /// Returns the waiting write that is admitted next, and since when it has been waiting.
+    /// Returns the waiting write to admit next, and since when it has been waiting.
     fn next_blocked(&mut self, now: Nanos) -> Option<(Nanos, Blocked)> {
         let in_order = self.slots.any_flush();
         let buffering = self.buffering();
@@ -327,8 +327,8 @@ impl Front {
         }
     }
 
-    /// Writes pages to flash while it lacks too many, or while a flush or a write waits: as many as each pool may have
-    /// on their way, and beyond that as many as the waiting writes bring.
+    /// Writes pages to flash while flash lacks too many, or while a flush or a write waits. Each pool may have its own
+    /// number of pages on their way; beyond that, as many pages may leave as the waiting writes bring.
     pub(in crate::ssd) fn write_out(&mut self, now: Nanos, back: &mut Back) {
         loop {
             let buffering = self.buffer.as_mut().expect("it is in use");
@@ -373,8 +373,8 @@ impl Front {
         }
     }
 
-    /// Handles the end of a flash operation that writes the page of `entry` out. After the last one of the page, writes
-    /// that wait for room go on.
+    /// Handles the end of a flash operation that writes out the page of `entry`. After the last operation of the page,
+    /// writes that wait for room go on.
     pub(in crate::ssd) fn write_out_operation_ended(&mut self, now: Nanos, entry: u32, back: &mut Back) {
         let buffering = self.buffering();
         if buffering.failed || !buffering.memory.end_operation(entry) {

@@ -6,12 +6,12 @@ use esker_nand::Geometry;
 /// Which sectors of a page are present: a bit per sector, or per group of sectors if a page has more than 64.
 pub(in crate::ssd) type Coverage = u64;
 
-/// How groups of sectors count that a range covers in part.
+/// How to count a group of sectors that a range covers only in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ssd) enum Rounding {
-    /// They are left out: for data that are present.
+    /// Leave the group out: for data that are present.
     Inward,
-    /// They are included: for data that are asked for.
+    /// Include the group: for data that are asked for.
     Outward,
 }
 

@@ -1,9 +1,8 @@
-//! Which page leaves the buffer next: the least recently used one of those whose pool may send one more to flash.
+//! Which page leaves the buffer next: the least recently used page of a pool that may send one more to flash.
 //!
 //! Each pool may have some pages on their way to flash at any time, so that no pool idles because another one cleans.
-//! While writes wait for room in the buffer, as many more pages may leave as those writes bring, whatever their pools:
-//! without a buffer those writes would be in the array, too. So a buffer never keeps a die idle that would have work
-//! without it.
+//! While writes wait for room in the buffer, as many more pages may leave as those writes bring, from any pool: without
+//! a buffer, those writes would be in the array, too. So a buffer never idles a die that would have work without it.
 
 use esker_core::{Nanos, Timetable};
 
@@ -11,17 +10,17 @@ use esker_core::{Nanos, Timetable};
 #[derive(Debug)]
 pub(super) struct Departures {
     pools: Vec<Pool>,
-    /// Pages that a pool may have on their way at any time.
+    /// Number of pages that a pool may have on their way at any time.
     own: u32,
-    /// Pages on their way beyond `own`, in all pools together.
+    /// Number of pages on their way beyond `own`, over all pools.
     beyond: u32,
-    /// When the next page of each pool was last used, as the number of the use instead of a time. Pools that have `own`
+    /// When the next page of each pool was last used, as the number of the use instead of a time. Pools with `own`
     /// pages on their way come after all others: their numbers have the bit [`FULL`]. A timetable, because it changes
     /// with every page and each change has to be cheap.
     next: Timetable,
 }
 
-/// The bit of [`Departures::next`] for pools without room. No simulation has so many uses of pages.
+/// The bit of [`Departures::next`] for pools without room. No simulation uses pages that many times.
 const FULL: u64 = 1 << 62;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +37,8 @@ impl Departures {
         Self { pools: vec![Pool::default(); pools as usize], own, beyond: 0, next: Timetable::new(pools as usize) }
     }
 
-    /// Returns the pool whose next page may leave. `more` pages may be on their way beyond those that each pool may
-    /// always have.
+    /// Returns the pool whose next page may leave. Up to `more` pages may be on their way beyond those that each pool
+    /// may always have.
     pub(super) fn first(&self, more: u64) -> Option<u32> {
         let has_room = self.next.next() < Nanos(FULL) || u64::from(self.beyond) < more;
         self.next.first().filter(|_| has_room).map(|pool| pool as u32)
@@ -51,7 +50,7 @@ impl Departures {
         self.change(pool, |state| state.next = next);
     }
 
-    /// Notes that the next page of `pool` is on its way, and that the one after it was last used at `next`.
+    /// Records that the next page of `pool` is on its way, and that the page after it was last used at `next`.
     #[inline]
     pub(super) fn began(&mut self, pool: u32, next: Option<u64>) {
         self.beyond += u32::from(self.pools[pool as usize].leaving >= self.own);
@@ -61,14 +60,14 @@ impl Departures {
         });
     }
 
-    /// Notes that a page of `pool` is no longer on its way.
+    /// Records that a page of `pool` is no longer on its way.
     #[inline]
     pub(super) fn ended(&mut self, pool: u32) {
         self.change(pool, |state| state.leaving -= 1);
         self.beyond -= u32::from(self.pools[pool as usize].leaving >= self.own);
     }
 
-    /// Asserts that the pools have `leaving` pages on their way, pool by pool. Slow.
+    /// Asserts that the pools have `leaving` pages on their way, one number per pool. Slow.
     pub(super) fn check(&self, leaving: &[u32]) {
         let counted: Vec<u32> = self.pools.iter().map(|pool| pool.leaving).collect();
         assert_eq!(counted, leaving, "pages on their way, by pool");
@@ -89,7 +88,7 @@ impl Departures {
 mod tests {
     use super::*;
 
-    /// Lets the next page leave, and leaves its pool without a further page.
+    /// Lets the next page leave, after which its pool has no further page.
     fn leave(departures: &mut Departures, more: u64) -> Option<u32> {
         let pool = departures.first(more)?;
         departures.began(pool, None);
@@ -105,7 +104,7 @@ mod tests {
         departures.set_next(1, Some(30));
         assert_eq!(leave(&mut departures, 0), Some(2));
         departures.set_next(2, Some(11));
-        // Pool 2 has the oldest page of all, but no room.
+        // Pool 2 has the oldest page of all, but no room for it.
         assert_eq!([leave(&mut departures, 0), leave(&mut departures, 0)], [Some(0), Some(1)]);
         assert_eq!(departures.first(0), None);
         departures.ended(2);
@@ -120,7 +119,7 @@ mod tests {
             departures.set_next(1, Some(used));
             began.extend(leave(&mut departures, 3));
         }
-        // Two that it always may have, and three more; the sixth has to wait.
+        // Two pages that it may always have, and three more. The sixth page has to wait.
         assert_eq!(began.len(), 5);
         departures.set_next(0, Some(100));
         assert_eq!(leave(&mut departures, 3), Some(0), "a pool with room goes before an older page without");

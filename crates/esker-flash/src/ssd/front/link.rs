@@ -10,21 +10,21 @@ use crate::{LinkSettings, SsdError};
 /// Longer overheads are refused, so that sums of many stay far from the end of `u64` nanoseconds.
 const OVERHEAD_MAX: Nanos = Nanos::from_secs(60);
 
-/// One transfer at a time in each direction, first in, first out. The controller takes commands one after the other.
-/// Each request then spends the overhead, in parallel with others; then the data of a write are transferred to the
+/// One transfer at a time in each direction, first in, first out. The controller takes commands one after another. Each
+/// request then spends the overhead, in parallel with others. After that, the data of a write are transferred to the
 /// drive. The data of a read are transferred to the host once its last flash operation has ended.
 #[derive(Debug)]
 pub(in crate::ssd) struct Link {
     settings: LinkSettings,
     /// How long the controller takes for a command before it takes the next one.
     command: Nanos,
-    /// When it has taken all commands so far.
+    /// When the controller has taken all commands so far.
     command_free: Nanos,
     /// When the direction to the drive is free.
     in_free: Nanos,
     /// When the direction to the host is free.
     out_free: Nanos,
-    /// Requests without data on their way to the drive: arrival and slot. So in the next two.
+    /// Requests without data on their way to the drive: arrival time and slot, as in the next two queues.
     commands: VecDeque<(Nanos, u32)>,
     /// Writes on their way to the drive.
     uploads: VecDeque<(Nanos, u32)>,
@@ -93,12 +93,12 @@ impl Link {
             .fold(Nanos::NEVER, |next, (at, _)| next.min(*at))
     }
 
-    /// Power fails at `now`: all transfers are lost.
+    /// Drops all transfers, which a power failure at `now` interrupts.
     pub(in crate::ssd) fn lose_power(&mut self, now: Nanos) {
         self.commands.clear();
         self.uploads.clear();
         self.downloads.clear();
-        // Busy time was counted when transfers began; what remains of them never takes place.
+        // Busy time is counted when a transfer begins. The rest of it never takes place.
         let rest = [self.in_free, self.out_free].map(|free| free.saturating_sub(now));
         for (busy, rest) in self.busy.iter_mut().zip(rest) {
             *busy = busy.saturating_sub(rest);

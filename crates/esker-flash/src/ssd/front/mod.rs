@@ -1,4 +1,4 @@
-//! The host side of the drive: requests under way, the link, the write buffer. For flash it calls the [`Back`].
+//! The host side of the drive: requests under way, the link and the write buffer. It calls the [`Back`] for flash.
 
 mod buffer;
 mod buffering;
@@ -34,7 +34,7 @@ pub(super) struct Front {
     pub(super) slots: Slots,
     pub(super) link: Option<Link>,
     pub(super) buffer: Option<Buffering>,
-    /// Requests that end at this instant: the time and the slot of each.
+    /// Requests that end at this instant: the time and slot of each.
     ready: VecDeque<(Nanos, u32)>,
     /// Requests completed since the drive was new.
     pub(super) completed: u64,
@@ -68,7 +68,8 @@ impl Front {
         })
     }
 
-    /// Accepts a request from the host. Returns its slot, and whether it is in the drive already: without a link it is.
+    /// Accepts a request from the host. Returns its slot, and whether it has reached the drive already, as it has
+    /// without a link.
     #[inline]
     pub(super) fn take(&mut self, now: Nanos, tag: Tag, request: Request) -> (u32, bool) {
         let slot = self.slots.take(tag, request);
@@ -105,7 +106,7 @@ impl Front {
         }
     }
 
-    /// Goes on with the requests that the buffer or the link is done with at `now`.
+    /// Continues the requests that the buffer or the link has finished with at `now`.
     #[inline]
     pub(super) fn advance(&mut self, now: Nanos, back: &mut Back) {
         while let Some(slot) = self.buffer.as_mut().and_then(|buffer| buffer.pop_due(now)) {
@@ -119,7 +120,8 @@ impl Front {
         }
     }
 
-    /// Ends the service of a request whose flash operations have all ended: sends its data, or completes it.
+    /// Ends the service of a request whose flash operations have all ended: sends its data to the host, or completes
+    /// it.
     #[inline]
     fn end_service(&mut self, now: Nanos, slot: u32, back: &mut Back) {
         let state = self.slots.get_mut(slot);
@@ -135,8 +137,8 @@ impl Front {
         }
     }
 
-    /// Completes a flush, or writes the buffer to flash for it, if it is the oldest of all writes and flushes under
-    /// way.
+    /// If a flush is the oldest of all writes and flushes under way, completes it, or writes the buffer to flash for
+    /// it.
     fn flush_if_first(&mut self, now: Nanos, back: &mut Back) {
         let Some(first) = self.slots.first_in_order() else { return };
         let state = self.slots.get_mut(first);
@@ -154,7 +156,7 @@ impl Front {
         }
     }
 
-    /// Returns the slot of the next request that ends at `now`. The request is still in it.
+    /// Returns the slot of the next request that ends at `now`. The slot still holds the request.
     #[inline]
     pub(super) fn pop_ready(&mut self, now: Nanos) -> Option<u32> {
         let (at, slot) = self.ready.pop_front()?;
@@ -162,7 +164,7 @@ impl Front {
         Some(slot)
     }
 
-    /// Completes the request in `slot`, which leaves the drive.
+    /// Completes the request in `slot` and frees the slot.
     #[inline]
     pub(super) fn complete(&mut self, now: Nanos, slot: u32, back: &mut Back) -> Completion {
         self.completed += 1;
@@ -177,12 +179,12 @@ impl Front {
         completion
     }
 
-    /// Returns true if no request is under way, and no page of the buffer is on its way to flash.
+    /// Returns true if no request is under way and no page of the buffer is on its way to flash.
     pub(super) fn is_idle(&self) -> bool {
         self.slots.in_use() == 0 && !self.buffer.as_ref().is_some_and(Buffering::is_leaving)
     }
 
-    /// Asserts what must hold between events. Slow.
+    /// Asserts the invariants that hold between events. Slow.
     pub(super) fn check(&self) {
         self.slots.check();
         if let Some(buffer) = &self.buffer {
@@ -190,7 +192,7 @@ impl Front {
         }
     }
 
-    /// Power fails: all requests under way except those in the slots `held` end with an error, the link loses what it
+    /// Loses power: all requests under way end with an error, except those in the slots `held`. The link loses its
     /// transfers, and the buffer its content unless it is protected.
     pub(super) fn lose_power(&mut self, now: Nanos, held: &VecDeque<u32>) -> FrontLosses {
         let mut slots = self.slots.all_in_use();
@@ -218,21 +220,21 @@ impl Front {
     }
 }
 
-/// Losses of the front in a power failure.
+/// What the front loses in a power failure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrontLosses {
     /// Requests that ended with an error.
     pub(super) requests: u64,
-    /// Writes among them.
+    /// Writes among these requests.
     pub(super) writes: u64,
-    /// Pages of the buffer that lost data which had been acknowledged.
+    /// Pages of the buffer that lost acknowledged data.
     pub(super) lost_pages: u64,
     /// Pages that a protected buffer kept.
     pub(super) saved_pages: u64,
 }
 
-/// Returns the error that the host receives. A drive that is worn out becomes read-only, unless an owner lets data go
-/// from it.
+/// Returns the error that the host receives. A drive that is worn out becomes read-only, unless it has an owner that
+/// can free space by dropping data.
 #[cold]
 fn refusal(error: FtlError, back: &mut Back) -> DeviceError {
     match error {

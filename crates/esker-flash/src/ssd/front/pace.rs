@@ -1,4 +1,4 @@
-//! The limits of the controller in time: how long it takes for a command, and for each page that leaves the buffer.
+//! The speed of the controller: how long it takes for a command, and for each page that leaves the buffer.
 
 use esker_core::{Bytes, Nanos};
 use esker_nand::ValueError;
@@ -10,16 +10,16 @@ pub(super) fn command_time(controller: &ControllerSettings) -> Nanos {
     controller.commands_per_second.map_or(Nanos::ZERO, |rate| Nanos(1_000_000_000_u64.div_ceil(rate)))
 }
 
-/// When the next page may leave the buffer: the controller passes one on at a time, and moves the copies that cleaning
-/// makes for it.
+/// When the next page may leave the buffer. The controller passes on one page at a time, and moves the copies that
+/// cleaning makes for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// The controller's time for a page of a host, and for a copy.
+    /// How long the controller takes for a host page, and for a copy.
     write: Nanos,
     copy: Nanos,
     /// When the controller is done with the pages that have left.
     free: Nanos,
-    /// Whether a page waits for that.
+    /// Whether a page waits for [`Self::free`].
     waits: bool,
 }
 
@@ -30,14 +30,14 @@ impl Pace {
         Self { write, copy, free: Nanos::ZERO, waits: false }
     }
 
-    /// Returns true if a page may leave at `now`. If not, the controller looks again at [`Self::next_event`].
+    /// Returns true if a page may leave at `now`. If not, the controller checks again at [`Self::next_event`].
     #[inline]
     pub(super) fn allows(&mut self, now: Nanos) -> bool {
         self.waits = now < self.free;
         !self.waits
     }
 
-    /// Notes that a page leaves at `now`, for which cleaning makes `copies`.
+    /// Records that a page leaves at `now`, for which cleaning makes `copies` copies.
     #[inline]
     pub(super) fn began(&mut self, now: Nanos, copies: u64) {
         self.free = now + self.write + Nanos(self.copy.0.saturating_mul(copies));
@@ -48,14 +48,14 @@ impl Pace {
         if self.waits { self.free } else { Nanos::NEVER }
     }
 
-    /// Power fails: nothing is on its way any more.
+    /// Drops the pages on their way, at a power failure.
     pub(super) fn lose_power(&mut self, now: Nanos) {
         (self.free, self.waits) = (now, false);
     }
 }
 
 impl SsdSettings {
-    /// Refuses limits of the controller that nothing in the drive would obey.
+    /// Refuses limits of the controller that would have no effect in this drive.
     pub(super) fn check_controller(&self) -> Result<(), SsdError> {
         let Some(controller) = &self.controller else { return Ok(()) };
         for (key, value) in [

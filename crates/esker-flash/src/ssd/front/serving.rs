@@ -1,4 +1,4 @@
-//! Requests that need flash: split into pages, which the back serves one by one.
+//! Requests that need flash. They are split into pages, which the back serves one by one.
 
 use esker_core::{Bytes, DeviceError, LogicalPage, Nanos, Request, RequestKind};
 use esker_ftl::WriteExtent;
@@ -43,7 +43,7 @@ impl Front {
         }
     }
 
-    /// Performs a request within the capacity, page by page. Returns how many flash operations it waits for.
+    /// Performs a request within the capacity, page by page. Returns the number of flash operations that it waits for.
     #[inline]
     fn serve(&mut self, now: Nanos, slot: u32, request: &Request, back: &mut Back) -> u32 {
         let (start, end) = (request.start.byte_offset(), request.end_byte());
@@ -81,7 +81,8 @@ impl Front {
         awaited + issued.awaited
     }
 
-    /// Lets the buffer answer or note its part of a request that goes to flash. Returns true if `page` needs no flash.
+    /// Lets the buffer answer or record its part of a request that goes to flash. Returns true if `page` needs no
+    /// flash.
     fn consult_buffer(&mut self, request: &Request, page: u64, back: &Back) -> bool {
         let Some(buffer) = &mut self.buffer else { return false };
         let logical = LogicalPage(page as u32);

@@ -12,7 +12,7 @@ pub(in crate::ssd) struct Slot {
     /// When the first of them began; [`Nanos::NEVER`] before that.
     pub(in crate::ssd) start: Nanos,
     pub(in crate::ssd) result: Result<(), DeviceError>,
-    /// Whether it is in the order of writes and flushes.
+    /// Whether it is part of the order of writes and flushes.
     pub(in crate::ssd) ordered: bool,
     /// For a flush: whether its turn has come, so that it only waits for the buffer.
     pub(in crate::ssd) flushed: bool,
@@ -32,7 +32,7 @@ impl Linked for Slot {
     }
 }
 
-/// The requests under way, at most as many as the queue is deep. Writes and flushes are also kept in order of arrival.
+/// The requests under way, at most as many as the queue depth. Writes and flushes are also kept in order of arrival.
 #[derive(Debug)]
 pub(in crate::ssd) struct Slots {
     slots: Vec<Slot>,
@@ -129,8 +129,8 @@ impl Slots {
         self.order.first()
     }
 
-    /// Asserts that all writes and flushes under way are in the order of writes and flushes, once each, and that
-    /// flushes are counted right.
+    /// Asserts that the order contains every write and flush under way exactly once, and that the count of flushes is
+    /// right.
     pub(in crate::ssd) fn check(&self) {
         self.order.check(&self.slots);
         let ordered = self.all_in_use().into_iter().filter(|slot| self.get(*slot).ordered).count();

@@ -1,8 +1,8 @@
-//! One power failure during the run. What follows it is in `recovery`.
+//! One power failure during the run. The recovery that follows is in `recovery`.
 //!
-//! Power fails between requests or at any moment (a sudden failure). At a sudden failure each die has performed some of
-//! its operations and is in the middle of one more, the write buffer loses what flash lacks, and requests under way end
-//! with an error.
+//! Power fails between requests, or at any moment (a sudden failure). At a sudden failure each die has performed some
+//! of its operations and is in the middle of one more. The write buffer loses the data that flash lacks, and requests
+//! under way end with an error.
 
 mod recovery;
 
@@ -21,7 +21,7 @@ use recovery::Recovery;
 /// When power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// Once this many requests have ended, and those still under way as well.
+    /// Once this many requests have ended, and the requests still under way as well.
     Requests(u64),
     /// At this time of the run.
     At(Nanos),
@@ -71,16 +71,16 @@ pub(super) struct PowerFailure {
     /// Whether operations may be under way when power fails.
     sudden: bool,
     stage: Stage,
-    /// Number of scan reads that each die is kept supplied with while the drive looks for its data.
+    /// Number of scan reads that each die always has pending while the drive looks for its data.
     pub(super) reads_ahead: u32,
 }
 
 /// Stages of a power failure.
 #[derive(Debug)]
 enum Stage {
-    /// Its moment has not come.
+    /// The moment of the failure has not come yet.
     Pending,
-    /// Its moment has come, and requests under way are completed first. New requests, in these slots, wait.
+    /// The moment of the failure has come. Requests under way are completed first; new requests, in these slots, wait.
     Ending(VecDeque<u32>),
     /// Power has failed and the drive looks for its data. Requests wait.
     Recovering(Box<Recovery>),
@@ -120,7 +120,7 @@ impl PowerFailure {
         }
     }
 
-    /// Returns the report as far as recovery has come.
+    /// Returns the report of recovery as it stands now.
     #[cfg(test)]
     pub(super) fn report_so_far(&self) -> RecoveryReport {
         match &self.stage {
@@ -134,7 +134,7 @@ impl PowerFailure {
     pub(super) fn is_sudden(&self) -> bool {
         self.sudden
     }
-    /// Returns true if the moment of the power failure has not come.
+    /// Returns true if the moment of the power failure is still to come.
     pub(super) fn is_pending(&self) -> bool {
         matches!(self.stage, Stage::Pending)
     }
@@ -143,7 +143,7 @@ impl PowerFailure {
     pub(super) fn has_not_failed(&self) -> bool {
         matches!(self.stage, Stage::Pending | Stage::Ending(_))
     }
-    /// Returns true if the drive serves no new requests, from the moment of the failure until recovery ends.
+    /// Returns true if the drive serves no new requests: from the moment of the failure until recovery ends.
     pub(super) fn is_out(&self) -> bool {
         matches!(self.stage, Stage::Ending(_) | Stage::Recovering(_))
     }
@@ -151,7 +151,7 @@ impl PowerFailure {
         matches!(self.stage, Stage::Recovering(_))
     }
 
-    /// Returns when power fails or recovery goes on, unless that depends on the end of operations.
+    /// Returns when power fails or recovery continues, unless that depends on the end of operations.
     pub(super) fn next_event(&self) -> Nanos {
         match (&self.stage, self.moment) {
             (Stage::Pending, Moment::At(at)) => at,
@@ -160,7 +160,7 @@ impl PowerFailure {
         }
     }
 
-    /// Holds a request until recovery ends, if the drive serves none now. Returns false if it may be served.
+    /// Holds a request until recovery ends, if the drive serves no requests now. Returns false if it may be served.
     pub(super) fn hold_request(&mut self, slot: u32) -> bool {
         match &mut self.stage {
             Stage::Ending(held) => held.push_back(slot),
@@ -170,7 +170,7 @@ impl PowerFailure {
         true
     }
 
-    /// Returns how many requests wait for power.
+    /// Returns the number of requests that wait for power.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         match &self.stage {
@@ -189,14 +189,15 @@ impl PowerFailure {
 }
 
 impl Ssd {
-    /// Has the array track its changes if a sudden power failure may need them.
+    /// Makes the array track its changes if a sudden power failure may need them.
     pub(super) fn prepare_for_power_failure(&mut self) {
         if self.power.as_ref().is_some_and(PowerFailure::is_sudden) {
             self.back.track_changes(&self.settings);
         }
     }
 
-    /// Lets power fail if its moment is a number of requests that have completed, and no other request is under way.
+    /// Makes power fail if that depends on the number of completed requests, the number is reached, and no request is
+    /// under way.
     #[cold]
     pub(super) fn check_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it was asked for");
@@ -218,8 +219,8 @@ impl Ssd {
         }
     }
 
-    /// Called after all other events of `now`: lets power fail if its moment has come, or begins recovery if that is
-    /// due.
+    /// Makes power fail if its moment has come, or begins recovery if that is due. Called after all other events of
+    /// `now`.
     #[cold]
     pub(super) fn check_sudden_power_failure(&mut self, now: Nanos) {
         let power = self.power.as_ref().expect("it was asked for");
@@ -243,8 +244,8 @@ impl Ssd {
         self.back.flash.settle_before(issued_before + performed);
     }
 
-    /// Lets power fail suddenly: whatever is under way is lost, except what a protected buffer holds. The requests in
-    /// the slots `held` wait for power.
+    /// Makes power fail suddenly: all operations and requests under way are lost, except for the content of a protected
+    /// buffer. The requests in the slots `held` wait for power.
     fn lose_power(&mut self, now: Nanos, held: VecDeque<u32>) {
         let versions: Vec<u64> = self.versions().collect();
         let (array, flash) = (self.back.array.get_mut(), &mut self.back.flash);
@@ -257,7 +258,7 @@ impl Ssd {
         let (interrupted, dropped) = (count(ChangeFate::Interrupted), count(ChangeFate::NotBegun));
         let mut off = now;
         if self.front.buffer.as_ref().is_some_and(|buffer| buffer.is_protected()) {
-            // The capacitors that protect it also let dies complete the operations that they have begun.
+            // The capacitors that protect the buffer also let dies complete the operations that they have begun.
             fates
                 .iter_mut()
                 .filter(|fate| **fate == ChangeFate::Interrupted)
@@ -283,7 +284,7 @@ impl Ssd {
         self.recover(now, Recovery::new(held, now, off, report), &versions);
     }
 
-    /// Returns for each host page the number of the write whose data the drive finds for it; 0 if it finds none.
+    /// Returns, for each host page, the number of the write whose data the drive finds for it; 0 if it finds none.
     pub(super) fn versions(&self) -> impl Iterator<Item = u64> {
         let Self { back, .. } = self;
         (0..back.space.host_pages).map(|page| back.ftl.find(LogicalPage(page)).map_or(0, |at| back.flash.version(at)))

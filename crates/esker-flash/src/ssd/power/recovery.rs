@@ -16,12 +16,12 @@ use super::{Ssd, Stage};
 /// on all dies together, so that no die runs out of reads. The schedule is the same as if all were issued at once.
 pub(super) const READS_AHEAD: u32 = 256;
 
-/// A step of recovery; it begins once all operations of the step before have ended.
+/// A step of recovery. It begins once all operations of the previous step have ended.
 #[derive(Debug)]
 enum RecoveryStep {
     /// Saves the buffer to a reserved place in flash.
     Save(Vec<FlashOp>),
-    /// Reads what the translation layer finds its data by.
+    /// Reads the spare areas and pages from which the translation layer finds its data.
     Scan(Box<Scan>),
     /// Performs the programs and erases that the translation layer needs to go on.
     Write(OpList),
@@ -36,7 +36,7 @@ pub(super) struct Recovery {
     pub(super) held: VecDeque<u32>,
     /// When power failed.
     pub(super) failed: Nanos,
-    /// When dies have completed the operations that capacitors let them complete after the failure.
+    /// When dies have completed the operations that the capacitors let them complete after the failure.
     pub(super) off: Nanos,
     pub(super) report: RecoveryReport,
     /// Whether the steps have begun.
@@ -45,7 +45,7 @@ pub(super) struct Recovery {
     steps: VecDeque<RecoveryStep>,
     /// Operations of the current step that have not ended.
     under_way: u32,
-    /// The scan under way, and the number of its first read in the order in which the array is given operations.
+    /// The scan under way, and the number of its first read in the order in which the array receives operations.
     scan: Option<(Box<Scan>, u64)>,
     /// Reads that ended since reads were last issued.
     ended: u32,
@@ -71,7 +71,7 @@ impl Ssd {
         let by_plane = array.scheduling == Scheduling::OutOfOrder && array.multi_plane != MultiPlane::Off;
         let mut ops = OpList::with_scan(Scan::new(&self.back.geometry, by_plane));
         if let Err(error) = self.back.recover_layer(&mut ops) {
-            // The layer has found all data by then; it lacks room for more because so many blocks have gone bad.
+            // The layer has found all data by then. It only lacks room for more, because too many blocks have gone bad.
             assert!(self.settings.wear.is_some(), "a drive with good blocks does not recover: {error}");
             self.back.read_only = true;
         }
@@ -122,7 +122,7 @@ impl Ssd {
         self.power.as_mut().expect("it has failed").recovery()
     }
 
-    /// Begins the next step of recovery, as the step before has ended; ends recovery after the last one.
+    /// Begins the next step of recovery after the previous one has ended, or ends recovery after the last step.
     pub(super) fn next_step_of_recovery(&mut self, now: Nanos) {
         loop {
             let recovery = self.recovery();
@@ -153,12 +153,13 @@ impl Ssd {
         }
     }
 
-    /// Issues operations that do not come from the translation layer. Returns how many have to end.
+    /// Issues operations that do not come from the translation layer. Returns the number of operations that have to
+    /// end.
     fn push_recovery(&mut self, now: Nanos, ops: &[FlashOp]) -> u32 {
         if ops.is_empty() { 0 } else { self.back.array.get_mut().push(now, ops, &[], Waiter::BACKGROUND, None) }
     }
 
-    /// Issues so many reads to each die that it does not run out of them.
+    /// Issues enough reads to each die that it does not run out of them.
     fn issue_reads(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it has failed");
         let enough = power.reads_ahead;
@@ -183,7 +184,7 @@ impl Ssd {
         }
     }
 
-    /// Handles the end of an operation of recovery.
+    /// Handles the end of a recovery operation.
     pub(in crate::ssd) fn recovery_operation_ended(&mut self, now: Nanos) {
         let power = self.power.as_mut().expect("it has failed");
         let enough = power.reads_ahead;
@@ -215,10 +216,10 @@ impl Ssd {
     }
 }
 
-/// Returns the operations that save `pages` pages of the buffer and that restore them. The programs go to a reserved
-/// place, over all dies and planes in turn. To restore them, reads bring the pages back and erases clear the place. The
-/// blocks of the reserved place are not among those of the translation layer; numbers of the latter are used here only
-/// for the dies and planes where operations take place.
+/// Returns the operations that save `pages` pages of the buffer, and the operations that restore them. The programs go
+/// to a reserved place, over all dies and planes in turn. To restore the pages, reads bring them back and erases clear
+/// the place. The blocks of the reserved place do not belong to the translation layer. Its block numbers only serve
+/// here to name the dies and planes of these operations.
 fn reserved_place(geometry: &Geometry, pages: u64) -> (Vec<FlashOp>, Vec<FlashOp>) {
     let (dies, planes) = (u64::from(geometry.dies()), u64::from(geometry.planes() / geometry.dies()));
     let per_block = u64::from(geometry.data_pages_per_block());

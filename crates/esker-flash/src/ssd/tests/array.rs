@@ -9,7 +9,7 @@ use esker_nand::{
 
 use super::*;
 
-/// One die of two planes of eight blocks of four pages; two blocks are kept free.
+/// One die with two planes of eight blocks of four pages. Two blocks are kept free.
 fn one_die() -> SsdSettings {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -28,7 +28,7 @@ fn flash_report(ssd: &Ssd) -> esker_results::FlashReport {
     report.devices["flash"].flash.clone().unwrap()
 }
 
-/// Writes pages 0..48, then overwrites half of the first blocks. Returns how long each write took that caused cleaning,
+/// Writes pages 0..48, then overwrites half of the first blocks. Returns how long each write that caused cleaning took,
 /// and the report of cleaning.
 fn clean(copy_back: CopyBack) -> (u64, esker_results::CleaningReport) {
     let mut settings = one_die();
@@ -48,7 +48,8 @@ fn clean(copy_back: CopyBack) -> (u64, esker_results::CleaningReport) {
 
 #[test]
 fn copies_inside_a_plane_do_not_cross_the_bus() {
-    // The last two writes clean the first block of a plane each: pages 0, 2, 4, 6 and 1, 3, 5, 7. Two are left of each.
+    // The last two writes each clean the first block of a plane: pages 0, 2, 4, 6 and 1, 3, 5, 7. Two pages of each are
+    // still valid.
     let erase_and_write = 1_500_000 + 305_600;
     let (off, cleaning) = clean(CopyBack::Off);
     assert_eq!(off, 2 * (25_000 + 2 * 105_600 + 200_000) + erase_and_write);
@@ -96,7 +97,7 @@ fn the_least_loaded_die_takes_the_next_write() {
         let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
         serve(&mut ssd, Nanos::ZERO, write(0));
         serve(&mut ssd, Nanos(305_600), write(1));
-        // Two reads of die 0, to which the next write goes by turns.
+        // Two reads keep die 0 busy, which is next in turn for a write.
         let start = Nanos::from_millis(1);
         for (slot, request) in [read(0), read(0), write(2)].into_iter().enumerate() {
             ssd.submit(start, tag(slot as u32), request);
@@ -104,11 +105,11 @@ fn the_least_loaded_die_takes_the_next_write() {
         drain(&mut ssd).iter().map(|(slot, at)| (*slot, (*at - start).0)).collect::<Vec<_>>()
     };
     assert_eq!(times(Placement::Turns), [(0, 130_600), (1, 261_200), (2, 566_800)]);
-    // The write has the bus at once, and the first read's data wait for it.
+    // The write gets the bus at once, and the data of the first read wait for it.
     assert_eq!(times(Placement::LeastLoaded), [(0, 211_200), (2, 305_600), (1, 341_800)]);
 }
 
-/// Submits `requests`, each with its time, to one die with pages 0..8 written. Returns when each ended.
+/// Submits `requests`, each at its time, to one die on which pages 0..8 are written. Returns when each of them ended.
 fn die(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -118,7 +119,8 @@ fn die(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u
     timed(&settings, requests)
 }
 
-/// Writes the first 32 KiB, then submits `requests` a second later. Returns when each ended, in order of their ends.
+/// Writes the first 32 KiB, then submits `requests` a second later. Returns when each of them ended, in the order of
+/// their ends.
 fn timed(settings: &SsdSettings, requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let mut ssd = Ssd::new("flash", settings, 1).unwrap();
     serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(32)));
@@ -143,10 +145,10 @@ fn timed(settings: &SsdSettings, requests: &[(u64, Request)]) -> Vec<(u32, u64)>
 fn reads_go_first_where_that_is_asked_for() {
     let requests = [(0, write(8)), (0, write(9)), (0, read(3)), (10, read(9))];
     let times = |scheduling| die(|settings| settings.array.scheduling = scheduling, &requests);
-    // 305.6, twice; then 130.6, twice.
+    // 305.6 us twice, then 130.6 us twice.
     let expected = [(0, 305_600), (1, 611_200), (2, 741_800), (3, 872_400)];
     assert_eq!(times(Scheduling::Fifo), expected);
-    // The first read goes first; the second needs the page that the second write programs.
+    // The first read goes first. The second read needs the page that the second write programs.
     let expected = [(2, 130_600), (0, 436_200), (1, 741_800), (3, 872_400)];
     assert_eq!(times(Scheduling::ReadsFirst), expected);
     assert_eq!(times(Scheduling::OutOfOrder), [(0, 305_600), (1, 611_200), (2, 741_800), (3, 872_400)]);
@@ -163,7 +165,8 @@ fn a_die_that_would_wait_for_the_bus_does_something_else_first() {
         die(change, &[(0, write(8)), (0, write(9)), (0, read(1))])
     };
     assert_eq!(times(Scheduling::Fifo), [(0, 305_600), (1, 411_200), (2, 541_800)]);
-    // The read has its page in the register at 25 us, the bus from 105.6 to 211.2; the write the bus until 316.8.
+    // The read has its page in the register at 25 us, and the bus from 105.6 to 211.2 us. The write has the bus until
+    // 316.8 us.
     assert_eq!(times(Scheduling::OutOfOrder), [(2, 211_200), (0, 305_600), (1, 516_800)]);
 }
 
@@ -176,15 +179,16 @@ fn programs_are_suspended_for_reads_so_often_and_no_more() {
         };
         die(change, requests)
     };
-    // In cells from 105.6 to 305.6. Suspended from 150 to 160, read until 290.6, resumed until 295.6, 155.6 left.
+    // The program occupies the cells from 105.6 to 305.6 us. It is suspended from 150 to 160, read until 290.6 and
+    // resumed until 295.6 us, with 155.6 us left.
     let requests = [(0, write(8)), (150_000, read(3)), (300_000, read(3))];
     assert_eq!(times(1, &requests), [(1, 290_600), (0, 451_200), (2, 581_800)]);
-    // Again from 300 to 310, read until 440.6, resumed until 445.6, 151.2 left.
+    // Suspended again from 300 to 310, read until 440.6 and resumed until 445.6 us, with 151.2 us left.
     assert_eq!(times(2, &requests), [(1, 290_600), (2, 440_600), (0, 596_800)]);
-    // Nothing is gained in the last 10 us, nor before the transfer has ended.
+    // A suspension gains nothing in the last 10 us, or before the transfer has ended.
     assert_eq!(times(2, &[(0, write(8)), (296_000, read(3))]), [(0, 305_600), (1, 436_200)]);
     assert_eq!(times(2, &[(0, write(8)), (50_000, read(3))]), [(1, 246_200), (0, 451_200)]);
-    // Both reads that wait are served by one suspension; one that comes while it lasts is not.
+    // One suspension serves both reads that wait. A read that arrives during the suspension is not served by it.
     let requests = [(0, write(8)), (150_000, read(3)), (150_000, read(4)), (170_000, read(5))];
     assert_eq!(times(1, &requests), [(1, 290_600), (2, 421_200), (0, 581_800), (3, 712_400)]);
 }
@@ -205,13 +209,13 @@ fn planes_work_at_once_in_pairs_or_all() {
     assert_eq!(times(MultiPlane::Off, read), 4 * 130_600);
     assert_eq!(times(MultiPlane::Pairs, read), 2 * (25_000 + 2 * 105_600));
     assert_eq!(times(MultiPlane::Any, read), 25_000 + 4 * 105_600);
-    // Planes 1 and 2 are no pair.
+    // Planes 1 and 2 are not a pair.
     let middle = Request::read(Lba(8), Bytes::kib(8));
     assert_eq!(times(MultiPlane::Pairs, middle), 2 * 130_600);
     assert_eq!(times(MultiPlane::Any, middle), 25_000 + 2 * 105_600);
 }
 
-/// Submits `requests` to a gang of two packages. Returns when each ended.
+/// Submits `requests` to a gang of two packages. Returns when each of them ended.
 fn gang(change: impl Fn(&mut SsdSettings), requests: &[(u64, Request)]) -> Vec<(u32, u64)> {
     let packages = |settings: &mut SsdSettings| {
         settings.geometry.packages_per_channel = 2;
@@ -237,29 +241,31 @@ fn packages_under_one_control_share_strobes_and_commands() {
         assert_eq!(shared_control(control, &both), [(0, 305_600)]);
     }
     assert_eq!(synchronous(&both), [(0, 305_600)]);
-    // A read of one package, a write of the other: two directions. The next read of the first comes during these.
+    // A read of one package and a write of the other go in two directions. The next read of the first package arrives
+    // meanwhile.
     let mixed = [(0, read(0)), (0, write(9)), (50_000, read(2))];
-    // The first read has its page in the register at 25 us, and bus or strobes when the write has crossed.
+    // The first read has its page in the register at 25 us. It gets the bus or the strobes once the write has crossed.
     let in_turn = [(0, 130_600 + 80_600), (1, 305_600), (2, 341_800)];
     assert_eq!(shared_bus(&mixed), in_turn);
     assert_eq!(shared_control(GangControl::Strobes, &mixed), in_turn);
     assert_eq!(shared_control(GangControl::Commands, &mixed), [(0, 130_600), (2, 261_200), (1, 305_600)]);
     assert_eq!(shared_control(GangControl::Rounds, &mixed), [(0, 130_600), (1, 305_600), (2, 436_200)]);
-    // A read that comes while data of the other package move is not sensed before they have; on a bus it is.
+    // A read that arrives while data of the other package move is sensed only after the transfer. On a shared bus it is
+    // sensed at once.
     let later = [(0, write(9)), (50_000, read(0))];
     assert_eq!(shared_bus(&later), [(1, 105_600 + 105_600), (0, 305_600)]);
     assert_eq!(shared_control(GangControl::Strobes, &later), [(1, 105_600 + 130_600), (0, 305_600)]);
     assert_eq!(shared_control(GangControl::Commands, &later), [(1, 180_600), (0, 305_600)]);
-    // Reads that are ready at the same moment share the strobes, others take turns.
+    // Reads that are ready at the same moment share the strobes. Other reads take turns.
     let pair = |gap| [(0, read(0)), (gap, read(1))];
     assert_eq!(shared_control(GangControl::Strobes, &pair(0)), [(0, 130_600), (1, 130_600)]);
     assert_eq!(shared_control(GangControl::Strobes, &pair(1_000)), [(0, 130_600), (1, 236_200)]);
     assert_eq!(shared_control(GangControl::Commands, &pair(1_000)), [(0, 130_600), (1, 131_600)]);
-    // Synchronous packages make wide pages: half of one is read and the whole written. Pages 0 and 2 lie in two of
-    // them.
+    // Synchronous packages make wide pages. A write of half a wide page reads that page and writes all of it. Pages 0
+    // and 2 lie in two different wide pages.
     assert_eq!(synchronous(&[(0, write(0))]), [(0, 130_600 + 305_600)]);
     assert_eq!(synchronous(&mixed), [(0, 130_600), (1, 436_200), (2, 566_800)]);
-    // Over one bus the pages of a wide one cross one after the other.
+    // Over a single bus, the pages of a wide page cross one after another.
     let in_turn = |requests: &[(u64, Request)]| {
         let change = |settings: &mut SsdSettings| {
             (settings.array.gang, settings.array.gang_data) = (Gang::Synchronous, GangData::Shared);
@@ -277,8 +283,9 @@ fn one_package_of_a_gang_is_suspended_while_no_strobes_move_data() {
         settings.array.scheduling = Scheduling::ReadsFirst;
         settings.array.suspend = Some(SuspendSettings { suspend: Nanos(10_000), resume: Nanos(5_000), limit: 1 });
     };
-    // Package 0 programs from 105.6 us; package 1 strobes from 120 to 225.6. A read of package 0 at 150 us waits for
-    // these before it suspends, and reads from 235.6; its program had 80 us left, and goes on at 371.2.
+    // Package 0 programs from 105.6 us on; package 1 uses the strobes from 120 to 225.6 us. A read of package 0 at 150
+    // us waits for the strobes before it suspends the program, and reads from 235.6 us on. The program had 80 us left,
+    // and resumes at 371.2 us.
     let requests = [(0, write(8)), (120_000, write(9)), (150_000, read(0))];
     assert_eq!(gang(change, &requests), [(2, 235_600 + 130_600), (1, 425_600), (0, 366_200 + 5_000 + 80_000)]);
 }
@@ -294,10 +301,10 @@ fn a_part_of_a_wide_page_is_rewritten_inside_its_plane() {
         gang(change, &[(0, request)])[0].1
     };
     let half = write(0);
-    // Read to the register, half of it replaced, programmed.
+    // The page is read to the register, half of it is replaced, and it is programmed.
     assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, half), 25_000 + 105_600 + 200_000);
     assert_eq!(rewrite(Gang::Synchronous, PoolScope::Plane, Request::write(Lba(0), Bytes::kib(8))), 305_600);
-    // The same holds for a part of a sector of any page.
+    // The same holds for a write of one sector of any page.
     let sector = Request::write(Lba(1), Bytes(512));
     assert_eq!(rewrite(Gang::SharedBus, PoolScope::Plane, sector), 330_600);
     let change = |settings: &mut SsdSettings| {
@@ -306,7 +313,7 @@ fn a_part_of_a_wide_page_is_rewritten_inside_its_plane() {
         settings.write_frontiers = WriteFrontiers::Plane;
         settings.array.details = true;
     };
-    // Frontiers take turns: the second write of the same page finds its old one in the other plane.
+    // Frontiers take turns, so the second write of a page finds the old page in the other plane.
     let mut settings = one_die();
     change(&mut settings);
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
@@ -330,7 +337,7 @@ fn logical_pages_of_a_block_are_rewritten_whole() {
         change(settings);
         settings.array.whole_page_reads = true;
     };
-    // A write reads only what it leaves as it is, as before.
+    // As before, a write reads only the pages that it does not overwrite.
     let read = 64 * 305_600 + 64 * 130_600;
     assert_eq!(die(whole_reads, &requests), [(0, 64 * 305_600), (1, read), (2, read + 62 * 130_600 + 64 * 305_600)]);
 }
@@ -343,7 +350,7 @@ fn logical_pages_span_buses() {
     let requests = |request| timed(&settings, &[(0, request)])[0].1;
     assert_eq!(requests(Request::write(Lba(64), Bytes::kib(32))), 305_600);
     assert_eq!(requests(Request::read(Lba(0), Bytes::kib(32))), 130_600);
-    // Seven parts are read first, all at once.
+    // The seven other parts are read first, all at the same time.
     assert_eq!(requests(write(2)), 130_600 + 305_600);
 }
 
@@ -434,18 +441,18 @@ fn energy_is_told_by_component_and_cause() {
     for page in (0..48).chain([0, 1, 4, 5, 8, 9, 16, 17, 24, 25]) {
         now = serve(&mut ssd, now, write(page)).at;
     }
-    // A read a millisecond later: the die idles that long.
+    // The read comes a millisecond later, so the die idles for that long.
     let read_from = now + Nanos::from_millis(1);
     now = serve(&mut ssd, read_from, read(3)).at;
     let flash = flash_report(&ssd);
     let energy = flash.energy.unwrap();
-    // 58 writes and a read for the host; two blocks with two checked copies each.
+    // 58 writes and one read by the host, and two blocks with two checked copies each.
     assert_eq!(energy.read.host_pj, 4_720_000);
     assert_eq!(energy.read.cleaning_pj, 4 * 4_720_000);
     assert_eq!((energy.program.host_pj, energy.program.cleaning_pj), (58 * 38_040_000, 4 * 38_040_000));
     assert_eq!((energy.erase.host_pj, energy.erase.cleaning_pj), (0, 2 * 527_680_000));
     assert_eq!((energy.transfer.host_pj, energy.transfer.cleaning_pj), (59_000_000, 4_000_000));
-    // One milliwatt for a millisecond.
+    // One milliwatt over a millisecond.
     assert_eq!(energy.idle_pj, 1_000_000);
     let total = 5 * 4_720_000 + 62 * 38_040_000 + 2 * 527_680_000 + 63_000_000 + 1_000_000;
     assert_eq!(energy.total_pj, total);
@@ -476,7 +483,7 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
         (drain(&mut ssd), flash_report(&ssd))
     };
     let (ends, flash) = times(Some(Stretch::First(3)));
-    // The second die is given the part of page 0 that is read on the first one.
+    // The second die programs the part of page 0 that is read on the first die.
     let ms = 1_000_000;
     let timeline = flash.timeline.unwrap();
     let requests: Vec<_> = timeline.requests.iter().map(|request| (request.kind.as_str(), request.end_ns)).collect();
@@ -487,7 +494,8 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
         .iter()
         .map(|op| (op.die, op.kind.as_str(), op.request, op.begin_ns - ms, op.end_ns - ms))
         .collect();
-    // Die 0 reads page 0 until 130.6, die 1 then programs it: until 436.2. The write of page 9 has its turn on die 0.
+    // Die 0 reads page 0 until 130.6 us. Die 1 then programs it until 436.2 us. It is the turn of die 0 to write page
+    // 9.
     let expected = [
         (0, "read", Some(0), 0, 130_600),
         (1, "program", Some(0), 130_600, 436_200),
@@ -497,12 +505,12 @@ fn a_timeline_tells_what_the_flash_did_for_the_first_requests() {
     let mine: Vec<_> = operations.iter().filter(|op| op.2.is_some()).copied().collect();
     assert_eq!(mine, expected);
     assert_eq!(requests, [("write", Some(ms + 436_200)), ("write", Some(ms + 541_800)), ("read", Some(ms + 672_400))]);
-    // The bus brings what die 1 programs while the write of page 9 waits for it.
+    // While the write of page 9 waits for the bus, the bus carries the data that die 1 programs.
     let waits = timeline.operations.iter().find(|op| op.request == Some(1)).map(|op| op.bus_wait_ns);
     assert_eq!(waits, Some(105_600));
     // Reading the report changes nothing.
     assert_eq!(times(None).0, ends);
-    // The last two requests, with the operations performed while they were under way, some of which began earlier.
+    // The last two requests, with all operations performed while they were under way, some of which began earlier.
     let (_, flash) = times(Some(Stretch::Last(2)));
     let timeline = flash.timeline.unwrap();
     assert_eq!((timeline.first_request, timeline.requests.len()), (0, 4), "none ended before the last was taken");
@@ -545,7 +553,7 @@ fn a_request_for_a_whole_flash_page_takes_one_sensing() {
         now = serve(&mut ssd, now, write(page)).at;
     }
     ssd.control(now, Control::StartMeasuring).unwrap();
-    // Eight units in a row on one die: 0 to 3 are one flash page, 4 to 7 the next.
+    // Eight consecutive units on one die: 0 to 3 are one flash page, 4 to 7 the next.
     for (pages, sensings) in [(0..4u64, 1u64), (2..6, 2), (5..6, 1)] {
         let start = now + Nanos::from_millis(1);
         let count = pages.end - pages.start;
@@ -557,7 +565,7 @@ fn a_request_for_a_whole_flash_page_takes_one_sensing() {
     assert_eq!((energy.read.host_pj, energy.transfer.host_pj), (4 * 5_000_000, 9 * 1_000_000));
     let steps: Vec<_> = flash.array.unwrap().steps.into_iter().map(|step| (step.kind, step.count)).collect();
     assert_eq!(steps, [("read".to_string(), 4), ("read-from-register".to_string(), 5)]);
-    // Pages of several units can be neither copied inside a plane nor combined to larger logical pages.
+    // Pages of several units can be neither copied inside a plane nor combined into larger logical pages.
     let changes: [fn(&mut SsdSettings); 2] = [
         |settings| settings.array.copy_back = CopyBack::Unchecked,
         |settings| settings.array.logical_page = Some(Bytes::kib(16)),

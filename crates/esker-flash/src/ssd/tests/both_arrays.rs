@@ -1,5 +1,5 @@
-//! Whole drives on both schedulers of the array, for runs of operations and event by event: both have to give equal
-//! times.
+//! Runs whole drives on both schedulers of the array, the one for runs of operations and the event-by-event one. Both
+//! have to give the same times.
 
 use esker_core::{Arrival, Observer, ReplaySettings, Rng, Verdict, replay};
 use esker_ftl::{Choice, FTLS};
@@ -7,7 +7,7 @@ use esker_nand::{PoolScope, Scheduling};
 
 use super::*;
 
-/// Runs a workload. Returns when each request began and ended.
+/// Records when each request began and ended.
 #[derive(Default)]
 struct Log(Vec<(Nanos, Nanos, u64)>);
 
@@ -24,7 +24,7 @@ fn run(mut ssd: Ssd, depth: usize) -> Vec<(Nanos, Nanos, u64)> {
     let pages = ssd.capacity().0 / 4096;
     let arrivals = (0..4 * pages).map(|index| {
         let length = 1 + rng.below(4);
-        // Everything is written once, then more often where the lowest pages are.
+        // First everything is written once. Then low pages are written more often than high ones.
         let most = rng.below(pages - 4);
         let first = if index < pages / 4 { 4 * index } else { rng.below(1 + most) };
         let (start, length) = (Lba(first * 8), Bytes::kib(if index < pages / 4 { 16 } else { 4 * length }));
@@ -67,7 +67,7 @@ fn requests_take_the_same_time_to_the_nanosecond() {
     }
 }
 
-/// Sends requests at random times. Returns when each of them ended; events are processed one by one, or many at once.
+/// Sends requests at random times. Returns when each of them ended. Events are processed one by one, or many `at_once`.
 fn serve_in_steps(settings: &SsdSettings, at_once: bool) -> Vec<(u32, Nanos, Nanos)> {
     let mut ssd = Ssd::new("flash", settings, 1).unwrap();
     let (mut rng, mut free, mut done, mut log) = (Rng::new(5), (0..8).collect::<Vec<u32>>(), Vec::new(), Vec::new());

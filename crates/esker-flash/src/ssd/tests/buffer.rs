@@ -7,7 +7,7 @@ use crate::{BufferMode, WriteBufferSettings};
 
 const LATENCY: Nanos = Nanos(700);
 
-/// One die, and a buffer of some pages that begins to write out above `high` per cent.
+/// One die, and a buffer of some pages that begins to write out when more than `high` per cent are dirty.
 fn buffered(pages: u64, high: u64, change: impl FnOnce(&mut WriteBufferSettings)) -> Ssd {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -62,7 +62,7 @@ fn above_high_water_the_pages_used_longest_ago_go_to_flash_until_low_water() {
     assert_eq!(host_programs(&ssd), 0);
     serve(&mut ssd, Nanos(10_000), write(3));
     drain(&mut ssd);
-    // Two of three pages leave; page 1 was used after page 2.
+    // Two of the three pages leave. Page 1 was used after page 2.
     let held = |page: u64| ssd.back.ftl.find(LogicalPage(page as u32)).is_none();
     assert_eq!([1, 2, 3].map(held), [false, false, true]);
     assert_eq!(ssd.now, Nanos(10_000) + Nanos(2 * 305_600));
@@ -74,7 +74,7 @@ fn a_write_waits_for_room_and_overtakes_none() {
     for slot in 0..5 {
         ssd.submit(Nanos::ZERO, tag(slot), write(u64::from(slot)));
     }
-    // One die writes one page after the other. The third write has room after the first program, and so on.
+    // One die writes one page after another. The third write has room after the first program, and so on.
     let program = Nanos(305_600);
     let mut at = Nanos::ZERO;
     let expected: Vec<(u32, Nanos)> = (0..5)
@@ -111,7 +111,7 @@ fn a_flush_waits_for_what_the_buffer_held_and_not_for_more() {
     let ended = drain(&mut ssd);
     assert_eq!(ended, [(3, LATENCY + LATENCY), (2, LATENCY + Nanos(2 * 305_600))]);
     assert_eq!(host_programs(&ssd), 2);
-    // Nothing is left to wait for but page 3.
+    // Only page 3 is left to wait for.
     let start = Nanos::from_millis(5);
     assert_eq!(serve(&mut ssd, start, flush()).at, start + Nanos(305_600));
     assert_eq!(serve(&mut ssd, start * 2, flush()).at, start * 2);
@@ -120,15 +120,14 @@ fn a_flush_waits_for_what_the_buffer_held_and_not_for_more() {
 #[test]
 fn a_flush_waits_for_what_was_written_to_a_page_on_its_way_to_flash() {
     let mut ssd = buffered(8, 0, |_| {});
-    // The page leaves at once, and is in flash at 305.6 us. What is written to it in the meantime goes to flash after
-    // that.
+    // The page leaves at once, and is in flash at 305.6 us. Data written to it in the meantime go to flash after that.
     serve(&mut ssd, Nanos::ZERO, write(1));
     serve(&mut ssd, Nanos(1000), write(1));
     assert_eq!(serve(&mut ssd, Nanos(2000), flush()).at, Nanos(2 * 305_600));
     assert_eq!(host_programs(&ssd), 2);
 }
 
-/// The drive of Agrawal 2008, 8 pools of 2 dies each, with a buffer of `pages` pages that writes pages out only when it
+/// The drive of Agrawal 2008: 8 pools of 2 dies each, with a buffer of `pages` pages that writes pages out only when it
 /// has to.
 fn many_dies(pages: u64) -> Ssd {
     let mut settings = agrawal();
@@ -143,7 +142,7 @@ fn leaving(ssd: &Ssd) -> u32 {
 #[test]
 fn a_flush_sends_each_pool_a_page_per_die_at_a_time() {
     let mut ssd = many_dies(100);
-    // Pages that all belong to the first pool; then three of another one.
+    // Pages that all belong to the first pool, then three pages of another one.
     for number in 0..40 {
         serve(&mut ssd, Nanos(1000 * number), write(8 * number));
     }
@@ -210,7 +209,7 @@ fn parts_of_pages_are_put_together_before_they_go_to_flash() {
     for sector in 0..8 {
         serve(&mut ssd, Nanos::from_millis(2 + sector), part(sector));
     }
-    // Page 0 is whole in memory; page 1 lacks a sector.
+    // Page 0 is completely in memory; page 1 lacks a sector.
     for sector in 8..15 {
         serve(&mut ssd, Nanos::from_millis(2 + sector), part(sector));
     }

@@ -1,4 +1,4 @@
-//! The write buffer compared with a model that keeps a version per page. The comparison also has to find the faults of
+//! Compares the write buffer with a model that keeps a version per page. The comparison must also find the faults of
 //! buffers that are faulty on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ const WHOLE: u64 = 0xff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// What is written to a page on its way to flash is dropped.
+    /// Data written to a page on its way to flash are dropped.
     DropsWritesToLeaving,
     /// A page counts as written when the first of its operations has ended.
     EndsEarly,
@@ -42,19 +42,19 @@ const FAULTS: [Fault; 7] = [
     Fault::NeverHits,
 ];
 
-/// A page in memory, as the model sees it.
+/// A page in memory, in the model.
 #[derive(Clone, Debug, Default)]
 struct Held {
     covered: u64,
     /// The number of the last write.
     version: u64,
-    /// The number of the first write that flash lacks.
+    /// The number of the first write whose data flash lacks.
     first: u64,
     dirty: bool,
     used: u64,
 }
 
-/// A page on its way to flash, as the model sees it.
+/// A page on its way to flash, in the model.
 #[derive(Clone, Debug)]
 struct Leaving {
     page: u64,
@@ -70,7 +70,7 @@ struct Model {
     held: BTreeMap<u64, Held>,
     leaving: BTreeMap<u32, Leaving>,
     flash: BTreeMap<u64, u64>,
-    /// Pages with the versions that a flush waits for.
+    /// The pages that a flush waits for, with their versions.
     awaited: BTreeSet<(u64, u64)>,
     uses: u64,
 }
@@ -146,7 +146,7 @@ impl Model {
         (dirty + leaving) as u64
     }
 
-    /// Returns true if it was the last operation of the page.
+    /// Returns true if that was the last operation of the page.
     fn end_operation(&mut self, entry: u32) -> bool {
         let leaving = self.leaving.get_mut(&entry).expect("it is under way");
         leaving.operations -= 1;
@@ -194,13 +194,13 @@ macro_rules! ensure_eq {
     };
 }
 
-/// A buffer, perhaps faulty, beside its model.
+/// A buffer, which may be faulty, and its model.
 struct Comparison {
     fault: Fault,
     rng: Rng,
     buffer: Buffer,
     model: Model,
-    /// The last write, by number.
+    /// The number of the last write.
     number: u64,
 }
 
@@ -280,7 +280,7 @@ impl Comparison {
         }
     }
 
-    /// Compares what can be asked of the buffer at any time.
+    /// Compares everything that a buffer can be asked at any time.
     fn check(&mut self) -> Result<(), String> {
         let Self { buffer, model, .. } = self;
         ensure_eq!(buffer.unwritten() as usize, model.unwritten(), "pages that flash lacks");
@@ -293,7 +293,7 @@ impl Comparison {
     }
 }
 
-/// Performs some hundred random operations on a buffer with this fault, and compares what it does with the model.
+/// Performs some hundred random operations on a buffer with `fault`, and compares it with the model.
 fn compare(seed: u64, fault: Fault) -> Result<(), String> {
     let (buffer, model) = (Buffer::new(&SHAPE), Model::default());
     let mut comparison = Comparison { fault, rng: Rng::new(seed), buffer, model, number: 0 };

@@ -5,7 +5,7 @@ use esker_ftl::BuildError;
 
 use super::*;
 
-/// One die of 40 small blocks with 30 per cent spare space, filled twice at random, so that it has to be cleaned.
+/// One die of 40 small blocks with 30 per cent spare space. It is filled twice at random, so that it needs cleaning.
 fn worn_in(change: impl FnOnce(&mut SsdSettings)) -> Ssd {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -25,7 +25,7 @@ const WRITE: u64 = 305_600;
 const COPY: u64 = 25_000 + 2 * 105_600 + 200_000;
 const ERASE: u64 = 1_500_000;
 
-/// Performs random writes one after the other, with a pause after each. Returns how long each took.
+/// Performs random writes one after another, with a pause after each. Returns how long each of them took.
 fn writes(ssd: &mut Ssd, count: u64, pause: Nanos) -> Vec<u64> {
     let mut rng = esker_core::Rng::new(9);
     let mut now = ssd.now + Nanos::from_millis(1);
@@ -49,7 +49,7 @@ fn idle_time_spares_writes_the_cleaning() {
     assert!(writes(&mut without, 300, pause).iter().any(|took| *took > WRITE + ERASE));
     let mut with = worn_in(|settings| settings.cleaning.background = Some(Ratio::percent(10)));
     let took = writes(&mut with, 300, pause);
-    // The first writes still run before idle time has cleaned enough after preconditioning.
+    // The first writes come before idle time has cleaned enough after preconditioning.
     assert!(took[20..].iter().all(|took| *took == WRITE), "{took:?}");
     with.check();
     assert!(with.back.flash.counts().erases_without_copies < with.back.flash.counts().erases);

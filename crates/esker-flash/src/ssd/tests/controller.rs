@@ -24,7 +24,7 @@ fn behind(controller: ControllerSettings, pages: u64) -> SsdSettings {
     settings
 }
 
-/// Ends of `count` writes of a page each, all of them given to the drive at once.
+/// Returns the ends of `count` writes of one page each, all submitted to the drive at once.
 fn ends_of_writes(settings: &SsdSettings, count: u32) -> Vec<Nanos> {
     let mut ssd = Ssd::new("flash", &SsdSettings { queue_depth: count, ..settings.clone() }, 1).unwrap();
     (0..count).for_each(|slot| ssd.submit(Nanos::ZERO, tag(slot), write(u64::from(slot))));
@@ -39,7 +39,7 @@ fn commands_are_taken_one_after_the_other() {
     let controller = ControllerSettings { commands_per_second: Some(3_000), ..ControllerSettings::default() };
     let settings = SsdSettings { link: Some(link), controller: Some(controller), ..agrawal() };
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
-    // Reads without data need no flash. A command takes a third of a millisecond, the transfer a whole one.
+    // Reads of pages without data need no flash. A command takes a third of a millisecond, the transfer a whole one.
     let count = 4;
     (0..count).for_each(|slot| ssd.submit(Nanos::ZERO, tag(slot), read(u64::from(slot))));
     let command = Nanos(333_334);
@@ -57,7 +57,7 @@ fn commands_are_taken_one_after_the_other() {
 
 #[test]
 fn a_burst_fills_the_buffer_at_once_and_what_follows_leaves_at_the_rate() {
-    // A page a millisecond; the flash behind could write some 26 of them.
+    // One page per millisecond. The flash could write some 26 pages in that time.
     let rate = "4096kB/s".parse().unwrap();
     let controller = ControllerSettings { write_rate: Some(rate), ..ControllerSettings::default() };
     let ends = ends_of_writes(&behind(controller, 64), 200);
@@ -71,7 +71,7 @@ fn a_burst_fills_the_buffer_at_once_and_what_follows_leaves_at_the_rate() {
 
 #[test]
 fn copies_take_their_time_besides() {
-    // The drive is so slow that the controller alone decides.
+    // The controller is so slow that it alone limits the drive.
     let rates = ["1MB/s", "2MB/s"].map(|rate| rate.parse().unwrap());
     let controller =
         ControllerSettings { commands_per_second: None, write_rate: Some(rates[0]), copy_rate: Some(rates[1]) };

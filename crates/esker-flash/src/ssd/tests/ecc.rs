@@ -92,7 +92,7 @@ fn the_die_is_free_while_the_last_step_decodes() {
     let mut ssd = Ssd::new("flash", &settings(79.0), 1).unwrap();
     serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(128)));
     let start = Nanos::from_millis(10);
-    // Pages 0 and 16 lie on one die, one after the other.
+    // Pages 0 and 16 lie on one die, which reads one after the other.
     ssd.submit(start, tag(0), read(0));
     ssd.submit(start, tag(1), read(16));
     let held = 2 * (SENSE + TRANSFER) + 7_000;
@@ -120,12 +120,12 @@ fn each_flash_page_of_a_logical_page_is_decoded_on_its_own() {
     let whole = |kind: fn(Lba, Bytes) -> Request| kind(Lba(0), Bytes::kib(8));
     assert_eq!(serve(&mut ssd, Nanos::ZERO, whole(Request::write)).at, Nanos(2 * 305_600));
     let start = Nanos::from_millis(10);
-    // Both lie on one die, which waits for the decoder between the steps of one page only.
+    // Both pages lie on one die, which waits for the decoder only between the steps of one page.
     assert_eq!((serve(&mut ssd, start, whole(Request::read)).at - start).0, 2 * held + 11_000);
     assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, 2, 0, 0]);
     let start = Nanos::from_millis(20);
     assert_eq!((serve(&mut ssd, start, read(1)).at - start).0, held + 11_000);
-    // A rewrite of one reads the other, and programs both.
+    // A rewrite of one page reads the other, and programs both.
     let start = Nanos::from_millis(30);
     assert_eq!((serve(&mut ssd, start, write(1)).at - start).0, held + 11_000 + 2 * 305_600);
     assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, 4, 0, 0]);
@@ -136,7 +136,7 @@ fn each_flash_page_of_a_logical_page_is_decoded_on_its_own() {
     let pages = u64::from(settings.geometry.channels);
     serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(4 * pages)));
     let start = Nanos::from_millis(10);
-    // Each on a bus of its own.
+    // Each page is on a bus of its own.
     let read = Request::read(Lba(0), Bytes::kib(4 * pages));
     assert_eq!((serve(&mut ssd, start, read).at - start).0, held + 11_000);
     assert_eq!(flash_report(&ssd).ecc.unwrap().reads_by_step, [0, pages, 0, 0]);
@@ -208,12 +208,12 @@ fn what_cleaning_cannot_read_is_lost() {
     let energy = report.energy.unwrap();
     assert_eq!(energy.read.cleaning_pj, 8 * 5_000_000 * report.reads.cleaning);
     assert_eq!(energy.transfer.cleaning_pj, 6 * 1_000_000 * report.reads.cleaning);
-    // Reads of them report errors to the host.
+    // Reads of these pages report errors to the host.
     let reading = |ssd: &mut Ssd, page| serve(ssd, now + Nanos::from_secs(page + 1), read(page)).result;
     assert!((0..50).all(|page| reading(&mut ssd, page) == Err(DeviceError::MEDIUM)));
 }
 
-/// Settings of a drive whose data have a hundred errors once they are an hour old.
+/// Settings of a drive whose data have a hundred errors once they are one hour old.
 fn stale(ftl: &str) -> SsdSettings {
     let mut settings = settings(0.0);
     settings.ftl = crate::Choice::named(ftl);
@@ -223,7 +223,7 @@ fn stale(ftl: &str) -> SsdSettings {
     ecc.raw_errors.retention = 100.0 / BITS;
     ecc.raw_errors.retention_exponent = 1.0;
     ecc.raw_errors.retention_unit = Nanos::from_secs(3_600);
-    // 60 % of 160 are 96.
+    // 60 % of 160 errors are 96.
     ecc.refresh_above = Some(Ratio::percent(60));
     settings
 }
@@ -235,20 +235,20 @@ fn a_page_with_too_many_errors_is_written_again_once() {
         ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
         ssd.control(Nanos::ZERO, Control::StartMeasuring).unwrap();
         let before = ssd.back.ftl.find(LogicalPage(7));
-        // Three steps: it has a hundred errors, and 80 are corrected in two.
+        // The read takes three steps: the page has a hundred errors, and two steps correct only 80.
         let read_ns = |ssd: &mut Ssd, at| (serve(ssd, at, read(7)).at - at).0;
         let third = READ + 7_000 + SENSE + TRANSFER + 11_000 + 2 * SENSE + TRANSFER + 13_000;
         let first = read_ns(&mut ssd, Nanos::ZERO);
-        // A map in flash has as many errors, and is read first.
+        // A map in flash has as many errors as the data, and is read first.
         assert!(if ftl == "page" { first == third } else { first > third }, "{first}");
         drain(&mut ssd);
         assert_ne!(ssd.back.ftl.find(LogicalPage(7)), before, "it is where it was");
-        // Now the page has none, and stays where it is.
+        // Now the page has no errors, and stays where it is.
         assert_eq!(read_ns(&mut ssd, Nanos::from_millis(50)), READ + 7_000);
         drain(&mut ssd);
         let report = flash_report(&ssd);
         assert_eq!((report.programs.refresh, report.programs.host, report.host_page_writes), (1, 0, 0));
-        // An hour later it is time again.
+        // An hour later it has to be refreshed again.
         let later = Nanos::from_secs(3_500);
         assert_eq!(read_ns(&mut ssd, later), third);
         drain(&mut ssd);
@@ -274,7 +274,7 @@ fn refreshing_makes_its_own_space() {
         }
         drain(&mut ssd);
         let report = flash_report(&ssd);
-        // Pages that cleaning copied before they were read are new, too.
+        // Pages that cleaning copied before they were read have new data, too.
         let rewritten = report.programs.refresh + report.programs.cleaning;
         assert!(report.programs.refresh > pages / 2 && rewritten >= pages, "{ftl}: {report:?}");
         assert!(report.erases > 0 && report.host_page_writes == 0);

@@ -37,7 +37,7 @@ fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     done[0]
 }
 
-/// Runs until nothing is left to do. Returns what ended when.
+/// Runs until nothing is left to do. Returns the slots of the requests that ended, each with the time.
 fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
     let mut done = Vec::new();
     while ssd.next_event() != Nanos::NEVER {
@@ -94,7 +94,7 @@ fn a_part_of_a_page_with_data_is_read_modified_and_written() {
     let start = Nanos::from_millis(1);
     assert_eq!(serve(&mut ssd, start, part).at - start, Nanos(130_600 + 305_600));
     assert_eq!(ssd.back.flash.counts().reads().host, 1);
-    // Pages 0 and 1 in part, both in pools of their own: the mapped one takes longer.
+    // The request covers parts of pages 0 and 1, which lie in two pools. The mapped page takes longer.
     let start = Nanos::from_millis(2);
     assert_eq!(serve(&mut ssd, start, Request::write(Lba(7), Bytes(1024))).at - start, Nanos(130_600 + 305_600));
     ssd.check();
@@ -104,7 +104,7 @@ fn a_part_of_a_page_with_data_is_read_modified_and_written() {
 fn trims_forget_whole_pages_and_zeroes_rewrite_parts() {
     let mut ssd = Ssd::new("flash", &agrawal(), 1).unwrap();
     serve(&mut ssd, Nanos::ZERO, Request::write(Lba(0), Bytes::kib(16)));
-    // Sectors 4..28 hold page 1 and 2 whole, and halves of 0 and 3.
+    // Sectors 4..28 cover all of pages 1 and 2, and halves of pages 0 and 3.
     let range = (Lba(4), Bytes(24 * 512));
     serve(&mut ssd, Nanos::from_millis(1), Request::new(RequestKind::Trim, range.0, range.1));
     let mapped = |ssd: &Ssd| (0..4).map(|page| ssd.back.ftl.find(LogicalPage(page)).is_some()).collect::<Vec<_>>();
@@ -137,7 +137,7 @@ fn a_flush_waits_for_the_writes_before_it_and_for_nothing_else() {
     let flush = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
     assert_eq!(serve(&mut ssd, Nanos(3), flush).at, Nanos(3));
     let now = Nanos(10);
-    // Pages 0 and 16 share a package; the second write has its turn on the other die, and waits for the bus.
+    // Pages 0 and 16 share a package. The second write goes to its other die, and waits for the bus.
     ssd.submit(now, tag(1), write(0));
     ssd.submit(now, tag(2), write(8));
     ssd.submit(now, tag(3), flush);
@@ -160,10 +160,11 @@ fn two_dies_of_a_package_interleave_on_their_bus() {
     for slot in 0..4 {
         ssd.submit(Nanos::ZERO, tag(slot), write(u64::from(slot) * 8));
     }
-    // Die 0: in at 0, done at 305.6; die 1: in at 105.6, done at 411.2; again die 0 at once, die 1 at once.
+    // Die 0 gets the first page at 0 and is done at 305.6 us; die 1 gets its page at 105.6 and is done at 411.2 us.
+    // Both then get the next page at once.
     let expected = vec![(0, 305_600), (1, 411_200), (2, 611_200), (3, 716_800)];
     assert_eq!(drain(&mut ssd), expected.into_iter().map(|(slot, at)| (slot, Nanos(at))).collect::<Vec<_>>());
-    // Reads of the same pages: both cells are read at once, then the transfers follow each other.
+    // Reads of the same pages: both dies sense at the same time, then the transfers follow each other.
     let start = Nanos::from_millis(1);
     for slot in 0..4 {
         ssd.submit(start, tag(slot), read(u64::from(slot) * 8));
@@ -184,7 +185,7 @@ fn cleaning_is_paid_for_by_the_write_that_sets_it_off() {
     settings.over_provisioning = Some(Ratio::percent(50));
     settings.cleaning.threshold = Ratio::percent(25);
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
-    // 8 blocks of 4 pages, 2 kept free, 16 host pages: 24 pages are written without cleaning.
+    // Of 8 blocks of 4 pages, 2 are kept free. There are 16 host pages. So 24 pages are written without cleaning.
     let mut now = Nanos::ZERO;
     let mut times = Vec::new();
     for index in 0..29 {
@@ -193,7 +194,7 @@ fn cleaning_is_paid_for_by_the_write_that_sets_it_off() {
         now = end;
     }
     assert!(times[..24].iter().all(|&time| time == 305_600), "{times:?}");
-    // Blocks 0 and 1 hold nothing valid any more: an erase, no copies.
+    // Blocks 0 and 1 have no valid pages left: an erase, no copies.
     assert_eq!(times[24], 1_500_000 + 305_600);
     assert_eq!(times[25..28], [305_600; 3]);
     assert_eq!(times[28], 1_500_000 + 305_600);
@@ -210,7 +211,7 @@ fn a_block_summary_costs_a_program_and_a_sector_per_full_block() {
     assert_eq!(ssd.space().data_pages_per_block, 63);
     let mut now = Nanos::ZERO;
     let mut sum = 0;
-    // One package, whose two dies take turns: its pages 126 and 127 are the first ones after full blocks.
+    // Two dies of one package take turns. Its pages 126 and 127 are the first ones after full blocks.
     for index in 0..252 {
         let end = serve(&mut ssd, now, write(index * 8)).at;
         let expected = 305_600 + if index == 126 || index == 127 { 212_800 } else { 0 };

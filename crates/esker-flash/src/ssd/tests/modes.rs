@@ -1,4 +1,5 @@
-//! Write modes: times of pages programmed in each, re-encoding, counts, settings that exclude each other.
+//! Write modes: times of pages that are programmed in each of them, re-encoding, counts, and settings that exclude each
+//! other.
 
 use esker_core::registry::ParameterValue;
 use esker_core::{Hint, Precondition, Rng, Stretch};
@@ -40,7 +41,7 @@ fn flash_report(ssd: &Ssd) -> FlashReport {
     Report::of(ssd).devices["flash"].flash.clone().unwrap()
 }
 
-/// A request of a page of 8 KiB.
+/// The start and length of page `number`, of 8 KiB.
 fn at(number: u64) -> (Lba, Bytes) {
     (Lba(number * 16), Bytes::kib(8))
 }
@@ -69,11 +70,11 @@ fn each_mode_has_its_own_times() {
     let mut normal = drive("normal");
     assert_eq!([time(&mut normal, write(5)), time(&mut normal, read(5))], [micros(1300), micros(45)]);
     let mut differentiated = drive("differentiated");
-    // Nothing but writes is known of the page: low cost.
+    // The page has only been written so far, so it is written at low cost.
     assert_eq!([time(&mut differentiated, write(5)), time(&mut differentiated, read(5))], [micros(650), micros(145)]);
     let mut agcr = drive("agcr");
     assert_eq!([time(&mut agcr, write(5)), time(&mut agcr, read(5))], [micros(650), micros(145)]);
-    // Its last accesses are a write and a read: medium cost.
+    // The last accesses of the page are a write and a read, so it is written at medium cost.
     assert_eq!([time(&mut agcr, write(5)), time(&mut agcr, read(5))], [micros(1300), micros(110)]);
 }
 
@@ -98,8 +99,8 @@ fn the_request_does_not_wait_for_its_page_to_be_encoded_anew() {
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     time(&mut ssd, write(5));
     (0..2).for_each(|_| _ = time(&mut ssd, read(5)));
-    // The third read has the page programmed again. The die is free while the page is decoded, but the program waits
-    // for that; the next read comes behind the program.
+    // The third read causes the page to be programmed again. The die is free while the page is decoded, but the program
+    // waits for the decoder. The next read waits for the program.
     let start = ssd.now + Nanos::from_millis(100);
     ssd.submit(start, tag(0), read(5));
     ssd.submit(start, tag(1), read(5));
@@ -107,7 +108,7 @@ fn the_request_does_not_wait_for_its_page_to_be_encoded_anew() {
     assert_eq!(drain(&mut ssd), [(0, first), (1, first + TRANSFER + Nanos::from_micros(1300) + micros(45))]);
 }
 
-/// Random reads and writes, partly to the same pages, until cleaning has moved most of them.
+/// Does random reads and writes, partly to the same pages, until cleaning has moved most pages.
 fn exercised(settings: &SsdSettings, seed: u64) -> Ssd {
     let mut ssd = Ssd::new("flash", settings, seed).unwrap();
     ssd.control(Nanos::ZERO, Control::Precondition(Precondition::Filled { utilisation: Ratio::ONE })).unwrap();
@@ -152,7 +153,7 @@ fn operations_by_mode_add_up_to_those_by_cause() {
     }
 }
 
-/// The times of both schedulers are compared in esker-nand; here the drive is the same on both.
+/// The times of both schedulers are compared in esker-nand. Here, the drive gives the same responses on both.
 #[test]
 fn both_arrays_give_the_same_responses() {
     let settings = settings(Choice::named("differentiated"));
@@ -186,7 +187,7 @@ fn the_controller_needs_the_memory_of_the_paper() {
     assert_eq!((report.history_bytes, report.tag_bytes), (2048, 1 << 20));
 }
 
-/// With bit errors, pages at low cost have more of them, and a stronger code.
+/// With bit errors, pages programmed at low cost have more errors, and a stronger code.
 #[test]
 fn modes_have_their_own_errors_and_codes() {
     let step = |corrects, decode: u64| DecodingStepSettings {
@@ -214,13 +215,13 @@ fn modes_have_their_own_errors_and_codes() {
     }
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     assert_eq!(time(&mut ssd, write(5)), micros(650));
-    // 145 us, then the second step: 20 us of decoding in vain, another sensing of 45 us, a transfer, 60 us.
+    // 145 us, then the second step: 20 us of decoding that failed, another sensing of 45 us, a transfer, 60 us.
     assert_eq!(time(&mut ssd, read(5)), micros(145 + 20 + 45 + 60) + TRANSFER);
     (0..3).for_each(|_| _ = time(&mut ssd, read(5)));
     assert_eq!(time(&mut ssd, read(5)), micros(45 + 5), "it was encoded anew, in the normal mode");
     let ecc = flash_report(&ssd).ecc.unwrap();
     assert_eq!((ecc.reads_by_step, ecc.uncorrectable_reads.total()), (vec![2, 3], 0));
-    // With the code of normal pages, pages at low cost cannot be read.
+    // With the code of normal pages, pages programmed at low cost cannot be read.
     settings.write_modes.as_mut().unwrap().low_cost.as_mut().unwrap().code = None;
     let mut ssd = Ssd::new("flash", &settings, 1).unwrap();
     time(&mut ssd, write(5));

@@ -25,7 +25,7 @@ struct Host {
     requests: Vec<Request>,
     done: Vec<Completion>,
     programs: Programs,
-    /// Per request, when it was submitted and when it ended well, in steps of the host.
+    /// For each request, when it was submitted and when it ended without an error, in steps of the host.
     submitted: Vec<u64>,
     ended: Vec<Option<u64>>,
     steps: u64,
@@ -33,9 +33,9 @@ struct Host {
     acknowledged: BTreeSet<(u32, u32)>,
     /// Per page, when the last of its durable writes was submitted.
     durable: BTreeMap<u32, u64>,
-    /// Per request of a flush, the writes that were acknowledged when it was submitted.
+    /// For each flush, by its request, the writes that were acknowledged when it was submitted.
     flushes: BTreeMap<u32, BTreeSet<(u32, u32)>>,
-    /// Per request of a trim, how many requests had been submitted when it ended.
+    /// For each trim, by its request, how many requests had been submitted when it ended.
     trims_done: BTreeMap<u32, u32>,
     /// Pages that were trimmed after their last durable write.
     trimmed: BTreeSet<u32>,
@@ -109,15 +109,15 @@ impl Host {
         self.ssd.submit(self.now, tag(index), request);
     }
 
-    /// Notes that the writes `which` are durable: from now on flash must hold their data, or data not written before
-    /// them.
+    /// Records that the writes `which` are durable: from now on, flash must hold their data or data of writes that were
+    /// not before them.
     fn note_durable(&mut self, which: &BTreeSet<(u32, u32)>) {
         for key in which {
             let submitted = self.submitted[key.0 as usize];
             let durable = self.durable.entry(key.1).or_default();
             if submitted > *durable {
                 *durable = submitted;
-                // Requests under way at the same time have no order.
+                // Requests that are under way at the same time have no order.
                 let since = |index: u32| self.trims_done.get(&index).is_none_or(|submitted| *submitted > key.0);
                 let trimmed = (0..self.requests.len() as u32).any(|index| {
                     let request = &self.requests[index as usize];
@@ -141,7 +141,7 @@ impl Host {
                     self.interrupted += 1;
                     continue;
                 }
-                // Expected once too many blocks have gone bad.
+                // This is expected once too many blocks have gone bad.
                 Err(DeviceError::ReadOnly | DeviceError::NoSpace) if self.ssd.settings.wear.is_some() => continue,
                 Err(error) => panic!("{request:?} ended with {error}"),
             }
@@ -213,13 +213,13 @@ impl Host {
         u32::from(index)
     }
 
-    /// Returns true if a write was acknowledged before the host submitted another one at `submitted`. No write, of a
-    /// page without data, counts as before all.
+    /// Returns true if a write was acknowledged before the host submitted another one at `submitted`. `None` stands for
+    /// a page without data, and counts as before all writes.
     fn is_before(&self, write: Option<u32>, submitted: u64) -> bool {
         write.is_none_or(|write| self.ended[write as usize].is_some_and(|ended| ended < submitted))
     }
 
-    /// Asserts, right after the power failure, that every page holds what it may hold.
+    /// Asserts, right after the power failure, that every page holds data that it may hold.
     fn compare(&mut self) {
         // Pages that certainly lost acknowledged data, and pages that may have lost some: writes under way at the same
         // time may be served in any order.
@@ -252,9 +252,9 @@ impl Host {
             Some(buffer) if buffer.power_protected => assert_eq!((report.lost_pages, lost), (0, 0)),
             None => assert_eq!((report.lost_pages, lost), (0, 0)),
             Some(_) if self.ssd.back.read_only => assert!(report.lost_pages >= lost),
-            // A page with a forced write may have lost earlier data of its other sectors.
+            // A page with a forced write may have lost earlier data in its other sectors.
             Some(_) if self.trims || self.forced => assert!(report.lost_pages >= lost || self.trims),
-            // A page may be on flash while the write that brought it still waits for the map.
+            // A page may be in flash while the write that brought it still waits for the map.
             Some(_) if self.ssd.settings.ftl.kind == "dftl" => assert!(report.lost_pages >= lost),
             Some(_) => assert!(
                 (lost..=perhaps_lost).contains(&report.lost_pages),
@@ -305,7 +305,7 @@ fn an_operation_that_power_interrupts_is_lost_and_its_request_ends_with_an_error
     assert_eq!((report.lost_pages, report.saved_pages), (0, 1));
 }
 
-/// Draws settings of a drive that loses power, with a layer that can recover.
+/// Draws settings of a drive that loses power, with a layer that can recover from that.
 fn drawn(rng: &mut Rng) -> SsdSettings {
     let mut settings = agrawal();
     let layers: Vec<&str> = registry::names_with(FTLS, LayerCapability::Recover).collect();
@@ -384,7 +384,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
     settings
 }
 
-/// Every third drive that can be given write modes has them.
+/// Adds write modes to every third drive that can have them.
 fn with_modes(settings: SsdSettings, seed: u64) -> SsdSettings {
     let array = &settings.array;
     let inside = array.copy_back != CopyBack::Off || array.rewrite != Rewrite::Controller;
@@ -426,7 +426,7 @@ fn whatever_was_flushed_survives_a_power_failure_at_any_moment() {
         interrupted_operations += report.interrupted_operations;
         lost += report.lost_pages;
         saved += report.saved_pages;
-        // From now on, what survived the power failure counts as what was written.
+        // From now on, the data that survived the power failure count as the data that were written.
         given_up += host.ssd.back.ftl.wear().map_or(0, |wear| wear.retired);
         host.run(100);
         host.ssd.check();
@@ -466,7 +466,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
     let draws = 1200;
     for seed in 0..draws {
         let mut settings = drawn(&mut rng);
-        // Larger blocks, so that reads are issued in many lots.
+        // Larger blocks, so that reads are issued in many batches.
         settings.geometry.pages_per_block += 8;
         let array = &settings.array;
         if seed % 2 == 0 && array.copy_back == CopyBack::Off && array.rewrite == Rewrite::Controller {
@@ -474,7 +474,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
             (settings.geometry.pages_per_block, settings.geometry.units_per_page) = (pages, 4);
         }
         if rng.below(3) == 0 {
-            // The scheduler that handles runs of operations.
+            // The scheduler for runs of operations.
             settings.array = FlashArraySettings::default();
             (settings.write_buffer, settings.cleaning.background) = (None, None);
             settings.power_failure = Some(PowerFailureSettings::after_requests(200));
@@ -486,7 +486,7 @@ fn reads_handed_on_in_lots_take_as_long_as_all_at_once() {
         };
         compared += 1;
         if settings.array.scheduling == Scheduling::OutOfOrder && settings.array.multi_plane != MultiPlane::Off {
-            // Which reads the planes of a die perform together depends on what waits there.
+            // Which reads the planes of a die perform together depends on the reads that wait there.
             joined += 1;
             all_at_once += at_once.duration_s;
             all_in_lots += in_lots.duration_s;
@@ -548,13 +548,13 @@ fn a_protected_buffer_is_saved_over_all_dies_and_brought_back() {
     assert_eq!((lost.lost_pages, lost.saved_pages, lost.save_s), (33, 0, 0.0));
     let (saved, tally) = recovery(true);
     assert_eq!((saved.lost_pages, saved.saved_pages), (0, 33));
-    // 16 dies, two on each bus. One die programs three pages, one after the other; its bus also carries two for another
-    // die. A program takes 102.4 us on the bus, with the spare bytes 105.6 us, and 200 us on the die.
+    // There are 16 dies, two on each bus. One die programs three pages, one after another; its bus also carries two
+    // pages for another die. A program takes 102.4 us on the bus, with the spare bytes 105.6 us, and 200 us on the die.
     let programs = [105.6, 200.0, 105.6, 200.0, 105.6, 200.0].iter().sum::<f64>() / 1e6;
     assert!((saved.save_s - programs).abs() < 1e-9, "{saved:?}");
     let done = |step: DieStep| tally.done[step as usize][Cause::Recovery as usize].steps;
     assert_eq!((done(DieStep::Program), done(DieStep::Read), done(DieStep::Erase)), (33, 33, 33));
-    // Three reads one after the other, and an erase for each block that was used.
+    // Three reads one after another, and an erase for each block that was used.
     assert!(saved.duration_s > lost.duration_s + saved.save_s + 2.0 * 1.5e-3, "{saved:?} {lost:?}");
 }
 

@@ -9,7 +9,7 @@ use super::*;
 const CYCLES: u64 = 60;
 const HOST_PAGES: u64 = 4096 * 7 / 10;
 
-/// One die of 256 blocks of 16 pages, rated for few erases; half of its data never change.
+/// One die of 256 blocks of 16 pages, rated for few erases. Half of its data never change.
 fn drive(ftl: &str, wear: WearSettings) -> Ssd {
     let mut settings = agrawal();
     settings.geometry.channels = 1;
@@ -65,7 +65,7 @@ fn each_remedy_of_agrawal_makes_wear_more_even_than_the_one_before() {
         assert!(spread[0] > spread[1] && spread[1] > 1.5 * spread[2], "{ftl}: {spread:?}");
         let expired = [greedy, limited, migrated].map(|report| report.expired_blocks);
         assert!(expired[0] > 0 && expired[2] == 0, "{ftl}: {expired:?}");
-        // With a map in flash, too, the rate limit alone changes which blocks wear more, rather than how many wear out.
+        // With a map in flash, the rate limit alone changes which blocks wear more, not how many wear out.
         assert!(ftl == "dftl" || expired[0] >= expired[1], "{expired:?}");
         for report in [greedy, limited, migrated] {
             assert!((report.remaining_mean - 0.4 * CYCLES as f64).abs() < 0.5, "{report:?}");
@@ -82,7 +82,7 @@ fn worn_blocks_are_given_up_until_the_drive_is_read_only() {
     let wear = report(&ssd);
     assert!(wear.read_only && wear.retired_blocks > u64::from(ssd.back.space.spare_blocks_per_pool()), "{wear:?}");
     assert_eq!(ssd.telemetry().state, DeviceState::ReadOnly);
-    // No data are lost, and reads go on.
+    // No data are lost, and reads continue.
     assert_eq!(ssd.back.flash.valid_pages(), written);
     let now = ssd.now + Nanos::from_secs(1);
     assert_eq!(serve(&mut ssd, now, read(3)).result, Ok(()));

@@ -9,10 +9,10 @@ use esker_nand::state::{Cause, FlashOpKind, FlashState, OpIndex, OpList};
 
 use super::Ssd;
 
-/// Maps the sequence number of a program for the host to the page that it wrote and the stream whose data these were.
+/// For each program for the host, by sequence number: the page that it wrote, and the stream that the data belong to.
 pub(super) type Programs = Arc<Mutex<BTreeMap<u64, (LogicalPage, StreamId)>>>;
 
-/// Passes all calls on to the layer inside.
+/// Passes all calls on to the wrapped layer.
 #[derive(Debug)]
 struct Witness {
     layer: Box<dyn Ftl>,
@@ -20,8 +20,9 @@ struct Witness {
     programs: Programs,
 }
 
-/// Puts a witness around the layer of `ssd`, and has the drive pass it the streams of requests. If each request has a
-/// stream of its own, the programs then show which request's data were written. A power failure removes the witness.
+/// Wraps the layer of `ssd` in a witness, and makes the drive pass the streams of requests on to it. If each request
+/// has a stream of its own, the recorded programs show which request's data were written. A power failure removes the
+/// witness.
 pub(super) fn watch(ssd: &mut Ssd) -> Programs {
     let programs = Programs::default();
     let another = ssd.back.new_layer();
@@ -82,7 +83,7 @@ impl Ftl for Witness {
         let old = version(&*self.layer, cells.flash);
         let refreshed = self.layer.refresh(page, read, cause, cells);
         let new = version(&*self.layer, cells.flash);
-        // The data are those of the write before.
+        // The data are those of the earlier write.
         let mut programs = self.programs.lock().unwrap();
         if let (Some(new), Some(of)) = (new, old.and_then(|old| programs.get(&old).copied())) {
             programs.insert(new, of);
