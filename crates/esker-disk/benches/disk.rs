@@ -1,4 +1,4 @@
-//! How many requests per second of processor time a disk serves.
+//! Measures how many requests a disk serves per second of processor time.
 
 use esker_core::{
     Arrival, Bytes, Completion, Device, Lba, Nanos, Observer, ReplaySettings, Request, Rng, Verdict, replay,
@@ -6,7 +6,7 @@ use esker_core::{
 use esker_disk::{Disk, DiskSettings, PRESETS, SCHEDULERS};
 use esker_testkit::Bench;
 
-/// A million, or in a smoke run so few that the slowest scheduler is done in a moment.
+/// A million, or in a smoke run few enough for the slowest scheduler to finish at once.
 fn requests() -> u64 {
     if Bench::is_smoke() { 10_000 } else { 1_000_000 }
 }
@@ -26,7 +26,7 @@ fn disk(preset: &str, scheduler: &str, queue_depth: u32, buffer: bool) -> Disk {
         .expect("presets build")
 }
 
-/// Reads and writes of 4 KiB at uniformly random places.
+/// Reads and writes of 4 KiB at uniformly random addresses.
 fn random(capacity: Bytes) -> impl Iterator<Item = Arrival> {
     let pages = capacity.0 / 4096;
     let mut rng = Rng::new(1);

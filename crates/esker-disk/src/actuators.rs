@@ -9,9 +9,9 @@ use crate::disk::{Disk, report_of};
 use crate::split::{SplitRequests, sectors_of};
 use crate::{DiskError, DiskSettings, Mechanics};
 
-/// A disk with several arms, each of which serves an equal share of the surfaces and of the addresses: the first arm
-/// the first addresses. This is how dual-actuator disks with one address space are built (Seagate Exos 2X18, SATA);
-/// those with SAS show each arm as a unit of its own.
+/// A disk with several arms. Each serves an equal share of the surfaces and of the addresses; the first arm has the
+/// first addresses. This is how dual-actuator disks with one address space are built (Seagate Exos 2X18, SATA); SAS
+/// disks show each arm as a unit of its own.
 ///
 /// - **Queue**: the disk holds `queue_depth` requests; each arm serves those for its share in its own order.
 /// - **Platters** are the same for all arms: they stand at the same angle at any time.
@@ -25,12 +25,12 @@ pub struct MultiActuatorDisk {
     share: u64,
     arms: Children<Disk, Tag>,
     requests: SplitRequests,
-    /// Parts that ended at one instant; kept so that it is allocated only once.
+    /// Parts that ended at the same instant; kept to avoid allocations.
     ended: Vec<(Tag, Completion)>,
 }
 
 impl MultiActuatorDisk {
-    /// A disk called `name` in reports, with as many arms as `settings.actuators` says.
+    /// Creates a disk called `name` in reports, with `settings.actuators` arms.
     ///
     /// # Errors
     /// The first setting that the model cannot represent, with the accepted values.
@@ -51,7 +51,7 @@ impl MultiActuatorDisk {
             let holds = Bytes(holds * u64::from(count) * Bytes::SECTOR.0);
             return Err(DiskError::Capacity { capacity: settings.capacity.unwrap_or(holds), holds });
         }
-        // Shares of whole pages of 4 KiB, where a share has one.
+        // Shares are whole pages of 4 KiB, unless they are smaller than a page.
         let share = holds.min(wanted / u64::from(count));
         let share = if share < 8 { share } else { share / 8 * 8 };
         one.capacity = Some(Bytes(share * Bytes::SECTOR.0));
@@ -74,7 +74,7 @@ impl MultiActuatorDisk {
         })
     }
 
-    /// Hands `request` to the arms from `first` to `last`, to each the part that lies on its share.
+    /// Hands each arm from `first` to `last` the part of `request` that lies on its share.
     fn submit_parts(&mut self, now: Nanos, tag: Tag, request: &Request, first: u64, last: u64) {
         let key = self.requests.begin(tag, (last - first + 1) as usize);
         let bytes = |sector: u64| sector * Bytes::SECTOR.0;

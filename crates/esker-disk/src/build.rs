@@ -1,10 +1,11 @@
-//! The disk that settings describe.
+//! Builds the disk that settings describe.
 
 use esker_results::Reporting;
 
 use crate::{Disk, DiskError, DiskSettings, MultiActuatorDisk, ShingledDisk};
 
-/// The disk that `settings` describe, called `name` in reports: a [`Disk`], one with several arms or a shingled one.
+/// Builds the disk that `settings` describe, called `name` in reports: a [`Disk`], a disk with several arms, or a
+/// shingled disk.
 ///
 /// # Errors
 /// The first setting that the model cannot represent, with the accepted values.

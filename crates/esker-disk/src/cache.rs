@@ -41,7 +41,7 @@ pub(crate) struct Cache {
     read_ahead: u64,
     read_ahead_on_hit: bool,
     read_ahead_to: ReadAheadEnd,
-    /// What a particular drive does otherwise.
+    /// How the buffer of a particular drive behaves differently.
     habits: Habits,
     /// Size of the disk: read-ahead stops here.
     disk_sectors: u64,
@@ -60,11 +60,11 @@ struct Habits {
     writes_empty: bool,
 }
 
-/// What the buffer has of a read.
+/// How much of a read is in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Whole,
-    /// The first sectors, or it is just reading the first one.
+    /// The first sectors are there, or the drive is just reading the first one.
     Part,
     Nothing,
 }
@@ -108,7 +108,7 @@ impl Cache {
         if settings.write_back > Bytes::gib(1 << 10) {
             return refuse("cache.write_back", "at most 1TiB", settings.write_back.to_string());
         }
-        // Nobody reads from a segment that takes writes alone.
+        // A segment that takes only writes is never read from.
         let separate = firmware.is_some_and(|firmware| firmware.separate_write_segment);
         let habits = firmware.map_or_else(Habits::default, |firmware| Habits {
             splits_at_end: !firmware.read_at_end_hits,
@@ -129,8 +129,8 @@ impl Cache {
         })
     }
 
-    /// Whether the buffer holds all of `start..end`. If so, read-ahead behind it may go further, and if it has stopped
-    /// it may resume when the arm is free.
+    /// Returns true if the buffer holds all of `start..end`. If so, read-ahead behind that range may go further. If
+    /// read-ahead has stopped, it may resume when the arm is free.
     pub(crate) fn hits(&mut self, geometry: &Geometry, start: u64, end: u64, now: Nanos, arm_free: bool) -> bool {
         let holds = |segment: &Segment| segment.first <= start && end <= segment.end;
         let Some(index) = self.segments.iter().position(holds) else { return false };
@@ -147,8 +147,8 @@ impl Cache {
         true
     }
 
-    /// What the buffer has of a read of `start..end`, now that read-ahead has been advanced. If it has nothing of it,
-    /// or of a write, read-ahead stops.
+    /// Returns how much of a read of `start..end` is in the buffer, once read-ahead has been advanced. Read-ahead stops
+    /// if nothing is there, and for writes.
     pub(crate) fn look(&mut self, start: u64, end: u64, write: bool) -> Found {
         let found = match () {
             () if write => Found::Nothing,
@@ -169,7 +169,8 @@ impl Cache {
         found
     }
 
-    /// The first sector behind a segment with sector `start`, or which read-ahead brings to it.
+    /// Returns the first sector behind the segment that has sector `start`, or to which read-ahead is bringing that
+    /// sector.
     pub(crate) fn part_of(&self, start: u64) -> Option<u64> {
         let reading = |index| self.stream.is_some_and(|stream| stream.segment == index) && !self.habits.splits_at_end;
         let has = |(index, segment): &(usize, &Segment)| {
@@ -186,8 +187,8 @@ impl Cache {
         (segment.first <= start && start <= segment.end && segment.end < end).then_some((segment.end, stream.at))
     }
 
-    /// Notes that `start..end` is in the buffer: it extends a segment, or replaces the least recently used one. Returns
-    /// the index of the segment.
+    /// Records that `start..end` is in the buffer: it extends a segment, or replaces the least recently used one.
+    /// Returns the index of the segment.
     pub(crate) fn keep(&mut self, start: u64, end: u64) -> usize {
         if self.habits.forgets_written {
             return 0;
@@ -195,7 +196,7 @@ impl Cache {
         self.hold(start, start, end)
     }
 
-    /// Like [`Cache::keep`], of a read that brought the sectors from `first` to `start` with it.
+    /// Like [`Cache::keep`], for a read that also brought the sectors from `first` to `start`.
     pub(crate) fn keep_read(&mut self, first: u64, start: u64, end: u64) -> usize {
         let index = self.hold(first, start, end);
         if self.habits.forgets_read {
@@ -220,7 +221,7 @@ impl Cache {
         index
     }
 
-    /// A plain loop, which is several times faster here than `min_by_key`.
+    /// A plain loop, since it is several times faster here than `min_by_key`.
     fn least_recently_used(&self) -> usize {
         let (mut index, mut last_use) = (0, u64::MAX);
         for (other, segment) in self.segments.iter().enumerate() {
@@ -239,7 +240,7 @@ impl Cache {
         }
     }
 
-    /// Where read-ahead stops behind a read that ends at sector `end` of segment `index`.
+    /// Returns where read-ahead stops behind a read that ends at sector `end` of segment `index`.
     fn limit(&self, geometry: &Geometry, index: usize, end: u64) -> u64 {
         let amount = end + self.read_ahead;
         let limit = match self.read_ahead_to {
@@ -257,7 +258,8 @@ impl Cache {
         limit.min(self.disk_sectors)
     }
 
-    /// Advances read-ahead to `now`. Returns when the sectors passed that it has brought, if it is under way.
+    /// Advances read-ahead to `now`. Returns when the sectors that it brought passed under the head, if it is under
+    /// way.
     pub(crate) fn follow(&mut self, mechanics: &mut Mechanics, now: Nanos) -> Option<Range<Nanos>> {
         let stream = self.stream.as_mut()?;
         let (index, from) = (stream.segment, stream.at);

@@ -30,14 +30,15 @@ use crate::{Access, DiskError, DiskSettings, Mechanics, SCHEDULERS, Waiting};
 
 /// A disk with one arm.
 ///
-/// The way of a request: the controller takes one after the other; then the request waits for the arm in the order of
-/// the scheduler, user before background. One request at a time has the arm, until its last sector has passed.
+/// A request goes to the controller, which takes one after another. Then it waits for the arm, in the order of the
+/// scheduler, user requests before background ones. One request at a time has the arm, until its last sector has
+/// passed.
 ///
-/// - **Writes** get their data over the link meanwhile; the head waits for the data if it must.
+/// - **Writes** receive their data over the link meanwhile; the head waits for the data if necessary.
 /// - **Reads** send their data over the link afterwards, while the arm may already serve the next request.
 /// - **With a buffer** reads may be answered from it, and writes may complete in it. Without one a write is on the
 ///   medium when it completes.
-/// - **Flushes** complete when all writes that came before them are on the medium.
+/// - **Flushes** complete when all earlier writes are on the medium.
 pub struct Disk {
     name: String,
     capacity: Bytes,
@@ -54,7 +55,7 @@ pub struct Disk {
     cache: Option<Cache>,
     link: Link,
     flushes: Flushes,
-    /// Power and standby, of a disk whose settings have them.
+    /// Power and standby, if the settings have them.
     spindle: Option<Spindle>,
     commands: Slots,
     /// Commands in the controller or on the link, by the time at which they can have the arm.
@@ -85,12 +86,12 @@ struct Command {
     tag: Tag,
     priority: Priority,
     submitted: Nanos,
-    /// When the head may begin to write: its data are in the buffer then.
+    /// When the head may begin to write, since the data are in the buffer then.
     data: Nanos,
-    /// When a write that completes in the buffer has done so. By firmware: of others, when the drive has given the bus
-    /// away, and of reads, when data can first be sent.
+    /// When a write that completes in the buffer has completed. With firmware settings: for other writes, when the
+    /// drive has given the bus away; for reads, when data can first be sent.
     bus: Nanos,
-    /// By firmware: time to get the bus back once a write is on the medium.
+    /// With firmware settings: time to get the bus back once a write is on the medium.
     reselect: Nanos,
     sectors: u64,
     bytes: u64,
@@ -102,7 +103,7 @@ struct Command {
 struct Serving {
     waiting: Waiting,
     sectors: u64,
-    /// Sectors before those of a read that come into the buffer with it.
+    /// Number of sectors before those of a read that come into the buffer with it.
     before: u64,
     ended: bool,
 }
@@ -115,7 +116,7 @@ struct Ending {
 }
 
 impl Disk {
-    /// A disk called `name` in reports, idle, at time zero.
+    /// Creates a disk called `name` in reports, idle, at time zero.
     ///
     /// # Errors
     /// The first setting that the model cannot represent, with the accepted values. Disks with several arms and
@@ -165,7 +166,7 @@ impl Disk {
         })
     }
 
-    /// Arm, heads and platters.
+    /// Returns the arm, heads and platters.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
@@ -240,7 +241,7 @@ impl Disk {
         let Some(cache) = self.cache.as_mut().filter(|_| !waiting.write) else { return false };
         let command = self.commands.get(waiting.slot);
         let read = cache.follow(&mut self.mechanics, now);
-        // Platters that have stopped do not begin to read ahead.
+        // Read-ahead does not begin on platters that have stopped.
         let turns = self.spindle.as_mut().is_none_or(|spindle| {
             spindle.read_ahead(read);
             spindle.turns(now)
@@ -264,7 +265,8 @@ impl Disk {
 
     fn start(&mut self, now: Nanos, next: Waiting) {
         let command = self.commands.remove(next.slot);
-        // The command waited for the arm only while the arm served others; before that, its own overhead kept it.
+        // The command waited for the arm only while the arm served other commands. Before that, its own overhead kept
+        // it.
         let service_start = command.submitted.max(self.arm_free);
         let (begin, access) = match self.taken_over(now, &next, command.sectors) {
             Some(access) => (now, access),
@@ -296,7 +298,8 @@ impl Disk {
         }
     }
 
-    /// The rest of a read that read-ahead has already begun; `None` if it has not, and read-ahead stops.
+    /// Returns the rest of a read that read-ahead has already begun. If it has not, returns `None`, and read-ahead
+    /// stops.
     fn taken_over(&mut self, now: Nanos, next: &Waiting, sectors: u64) -> Option<Access> {
         let cache = self.cache.as_mut()?;
         let read = cache.follow(&mut self.mechanics, now);
@@ -306,12 +309,12 @@ impl Disk {
         let end = next.start + sectors;
         let (from, at) = cache.take_over(next.start, end).filter(|_| !next.write)?;
         let access = self.mechanics.access(at, at, from, end - from, false);
-        // Only the sectors ahead count. They all pass under the head in one stream.
+        // Only the sectors that still lie ahead count. They all pass under the head in one stream.
         let transfer = (at + access.total()).saturating_sub(now);
         Some(Access { seek: Nanos::ZERO, rotation: Nanos::ZERO, transfer, ..access })
     }
 
-    /// Called when the last sector of the access under way has passed.
+    /// Called when the last sector of the current access has passed.
     fn access_ended(&mut self, now: Nanos, served: Serving) {
         let end = served.waiting.start + served.sectors;
         if served.waiting.write {
@@ -387,7 +390,7 @@ impl Disk {
         self.proceed(now);
     }
 
-    /// Whether a write completes in the buffer, as soon as there is room.
+    /// Returns true if a write completes in the buffer as soon as there is room.
     fn ends_in_buffer(&self, request: &Request, sectors: u64) -> bool {
         let durable = matches!(request.kind, RequestKind::Write { fua: true } | RequestKind::WriteZeroes { fua: true });
         !durable && sectors * Bytes::SECTOR.0 <= self.write_back
@@ -444,7 +447,7 @@ impl Device for Disk {
         }
         let sequence = self.sequence;
         self.sequence += 1;
-        // By firmware, the overhead depends on what the command finds in the buffer.
+        // With firmware settings, the overhead depends on what the command finds in the buffer.
         let overhead = match &self.firmware {
             Some(_) => Nanos::ZERO,
             None if request.kind.is_write() => self.write_overhead,

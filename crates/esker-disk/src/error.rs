@@ -56,7 +56,7 @@ pub enum DiskError {
 }
 
 impl DiskError {
-    /// The dotted key of the settings that it is about.
+    /// Returns the dotted key of the setting that the error is about.
     pub fn key(&self) -> String {
         match self {
             Self::OutOfRange { key, .. } => (*key).to_string(),

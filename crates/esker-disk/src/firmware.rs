@@ -73,7 +73,7 @@ pub struct CommandOverhead {
 }
 
 impl CommandOverhead {
-    /// The time after a write, or after a read.
+    /// Returns the time after a write, or after a read.
     pub(crate) fn after(&self, write: bool) -> Nanos {
         if write { self.after_write } else { self.after_read }
     }

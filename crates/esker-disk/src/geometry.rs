@@ -16,12 +16,12 @@ pub struct SectorPlace {
     pub surface: u32,
     /// Index on the track, in order of addresses.
     pub sector: u32,
-    /// Sectors from this one to the end of the track, of the zone's addresses or to the next sector that is left out,
-    /// including this one.
+    /// Number of consecutive sectors from this one on, including it: to the end of the track, to the end of the zone's
+    /// addresses, or to the next sector that is left out.
     pub run: u32,
     /// Angle at which the sector begins.
     pub angle: u64,
-    /// Angle over which it stretches.
+    /// Angle that the sector covers.
     pub sector_angle: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Geometry {
 
 #[derive(Clone, Debug)]
 struct Zone {
-    /// First address, and one past the last.
+    /// The first address, and one past the last address.
     first: u64,
     end: u64,
     first_cylinder: u32,
@@ -47,14 +47,14 @@ struct Zone {
     sector_angle: u64,
     /// Angle of the first sector.
     angle: u64,
-    /// Sectors without addresses; `None` if these are only spares at the zone's end.
+    /// Sectors without addresses; `None` if these are only spares at the end of the zone.
     spares: Option<Spares>,
-    /// Angles by which the first sector falls back from track to track, and from cylinder to cylinder.
+    /// Angles by which the first sector lags from track to track, and from cylinder to cylinder.
     track_skew: u64,
     cylinder_skew: u64,
     /// Angle from the start of a whole group to the start of the next.
     per_group: u64,
-    /// Groups that count before the zone's first one where surfaces alternate.
+    /// Groups that count before the zone's first group if surfaces alternate.
     groups_before: u32,
 }
 
@@ -88,7 +88,7 @@ impl Geometry {
             let key = "zones";
             return Err(DiskError::OutOfRange { key, expected: "at least one zone", found: "an empty list".into() });
         }
-        // A group wider than the disk is never left, and the seek curve is only checked up to the width of the disk.
+        // A group wider than the disk is never left. The seek curve is only checked up to the width of the disk.
         let width = settings.zones.iter().fold(0u32, |sum, zone| sum.saturating_add(zone.cylinders)).max(1);
         let same_head = settings.layout.alternate_surfaces || surfaces == 1;
         let reach = |distance, same_head| {
@@ -145,7 +145,7 @@ impl Geometry {
         })?;
         let sector_angle = Rotation::TURN / u64::from(zone.sectors_per_track);
         let skew = |given: Option<u32>, switch: Nanos| {
-            // The number of sectors that pass during the switch; whole turns do not matter.
+            // The number of sectors that pass during the switch. Whole turns do not matter.
             let sectors = rotation.angle_of(switch).div_ceil(u128::from(sector_angle));
             let sectors = given.map_or(sectors, u128::from) % u128::from(zone.sectors_per_track);
             sectors as u64 * sector_angle
@@ -174,17 +174,17 @@ impl Geometry {
         Ok(())
     }
 
-    /// Addresses on the disk, in sectors.
+    /// Returns the number of addresses on the disk, in sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// Cylinders from the first to the last, unused ones included.
+    /// Returns the number of cylinders, including unused ones.
     pub fn cylinders(&self) -> u32 {
         self.cylinders
     }
 
-    /// The place of sector `address`, which has to be below [`Geometry::sectors`].
+    /// Returns the place of sector `address`, which has to be below [`Geometry::sectors`].
     #[inline]
     pub fn locate(&self, address: u64) -> SectorPlace {
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= address) - 1];
@@ -229,13 +229,13 @@ impl Geometry {
         }
     }
 
-    /// The first address behind the track of `address`, where that is a sector of the disk.
+    /// Returns the first address after the track of `address`, if the disk has that address.
     pub fn track_end(&self, address: u64) -> u64 {
         let start = self.locate(address);
         self.end_while(address, |place| (place.cylinder, place.surface) == (start.cylinder, start.surface))
     }
 
-    /// The first address behind the cylinder of `address`.
+    /// Returns the first address after the cylinder of `address`.
     pub fn cylinder_end(&self, address: u64) -> u64 {
         let start = self.locate(address);
         self.end_while(address, |place| place.cylinder == start.cylinder)
@@ -253,8 +253,8 @@ impl Geometry {
         next
     }
 
-    /// The group, the surfaces filled before within it, the tracks filled before on the surface, and the cylinder
-    /// within the zone.
+    /// Returns the group, the number of surfaces filled before within it, the number of tracks filled before on the
+    /// surface, and the cylinder within the zone.
     fn locate_in_group(&self, zone: &Zone, track: u32) -> (u32, u32, u32, u32) {
         let group = track / (self.group * self.surfaces);
         let rest = track - group * self.group * self.surfaces;
@@ -274,13 +274,13 @@ struct Switches {
 }
 
 impl Zone {
-    /// Angle from the start of one surface's tracks in a group to the start of the next surface's.
+    /// Returns the angle from the start of one surface's tracks in a group to the start of the next surface's.
     #[inline]
     fn per_surface(&self, cylinders: u32) -> u64 {
         self.cylinder_skew.wrapping_mul(u64::from(cylinders - 1)).wrapping_add(self.track_skew)
     }
 
-    /// Angle from the start of a whole group to the start of the next.
+    /// Returns the angle from the start of a whole group to the start of the next.
     fn group_to_group(&self, surfaces: u32, group: u32, group_skew: u64) -> u64 {
         self.per_surface(group).wrapping_mul(u64::from(surfaces)).wrapping_sub(self.track_skew).wrapping_add(group_skew)
     }

@@ -1,8 +1,8 @@
 //! Disks with moving arms: zones, seek curve, rotation, schedulers.
 //!
 //! A [`Disk`] is built from [`DiskSettings`] (usually a preset of [`PRESETS`]) and driven through
-//! [`esker_core::Device`]; [`build`] also builds disks with several arms and shingled ones. `docs/disk-model.md` says
-//! what is modelled and how well it matches real drives.
+//! [`esker_core::Device`]. [`build`] also builds disks with several arms and shingled disks. `docs/disk-model.md`
+//! describes what is modelled and how well it matches real drives.
 //!
 //! ```
 //! use esker_core::{Bytes, Device, Lba, Nanos, Request, TagSlab};

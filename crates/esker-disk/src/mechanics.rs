@@ -20,7 +20,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// From the start of the arm's move to the end of the last sector.
+    /// Returns the time from the start of the arm's move to the end of the last sector.
     pub fn total(&self) -> Nanos {
         self.seek + self.rotation + self.transfer
     }
@@ -40,7 +40,7 @@ pub struct Mechanics {
 }
 
 impl Mechanics {
-    /// The mechanics of `settings`, arm at cylinder 0 and surface 0.
+    /// Creates the mechanics of `settings`, with the arm at cylinder 0 and surface 0.
     ///
     /// # Errors
     /// Any number that the model cannot represent.
@@ -78,27 +78,27 @@ impl Mechanics {
         })
     }
 
-    /// The map of addresses.
+    /// Returns the map of addresses.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// The platters.
+    /// Returns the platters.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
 
-    /// The seek curve.
+    /// Returns the seek curve.
     pub fn seek_curve(&self) -> &SeekCurve {
         &self.seek
     }
 
-    /// The cylinder of the arm.
+    /// Returns the cylinder of the arm.
     pub fn cylinder(&self) -> u32 {
         self.cylinder
     }
 
-    /// Time until the head would be over the sector at `place`, if it were sent there at `now`.
+    /// Returns the time until the head would be over the sector at `place` if it were sent there at `now`.
     #[inline]
     pub fn positioning_time(&self, now: Nanos, place: &SectorPlace, write: bool) -> Nanos {
         let seek = self.move_time(self.cylinder, self.surface, place, write);
@@ -106,8 +106,8 @@ impl Mechanics {
     }
 
     /// Reads or writes `sectors` (at least one, all within the disk) from `start`, beginning at `now`, and leaves the
-    /// head behind the last one. The arm moves at once; a write begins no earlier than `data`, when its data are there.
-    /// At the end of a track the next one is reached by a head switch or a seek, and its first sector waited for.
+    /// head after the last sector. The arm moves at once. A write begins no earlier than `data`, when its data arrive.
+    /// At the end of a track, the head reaches the next one by a head switch or a seek, and waits for its first sector.
     #[inline]
     pub fn access(&mut self, now: Nanos, data: Nanos, start: u64, sectors: u64, write: bool) -> Access {
         let place = self.geometry.locate(start);
@@ -116,7 +116,7 @@ impl Mechanics {
         let settled = data.max(now + seek);
         let wait = self.wait(settled, &place);
         let run = sectors.min(u64::from(place.run));
-        // Angles are added up before the one division, so that rounding errors do not add up.
+        // Angles are added up before the single division, so that rounding errors do not accumulate.
         let mut end = settled + self.rotation.time(wait + run * place.sector_angle);
         (self.cylinder, self.surface) = (place.cylinder, place.surface);
         let mut next = start + run;
@@ -134,7 +134,7 @@ impl Mechanics {
     }
 
     /// Reads on from sector `next` up to `limit`, from the time `from` until `until`. Returns the first sector that was
-    /// not read whole, and when the one before it ended. The head stays there.
+    /// not read completely, and when the sector before it ended. The head stays there.
     pub fn read_on(&mut self, from: Nanos, next: u64, limit: u64, until: Nanos) -> (u64, Nanos) {
         let (mut next, mut at) = (next, from);
         while next < limit {
@@ -161,13 +161,13 @@ impl Mechanics {
         (next, at)
     }
 
-    /// Angle from where the platters stand at `now` to the start of `place`.
+    /// Returns the angle from the position of the platters at `now` to the start of `place`.
     #[inline]
     fn wait(&self, now: Nanos, place: &SectorPlace) -> u64 {
         Rotation::ahead(self.rotation.angle_at(now), place.angle)
     }
 
-    /// The longer of seek and head switch, plus settling for a write; zero on the same track.
+    /// Returns the longer of seek and head switch, plus settling for a write; zero on the same track.
     #[inline]
     fn move_time(&self, cylinder: u32, surface: u32, to: &SectorPlace, write: bool) -> Nanos {
         let switch = if to.surface == surface { Nanos::ZERO } else { self.head_switch };

@@ -38,7 +38,7 @@ pub struct PowerSettings {
 }
 
 impl PowerSettings {
-    /// Leaves one of `count` arms its share of all.
+    /// Leaves one of `count` arms its share of the whole.
     pub(crate) fn share_out(&mut self, count: u32) {
         let share = |power: Power| Power(power.0 / u64::from(count));
         (self.active, self.idle, self.standby) = (share(self.active), share(self.idle), share(self.standby));

@@ -1,4 +1,4 @@
-//! The settings of a disk as a preset's text: TOML that can be read and changed by hand.
+//! Writes the settings of a disk as a preset: TOML that people can read and change.
 
 use toml::Value;
 
@@ -7,18 +7,18 @@ use crate::DiskSettings;
 /// Longest line of a list.
 const WIDTH: usize = 110;
 
-/// How the first line of a preset goes on behind the drive's name: of one imported from parameter files, and of one
-/// that was measured.
+/// What follows the drive's name on the first line of a preset, for drives imported from parameter files and for drives
+/// that were measured.
 pub(crate) const IMPORTED: &str = ", imported from parameter files in DiskSim's format:";
 pub(crate) const MEASURED: &str = ", measured by reads:";
 
-/// Whether `text` begins a preset that was imported or measured.
+/// Returns true if `text` is the start of a preset that was imported or measured.
 pub fn is_made(text: &str) -> bool {
     let first = text.lines().next().unwrap_or("");
     first.starts_with("# ") && [IMPORTED, MEASURED].iter().any(|made| first.ends_with(made))
 }
 
-/// `settings` as text, with their `kind`.
+/// Returns `settings` as text, with their `kind`.
 pub(crate) fn settings(settings: &DiskSettings) -> String {
     let mut text = String::from("\nkind = \"hdd\"\n");
     let table = Value::try_from(settings).expect("settings are plain data");
@@ -26,7 +26,7 @@ pub(crate) fn settings(settings: &DiskSettings) -> String {
     for (key, value) in table {
         match value {
             Value::Table(inner) if key == "firmware" => {
-                // Last in the file: everything behind a heading belongs to it.
+                // Last in the file, since everything after a heading belongs to it.
                 let _ = inner;
             }
             Value::Array(items) if key == "zones" => {
@@ -45,7 +45,7 @@ pub(crate) fn settings(settings: &DiskSettings) -> String {
     text
 }
 
-/// A value on one line.
+/// Returns a value on one line.
 fn inline(value: &Value) -> String {
     match value {
         Value::Table(table) => {
@@ -57,7 +57,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// A list of lists over several lines, if it is long.
+/// Breaks a list of lists into several lines, if it is long.
 fn wrapped(line: &str) -> String {
     if line.len() <= WIDTH || !line.contains("[[") {
         return format!("{line}\n");

@@ -2,7 +2,7 @@
 
 use esker_core::Preset;
 
-/// The preset of `presets/hdd/NAME.toml`: its name, and a line for lists.
+/// Makes the preset of `presets/hdd/NAME.toml` from its name and a one-line summary for lists.
 macro_rules! preset {
     ($name:literal, $summary:literal) => {
         Preset {
@@ -81,7 +81,7 @@ mod tests {
         assert!((gigabytes - 36.7).abs() < 0.01, "{gigabytes}");
     }
 
-    /// The mean seeks that the comments of the presets give.
+    /// The mean seeks are those stated in the comments of the presets.
     #[test]
     fn mean_seeks_are_as_stated() {
         for (name, stated_ms) in [

@@ -19,41 +19,42 @@ impl Rotation {
     /// One whole turn.
     pub const TURN: u64 = 1 << 60;
 
-    /// Platters at `speed`, which is between 60 and 1,000,000 turns per minute (checked where settings are read).
+    /// Creates platters at `speed`, which is between 60 and 1,000,000 turns per minute (checked where settings are
+    /// read).
     pub fn new(speed: RotationSpeed) -> Self {
         // 60e9 ns per minute, 1e3 thousandths.
         const THOUSANDTHS_PER_TURN: u128 = 60_000_000_000_000;
         let thousandths = u128::from(speed.as_thousandths());
-        // Rounded down like times, so that times that should be whole numbers are.
+        // Rounded down like times, so that times that should be whole numbers are whole.
         let step = u128::from(Self::TURN) * thousandths / THOUSANDTHS_PER_TURN;
         Self { step: step as u64, revolution: Nanos((THOUSANDTHS_PER_TURN / thousandths) as u64) }
     }
 
-    /// Time of a turn, rounded down to whole nanoseconds.
+    /// Returns the time of a turn, rounded down to whole nanoseconds.
     pub fn revolution(&self) -> Nanos {
         self.revolution
     }
 
-    /// The angle under the heads at `now`, in `0..TURN`. At time zero it is zero.
+    /// Returns the angle under the heads at `now`, in `0..TURN`. At time zero it is zero.
     #[inline]
     pub fn angle_at(&self, now: Nanos) -> u64 {
         now.0.wrapping_mul(self.step) % Self::TURN
     }
 
-    /// The angle forward from `from` to `to`, in `0..TURN`.
+    /// Returns the angle forward from `from` to `to`, in `0..TURN`.
     #[inline]
     pub fn ahead(from: u64, to: u64) -> u64 {
         to.wrapping_sub(from) % Self::TURN
     }
 
-    /// Time to turn by `angle`, at most 16 turns. Rounded down, never past the place: a head that arrives in time stays
-    /// in time.
+    /// Returns the time to turn by `angle`, at most 16 turns. Rounded down, never past the place: a head that arrives
+    /// in time stays in time.
     #[inline]
     pub fn time(&self, angle: u64) -> Nanos {
         Nanos(angle / self.step)
     }
 
-    /// The angle passed in `time`, which has to be short against 16 turns.
+    /// Returns the angle passed in `time`, which has to be short compared with 16 turns.
     #[inline]
     pub fn angle_of(&self, time: Nanos) -> u128 {
         u128::from(time.0) * u128::from(self.step)

@@ -2,7 +2,7 @@
 //!
 //! # How to add a scheduler
 //!
-//! One file, `scheduler/batches.rs`; the tests compile and check this one beside those of the registry:
+//! One file, `scheduler/batches.rs`; the tests compile this one and check it along with those of the registry:
 //!
 #![doc = "```ignore"]
 #![doc = include_str!("scheduler/worked_example.rs")]
@@ -37,36 +37,36 @@ pub(crate) use by_priority::ByPriority;
 pub struct Waiting {
     /// First sector.
     pub start: u64,
-    /// Whether it writes.
+    /// Whether the command writes.
     pub write: bool,
     /// Order of arrival; every command has its own.
     pub sequence: u64,
-    /// When it came to the disk. Never earlier than that of a command with a smaller sequence number.
+    /// When the command arrived at the disk. Never earlier than a command with a smaller sequence number.
     pub came: Nanos,
     /// The disk's own number for the command; schedulers ignore it.
     pub slot: u32,
 }
 
-/// Chooses which command the arm serves next. A scheduler holds the waiting commands of one priority; the disk bounds
+/// Chooses which command the arm serves next. A scheduler holds the waiting commands of one priority. The disk limits
 /// their number.
 pub trait Scheduler: Send {
     /// Adds a command. Sequence numbers rise from call to call.
     fn push(&mut self, command: Waiting);
 
     /// Takes out the command to serve next, at `now`, from the position of `mechanics`; `None` only if none waits. May
-    /// let a command wait for as long as others keep coming: the disk bounds waits itself, by `wait_limit`.
+    /// let a command wait for as long as others keep coming, since the disk itself limits waits by `wait_limit`.
     fn pop(&mut self, now: Nanos, mechanics: &Mechanics) -> Option<Waiting>;
 
-    /// The command that was added first of those that wait.
+    /// Returns the waiting command that was added first.
     fn oldest(&self) -> Option<Waiting>;
 
-    /// Takes out that command: it has waited too long.
+    /// Takes out that command, which has waited too long.
     fn pop_oldest(&mut self) -> Option<Waiting>;
 
-    /// How many commands wait.
+    /// Returns the number of waiting commands.
     fn len(&self) -> usize;
 
-    /// Whether no command waits.
+    /// Returns true if no command waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,5 +75,5 @@ pub trait Scheduler: Send {
 /// One scheduler of the registry; `build` makes an empty one.
 pub type SchedulerEntry = Entry<fn() -> Box<dyn Scheduler>>;
 
-/// Every scheduler, in the order in which lists show them. A new one is a file beside these and a line here.
+/// Every scheduler, in the order in which lists show them. To add one, add a file here and its entry to this list.
 pub static SCHEDULERS: &[SchedulerEntry] = &[fcfs::ENTRY, c_look::ENTRY, sstf::ENTRY, vscan::ENTRY, sptf::ENTRY];

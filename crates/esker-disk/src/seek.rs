@@ -19,7 +19,7 @@ enum CurveForm {
 const SEEK_MAX: Nanos = Nanos::from_secs(10);
 
 impl SeekCurve {
-    /// Checks `settings` for a disk of `cylinders` cylinders.
+    /// Checks `settings` for a disk with `cylinders` cylinders.
     ///
     /// # Errors
     /// Points that are not in rising order, or times beyond 10 s.
@@ -54,7 +54,7 @@ impl SeekCurve {
         Ok(curve)
     }
 
-    /// Seek time over `distance` cylinders; zero for distance zero.
+    /// Returns the seek time over `distance` cylinders; zero for distance zero.
     #[inline]
     pub fn time(&self, distance: u32) -> Nanos {
         if distance == 0 {
@@ -66,8 +66,8 @@ impl SeekCurve {
         }
     }
 
-    /// Mean seek time between two uniformly random cylinders of `cylinders`, equal ones included: the sum over
-    /// distances d of 2 (n - d) / n^2 times the curve.
+    /// Returns the mean seek time between two uniformly random cylinders of `cylinders`, equal ones included: the sum
+    /// over distances d of 2 (n - d) / n^2 times the curve.
     pub fn mean(&self, cylinders: u32) -> Nanos {
         let total: u128 = (1..cylinders)
             .map(|distance| 2 * u128::from(cylinders - distance) * u128::from(self.time(distance).0))
@@ -77,7 +77,7 @@ impl SeekCurve {
 }
 
 impl SeekFormula {
-    /// The time over `distance` cylinders, at least one.
+    /// Returns the time over `distance` cylinders, at least one.
     fn time(&self, distance: u32) -> Nanos {
         if let Some(&measured) = self.first.get(distance as usize - 1) {
             return measured;
@@ -93,15 +93,15 @@ impl SeekFormula {
     }
 }
 
-/// The value at `distance` on the line through the two points around it. Before the first point its time holds; beyond
-/// the last point the last line goes on, but never falls.
+/// Returns the value at `distance` on the line through the two points around it. Before the first point, the time of
+/// that point holds; beyond the last point, the last line continues, but never falls.
 fn interpolate(points: &[(u32, Nanos)], distance: u32) -> Nanos {
     let after = points.partition_point(|(point, _)| *point <= distance);
     if after == 0 || points.len() == 1 {
         return points[0].1;
     }
     let (left, right) = (points[after.min(points.len() - 1) - 1], points[after.min(points.len() - 1)]);
-    // Times of points are at most ten seconds (checked): products fit 64 bits up to distances no disk has.
+    // Times of points are at most ten seconds (checked), so products fit into 64 bits for all distances of real disks.
     let (run, along) = (i64::from(right.0 - left.0), i64::from(distance - left.0));
     let (start, rise) = (left.1.0 as i64, right.1.0 as i64 - left.1.0 as i64);
     if after == points.len() && rise < 0 {

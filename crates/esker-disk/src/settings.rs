@@ -148,7 +148,7 @@ pub struct ZoneSettings {
 }
 
 impl ZoneSettings {
-    /// A zone with addresses on all of its sectors and the default skews.
+    /// Creates a zone with addresses on all of its sectors and the default skews.
     pub fn new(cylinders: u32, sectors_per_track: u32) -> Self {
         Self {
             cylinders,
@@ -199,7 +199,7 @@ pub enum SpareUnit {
     /// The zone.
     #[default]
     Zone,
-    /// So many cylinders of a zone as `spare_range` says.
+    /// `spare_range` cylinders of a zone.
     Range,
     /// Each cylinder.
     Cylinder,
@@ -278,7 +278,7 @@ impl<'de> Deserialize<'de> for SeekSettings {
 }
 
 impl DiskSettings {
-    /// Checks what no part of the disk checks, of a disk with one arm that is not shingled.
+    /// Checks what no part of the disk checks, for a disk with one arm that is not shingled.
     pub(crate) fn check_plain(&self) -> Result<(), DiskError> {
         let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
         if self.actuators != 1 {

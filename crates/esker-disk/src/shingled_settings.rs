@@ -22,7 +22,7 @@ pub struct ShingledSettings {
 
 impl ShingledSettings {
     /// # Errors
-    /// Sizes that are no whole sectors, or that the model cannot represent.
+    /// Sizes that are not whole sectors, or that the model cannot represent.
     pub(crate) fn check(&self) -> Result<(), DiskError> {
         let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
         let sizes = [("shingled.zone", self.zone), ("shingled.media_cache", self.media_cache)];

@@ -1,8 +1,8 @@
-//! Requests that a disk serves in parts, and those that lie outside of it.
+//! Requests that a disk serves in parts, and requests beyond its end.
 
 use esker_core::{Bytes, Completion, DeviceError, EventQueue, Nanos, Request, Tag, TagSlab};
 
-/// The number of sectors of `request`, or an error if it does not lie within a disk of `capacity`.
+/// Returns the number of sectors of `request`, or an error if it does not lie within a disk of `capacity`.
 pub(crate) fn sectors_of(request: &Request, capacity: Bytes) -> Result<u64, DeviceError> {
     let sectors = request.length.sectors_ceil();
     let end = request.start.0.checked_add(sectors).and_then(|end| end.checked_mul(Bytes::SECTOR.0));
@@ -16,7 +16,7 @@ pub(crate) fn sectors_of(request: &Request, capacity: Bytes) -> Result<u64, Devi
 #[derive(Debug, Default)]
 pub(crate) struct SplitRequests {
     parts: TagSlab<Parts>,
-    /// Requests that end with an error as soon as they came.
+    /// Requests that end with an error as soon as they arrive.
     refused: EventQueue<Completion>,
     refused_count: usize,
     /// Requests that ended since measuring started.
@@ -32,23 +32,23 @@ struct Parts {
 }
 
 impl SplitRequests {
-    /// How many requests are under way.
+    /// Returns the number of requests under way.
     pub(crate) fn len(&self) -> usize {
         self.parts.len() + self.refused_count
     }
 
-    /// Notes a request of `parts` parts, at least one. Returns the key of its parts.
+    /// Records a request of `parts` parts, at least one. Returns the key of its parts.
     pub(crate) fn begin(&mut self, tag: Tag, parts: usize) -> Tag {
         self.parts.insert(Parts { tag, left: parts as u32, service_start: Nanos::NEVER, result: Ok(()) })
     }
 
-    /// Notes a request that cannot be served.
+    /// Records a request that cannot be served.
     pub(crate) fn refuse(&mut self, now: Nanos, tag: Tag, error: DeviceError) {
         self.refused.schedule(now, Completion { tag, at: now, service_start: now, result: Err(error) });
         self.refused_count += 1;
     }
 
-    /// When the next request that cannot be served ends.
+    /// Returns when the next request that cannot be served ends.
     pub(crate) fn next_event(&self) -> Nanos {
         self.refused.next()
     }
@@ -62,7 +62,7 @@ impl SplitRequests {
         }
     }
 
-    /// Notes that a part of the request with this key has ended.
+    /// Records that a part of the request with this key has ended.
     pub(crate) fn part_ended(&mut self, key: Tag, part: &Completion, done: &mut Vec<Completion>) {
         let whole = self.parts.get_mut(key);
         whole.left -= 1;

@@ -10,15 +10,15 @@ use esker_core::{QuantityError, parse_quantity, quantity_as_text, write_quantity
 pub struct RotationSpeed(u64);
 
 impl RotationSpeed {
-    /// `rpm` turns per minute.
+    /// Creates a speed of `rpm` turns per minute.
     pub const fn rpm(rpm: u64) -> Self {
         Self(rpm * 1_000)
     }
-    /// `thousandths` of a turn per minute.
+    /// Creates a speed of `thousandths` thousandths of a turn per minute.
     pub const fn thousandths(thousandths: u64) -> Self {
         Self(thousandths)
     }
-    /// In thousandths of a turn per minute.
+    /// Returns the speed in thousandths of a turn per minute.
     pub const fn as_thousandths(self) -> u64 {
         self.0
     }

@@ -1,24 +1,24 @@
-//! How long a command may be passed by others.
+//! How long other commands may overtake a command.
 
 use std::fmt;
 use std::str::FromStr;
 
 use esker_core::{Nanos, QuantityError, quantity_as_text};
 
-/// How long a command waits at most because of the scheduler's order: a time, or no limit (`"off"`).
+/// The longest time that a command waits because of the scheduler's order: a time, or no limit (`"off"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitLimit(Option<Nanos>);
 
 impl WaitLimit {
-    /// The scheduler's own order, however long a command waits.
+    /// Keeps the scheduler's own order, however long a command waits.
     pub const OFF: Self = Self(None);
 
-    /// A command that has waited for `time` goes next.
+    /// Lets a command that has waited for `time` go next.
     pub const fn after(time: Nanos) -> Self {
         Self(Some(time))
     }
 
-    /// The limit, if there is one.
+    /// Returns the limit, if there is one.
     pub const fn time(self) -> Option<Nanos> {
         self.0
     }

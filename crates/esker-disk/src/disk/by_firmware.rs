@@ -1,5 +1,5 @@
 //! Commands as the controller of a particular drive handles them: overheads by kind, a bus that is given away and taken
-//! back, reads that are sent once enough of them is in the buffer.
+//! back, and reads that are sent once enough of their sectors are in the buffer.
 
 use esker_core::{Bytes, Nanos, Request, Tag};
 
@@ -7,7 +7,7 @@ use super::{Command, Disk};
 use crate::cache::Found;
 use crate::{Access, DiskError, ExtraDisconnect, FirmwareSettings, Waiting};
 
-/// The controller's settings, and what it remembers of the command before.
+/// The controller's settings, and what it remembers of the previous command.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     settings: FirmwareSettings,
@@ -18,13 +18,13 @@ pub(super) struct Controller {
     early_end: u64,
 }
 
-/// When a write can begin, by its controller.
+/// When a write can begin, according to its controller.
 struct WriteTimes {
     arm: Nanos,
     data: Nanos,
-    /// From the data's end until the bus is free.
+    /// Time from the end of the data until the bus is free.
     disconnect: Nanos,
-    /// From the medium's end until the bus is taken again.
+    /// Time from the end on the medium until the bus is taken again.
     reselect: Nanos,
 }
 
@@ -70,28 +70,28 @@ impl Controller {
         self.settings.read_completion
     }
 
-    /// Whether a write from sector `start` goes on where the data end that wait in the buffer. All other writes wait
+    /// Returns true if a write from sector `start` continues the data that wait in the buffer. All other writes wait
     /// until these are on the medium.
     pub(super) fn appends(&self, start: u64) -> bool {
         start == self.early_end
     }
 
-    /// Notes that a write up to sector `end` has ended in the buffer.
+    /// Records that a write up to sector `end` has completed in the buffer.
     pub(super) fn admitted(&mut self, end: u64) {
         self.early_end = end;
     }
 
-    /// How many of a write's `sectors` have to be in the buffer before the head begins: at least the first.
+    /// Returns how many of a write's `sectors` have to be in the buffer before the head begins: at least one.
     fn held_at_start(&self, sectors: u64) -> u64 {
         let applies = |&&(length, _): &&(u32, u32)| u64::from(length) <= sectors;
         let held = self.settings.write_start.iter().rev().find(applies).map_or(1, |(_, held)| u64::from(*held));
         held.clamp(1, sectors)
     }
 
-    /// The times of a write from sector `start` that the controller takes at `from`.
+    /// Returns the times of a write from sector `start` that the controller takes at `from`.
     fn write_times(&self, from: Nanos, start: u64) -> WriteTimes {
         let settings = &self.settings;
-        // Once a drive has given the bus away it does not do so twice in a row for writes that go on.
+        // A write that continues the one before it does not give the bus away once more.
         match settings.extra_disconnect.filter(|_| self.wrote && start != self.write_end) {
             Some(ExtraDisconnect { command, disconnect, pause, second_disconnect, seek_delay }) => WriteTimes {
                 arm: from + command + seek_delay,
@@ -113,7 +113,7 @@ impl Controller {
 }
 
 impl Disk {
-    /// Whether reads that are in the buffer wait for the arm now.
+    /// Returns true if reads that are in the buffer have to wait for the arm now.
     pub(super) fn hits_wait(&self) -> bool {
         self.serving.is_some() && self.firmware.as_ref().is_some_and(|firmware| !firmware.settings.hits_overtake)
     }
@@ -161,7 +161,8 @@ impl Disk {
         self.proceed(now);
     }
 
-    /// When the arm may move for a read, or a hit is answered, and when the drive may send what it has.
+    /// Returns when the arm may move for a read, or a hit is answered, and when the drive may send the data that it
+    /// has.
     fn times_of_read(&self, begin: Nanos, found: Found) -> (Nanos, Nanos) {
         let Controller { settings, wrote, .. } = self.firmware.as_ref().expect("only with firmware");
         let hit = begin + settings.read_hit.after(*wrote) + settings.data_preparation;
@@ -174,8 +175,8 @@ impl Disk {
         }
     }
 
-    /// When the arm may move for a write, when the head may begin, when the bus is free (of one that ends early: when
-    /// it has ended), and how long it takes to get the bus back.
+    /// Returns, for a write: when the arm may move; when the head may begin; when the bus is free, or for an early
+    /// write, when it has completed; and how long it takes to get the bus back.
     fn times_of_write(
         &mut self,
         begin: Nanos,
@@ -202,14 +203,14 @@ impl Disk {
         let reselect = match (settings.never_disconnects, early) {
             (true, false) => Nanos::ZERO,
             (false, false) => times.reselect,
-            // Of one that had to wait for room: until it has ended.
+            // For a write that had to wait for room: the time until it has completed.
             (true, true) => bus.saturating_sub(times.data),
             (false, true) => times.reselect + settings.data_preparation + bus.saturating_sub(times.data),
         };
         (times.arm, data, bus, reselect)
     }
 
-    /// Moves the arm for a command that read-ahead has not begun: to the first sector that is not in the buffer.
+    /// Moves the arm for a command that read-ahead has not begun, to the first sector that is not in the buffer.
     pub(super) fn position(&mut self, now: Nanos, next: &Waiting, command: &Command) -> Access {
         let end = next.start + command.sectors;
         let held = match &self.cache {
@@ -220,7 +221,8 @@ impl Disk {
         self.mechanics.access(now, command.data, from, end - from, next.write)
     }
 
-    /// Sectors before those of a read that passed the head while it waited, of a drive that keeps them.
+    /// Returns the number of sectors before those of a read that passed the head while it waited, if the drive keeps
+    /// them.
     pub(super) fn passed_before(&self, next: &Waiting, access: &Access) -> u64 {
         let keeps = |controller: &Controller| controller.settings.reads_while_waiting;
         if next.write || access.sector == Nanos::ZERO || !self.firmware.as_ref().is_some_and(keeps) {
@@ -230,7 +232,7 @@ impl Disk {
         (access.rotation.0 / access.sector.0).min(u64::from(place.sector)).min(next.start)
     }
 
-    /// When the command whose access ends at `arm_free` has ended for the host.
+    /// Returns when the command whose access ends at `arm_free` has ended for the host.
     pub(super) fn ends_by_firmware(&mut self, next: &Waiting, command: &Command, access: &Access) -> Nanos {
         let Controller { settings, .. } = self.firmware.as_ref().expect("only with firmware");
         if next.write {
@@ -248,7 +250,8 @@ impl Disk {
         let taken = if never || partial {
             command.bus
         } else {
-            // The sector with which enough is there, on the line from the first to the last.
+            // The time of the sector that completes the required share, interpolated between the first sector and the
+            // last.
             let enough = watermark.of(command.sectors).clamp(1, command.sectors);
             let passed = u128::from(access.transfer.saturating_sub(access.sector).0) * u128::from(enough - 1)
                 / u128::from((command.sectors - 1).max(1));
@@ -257,7 +260,7 @@ impl Disk {
         self.link.data_out_from(taken, (first, self.arm_free), fresh, command.bytes) + completion
     }
 
-    /// Bytes of a read that come from the medium.
+    /// Returns how many bytes of a read come from the medium.
     fn fresh_bytes(&self, next: &Waiting, command: &Command) -> u64 {
         let held = self.cache.as_ref().and_then(|cache| cache.part_of(next.start)).unwrap_or(next.start);
         let had = held.saturating_sub(next.start).min(command.sectors) * Bytes::SECTOR.0;

@@ -4,22 +4,22 @@ use esker_core::Nanos;
 
 use crate::{Mechanics, Scheduler, WaitLimit, Waiting};
 
-/// With batches, how long no command must have come for waiting writes to go to the medium without a batch. Firmware
+/// With batches, how long no command must have arrived before waiting writes go to the medium without a batch. Firmware
 /// does not publish its own figure; this is a few turns of the platters.
 const IDLE: Nanos = Nanos::from_millis(20);
 
 /// Writes that have completed in the buffer and still have to go to the medium.
 ///
-/// Without batches they get the arm when no other command wants it, when a flush waits for them, and at every other
-/// turn while writes wait for room in the buffer. With batches they wait until there is no room; then a batch goes at a
-/// time, large enough that the arm need not return for each write.
+/// Without batches, these writes get the arm when no other command wants it, when a flush waits for them, and at every
+/// other turn while writes wait for room in the buffer. With batches, they wait until there is no room. Then one batch
+/// at a time is written, large enough that the arm need not return for each write.
 pub(super) struct Destaging {
     waiting: Box<dyn Scheduler>,
     /// How long a flush waits for writes in the scheduler's order.
     limit: WaitLimit,
-    /// Bytes of a batch.
+    /// Size of a batch in bytes.
     batch: Option<u64>,
-    /// Bytes that this batch still writes.
+    /// Bytes of the current batch that are still to be written.
     left: u64,
     /// Whether the arm last served these writes.
     pub(super) served: bool,
@@ -40,12 +40,14 @@ impl Destaging {
         self.last_command = now;
     }
 
-    /// Whether these writes go before other commands. `no_room`: a write waits for room in the buffer.
+    /// Returns true if these writes go before other commands. `no_room` means that a write waits for room in the
+    /// buffer.
     pub(super) fn goes_first(&self, flush_waits: bool, no_room: bool) -> bool {
         flush_waits || self.left > 0 || no_room && !self.served
     }
 
-    /// The next write, for an arm that no other command wants if `only`. `flush_since`: a flush waits since then.
+    /// Returns the next write. `only` means that no other command wants the arm. `flush_since` is when the first
+    /// waiting flush arrived.
     pub(super) fn pop(
         &mut self,
         now: Nanos,
@@ -74,12 +76,12 @@ impl Destaging {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// When these writes may have an arm that nobody else wants.
+    /// Returns when these writes may have an arm that no other command wants.
     fn waits_until(&self) -> Nanos {
         if self.batch.is_some() { self.last_command + IDLE } else { Nanos::ZERO }
     }
 
-    /// When an arm that is free now is next given to one of these writes without a batch.
+    /// Returns when an arm that is free now is next given to one of these writes without a batch.
     pub(super) fn next_event(&self) -> Nanos {
         if self.batch.is_some() && !self.waiting.is_empty() { self.waits_until() } else { Nanos::NEVER }
     }

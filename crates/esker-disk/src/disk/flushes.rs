@@ -28,7 +28,7 @@ impl Flushes {
         self.writes += 1;
     }
 
-    /// Notes that the write with this sequence number is on the medium.
+    /// Records that the write with this sequence number is on the medium.
     #[inline]
     pub(super) fn write_ends(&mut self, sequence: u64) {
         self.writes -= 1;
@@ -42,7 +42,7 @@ impl Flushes {
         !self.waiting.is_empty()
     }
 
-    /// Since when the first flush waits.
+    /// Returns since when the first flush has been waiting.
     pub(super) fn waits_since(&self) -> Option<Nanos> {
         self.waiting.front().map(|(flush, _)| flush.submitted)
     }
@@ -51,8 +51,8 @@ impl Flushes {
         self.waiting.push_back((flush, self.writes));
     }
 
-    /// Takes the next flush that waits for no write. Flushes end in order: a later one waits for all writes that an
-    /// earlier one waits for.
+    /// Takes the next flush that waits for no write any more. Flushes end in order: a later one waits for all writes
+    /// that an earlier one waits for.
     #[inline]
     pub(super) fn pop_ended(&mut self) -> Option<Flush> {
         let (flush, 0) = *self.waiting.front()? else { return None };

@@ -4,7 +4,7 @@ use esker_core::{ByteRate, Bytes, Nanos};
 
 use crate::Access;
 
-/// Serves one transfer after another in each direction; both directions run at once.
+/// Serves one transfer after another in each direction. Both directions run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     rate: Option<ByteRate>,
@@ -23,7 +23,7 @@ impl Link {
         self.rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes(bytes)))
     }
 
-    /// When the data of a write that can begin its transfer at `ready` have been received.
+    /// Returns when the data of a write that can begin its transfer at `ready` have been received.
     #[inline]
     pub(super) fn data_in(&mut self, ready: Nanos, bytes: u64) -> Nanos {
         let Some(rate) = self.in_rate.filter(|_| bytes > 0) else { return ready };
@@ -31,7 +31,7 @@ impl Link {
         self.in_free
     }
 
-    /// Time of a sector from the host.
+    /// Returns the transfer time of a sector from the host.
     pub(super) fn sector_in(&self) -> Nanos {
         self.in_rate.map_or(Nanos::ZERO, |rate| rate.time(Bytes::SECTOR))
     }
@@ -52,7 +52,7 @@ impl Link {
         self.out_free
     }
 
-    /// When data that are in the buffer at `now` have been sent.
+    /// Returns when data that are in the buffer at `now` have been sent.
     pub(super) fn data_out(&mut self, now: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {
             return now;
@@ -61,8 +61,8 @@ impl Link {
         self.out_free
     }
 
-    /// When the data of a read whose access ends at `end` have been sent: right after the last sector, or later if the
-    /// link is slower than the medium or still busy.
+    /// Returns when the data of a read whose access ends at `end` have been sent: right after the last sector, or later
+    /// if the link is slower than the medium or still busy.
     #[inline]
     pub(super) fn data_out_behind(&mut self, access: &Access, end: Nanos, bytes: u64) -> Nanos {
         if self.rate.is_none() {

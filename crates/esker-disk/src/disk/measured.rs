@@ -21,7 +21,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Counters at zero, from `now` on.
+    /// Creates counters that are zero and count from `now` on.
     pub(super) fn since(now: Nanos) -> Self {
         Self { since: now, now, ..Self::default() }
     }
@@ -53,21 +53,21 @@ impl Measured {
         self.requests
     }
 
-    /// Busy time of the arm.
+    /// Returns the busy time of the arm.
     pub(super) fn busy(&self) -> Nanos {
         Nanos(self.seek + self.rotation + self.transfer)
     }
 
-    /// Busy share of the arm until `now`.
+    /// Returns the busy share of the arm until `now`.
     fn utilisation(&self, now: Nanos) -> f64 {
         let elapsed = now.saturating_sub(self.since).as_secs_f64();
         if elapsed > 0.0 { self.busy().as_secs_f64() / elapsed } else { 0.0 }
     }
 }
 
-/// The results of a disk of these arms, with `requests` of the host.
+/// Returns the results of a disk with these arms, which served `requests` requests of the host.
 pub(crate) fn report_of(capacity: Bytes, requests: u64, arms: &[&Disk]) -> DeviceReport {
-    // An arm that nothing was sent to has not seen all of the time.
+    // The clock of an arm that has received no request may lag behind.
     let now = arms.iter().map(|arm| arm.measured.now).max().unwrap_or_default();
     let sum = |part: fn(&Measured) -> u64| arms.iter().map(|arm| part(&arm.measured)).sum::<u64>();
     let accesses = sum(|arm| arm.accesses);

@@ -1,4 +1,4 @@
-//! The platters: whether they turn, and how long the disk has been in each mode of power.
+//! The platters: whether they turn, and how long the disk has been in each power mode.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,14 +20,15 @@ enum Mode {
 
 const MODES: usize = 6;
 
-/// Follows the modes without events of its own: what happens while no command comes is found out when the next one
-/// needs the platters, or when somebody asks.
+/// Follows the power modes without events of its own. What happens while no command arrives is computed when the next
+/// command needs the platters, or when a report is made.
 #[derive(Clone, Debug)]
 pub(super) struct Spindle {
     power: PowerSettings,
-    /// When the last command came or the last access ended, whichever is later, while the platters turned.
+    /// When the last command arrived or the last access ended, whichever is later, while the platters turned.
     calm_since: Nanos,
-    /// What is known of the time from `counted_to` on: each mode, and when it ends. After that the disk is left alone.
+    /// The modes that are known for the time from `counted_to` on, each with its end. After these, the disk is left
+    /// alone.
     known: VecDeque<(Mode, Nanos)>,
     counted_to: Nanos,
     /// Time in each mode since measuring started.
@@ -47,24 +48,24 @@ impl Spindle {
         }
     }
 
-    /// When the platters are stopped, if nothing happens before.
+    /// Returns when the platters stop if nothing happens until then.
     fn stops_at(&self) -> Nanos {
         self.power.spin_down_after.map_or(Nanos::NEVER, |after| self.calm_since + after)
     }
 
-    /// Whether the platters turn at full speed.
+    /// Returns true if the platters turn at full speed.
     pub(super) fn turns(&self, now: Nanos) -> bool {
         now < self.stops_at()
     }
 
-    /// Notes that a command has come.
+    /// Records that a command has arrived.
     pub(super) fn command_came(&mut self, now: Nanos) {
         if self.turns(now) {
             self.calm_since = self.calm_since.max(now);
         }
     }
 
-    /// Notes an access that can begin at `now` if the platters turn. Returns when it does begin.
+    /// Records an access that could begin at `now` if the platters turned. Returns when it does begin.
     pub(super) fn ready(&mut self, now: Nanos) -> Nanos {
         self.count_to(now);
         let stop = self.stops_at();
@@ -80,7 +81,7 @@ impl Spindle {
         ready
     }
 
-    /// Notes at `now` an access that begins at `begin`.
+    /// Records at `now` an access that begins at `begin`.
     pub(super) fn access(&mut self, now: Nanos, begin: Nanos, access: &Access) {
         self.count_to(now);
         let moved = begin + access.seek;
@@ -88,10 +89,10 @@ impl Spindle {
         self.known.extend([(Mode::Idle, begin), (Mode::Seek, moved), (Mode::Active, self.calm_since)]);
     }
 
-    /// Notes when the disk has read ahead, if it has.
+    /// Records when the disk has read ahead, if it has.
     pub(super) fn read_ahead(&mut self, read: Option<Range<Nanos>>) {
         let Some(Range { start, end }) = read.filter(|read| !read.is_empty()) else { return };
-        // What has passed is counted at once, so that a long stream leaves nothing to remember.
+        // The time that has passed is counted at once, so that a long stream leaves nothing to remember.
         self.count_to(start);
         self.known.extend([(Mode::Idle, start), (Mode::Active, end)]);
         self.calm_since = self.calm_since.max(end);
@@ -125,13 +126,13 @@ impl Spindle {
         self.spin_ups = 0;
     }
 
-    /// Times and energy up to `now`.
+    /// Reports times and energy up to `now`.
     pub(super) fn report(&self, now: Nanos) -> DiskPowerReport {
         let mut counted = self.clone();
         counted.count_to(now);
         let seconds = |mode: Mode| counted.spent[mode as usize].as_secs_f64();
         let drawn = |mode, power: Power| seconds(mode) * power.0 as f64 / 1e6;
-        // Of a change of speed that measuring cuts, as large a share as of its time.
+        // If measuring began or ended during a change of speed, its energy counts in proportion to its time.
         let spun = |mode, energy: Energy, time: Nanos| match time {
             Nanos::ZERO => 0.0,
             time => seconds(mode) / time.as_secs_f64() * energy.0 as f64 / 1e12,

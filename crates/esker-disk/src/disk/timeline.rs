@@ -1,4 +1,4 @@
-//! A timeline: some accesses one by one, with what the arm did for each.
+//! A timeline: a number of accesses, each with what the arm did for it.
 
 use esker_core::{Bytes, Nanos};
 use esker_results::{DiskAccess, DiskAccessKind, DiskTimeline};
@@ -19,7 +19,7 @@ impl Timeline {
         Self { most: most as usize, accesses: Vec::new() }
     }
 
-    /// Discards what was recorded, as measuring begins.
+    /// Discards everything recorded so far, since measuring begins.
     pub(super) fn start(&mut self) {
         self.accesses.clear();
     }
@@ -71,7 +71,7 @@ impl Timeline {
     }
 }
 
-/// The timeline of a disk of these arms, if they have recorded one.
+/// Returns the timeline of a disk with these arms, if they have recorded one.
 pub(super) fn report_of(arms: &[&Disk]) -> Option<DiskTimeline> {
     let mut accesses = Vec::new();
     for (arm, disk) in (0..).zip(arms) {

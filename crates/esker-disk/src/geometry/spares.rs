@@ -2,7 +2,7 @@
 
 use crate::{LayoutSettings, SpareUnit, ZoneSettings};
 
-/// From the number of an address within its zone to the number of its sector.
+/// Maps the number of an address within its zone to the number of its sector.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
     front: u64,
@@ -12,7 +12,7 @@ pub(super) struct Spares {
     unit_front: u64,
     sectors_per_track: u64,
     slips: Vec<Slip>,
-    /// Of tracks: how many share their shift. `None` if slips shift no tracks.
+    /// Number of tracks that share their shift. `None` if slips shift no tracks.
     shift_tracks: Option<u64>,
 }
 
@@ -20,21 +20,21 @@ pub(super) struct Spares {
 #[derive(Clone, Copy, Debug)]
 struct Slip {
     /// The first of these sectors, less those that are left out before it in its unit: addresses from here on lie
-    /// behind.
+    /// behind the slip.
     at: u64,
     /// The first of these sectors.
     first: u64,
-    /// Sectors that are left out up to the end of this slip, in its unit and in the zone.
+    /// Number of sectors that are left out up to the end of this slip, in its unit and in the zone.
     in_unit: u64,
     in_zone: u64,
 }
 
 impl Spares {
-    /// What slips have to be.
+    /// The requirements for slips, for error messages.
     pub(super) const EXPECTED: &'static str =
         "sectors of the zone in rising order, in each unit no more than its spare sectors";
 
-    /// Sectors of a unit of `zone`.
+    /// Returns the number of sectors of a unit of `zone`.
     fn unit(layout: &LayoutSettings, surfaces: u32, zone: &ZoneSettings) -> u64 {
         let track = u64::from(zone.sectors_per_track);
         let cylinder = track * u64::from(surfaces);
@@ -46,8 +46,8 @@ impl Spares {
         }
     }
 
-    /// Addresses of `zone`; `None` if there are none in a unit, or in all of it. The cylinders behind the last whole
-    /// range have no spares.
+    /// Returns the number of addresses of `zone`; `None` if a unit or the whole zone has none. The cylinders after the
+    /// last whole range have no spares.
     pub(super) fn addresses(layout: &LayoutSettings, surfaces: u32, zone: &ZoneSettings) -> Option<u64> {
         let unit = Self::unit(layout, surfaces, zone);
         let raw = u64::from(zone.cylinders) * u64::from(surfaces) * u64::from(zone.sectors_per_track);
@@ -55,7 +55,7 @@ impl Spares {
         (raw / unit * of_unit + (raw % unit).min(of_unit)).checked_sub(u64::from(zone.front_sectors))
     }
 
-    /// `None` if only the zone's end has no addresses.
+    /// Returns `None` if only the end of the zone has no addresses.
     ///
     /// # Errors
     /// `"slips"` if these do not lie in the zone, are not in order, or are more than there are spares.
@@ -82,7 +82,7 @@ impl Spares {
             let at = first - in_unit;
             in_unit += u64::from(count);
             in_zone += u64::from(count);
-            // The cylinders behind the last whole range have no spares.
+            // The cylinders after the last whole range have no spares.
             let left = unit_sectors.min(raw - unit * unit_sectors);
             if in_unit > left.saturating_sub(unit_sectors - u64::from(zone.spare_sectors)) {
                 return Err("slips");
@@ -104,8 +104,8 @@ impl Spares {
         }))
     }
 
-    /// The sector of address `within` of the zone, and how many addresses from it on have sectors that follow each
-    /// other.
+    /// Returns the sector of address `within` of the zone, and the number of addresses from it on whose sectors are
+    /// consecutive.
     #[inline]
     pub(super) fn locate(&self, within: u64) -> (u64, u64) {
         let address = within + self.front;
@@ -121,7 +121,7 @@ impl Spares {
         (sector + slipped, to_slip.min(self.unit_addresses - rest))
     }
 
-    /// Sectors by which slips before it move the start of `track`.
+    /// Returns the number of sectors by which earlier slips move the start of `track`.
     #[inline]
     pub(super) fn shift(&self, track: u32) -> u64 {
         let Some(together) = self.shift_tracks else { return 0 };

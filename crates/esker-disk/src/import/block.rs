@@ -1,4 +1,4 @@
-//! Blocks of keys and values, and typed access to them. Each key remembers whether anybody asked for it.
+//! Blocks of keys and values, and typed access to them. Each key remembers whether it was used.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::lexer::shortened;
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) kind: String,
-    /// Empty where a block is a value.
+    /// Empty if the block is a value.
     pub(super) name: String,
     pub(super) file: PathBuf,
     pub(super) line: usize,
@@ -25,7 +25,7 @@ pub(super) struct Entry {
     pub(super) key: String,
     pub(super) line: usize,
     pub(super) value: Value,
-    /// Whether somebody asked for it.
+    /// Whether the key was asked for.
     used: Cell<bool>,
 }
 
@@ -58,7 +58,7 @@ impl Entry {
     }
 }
 
-/// Times beyond this are mistakes: no drive takes so long for anything.
+/// Times beyond this are mistakes: no drive takes that long for anything.
 const MILLIS_MAX: f64 = 10_000.0;
 
 impl Block {
@@ -70,14 +70,14 @@ impl Block {
         ImportError::new(&self.place(line), problem)
     }
 
-    /// The entry of `key`, if it is there.
+    /// Returns the entry of `key`, if the block has one.
     pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         entry.used.set(true);
         Some(entry)
     }
 
-    /// The entry of `key`.
+    /// Returns the entry of `key`, which must exist.
     pub(super) fn required(&self, key: &str) -> Result<&Entry, ImportError> {
         self.entry(key)
             .ok_or_else(|| self.error(self.line, format!("`{key}` is missing in `{}`", shortened(&self.kind))))
@@ -96,12 +96,12 @@ impl Block {
         number.filter(|number: &f64| number.is_finite()).ok_or_else(|| self.unexpected(entry, "a number"))
     }
 
-    /// The number of `key`, if it is there.
+    /// Returns the number of `key`, if the block has the key.
     pub(super) fn number(&self, key: &str) -> Result<Option<f64>, ImportError> {
         self.entry(key).map(|entry| self.number_of(entry)).transpose()
     }
 
-    /// A whole number from `least` to `most`.
+    /// Returns a whole number from `least` to `most`.
     pub(super) fn whole(&self, key: &str, least: i64, most: i64) -> Result<i64, ImportError> {
         let entry = self.required(key)?;
         let number = self.number_of(entry)?;
@@ -112,17 +112,17 @@ impl Block {
         }
     }
 
-    /// A whole number from zero to `most`.
+    /// Returns a whole number from zero to `most`.
     pub(super) fn count(&self, key: &str, most: u32) -> Result<u32, ImportError> {
         self.whole(key, 0, i64::from(most)).map(|number| number as u32)
     }
 
-    /// Whether `key` is 1, and not 0.
+    /// Returns true if `key` is 1, and false if it is 0.
     pub(super) fn flag(&self, key: &str) -> Result<bool, ImportError> {
         self.whole(key, 0, 1).map(|number| number == 1)
     }
 
-    /// A time that the file gives in milliseconds, which may be negative: nanoseconds.
+    /// Returns a time, which may be negative, in nanoseconds. The file gives it in milliseconds.
     pub(super) fn signed_time(&self, key: &str) -> Result<i64, ImportError> {
         let entry = self.required(key)?;
         let number = self.number_of(entry)?;
@@ -132,14 +132,14 @@ impl Block {
         Ok((number * 1e6).round() as i64)
     }
 
-    /// A time that the file gives in milliseconds.
+    /// Returns a time that the file gives in milliseconds.
     pub(super) fn time(&self, key: &str) -> Result<Nanos, ImportError> {
         let nanos = self.signed_time(key)?;
         let entry = self.required(key)?;
         u64::try_from(nanos).map(Nanos).map_err(|_| self.unexpected(entry, "a time that is not negative"))
     }
 
-    /// A word or several.
+    /// Returns the words of `key`, with their line.
     pub(super) fn words(&self, key: &str) -> Result<(&str, usize), ImportError> {
         let entry = self.required(key)?;
         match &entry.value {
@@ -148,7 +148,7 @@ impl Block {
         }
     }
 
-    /// A block.
+    /// Returns the block of `key`.
     pub(super) fn block(&self, key: &str) -> Result<&Block, ImportError> {
         let entry = self.required(key)?;
         match &entry.value {
@@ -157,7 +157,7 @@ impl Block {
         }
     }
 
-    /// A list, each item with its line.
+    /// Returns the list of `key`, each item with its line.
     pub(super) fn list(&self, key: &str) -> Result<&[(usize, Value)], ImportError> {
         let entry = self.required(key)?;
         match &entry.value {
@@ -166,7 +166,7 @@ impl Block {
         }
     }
 
-    /// A list of numbers, each with its line.
+    /// Returns the list of numbers of `key`, each with its line.
     pub(super) fn numbers(&self, key: &str) -> Result<Vec<(usize, f64)>, ImportError> {
         let number = |(line, value): &(usize, Value)| match value {
             Value::Words(words) if words.parse::<f64>().is_ok_and(f64::is_finite) => {

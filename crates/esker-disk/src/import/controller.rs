@@ -7,11 +7,11 @@ use super::error::ImportError;
 use super::remarks::Remarks;
 use crate::{CacheSettings, CommandOverhead, ExtraDisconnect, FirmwareSettings, ReadAheadEnd};
 
-/// Sectors that a write needs in the buffer before the head begins, of drives with `Extra write disconnect`. No key
-/// says it: DiskSim 4 ties these figures to that one (`disksim_diskcache.c`).
+/// Sectors that a write needs in the buffer before the head begins, for drives with `Extra write disconnect`. No key
+/// states them: DiskSim 4 ties these figures to that key (`disksim_diskcache.c`).
 const WRITE_START: [(u32, u32); 2] = [(1, 10), (45, 15)];
 
-/// The controller of `disk`, and its buffer if it caches.
+/// Reads the controller of `disk`, and its buffer if it caches.
 pub(super) fn read(
     disk: &Block,
     remarks: &mut Remarks,
@@ -62,7 +62,7 @@ pub(super) fn read(
     Ok((firmware, cache(disk, fast)?))
 }
 
-/// Overheads, with what is added to each and what multiplies them.
+/// Overheads, with the time that is added to each and the factor that multiplies them.
 struct Overheads<'a> {
     disk: &'a Block,
     scale: f64,
@@ -88,7 +88,7 @@ impl<'a> Overheads<'a> {
         self.disk.time(key).map(|time| self.scaled(time))
     }
 
-    /// `KEY after read` and `KEY after write`.
+    /// Returns `KEY after read` and `KEY after write`.
     fn by_command(&self, key: &str) -> Result<CommandOverhead, ImportError> {
         let of = |what| self.disk.time(&format!("{key} after {what}")).map(|time| self.scaled(time + self.per_request));
         Ok(CommandOverhead { after_read: of("read")?, after_write: of("write")? })
@@ -114,7 +114,7 @@ fn watermark(disk: &Block) -> Result<Ratio, ImportError> {
     Ok(Ratio::parts_per_billion((share * 1e9).round() as u64))
 }
 
-/// What the buffer holds and when.
+/// Reads what the buffer keeps, and for how long.
 fn buffer_behaviour(disk: &Block) -> Result<FirmwareSettings, ImportError> {
     let read_ahead_to = match disk.whole("Buffer continuous read", 0, 4)? {
         1 => ReadAheadEnd::Track,
@@ -135,7 +135,7 @@ fn buffer_behaviour(disk: &Block) -> Result<FirmwareSettings, ImportError> {
     })
 }
 
-/// The buffer; `None` if it has no segments or is no cache.
+/// Reads the buffer; `None` if it has no segments or does not cache.
 fn cache(disk: &Block, fast: i64) -> Result<Option<CacheSettings>, ImportError> {
     let segments = disk.count("Number of buffer segments", 4_096)?;
     let sectors = disk.whole("Segment size (in blks)", 1, 1 << 21)? as u64;
@@ -164,7 +164,7 @@ fn cache(disk: &Block, fast: i64) -> Result<Option<CacheSettings>, ImportError> 
     }))
 }
 
-/// The scheduler that comes nearest.
+/// Returns the scheduler that comes closest.
 pub(super) fn scheduler(disk: &Block, remarks: &mut Remarks) -> Result<String, ImportError> {
     let queue = disk.block("Scheduler")?;
     let policy = queue.whole("Scheduling policy", 1, 28)?;

@@ -12,7 +12,7 @@ use super::syntax::{Document, ReadFile};
 use super::{controller, layout_g1, layout_g4, mechanics};
 use crate::{DiskSettings, WaitLimit};
 
-/// The drive called `name`, or the only one.
+/// Finds the drive called `name`, or the only one.
 pub(super) fn find<'a>(file: &Path, document: &'a Document, name: Option<&str>) -> Result<Drive<'a>, ImportError> {
     let disks: Vec<&Block> = document.blocks.iter().filter(|block| block.kind == "disksim_disk").collect();
     let none = Place { file, line: 1 };
@@ -38,7 +38,7 @@ pub(super) fn find<'a>(file: &Path, document: &'a Document, name: Option<&str>) 
     Ok(Drive { controller, model, mechanics, layout, bus: bus_of(document, controller) })
 }
 
-/// The bus above an instance of the drive.
+/// Finds the bus above an instance of the drive.
 fn bus_of<'a>(document: &'a Document, drive: &Block) -> Option<&'a Block> {
     let block_of = |instance: &str| {
         let (_, name) = document.instances.iter().find(|(name, _)| name == instance)?;
@@ -51,7 +51,7 @@ fn bus_of<'a>(document: &'a Document, drive: &Block) -> Option<&'a Block> {
     })
 }
 
-/// The settings of `drive`.
+/// Returns the settings of `drive`.
 pub(super) fn settings(
     drive: &Drive<'_>,
     read: ReadFile<'_>,
@@ -102,7 +102,7 @@ pub(super) fn settings(
     Ok(settings)
 }
 
-/// Rates to and from the host. A sector takes as long as the slower one of drive and bus.
+/// Returns the rates to and from the host. A sector takes as long as on the slower one of drive and bus.
 fn rates(drive: &Drive<'_>, remarks: &mut Remarks) -> Result<(Option<ByteRate>, Option<ByteRate>), ImportError> {
     let own = drive.controller.signed_time("Bulk sector transfer time")?;
     if own < 0 {
@@ -127,7 +127,7 @@ fn rates(drive: &Drive<'_>, remarks: &mut Remarks) -> Result<(Option<ByteRate>, 
     }
 }
 
-/// What the host can address: the stated number of sectors, if the zones hold it.
+/// Returns the capacity that the host can address: the stated number of sectors, if the zones hold that many.
 fn capacity(drive: &Drive<'_>, settings: &DiskSettings, remarks: &mut Remarks) -> Result<Bytes, ImportError> {
     let stated = drive.model.whole("Block count", 1, 1 << 40)? as u64;
     let line = drive.model.required("Block count")?.line;

@@ -1,4 +1,4 @@
-//! Errors of parameter files: file, line, what is wrong, what to do.
+//! Errors in parameter files: file, line, the problem, and advice.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct ImportError {
     pub line: usize,
     /// What is wrong.
     pub problem: String,
-    /// What to do, where that is known.
+    /// What to do about it, if that is known.
     pub advice: Option<String>,
 }
 

@@ -11,18 +11,18 @@ pub(super) struct LaidOut {
     pub(super) layout: LayoutSettings,
 }
 
-/// What a number of the sparing scheme means.
+/// The meaning of a number of the sparing scheme.
 #[derive(Clone, Copy)]
 struct Sparing {
     unit: SpareUnit,
-    /// Cylinders of a range.
+    /// Number of cylinders of a range.
     range: u32,
     first: bool,
-    /// Spares and slips are whole tracks.
+    /// Whether spares and slips are whole tracks.
     whole_tracks: bool,
-    /// Slipped sectors use up spares at the end of the disk, not those of their unit.
+    /// Whether slipped sectors use up spares at the end of the disk, not those of their unit.
     slips_to_end: bool,
-    /// The number of spares says nothing: there are none but at the end of the disk.
+    /// Whether the number of spares means nothing: the only spares are at the end of the disk.
     none: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn read(
             return wrong("First cylinder number", text);
         }
         let text = format!("the zone goes from cylinder {first} to {last} of a drive with {cylinders}");
-        // Published files are off by one here and there.
+        // Some published files are off by one.
         if last < first || last >= cylinders + (cylinders / 100).max(1) {
             return wrong("Last cylinder number", text);
         }
@@ -114,7 +114,7 @@ fn read_zone(
     let in_turns = self::in_turns(zone)?.unwrap_or(in_turns);
     let angle = |key| -> Result<u32, ImportError> {
         let sectors = zone.number(key)?.unwrap_or(0.0) * if in_turns { f64::from(track) } else { 1.0 };
-        // Turns are met to half a sector. Sectors are whole.
+        // Turns are accurate to half a sector. Sectors are whole.
         let sectors = if in_turns { sectors.round() } else { sectors.trunc() };
         Ok(sectors.rem_euclid(f64::from(track)) as u32)
     };
@@ -142,7 +142,7 @@ fn read_zone(
     })
 }
 
-/// Whether angles are given in turns; `None` if the block does not say.
+/// Returns true if angles are given in turns; `None` if the block does not say.
 fn in_turns(block: &Block) -> Result<Option<bool>, ImportError> {
     if block.entry("Skew units").is_none() {
         return Ok(None);
@@ -154,7 +154,7 @@ fn in_turns(block: &Block) -> Result<Option<bool>, ImportError> {
     }
 }
 
-/// Sectors that are left out, and how many of them take their spares from the end of the zone.
+/// Returns the sectors that are left out, and how many of them take their spares from the end of the zone.
 fn slips(
     zone: &Block,
     cylinders: u32,
@@ -203,8 +203,8 @@ fn slips(
     Ok((kept, to_end))
 }
 
-/// Slips of `width` sectors as ranges, `most` sectors of them in a unit of the zone's `sectors`, and how many are more.
-/// Neighbours become one range if `join`.
+/// Returns slips of `width` sectors as ranges, with at most `most` of their sectors in each unit of the zone's
+/// `sectors`, and the number of slips beyond that. Neighbours become one range if `join` is set.
 fn keep_slips(
     firsts: &[u64],
     (unit, sectors): (u64, u64),
@@ -218,7 +218,7 @@ fn keep_slips(
         if first / unit != of_unit {
             (of_unit, used) = (first / unit, 0);
         }
-        // The cylinders behind the last whole unit have no spares.
+        // The cylinders after the last whole unit have no spares.
         let left = unit.min(sectors - of_unit * unit);
         if used + u64::from(width) > left.saturating_sub(unit.saturating_sub(most)) {
             dropped += 1;

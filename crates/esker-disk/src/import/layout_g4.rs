@@ -1,5 +1,5 @@
-//! `dm_layout_g4`: a tree of repeated patterns of tracks. It is walked track by track, and the zones, the order of
-//! tracks and the skews that come nearest are taken from it.
+//! `dm_layout_g4`: a tree of repeated patterns of tracks. The tree is walked track by track, to find the zones, the
+//! order of tracks and the skews that come closest to it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{LayoutSettings, ZoneSettings};
 
 /// More tracks than this are a mistake: the largest drives have a few million.
 const TRACKS_MAX: usize = 1 << 24;
-/// Indices within indices; published layouts have three or four.
+/// Most indices within each other. Published layouts have three or four.
 const DEPTH_MAX: usize = 16;
 
 /// A track, in order of addresses.
@@ -25,7 +25,7 @@ struct Track {
     angle: f64,
 }
 
-/// An item of an index: a pattern of tracks or another index, several times.
+/// An item of an index: a pattern of tracks or another index, repeated several times.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     line: usize,
@@ -55,7 +55,7 @@ pub(super) fn read(
     let root = tree.indices.len() - 1;
     tree.walk(root, 0, 0.0, 0, &mut tracks)?;
     let line = block.line;
-    // Published files are off by one here and there.
+    // Some published files are off by one.
     let within = 0..i64::from(cylinders + (cylinders / 100).max(1));
     if let Some(track) = tracks.iter().find(|track| !within.contains(&track.cylinder)) {
         return Err(block.error(line, format!("a track lies on cylinder {} of {cylinders}", track.cylinder)));
@@ -74,7 +74,7 @@ pub(super) fn read(
 
 struct Tree<'a> {
     block: &'a Block,
-    /// First and last sector, and sectors of the track.
+    /// First sector, last sector, and number of sectors of the track.
     patterns: Vec<[u32; 3]>,
     indices: Vec<Vec<Item>>,
 }
@@ -146,8 +146,9 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The items of one index. Each has its place (address, cylinder, turns), what one instance covers (addresses,
-/// cylinders, turns), what all cover (addresses, cylinders), and its child: `TRACK, pattern, head` or `IDX, index`.
+/// Returns the items of one index. Each has its place (address, cylinder, turns), what one instance covers (addresses,
+/// cylinders, turns), what all instances cover (addresses, cylinders), and its child: `TRACK, pattern, head` or `IDX,
+/// index`.
 fn read_items(
     block: &Block,
     words: &[(usize, Value)],
@@ -200,7 +201,7 @@ fn read_items(
     Ok(items)
 }
 
-/// The value that comes most often.
+/// Returns the most frequent value.
 fn most_common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_insert(0u32) += 1);
@@ -208,7 +209,7 @@ fn most_common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 fn summarise(tracks: &[Track], surfaces: u32) -> Option<LaidOut> {
-    // How many tracks follow each other on one head, and whether the next group goes on with the head of the last one.
+    // How many consecutive tracks lie on one head, and whether the next group begins with the head of the last one.
     let stretches: Vec<&[Track]> =
         tracks.chunk_by(|a, b| a.head == b.head && (a.cylinder - b.cylinder).abs() == 1).collect();
     let group = most_common(stretches.iter().map(|stretch| stretch.len()))? as u32;
@@ -221,7 +222,7 @@ fn summarise(tracks: &[Track], surfaces: u32) -> Option<LaidOut> {
     Some(LaidOut { zones: zones(tracks, surfaces, group), layout })
 }
 
-/// Whether two stretches of tracks lie on the same cylinders.
+/// Returns true if two stretches of tracks lie on the same cylinders.
 fn same_group(a: &[Track], b: &[Track]) -> bool {
     let ends = |stretch: &[Track]| {
         let (first, last) = (stretch[0].cylinder, stretch[stretch.len() - 1].cylinder);
@@ -230,11 +231,11 @@ fn same_group(a: &[Track], b: &[Track]) -> bool {
     ends(a) == ends(b)
 }
 
-/// Zones: cylinders on which most tracks have the same number of sectors.
+/// Returns the zones: cylinders on which most tracks have the same number of sectors.
 fn zones(tracks: &[Track], surfaces: u32, group: u32) -> Vec<ZoneSettings> {
     let mut by_cylinder: BTreeMap<i64, Vec<&Track>> = BTreeMap::new();
     tracks.iter().for_each(|track| by_cylinder.entry(track.cylinder).or_default().push(track));
-    // Tracks with data on only a part have their own pattern; the longest track of a cylinder tells its zone.
+    // Tracks that are only partly used for data have their own pattern. The longest track of a cylinder shows its zone.
     let width = |tracks: &[&Track]| tracks.iter().map(|track| track.sectors_per_track).max().unwrap_or(1);
     let cylinders: Vec<(i64, u32)> = by_cylinder.iter().map(|(cylinder, tracks)| (*cylinder, width(tracks))).collect();
     let mut bounds: Vec<(i64, i64, u32)> = Vec::new();
@@ -281,7 +282,7 @@ fn zone(own: &[&Track], cylinders: u32, width: u32, surfaces: u32, group: u32) -
     }
 }
 
-/// How near the zones come to the layout, in words.
+/// Describes in words how close the zones come to the layout.
 fn compare(tracks: &[Track], surfaces: u32, laid_out: &LaidOut) -> String {
     let group = i64::from(laid_out.layout.cylinders_per_group);
     let mut starts = BTreeMap::new();
@@ -293,7 +294,7 @@ fn compare(tracks: &[Track], surfaces: u32, laid_out: &LaidOut) -> String {
     let mut next = BTreeMap::new();
     let same = tracks.iter().filter(|track| {
         let Some((start, _)) = starts.range(..=track.cylinder).next_back() else { return false };
-        // The n-th track of a zone in order of addresses.
+        // The number of the track among those of its zone, in order of addresses.
         let index: &mut i64 = next.entry(*start).or_insert(0);
         let found = *index / (group * i64::from(surfaces)) == (track.cylinder - start) / group;
         *index += 1;

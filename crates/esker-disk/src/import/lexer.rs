@@ -19,7 +19,7 @@ pub(super) enum TokenKind<'a> {
 }
 
 impl TokenKind<'_> {
-    /// How an error names it.
+    /// Returns how an error names the token.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Word(word) => format!("`{}`", shortened(word)),
@@ -29,7 +29,7 @@ impl TokenKind<'_> {
     }
 }
 
-/// At most the first forty characters of `text`: errors stay short whatever a file contains.
+/// Returns at most the first forty characters of `text`, so that errors stay short whatever a file contains.
 pub(super) fn shortened(text: &str) -> String {
     let mut characters = text.chars();
     let short: String = characters.by_ref().take(40).map(|c| if c.is_control() { '?' } else { c }).collect();

@@ -14,11 +14,11 @@ pub(super) struct Arm {
     pub(super) speed: RotationSpeed,
     pub(super) seek: SeekSettings,
     pub(super) head_switch: Nanos,
-    /// Nanoseconds; negative if a write may begin before a read could.
+    /// In nanoseconds; negative if a write may begin earlier than a read.
     pub(super) write_settle: i64,
 }
 
-/// Reads the block `mechanics` of a drive of `cylinders`.
+/// Reads the block `mechanics` of a drive with `cylinders` cylinders.
 pub(super) fn read(
     mechanics: &Block,
     cylinders: u32,
@@ -55,7 +55,7 @@ fn seek(
     match kind {
         "extracted" => extracted(mechanics, read, files),
         "hpl" => {
-            // A sixth value other than -1 says that the seek over one cylinder is given.
+            // A sixth value other than -1 means that the seek over one cylinder is given.
             let (formula, given) = formula(mechanics)?;
             let first = if given { vec![mechanics.time(one)?] } else { vec![] };
             Ok(SeekSettings::Formula(SeekFormula { first, ..formula }))
@@ -86,7 +86,8 @@ fn seek(
     }
 }
 
-/// The two-piece formula of Ruemmler and Wilkes (1994), and whether the seek over one cylinder is given beside it.
+/// Returns the two-piece formula of Ruemmler and Wilkes (1994), and whether the seek over one cylinder is given in
+/// addition.
 fn formula(mechanics: &Block) -> Result<(SeekFormula, bool), ImportError> {
     let values = mechanics.numbers("HPL seek equation values")?;
     let line = mechanics.required("HPL seek equation values")?.line;
@@ -105,7 +106,7 @@ fn formula(mechanics: &Block) -> Result<(SeekFormula, bool), ImportError> {
     ))
 }
 
-/// The three-point curve of Lee and Katz (1993): a sqrt(d - 1) + b (d - 1) + c. A hundred points of it.
+/// Returns a hundred points of the three-point curve of Lee and Katz (1993): a sqrt(d - 1) + b (d - 1) + c.
 fn curve(cylinders: u32, one: Nanos, average: Nanos, full: Nanos) -> SeekSettings {
     let (one, average, full) = (one.0 as f64, average.0 as f64, full.0 as f64);
     let count = f64::from(cylinders);
@@ -123,7 +124,8 @@ fn curve(cylinders: u32, one: Nanos, average: Nanos, full: Nanos) -> SeekSetting
     SeekSettings::Points(points)
 }
 
-/// A file of `distance, milliseconds` lines. Its first line may state how many there are; a third column is ignored.
+/// Reads a file of `distance, milliseconds` lines. Its first line may state the number of lines; a third column is
+/// ignored.
 fn extracted(mechanics: &Block, read: ReadFile<'_>, files: &mut Vec<PathBuf>) -> Result<SeekSettings, ImportError> {
     let (name, line) = mechanics.words("Full seek curve")?;
     let path = beside(&mechanics.file, name);
@@ -167,7 +169,7 @@ fn extracted(mechanics: &Block, read: ReadFile<'_>, files: &mut Vec<PathBuf>) ->
     }
 }
 
-/// Milliseconds as nanoseconds.
+/// Converts milliseconds to nanoseconds.
 fn millis(place: &Place<'_>, value: f64) -> Result<Nanos, ImportError> {
     if !(0.0..=10_000.0).contains(&value) {
         return Err(ImportError::new(place, format!("a seek takes {value} ms, expected 0 to 10,000")));
@@ -175,7 +177,7 @@ fn millis(place: &Place<'_>, value: f64) -> Result<Nanos, ImportError> {
     Ok(Nanos((value * 1e6).round() as u64))
 }
 
-/// Milliseconds as picoseconds.
+/// Converts milliseconds to picoseconds.
 fn fine(place: &Place<'_>, value: f64) -> Result<Picoseconds, ImportError> {
     if !(0.0..=10_000.0).contains(&value) {
         return Err(ImportError::new(place, format!("a seek takes {value} ms a cylinder, expected 0 to 10,000")));

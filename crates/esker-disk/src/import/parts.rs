@@ -12,6 +12,6 @@ pub(super) struct Drive<'a> {
     pub(super) mechanics: &'a Block,
     /// `dm_layout_g1` or `dm_layout_g4`.
     pub(super) layout: &'a Block,
-    /// The bus that the drive hangs on, if the file has it.
+    /// The bus to which the drive is attached, if the file has it.
     pub(super) bus: Option<&'a Block>,
 }

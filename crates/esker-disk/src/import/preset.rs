@@ -1,4 +1,4 @@
-//! An imported drive as a preset: a TOML file that can be read by hand.
+//! Writes an imported drive as a preset: a TOML file that people can read.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use super::ImportedDrive;
 use crate::preset_text::{self, IMPORTED};
 
 impl ImportedDrive {
-    /// The preset's text: sources and remarks as comments, then the settings, with their `kind`.
+    /// Returns the preset's text: sources and remarks as comments, then the settings, with their `kind`.
     pub fn to_toml(&self) -> String {
         let mut text = format!("# {}{IMPORTED}\n", self.name);
         for file in &self.files {
-            // Only names: folders mean nothing elsewhere.
+            // Only file names: folders mean nothing on other computers.
             let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             let _ = writeln!(text, "#   {}", name.replace(char::is_control, "?"));
         }
@@ -24,7 +24,7 @@ impl ImportedDrive {
     }
 }
 
-/// A remark without the folder of the file that it begins with.
+/// Returns a remark without the folder of the file that it begins with.
 fn without_folder(remark: &str) -> &str {
     let path = remark.split(": ").next().unwrap_or("");
     &remark[path.rfind(['/', '\\']).map_or(0, |slash| slash + 1)..]

@@ -1,16 +1,16 @@
-//! What was read and is not modelled.
+//! Parameters that were read but are not modelled.
 
 use super::block::{Block, Value};
 use super::lexer::shortened;
 use super::parts::Drive;
 
-/// Lines for the user.
+/// Remarks for the user, one per line.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     pub(super) lines: Vec<String>,
 }
 
-/// Keys that change nothing in a drive at any value.
+/// Keys that change nothing in a drive, whatever their value is.
 const HARMLESS: &[&str] = &[
     "Print stats",
     "Avg sectors per cylinder",
@@ -26,7 +26,7 @@ const HARMLESS: &[&str] = &[
     "Hold bus entire write xfer",
 ];
 
-/// Keys that change nothing at one value, with that value.
+/// Keys that change nothing at one particular value, with that value.
 const NEUTRAL: &[(&str, &str)] = &[
     ("Stop prefetch in sector", "0"),
     ("Combine seq writes", "1"),
@@ -38,12 +38,12 @@ const NEUTRAL: &[(&str, &str)] = &[
 ];
 
 impl Remarks {
-    /// Adds what is to be said about `line` of the file of `block`.
+    /// Adds a remark about `line` of the file of `block`.
     pub(super) fn add(&mut self, block: &Block, line: usize, text: impl AsRef<str>) {
         self.lines.push(format!("{}:{line}: {}", block.file.display(), text.as_ref()));
     }
 
-    /// Adds the keys that nobody asked for and that are not neutral.
+    /// Adds the keys that were not used and that are not neutral.
     pub(super) fn unused(&mut self, drive: &Drive<'_>) {
         for block in [drive.controller, drive.model, drive.mechanics, drive.layout] {
             for entry in block.entries.iter().filter(|entry| !entry.is_used()) {

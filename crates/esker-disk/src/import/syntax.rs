@@ -1,4 +1,4 @@
-//! Reads a parameter file and those that it sources into blocks of keys and values.
+//! Reads a parameter file, and the files that it sources, into blocks of keys and values.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use super::block::{Block, Entry, Value};
 use super::error::{ImportError, Place};
 use super::lexer::{Token, TokenKind, shortened, tokens};
 
-/// Blocks and lists within each other, and files that source each other: more is a mistake.
+/// Most levels of blocks and lists within each other, and of files that source each other. More are a mistake.
 const DEPTH_MAX: usize = 32;
 
-/// Reads a file: the caller decides from where.
+/// Reads a file. The caller decides from where.
 pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
-/// Everything at the top level of a parameter file, and of the files that it sources.
+/// Everything at the top level of a parameter file and of the files that it sources.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// `TYPE NAME { ... }`, in order.
@@ -59,7 +59,7 @@ impl Document {
     }
 }
 
-/// The text of a file; what is wrong with it otherwise.
+/// Returns the text of a file, or the problem with it.
 pub(super) fn text_of(file: &Path, read: ReadFile<'_>) -> Result<String, String> {
     let bytes = read(file).map_err(|error| format!("cannot read it: {error}"))?;
     String::from_utf8(bytes).map_err(|_| "this is not a text file".to_string())
@@ -72,7 +72,7 @@ struct Parser<'a> {
     read: ReadFile<'a>,
     /// Files sourced from within blocks.
     files: Vec<PathBuf>,
-    /// How many files source this one.
+    /// Number of files through which this one is sourced.
     depth: usize,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
 
     fn advance(&mut self) -> TokenKind<'a> {
         let kind = self.peek();
-        // The end stays.
+        // The token of the end stays.
         self.next = (self.next + 1).min(self.tokens.len() - 1);
         kind
     }
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes `sign` if it comes next.
+    /// Takes `sign` if it comes next. Returns true if it did.
     fn takes(&mut self, sign: char) -> bool {
         let found = self.peek() == TokenKind::Sign(sign);
         if found {
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         if depth < DEPTH_MAX { Ok(()) } else { Err(self.error(self.line(), "blocks and lists are nested too deeply")) }
     }
 
-    /// The file that `source` names, relative to the folder of this one, and its text.
+    /// Returns the file that `source` names, relative to the folder of this one, and its text.
     fn sourced(&mut self, line: usize) -> Result<(PathBuf, String), ImportError> {
         let name = self.word("the name of a file")?;
         let path = beside(self.file, name);
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
         Ok((path, text))
     }
 
-    /// The rest of a block, from its brace on.
+    /// Parses the rest of a block, from its brace on.
     fn block(&mut self, kind: String, name: String, line: usize, depth: usize) -> Result<Block, ImportError> {
         self.check_depth(depth)?;
         self.sign('{')?;
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Words(words))
     }
 
-    /// The one block of a file that is the value of a key. It may have a name.
+    /// Returns the only block of a file that is the value of a key. The block may have a name.
     fn sourced_block(&mut self, depth: usize) -> Result<Block, ImportError> {
         let line = self.line();
         let kind = self.word("a block")?.to_string();
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The rest of a list, behind its bracket.
+    /// Parses the rest of a list, after its bracket.
     fn list(&mut self, depth: usize) -> Result<Value, ImportError> {
         let mut items = Vec::new();
         loop {
@@ -239,12 +239,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[ NAME, ... ] as BLOCK`.
+    /// Parses `[ NAME, ... ] as BLOCK`.
     fn instantiate(&mut self, instances: &mut Vec<(String, String)>) -> Result<(), ImportError> {
         self.sign('[')?;
         let mut names = Vec::new();
         while !self.takes(']') {
-            // A range such as `disk0 .. disk3` gives its ends: enough to know which block they belong to.
+            // Of a range such as `disk0 .. disk3`, only the ends are kept: that is enough to know which block they
+            // belong to.
             match self.word("a name")? {
                 ".." => {}
                 name => names.push(name.to_string()),
@@ -259,7 +260,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `TYPE NAME [ components ]`, components without `above` first.
+    /// Parses `TYPE NAME [ components ]`. Components without `above` come first.
     fn topology(
         &mut self,
         above: Option<&str>,
@@ -281,7 +282,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The path `name`, relative to the folder of `file`.
+/// Returns the path `name`, relative to the folder of `file`.
 pub(super) fn beside(file: &Path, name: &str) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(name)
 }

@@ -1,4 +1,4 @@
-//! Reads of a disk under measurement, so arranged that its buffer answers none of them.
+//! Reads of a disk under measurement, arranged so that its buffer answers none of them.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,10 +7,10 @@ use esker_core::{Bytes, Lba, Nanos};
 
 use super::desk::{Desk, ProbeRead};
 
-/// Two samples of an angle that differ by less than this share of a turn are taken for the same. Response times of
-/// idle computers scatter by 10 us, a turn of the fastest disks is 4 ms.
+/// Two samples of an angle that differ by less than this share of a turn count as equal. Response times of idle
+/// computers scatter by 10 us; a turn of the fastest disks is 4 ms.
 const AGREE: f64 = 0.006;
-/// An angle is given up if no two of this many samples agree.
+/// Number of samples after which an angle is given up if no two of them agree.
 const SAMPLES_MAX: usize = 8;
 
 /// A disk under measurement.
@@ -18,11 +18,11 @@ pub(super) struct Bench {
     desk: Rc<Desk>,
     /// Size in sectors of 512 bytes.
     pub(super) sectors: u64,
-    /// Sectors of a block, the least that can be read.
+    /// Number of sectors of a block, the least that can be read.
     pub(super) block: u64,
-    /// Reads elsewhere after which the buffer has surely forgotten a sector.
+    /// Number of reads elsewhere after which the buffer has surely forgotten a sector.
     pub(super) forgets_after: Cell<usize>,
-    /// Time of a read of one block that the buffer answers, in nanoseconds; zero if there is none.
+    /// Time of a read of one block that the buffer answers, in nanoseconds; zero if there is no buffer.
     pub(super) hit_ns: Cell<f64>,
     /// One turn in nanoseconds, once it is known.
     pub(super) turn_ns: Cell<f64>,
@@ -42,12 +42,12 @@ impl Bench {
         Self { desk, sectors, block, forgets_after, hit_ns, turn_ns, places: Cell::new(0) }
     }
 
-    /// Begins another part of the work, of about `reads` reads; `then` are those behind it.
+    /// Begins another stage of the work, which takes about `reads` reads. The stages after it take about `then`.
     pub(super) fn begin(&self, stage: &'static str, reads: usize, then: usize) {
         self.desk.begin(stage, reads, then);
     }
 
-    /// `sector` moved down to the start of its block.
+    /// Returns `sector` rounded down to the start of its block.
     pub(super) fn whole(&self, sector: u64) -> u64 {
         sector / self.block * self.block
     }
@@ -65,27 +65,27 @@ impl Bench {
         ended - began
     }
 
-    /// A place that was not read before, far from the last ones: multiples of the golden ratio never come near each
-    /// other.
+    /// Returns a place that was not read before, far from the last ones: multiples of the golden ratio never come near
+    /// each other.
     pub(super) fn fresh(&self) -> u64 {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let count = self.places.get() + 1;
         self.places.set(count);
         let share = u128::from(count.wrapping_mul(GOLDEN));
-        // The last part of the disk is left alone, so that longer reads fit behind any place.
+        // The last part of the disk is left alone, so that longer reads fit after any place.
         let most = u128::from(self.sectors - self.sectors / 64);
         self.whole(((share * most) >> 64) as u64)
     }
 
-    /// Reads `count` places far apart.
+    /// Reads `count` places that are far apart.
     pub(super) async fn read_elsewhere(&self, count: usize) {
         for _ in 0..count {
             self.response(self.fresh()).await;
         }
     }
 
-    /// Reads each pair, and as many other places as the buffer takes to forget them. Returns the times from the end of
-    /// the first read of each pair to that of the second, in nanoseconds.
+    /// Reads each pair, and as many other places as it takes for the buffer to forget them. Returns, for each pair, the
+    /// time from the end of the first read to the end of the second, in nanoseconds.
     pub(super) async fn intervals(&self, pairs: &[Pair]) -> Vec<f64> {
         let mut intervals = Vec::with_capacity(pairs.len());
         for pair in pairs {
@@ -97,11 +97,11 @@ impl Bench {
         intervals
     }
 
-    /// The angle from the end of the first sector of each pair to that of the second, in turns from 0 to 1: the mean
-    /// of two samples that agree. `None` where no two did.
+    /// Returns, for each pair, the angle from the end of the first sector to the end of the second, in turns from 0 to
+    /// 1: the mean of two samples that agree, or `None` if no two do.
     ///
     /// If the computer is late with a second read, read-ahead may have brought its sector meanwhile. All such times are
-    /// alike, so that of those as short as the buffer's three have to agree.
+    /// alike. So if samples are as short as those of the buffer, three of them have to agree.
     pub(super) async fn angles(&self, pairs: &[Pair]) -> Vec<Option<f64>> {
         let mut samples: Vec<Vec<f64>> = vec![Vec::new(); pairs.len()];
         let mut found: Vec<Option<f64>> = vec![None; pairs.len()];
@@ -124,12 +124,12 @@ impl Bench {
     }
 }
 
-/// An angle in turns, from -0.5 to 0.5.
+/// Returns an angle in turns, from -0.5 to 0.5.
 pub(super) fn centred(angle: f64) -> f64 {
     angle - angle.round()
 }
 
-/// The middle one of `values`; zero of none.
+/// Returns the middle one of `values`, or zero if there are none.
 pub(super) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

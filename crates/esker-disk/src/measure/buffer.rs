@@ -5,31 +5,31 @@ use esker_core::Nanos;
 use super::MeasureError;
 use super::bench::{Bench, median};
 
-/// What was found of the buffer.
+/// The measured properties of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Buffer {
-    /// Reads elsewhere that it remembers a sector for, and this read itself.
+    /// Number of reads elsewhere during which the buffer remembers a sector, plus this read itself.
     pub(super) segments: u64,
-    /// Sectors that it holds behind a read once it has been left alone; zero without read-ahead.
+    /// Number of sectors that the buffer holds behind a read once it has been left alone; zero without read-ahead.
     pub(super) read_ahead: u64,
-    /// Whether a read that it answers makes the drive read on behind it.
+    /// Whether a read that the buffer answers makes the drive read on behind it.
     pub(super) reads_on: bool,
-    /// Time of a read of one block that it answers, in nanoseconds.
+    /// Time of a read of one block that the buffer answers, in nanoseconds.
     pub(super) hit_ns: f64,
-    /// Nanoseconds for each further sector; zero if it is too little to be seen.
+    /// Nanoseconds for each further sector; zero if too small to measure.
     pub(super) sector_ns: f64,
 }
 
-/// A buffer that remembers more reads than this is not one that this measurement gets around.
+/// This measurement cannot get around a buffer that remembers more reads than this.
 const REMEMBERS_MAX: usize = 2_048;
 /// Longest read-ahead that is looked for, in sectors: 64 MiB.
 const READ_AHEAD_MAX: u64 = 1 << 17;
 /// How long the drive is left alone to read ahead. At 50 MB/s that is enough for 25 MB.
 const PAUSE: Nanos = Nanos::from_millis(500);
-/// Times of a read are compared in threes, so that a single delay decides nothing.
+/// A read is timed three times, so that a single delay decides nothing.
 const REPEATS: usize = 3;
 
-/// Looks for the buffer; `None` if there is none. `hit_limit_ns` is the time below which a read after one far away can
+/// Looks for the buffer; `None` if there is none. A read after one far away that takes less than `hit_limit_ns` can
 /// only have been answered by the buffer.
 pub(super) async fn find(bench: &Bench, hit_limit_ns: f64) -> Result<Option<Buffer>, MeasureError> {
     if !remembers(bench, 0, hit_limit_ns).await {
@@ -53,7 +53,7 @@ pub(super) async fn find(bench: &Bench, hit_limit_ns: f64) -> Result<Option<Buff
     bench.forgets_after.set(2 * most + 16);
     let hit_ns = hit(bench, bench.block, hit_limit_ns).await.ok_or(MeasureError::Unsteady { what: "buffer" })?;
     let mut sector_ns = 0.0;
-    // The longest read that fits the buffer shows best what the link takes.
+    // The longest read that fits the buffer shows the time of the link best.
     for sectors in [256, 128, 64, 32, 16] {
         if let Some(time) = hit(bench, sectors, hit_limit_ns).await {
             sector_ns = ((time - hit_ns) / (sectors - bench.block) as f64).max(0.0);
@@ -66,7 +66,7 @@ pub(super) async fn find(bench: &Bench, hit_limit_ns: f64) -> Result<Option<Buff
     Ok(Some(Buffer { segments: most as u64, read_ahead, reads_on, hit_ns, sector_ns }))
 }
 
-/// Whether a sector is still in the buffer after `others` reads elsewhere.
+/// Returns true if a sector is still in the buffer after `others` reads elsewhere.
 async fn remembers(bench: &Bench, others: usize, hit_limit_ns: f64) -> bool {
     let mut times = Vec::new();
     for _ in 0..REPEATS {
@@ -78,7 +78,7 @@ async fn remembers(bench: &Bench, others: usize, hit_limit_ns: f64) -> bool {
     median(&mut times) < hit_limit_ns
 }
 
-/// The time of a read of `sectors` that were read just before, if the buffer answers it.
+/// Returns the time of a read of `sectors` that were just read, if the buffer answers it.
 async fn hit(bench: &Bench, sectors: u64, hit_limit_ns: f64) -> Option<f64> {
     let mut times = Vec::new();
     for _ in 0..3 * REPEATS {
@@ -90,7 +90,7 @@ async fn hit(bench: &Bench, sectors: u64, hit_limit_ns: f64) -> Option<f64> {
     Some(median(&mut times)).filter(|time| *time < hit_limit_ns)
 }
 
-/// How many sectors are in the buffer behind a read, after a pause.
+/// Returns the number of sectors that are in the buffer behind a read, after a pause.
 async fn read_ahead(bench: &Bench, hit_ns: f64) -> u64 {
     let (mut least, mut most) = (0, bench.block);
     while most <= READ_AHEAD_MAX && is_ahead(bench, most, hit_ns).await {
@@ -107,8 +107,9 @@ async fn read_ahead(bench: &Bench, hit_ns: f64) -> u64 {
     least
 }
 
-/// Whether the block that ends `ahead` sectors behind a read is in the buffer. The arm stands close to it if it is
-/// not, so that only times just like that of a hit count, and each of several places.
+/// Returns true if the block that ends `ahead` sectors behind a read is in the buffer. If it is not, the arm still
+/// stands close to it. So only times as short as those of a hit count, and they have to occur at each of several
+/// places.
 async fn is_ahead(bench: &Bench, ahead: u64, hit_ns: f64) -> bool {
     let mut hits = 0;
     for _ in 0..2 * REPEATS {
@@ -120,7 +121,8 @@ async fn is_ahead(bench: &Bench, ahead: u64, hit_ns: f64) -> bool {
     hits > REPEATS
 }
 
-/// Whether a read at the end of the `ahead` sectors that were read ahead, and a pause, bring more into the buffer.
+/// Returns true if a read at the end of the `ahead` sectors that were read ahead, and a pause, bring more into the
+/// buffer.
 async fn reads_on(bench: &Bench, ahead: u64, hit_ns: f64) -> bool {
     let mut hits = 0;
     for _ in 0..2 * REPEATS {

@@ -5,27 +5,27 @@ use super::layout::{FoundLayout, TrackOrder};
 use super::seeks::{self, Way};
 use super::zones::FoundZone;
 
-/// Ways for each distance, at different places; the median counts.
+/// Number of moves measured for each distance, at different places; the median counts.
 const PLACES: usize = 5;
-/// From one distance to the next one at first.
+/// Factor from one distance to the next one, at first.
 const STEP: f64 = 1.3;
-/// Two neighbouring times that differ by more than this share get another distance between them.
+/// If two neighbouring times differ by more than this share, another distance between them is measured.
 const COARSE: f64 = 0.05;
-/// How often distances are added.
+/// How many times distances are added.
 const LEVELS: usize = 9;
 
-/// Seek times and what else the arm takes, in nanoseconds.
+/// Seek times and the other times of the arm, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundSeeks {
-    /// By rising distance in cylinders.
+    /// In the order of distances, which are in cylinders.
     pub(super) points: Vec<(u32, f64)>,
-    /// To another surface of the same cylinder, if it was found.
+    /// Time to another surface of the same cylinder, if it was found.
     pub(super) head_switch: Option<f64>,
-    /// What a read takes besides seek, rotation and transfer.
+    /// Time that a read takes besides seek, rotation and transfer.
     pub(super) overhead: f64,
 }
 
-/// Reads that [`find`] takes, about.
+/// Returns the approximate number of reads that [`find`] takes.
 pub(super) fn reads(bench: &Bench) -> usize {
     2 * 12 * PLACES * 100 + LEVELS * 12 * bench.forgets_after.get()
 }
@@ -34,11 +34,11 @@ pub(super) fn reads(bench: &Bench) -> usize {
 pub(super) async fn find(bench: &Bench, zones: &[FoundZone], layout: &FoundLayout, hit_ns: Option<f64>) -> FoundSeeks {
     let mut map = Map { zones, layout, used: 0, bench };
     let overhead = match hit_ns {
-        // Without a buffer, a sector that passes just after another one waits for the overhead only.
+        // Without a buffer, a sector that passes just after another one only waits for the overhead.
         None => map.time_of(|map| map.along_track()).await,
         // The first sector of the track passes just after the last one, unless spare sectors lie between them.
         Some(hit) if map.zone().per_turn() > map.zone().sectors_per_track as f64 => Some(hit),
-        // A drive may take longer for what it has in its buffer than for the rest, or the other way round.
+        // A drive may take longer for data in its buffer than for other data, or the other way round.
         Some(hit) => map.time_of(|map| map.around_track()).await.or(Some(hit)),
     };
     let overhead = overhead.unwrap_or(0.0).max(0.0);
@@ -69,17 +69,17 @@ pub(super) async fn find(bench: &Bench, zones: &[FoundZone], layout: &FoundLayou
     FoundSeeks { points, head_switch, overhead }
 }
 
-/// Where cylinders lie, as far as it was found.
+/// The positions of cylinders, as far as they are known.
 struct Map<'a> {
     bench: &'a Bench,
     zones: &'a [FoundZone],
     layout: &'a FoundLayout,
-    /// Ways made so far, so that no two begin at the same sector.
+    /// Number of ways made so far, so that no two of them begin at the same sector.
     used: u64,
 }
 
 impl Map<'_> {
-    /// Seek times of those of `distances` that could be measured, less `overhead`.
+    /// Returns the seek times, less `overhead`, of those of `distances` that could be measured.
     async fn times(&mut self, distances: &[u64], overhead: f64) -> Vec<(u32, f64)> {
         let mut ways = Vec::new();
         for &distance in distances {
@@ -98,14 +98,14 @@ impl Map<'_> {
             .collect()
     }
 
-    /// The median time of several ways of one kind.
+    /// Returns the median time of several ways of one kind.
     async fn time_of(&mut self, way: impl Fn(&mut Self) -> Option<Way>) -> Option<f64> {
         let ways: Vec<Way> = (0..2 * PLACES).filter_map(|_| way(self)).collect();
         let mut times: Vec<f64> = seeks::least_times(self.bench, &ways).await.into_iter().flatten().collect();
         (!times.is_empty()).then(|| median(&mut times))
     }
 
-    /// Cylinders of the disk.
+    /// Returns the number of cylinders of the disk.
     fn cylinders(&self) -> u64 {
         self.zones.iter().map(|zone| self.cylinders_of(zone)).sum()
     }
@@ -114,7 +114,7 @@ impl Map<'_> {
         (zone.end - zone.first) / (zone.sectors_per_track * self.layout.order.surfaces())
     }
 
-    /// A way over `distance` cylinders on one surface, or nearly as many: how many, and the way.
+    /// Returns a way over `distance` cylinders on one surface, or nearly as many: the actual distance, and the way.
     fn over(&mut self, distance: u64) -> Option<(u64, Way)> {
         let units = self.units();
         let near = match self.layout.order {
@@ -125,7 +125,8 @@ impl Map<'_> {
             return self.far(distance).map(|way| (distance, way));
         }
         if let TrackOrder::ByGroup { tracks, .. } = self.layout.order {
-            // An even number of groups further on, addresses are on the same surface whether or not surfaces alternate.
+            // An even number of groups further on, addresses are on the same surface, whether or not surfaces
+            // alternate.
             let groups = (distance + tracks) / (2 * tracks) * 2;
             let (near, far) = (distance.saturating_sub(groups * tracks), (groups * tracks).saturating_sub(distance));
             let (from, to) = (far.min(tracks - 1), near.min(tracks - 1));
@@ -137,8 +138,8 @@ impl Map<'_> {
         Some((distance, self.way((start, 0, 0), (start + distance, 0, 0))))
     }
 
-    /// A way between two zones or two ends of one, where cylinders are only known to a few. The arm goes to a track
-    /// that was measured.
+    /// Returns a way between two zones or two ends of one, where cylinders are only known to within a few. The arm goes
+    /// to a track that was measured.
     fn far(&mut self, distance: u64) -> Option<Way> {
         let total = self.cylinders();
         let usual = |zone: &FoundZone| zone.sectors_per_track;
@@ -160,7 +161,7 @@ impl Map<'_> {
         Some(Way { from, track: start, sectors: zone.sectors_per_track, per_turn: zone.per_turn() })
     }
 
-    /// The cylinder of an address, about.
+    /// Returns the approximate cylinder of an address.
     fn cylinder_of(&self, address: u64) -> u64 {
         let surfaces = self.layout.order.surfaces();
         let mut before = 0;
@@ -173,7 +174,7 @@ impl Map<'_> {
         before
     }
 
-    /// The first address of a cylinder, about.
+    /// Returns the approximate first address of a cylinder.
     fn address_of(&self, cylinder: u64) -> u64 {
         let surfaces = self.layout.order.surfaces();
         let mut left = cylinder;
@@ -187,20 +188,20 @@ impl Map<'_> {
         self.bench.sectors - 1
     }
 
-    /// From a sector to others of its track.
+    /// Returns a way from a sector to other sectors of its track.
     fn along_track(&mut self) -> Option<Way> {
         let unit = self.next_unit(self.units());
         Some(self.way((unit, 0, 0), (unit, 0, 0)))
     }
 
-    /// From the last sector of a track to others of it. Its first one passes right behind the last one, and read-ahead
-    /// does not bring it.
+    /// Returns a way from the last sector of a track to other sectors of it. Its first sector passes right after the
+    /// last one, and read-ahead does not bring it.
     fn around_track(&mut self) -> Option<Way> {
         let way = self.along_track()?;
         Some(Way { from: way.track + self.bench.whole(way.sectors - self.bench.block), ..way })
     }
 
-    /// From a track to the next surface of the same cylinder.
+    /// Returns a way from a track to the next surface of the same cylinder.
     fn next_surface(&mut self) -> Option<Way> {
         let unit = self.next_unit(self.units());
         Some(match self.layout.order {
@@ -214,7 +215,7 @@ impl Map<'_> {
         &self.zones[self.layout.zone]
     }
 
-    /// Groups, cylinders or tracks behind the layout's anchor in its zone.
+    /// Returns the number of groups, cylinders or tracks after the layout's anchor in its zone.
     fn units(&self) -> u64 {
         let zone = self.zone();
         let tracks = zone.end.saturating_sub(self.layout.anchor) / zone.sectors_per_track;
@@ -228,13 +229,14 @@ impl Map<'_> {
         }
     }
 
-    /// Another of the first `units` units each time.
+    /// Returns another one of the first `units` units each time.
     fn next_unit(&mut self, units: u64) -> u64 {
         self.used += 1;
         (self.used * 37) % units.max(1)
     }
 
-    /// A way between two tracks in the layout's zone, each by its unit, surface within it and track along that.
+    /// Returns a way between two tracks in the layout's zone. Each is given by its unit, its surface in the unit, and
+    /// its track on the surface.
     fn way(&self, from: (u64, u64, u64), to: (u64, u64, u64)) -> Way {
         let zone = self.zone();
         let along = match self.layout.order {

@@ -1,4 +1,4 @@
-//! Where the procedure of a measurement asks for its reads, and gets their times.
+//! Where the procedure of a measurement requests its reads, and receives their times.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -9,7 +9,7 @@ use esker_core::{Bytes, Lba, Nanos};
 /// A read that the measurement asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRead {
-    /// How long to wait between the end of the read before it and this one.
+    /// How long to wait from the end of the previous read to the start of this one.
     pub pause: Nanos,
     /// First sector of 512 bytes.
     pub start: Lba,
@@ -17,27 +17,27 @@ pub struct ProbeRead {
     pub length: Bytes,
 }
 
-/// When a read began and ended, by any clock that goes on steadily.
+/// When a read began and ended, by any monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadTimes {
-    /// When it was handed to the disk.
+    /// When the read was handed to the disk.
     pub began: Nanos,
-    /// When its data had come.
+    /// When the data had arrived.
     pub ended: Nanos,
 }
 
-/// How far a measurement is.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeasureProgress {
-    /// What it is looking for.
+    /// What the measurement is looking for.
     pub stage: &'static str,
     /// Reads so far.
     pub reads: u64,
-    /// Reads that it takes in all; an estimate, zero at first.
+    /// Estimated number of reads in all; zero at first.
     pub expected: u64,
 }
 
-/// Where the procedure leaves its request, and the driver the answer.
+/// Where the procedure leaves its request, and the driver its answer.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     asked: Cell<Option<ProbeRead>>,
@@ -46,22 +46,22 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// The read that the procedure waits for.
+    /// Returns the read that the procedure waits for.
     pub(super) fn asked(&self) -> Option<ProbeRead> {
         self.asked.get()
     }
 
-    /// Tells the times of that read.
+    /// Provides the times of that read.
     pub(super) fn tell(&self, times: ReadTimes) {
         self.told.set(Some(times));
     }
 
-    /// How far the procedure is.
+    /// Returns the progress of the procedure.
     pub(super) fn progress(&self) -> MeasureProgress {
         self.progress.get()
     }
 
-    /// Has `read` performed.
+    /// Requests `read` and waits for its times.
     pub(super) async fn read(&self, read: ProbeRead) -> ReadTimes {
         self.told.set(None);
         self.asked.set(Some(read));
@@ -71,7 +71,7 @@ impl Desk {
         answer
     }
 
-    /// Begins another part of the work, of about `reads` reads; `then` are those behind it.
+    /// Begins another stage of the work, which takes about `reads` reads. The stages after it take about `then`.
     pub(super) fn begin(&self, stage: &'static str, reads: usize, then: usize) {
         let progress = self.progress.get();
         let expected = if reads == 0 { 0 } else { progress.reads + (reads + then) as u64 };

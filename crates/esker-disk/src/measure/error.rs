@@ -8,42 +8,42 @@ use crate::DiskError;
 /// Why a measurement found no disk, or not enough of it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MeasureError {
-    /// Too small for the distances between reads.
+    /// The disk is too small for the distances between reads.
     #[error("the disk has {capacity}, and measuring takes at least {least}")]
     TooSmall {
-        /// Size of the disk.
+        /// The size of the disk.
         capacity: Bytes,
-        /// The least size.
+        /// The least size that can be measured.
         least: Bytes,
     },
-    /// Reads far apart are too fast for an arm and platters.
+    /// Reads that are far apart are too fast for an arm and platters.
     #[error("reads all over the disk take {micros} us: nothing turns there, or something answers from memory")]
     NoArm {
         /// The median response time, in microseconds.
         micros: u64,
     },
-    /// The times of one sector have no turn in common.
+    /// The response times of a sector do not show a common turn.
     #[error("no rotation can be seen: one sector does not come again after whole turns")]
     NoTurn,
-    /// The buffer still had a sector after very many other reads.
+    /// The buffer still had a sector after a great many other reads.
     #[error("the drive's buffer still had a sector after {reads} reads elsewhere")]
     NeverForgets {
-        /// How many reads there were.
+        /// The number of other reads.
         reads: usize,
     },
-    /// One and the same read takes very different times.
+    /// The same read takes very different times.
     #[error("response times are too unsteady to find the {what}")]
     Unsteady {
-        /// What was looked for.
+        /// The quantity that was looked for.
         what: &'static str,
     },
-    /// Too few places where tracks could be told apart.
+    /// Tracks could be told apart at too few places.
     #[error("the ends of tracks can be seen at {found} places only, and measuring takes at least 8")]
     NoTracks {
-        /// Places where a track was found.
+        /// Number of places where a track was found.
         found: usize,
     },
-    /// What was found makes no disk.
+    /// The measured values do not describe a possible disk.
     #[error("what was measured makes no disk: {0}")]
     NoDisk(#[from] DiskError),
 }

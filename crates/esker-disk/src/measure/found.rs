@@ -1,4 +1,4 @@
-//! What was measured, as the settings of a disk.
+//! Turns the measured values into the settings of a disk.
 
 use std::fmt::Write;
 
@@ -20,11 +20,11 @@ use crate::{
 pub struct Measured {
     /// The disk's settings.
     pub settings: DiskSettings,
-    /// What was not found or could not be: a sentence each.
+    /// What was not found, or could not be: one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// All that the stages of a measurement have found.
+/// The findings of all stages of a measurement.
 pub(super) struct Findings<'a> {
     pub(super) sectors: u64,
     pub(super) block: u64,
@@ -36,7 +36,7 @@ pub(super) struct Findings<'a> {
 }
 
 impl Measured {
-    /// The preset's text, of a disk called `name`: remarks as comments, then the settings, with their `kind`.
+    /// Returns the preset's text for a disk called `name`: remarks as comments, then the settings, with their `kind`.
     pub fn to_toml(&self, name: &str) -> String {
         let mut text = format!("# {}{MEASURED}\n", name.replace(char::is_control, "?"));
         for remark in &self.remarks {
@@ -46,14 +46,14 @@ impl Measured {
     }
 }
 
-/// A time of the model, which has none below zero.
+/// Returns a time of the model, which has no negative times.
 fn nanos(time: f64) -> Nanos {
     Nanos(time.max(0.0).round() as u64)
 }
 
 impl Findings<'_> {
     /// # Errors
-    /// Settings that the model refuses: nothing that a real disk has.
+    /// Settings that the model refuses, which a real disk cannot have.
     pub(super) fn measured(&self) -> Result<Measured, DiskError> {
         let mut remarks = vec!["Only reads were made: writes are ASSUMED to have the same overhead.".to_string()];
         let head_switch = self.head_switch(&mut remarks);
@@ -95,7 +95,7 @@ impl Findings<'_> {
         let (mut laid_out, mut zones) = (0, Vec::new());
         for (index, (zone, skews)) in self.zones.iter().zip(&self.layout.skews).enumerate() {
             let cylinder = zone.sectors_per_track * surfaces;
-            // Rounding errors of one zone are made good by the next; the last one holds all that is left.
+            // The next zone makes up for rounding errors of a zone. The last zone holds all that is left.
             let left = zone.end.saturating_sub(laid_out);
             let last = index + 1 == self.zones.len();
             let cylinders = if last { left.div_ceil(cylinder) } else { (left + cylinder / 2) / cylinder }.max(1);
@@ -117,7 +117,7 @@ impl Findings<'_> {
         zones
     }
 
-    /// Whether tracks have sectors without addresses, and the layout is one that can have them.
+    /// Returns true if tracks have sectors without addresses, and the layout is one that can have them.
     fn spares_by_track(&self) -> bool {
         let grouped = matches!(self.layout.order, TrackOrder::ByGroup { .. });
         !grouped
@@ -152,7 +152,8 @@ impl Findings<'_> {
         nanos(self.seeks.head_switch.unwrap_or(0.0))
     }
 
-    /// The drive lays out its tracks so that also a write is in time for the next one.
+    /// Returns the settling time of writes. The drive lays out its tracks so that a write, too, is in time for the next
+    /// one.
     fn write_settle(&self, head_switch: Nanos, remarks: &mut Vec<String>) -> Nanos {
         let surfaces = self.layout.order.surfaces();
         let skew = |skews: &Skews| if surfaces > 1 { skews.track } else { skews.cylinder };
@@ -160,13 +161,13 @@ impl Findings<'_> {
         let switch =
             if surfaces > 1 { head_switch.0 as f64 } else { self.seeks.points.first().map_or(0.0, |(_, time)| *time) };
         remarks.push("`write_settle` is ASSUMED: what skews leave beyond a switch.".to_string());
-        // A skew of much longer than that has other reasons.
+        // A skew that is much longer has other reasons.
         nanos((usual - switch).clamp(0.0, 1e6))
     }
 
     fn bus_rate(&self, remarks: &mut Vec<String>) -> Option<ByteRate> {
         let sector_ns = self.buffer.map_or(0.0, |buffer| buffer.sector_ns);
-        // 512 bytes in less than 40 ns are beyond every disk's link: the clock has seen no difference.
+        // No link moves 512 bytes in less than 40 ns, so the clock has seen no difference.
         if sector_ns < 40.0 {
             remarks.push("`bus_rate` could not be seen: transfers take no time.".to_string());
             return None;

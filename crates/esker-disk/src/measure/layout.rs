@@ -1,26 +1,26 @@
-//! In what order addresses fill the tracks, from the skews between neighbouring tracks.
+//! Finds the order in which addresses fill the tracks, from the skews between neighbouring tracks.
 //!
 //! Two orders are known: **by cylinder**, all surfaces of a cylinder and then the next cylinder, and **by group**, some
-//! tracks along a surface, back along the next one, and so on to the next group. In both a skew that repeats is broken
-//! after a fixed number of tracks: after the surfaces of a cylinder, or after the tracks of a group on one surface. By
-//! group these exceptions are again of two kinds, and tell how many surfaces a group has.
+//! tracks along a surface, back along the next one, and so on to the next group. In both, a skew that repeats is
+//! interrupted after a fixed number of tracks: after the surfaces of a cylinder, or after the tracks of a group on one
+//! surface. By group, these exceptions are again of two kinds, which show how many surfaces a group has.
 
 use super::bench::{Bench, Pair, centred};
 use super::zones::FoundZone;
 
-/// Neighbouring tracks that are looked at in a row.
+/// Number of consecutive tracks that are measured.
 const ROW: u64 = 264;
-/// Skews within this share of a turn are the same.
+/// Skews that differ by less than this share of a turn are equal.
 const SAME: f64 = 0.004;
-/// Most surfaces of a cylinder: more tracks between two exceptions are a group.
+/// Most surfaces of a cylinder. More tracks than this between two exceptions are a group.
 const SURFACES_MAX: u64 = 32;
-/// Exceptions that are looked at for a second kind among them: three times those of the most surfaces.
+/// Number of exceptions in which a second kind is looked for: three times the largest number of surfaces.
 const EXCEPTIONS: u64 = 3 * SURFACES_MAX;
-/// How many times as much as chance would have it two kinds of exceptions have to differ.
+/// Two kinds of exceptions have to differ by this many times as much as they would by chance.
 const CLEAR: f64 = 8.0;
-/// Zones that are tried: a defect may hide the order in one.
+/// Number of zones that are tried, since a defect may hide the order in one.
 const ZONES: usize = 3;
-/// Tracks that are described as cylinders of one surface.
+/// Most tracks that are described as cylinders of one surface.
 const TRACKS_MAX: u64 = 1 << 21;
 
 /// The order of tracks.
@@ -30,19 +30,19 @@ pub(super) enum TrackOrder {
     ByCylinder { surfaces: u64 },
     /// `tracks` tracks along one surface, then back along the next.
     ByGroup { surfaces: u64, tracks: u64 },
-    /// All skews are alike, or nothing repeats. `surfaces` tracks in a row count as a cylinder; more than one only if
-    /// the model has fewer cylinders than the disk has tracks.
+    /// All skews are alike, or nothing repeats. `surfaces` consecutive tracks count as a cylinder; more than one only
+    /// if the model has fewer cylinders than the disk has tracks.
     Unknown { surfaces: u64 },
 }
 
 /// Skews in turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Skews {
-    /// To another surface.
+    /// Skew to another surface.
     pub(super) track: f64,
-    /// To the next cylinder. Where the order is unknown, of any track.
+    /// Skew to the next cylinder; if the order is unknown, of any track.
     pub(super) cylinder: f64,
-    /// To the next group.
+    /// Skew to the next group.
     pub(super) group: f64,
 }
 
@@ -50,10 +50,10 @@ pub(super) struct Skews {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundLayout {
     pub(super) order: TrackOrder,
-    /// First track of a cylinder, or of a group, in zone `zone`.
+    /// First track of a cylinder or group, in zone `zone`.
     pub(super) anchor: u64,
     pub(super) zone: usize,
-    /// Of each zone.
+    /// Skews of each zone.
     pub(super) skews: Vec<Skews>,
 }
 
@@ -65,13 +65,13 @@ impl TrackOrder {
     }
 }
 
-/// Reads that [`find`] takes, about.
+/// Returns the approximate number of reads that [`find`] takes.
 pub(super) fn reads(zones: usize) -> usize {
     4 * (2 * ROW + EXCEPTIONS) as usize + 4 * zones * ROW as usize
 }
 
-/// Looks at zones with much room behind their first measured track until one shows the order, and at the skews of all
-/// others.
+/// Measures zones with much room after their first measured track until one of them shows the order, and then the skews
+/// of all other zones.
 pub(super) async fn find(bench: &Bench, zones: &[FoundZone]) -> FoundLayout {
     let mut order: Vec<usize> = (0..zones.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(room(&zones[index])));
@@ -96,15 +96,15 @@ pub(super) async fn find(bench: &Bench, zones: &[FoundZone]) -> FoundLayout {
     FoundLayout { order: pattern.order, anchor: pattern.anchor, zone, skews }
 }
 
-/// Tracks from the first measured one to the end of the zone.
+/// Returns the number of tracks from the first measured one to the end of the zone.
 fn room(zone: &FoundZone) -> u64 {
     zone.tracks.first().map_or(0, |track| zone.end.saturating_sub(track.start) / zone.sectors_per_track)
 }
 
-/// The skews behind tracks `numbers` of `zone`, counted from its first measured one.
+/// Returns the skews after the tracks `numbers` of `zone`, counted from its first measured track.
 async fn skews(bench: &Bench, zone: &FoundZone, numbers: impl Iterator<Item = u64>) -> Vec<Option<f64>> {
     let (track, sectors) = (zone.tracks[0], zone.sectors_per_track);
-    // The second sector is read from behind where the next pair begins, so that it never comes with it.
+    // The second sector is read from after the point where the next pair begins, so that it never comes with that pair.
     let (from, to) = (bench.whole(sectors / 2), bench.whole(sectors * 3 / 4));
     let pairs: Vec<Pair> = numbers
         .map(|number| track.start + number * sectors)
@@ -115,7 +115,7 @@ async fn skews(bench: &Bench, zone: &FoundZone, numbers: impl Iterator<Item = u6
     bench.angles(&pairs).await.into_iter().map(|angle| Some((angle? - along).rem_euclid(1.0))).collect()
 }
 
-/// The value that most others are like; of several the smallest.
+/// Returns the value that is close to most others; the smallest of several.
 fn most_common(values: &[f64]) -> Option<f64> {
     let like = |value: f64| values.iter().filter(move |&&other| centred(other - value).abs() < SAME);
     let best = values.iter().copied().max_by(|&one, &other| {
@@ -125,19 +125,19 @@ fn most_common(values: &[f64]) -> Option<f64> {
     Some(mean(best, like(best).copied()))
 }
 
-/// `values` without those that no other one is like: delayed reads, not skews.
+/// Returns `values` without those that are close to no other: they are delayed reads, not skews.
 fn without_lonely(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let like = |value: f64| values.iter().flatten().filter(|&&other| centred(other - value).abs() < SAME).count();
     values.iter().map(|value| value.filter(|&value| like(value) > 1)).collect()
 }
 
-/// The mean of angles around `centre`.
+/// Returns the mean of angles around `centre`.
 fn mean(centre: f64, values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + centred(value - centre), count + 1.0));
     (centre + if count > 0.0 { sum / count } else { 0.0 }).rem_euclid(1.0)
 }
 
-/// What was found in one zone.
+/// The findings of one zone.
 struct Pattern {
     order: TrackOrder,
     anchor: u64,
@@ -178,8 +178,8 @@ impl Pattern {
         pattern
     }
 
-    /// The skews of another zone. What does not show there is taken from this one: switches take the same time
-    /// everywhere, and so the same share of a turn.
+    /// Returns the skews of another zone. Skews that do not show there are taken from this one: switches take the same
+    /// time everywhere, and so the same share of a turn.
     async fn skews_of(&self, bench: &Bench, zone: &FoundZone) -> Skews {
         let count = (3 * self.period + 2).clamp(8, 3 * ROW / 2).min(room(zone));
         let all: Vec<f64> = skews(bench, zone, 0..count).await.into_iter().flatten().collect();
@@ -193,7 +193,7 @@ impl Pattern {
                 Skews { track: base, cylinder, group: cylinder }
             }
             TrackOrder::ByGroup { surfaces, .. } => {
-                // Of a row that shows both kinds, whichever is nearer to what it is in the first zone.
+                // If a row shows both kinds, the one that is closer to its value in the first zone.
                 let nearest = |wanted: f64| {
                     others
                         .iter()
@@ -201,7 +201,7 @@ impl Pattern {
                         .min_by(|one, other| centred(one - wanted).abs().total_cmp(&centred(other - wanted).abs()))
                 };
                 let near = |wanted: f64| nearest(wanted).filter(|skew| centred(skew - wanted).abs() < 4.0 * SAME);
-                // Too few exceptions: those to another surface do not differ from the others.
+                // With too few exceptions, those to another surface do not differ from the others.
                 let hidden = surfaces > 2 && 2 * others.len() as u64 * self.period < count;
                 let shown = || near(self.skews.track).or(other).unwrap_or(self.skews.track);
                 let track = if hidden { base } else { shown() };
@@ -214,8 +214,8 @@ impl Pattern {
     }
 }
 
-/// The first of `exceptions` and the distance at which they follow each other, if most of them do, all along `row`
-/// tracks.
+/// Returns the first of `exceptions` and the distance between them, if most of them follow at that distance, all along
+/// `row` tracks.
 fn period_of(exceptions: &[u64], row: u64) -> Option<(u64, u64)> {
     let apart: Vec<u64> = exceptions.windows(2).map(|pair| pair[1] - pair[0]).filter(|&apart| apart > 1).collect();
     let count = |period: u64| apart.iter().filter(|&&distance| distance == period).count();
@@ -236,13 +236,13 @@ struct TwoKinds {
 }
 
 impl TwoKinds {
-    /// The period and phase at which two kinds differ most clearly.
+    /// Finds the period and phase at which two kinds differ most clearly.
     fn find(values: &[Option<f64>]) -> Option<Self> {
         let mut best: Option<(f64, Self)> = None;
         for period in 2..=SURFACES_MAX.min(values.len() as u64 / 2) {
             for first in 0..period {
                 let Some((clear, kinds)) = Self::at(values, period, first) else { continue };
-                // Of two surfaces, either kind is every second one. The longer one goes to the next group.
+                // With two surfaces, each kind is every second one. The longer one goes to the next group.
                 if (period > 2 || kinds.rare > kinds.rest) && best.is_none_or(|(most, _)| clear > most) {
                     best = Some((clear, kinds));
                 }
@@ -251,9 +251,9 @@ impl TwoKinds {
         best.filter(|(clear, _)| *clear > CLEAR).map(|(_, kinds)| kinds)
     }
 
-    /// How clearly the values of this period and phase differ from the rest.
+    /// Returns how clearly the values of this period and phase differ from the rest.
     fn at(values: &[Option<f64>], period: u64, first: u64) -> Option<(f64, Self)> {
-        /// Scatter of whole sectors alone.
+        /// The scatter that comes from whole sectors alone.
         const LEAST_SCATTER: f64 = 0.0004;
         let of = |rare: bool| {
             let kind = move |(number, value): (u64, &Option<f64>)| value.filter(|_| (number % period == first) == rare);
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_period_shows_through_single_faults() {
         assert_eq!(period_of(&[3, 11, 19, 22, 27, 35, 43], 48), Some((3, 8)));
-        // Delays come in a row, seldom, or at any distance.
+        // Delays come one after another, seldom, or at any distance.
         for faults in [&[1, 2, 3, 4][..], &[7], &[5, 8, 11], &[1, 4, 9, 11, 19, 30, 43]] {
             assert_eq!(period_of(faults, 48), None, "{faults:?}");
         }

@@ -1,5 +1,5 @@
-//! The measurement as a state machine: a procedure that awaits its reads is stopped at each of them until its driver
-//! has the answer. There is no executor and no thread.
+//! The measurement as a state machine: the procedure awaits its reads, and stops at each of them until its driver has
+//! the answer. There is no executor and no thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,19 +9,19 @@ use std::task::{Context, Poll, Waker};
 use super::desk::{Desk, MeasureProgress, ProbeRead, ReadTimes};
 use super::{MeasureError, Measured};
 
-/// What a measurement wants next.
+/// What a measurement needs next.
 #[derive(Debug)]
 pub enum MeasureStep {
-    /// This read, and its times.
+    /// The times of this read.
     Read(ProbeRead),
-    /// Nothing: it has ended.
+    /// Nothing: the measurement has ended.
     Ended(Box<Result<Measured, MeasureError>>),
 }
 
 type Work = Pin<Box<dyn Future<Output = Result<Measured, MeasureError>>>>;
 
-/// A measurement under way. Ask with [`Measurement::step`], perform the read, and tell its times to
-/// [`Measurement::answer`], until it has ended.
+/// A measurement in progress. Ask it with [`Measurement::step`], perform the read, and pass its times to
+/// [`Measurement::answer`], until the measurement has ended.
 pub struct Measurement {
     desk: Rc<Desk>,
     work: Work,
@@ -32,7 +32,7 @@ impl Measurement {
         Self { desk, work }
     }
 
-    /// The next read to perform, or the result.
+    /// Returns the next read to perform, or the result.
     pub fn step(&mut self) -> MeasureStep {
         match self.work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => MeasureStep::Ended(Box::new(result)),
@@ -40,12 +40,12 @@ impl Measurement {
         }
     }
 
-    /// Tells the times of the read that was asked for last.
+    /// Passes on the times of the last read that was asked for.
     pub fn answer(&mut self, times: ReadTimes) {
         self.desk.tell(times);
     }
 
-    /// How far it is.
+    /// Returns the progress of the measurement.
     pub fn progress(&self) -> MeasureProgress {
         self.desk.progress()
     }

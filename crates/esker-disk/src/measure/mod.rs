@@ -1,11 +1,11 @@
 //! Measures a disk from outside, by reads alone, and makes a preset of the results.
 //!
-//! The measurement is a state machine without I/O or clock: it asks for a read and is told when that began and ended
-//! ([`Measurement`]). So it measures real disks and simulated ones alike.
+//! The measurement is a state machine without I/O or clock. It asks for a read and is told when that read began and
+//! ended ([`Measurement`]). So it measures real and simulated disks alike.
 //!
-//! All of it rests on one fact: a sector passes under the head at a fixed angle, so when a read of it has ended, the
-//! time modulo one turn tells where on the platters it lies. Worthington et al. 1995 and Schindler and Ganger 1999 use
-//! that for SCSI disks, which tell where their sectors are; here it is all there is.
+//! Everything rests on one fact: a sector passes under the head at a fixed angle. So when a read of it has ended, the
+//! time modulo one turn shows where on the platters it lies. Worthington et al. 1995 and Schindler and Ganger 1999 use
+//! this for SCSI disks, which can also report where their sectors are; here it is the only source.
 //!
 //! | stage | how |
 //! |---|---|
@@ -44,15 +44,15 @@ pub use self::found::Measured;
 pub use self::measurement::{MeasureStep, Measurement};
 pub use self::simulated::SimulatedReads;
 
-/// The least disk that can be measured: reads have to be far from each other.
+/// The smallest disk that can be measured, since reads have to be far from each other.
 const LEAST: Bytes = Bytes::mib(64);
-/// No arm and platter are as fast as this on the average, in nanoseconds.
+/// No arm and platter are this fast on average, in nanoseconds.
 const FASTEST_NS: f64 = 1.2e6;
 
 /// Begins to measure a disk of `capacity`, which can only be read in whole blocks of `block` bytes.
 ///
 /// # Errors
-/// A disk that is too small. All other errors come at the end of the measurement.
+/// The disk is too small. All other errors come at the end of the measurement.
 pub fn measure(capacity: Bytes, block: Bytes) -> Result<Measurement, MeasureError> {
     if capacity < LEAST {
         return Err(MeasureError::TooSmall { capacity, least: LEAST });
@@ -64,7 +64,7 @@ pub fn measure(capacity: Bytes, block: Bytes) -> Result<Measurement, MeasureErro
     Ok(Measurement::new(desk, Box::pin(work(bench))))
 }
 
-/// The stages, one after the other.
+/// Runs the stages one after another.
 async fn work(bench: Bench) -> Result<Measured, MeasureError> {
     bench.begin("the buffer", 0, 0);
     let mut far = Vec::new();
@@ -75,7 +75,7 @@ async fn work(bench: Bench) -> Result<Measured, MeasureError> {
     if usual < FASTEST_NS {
         return Err(MeasureError::NoArm { micros: (usual / 1e3) as u64 });
     }
-    // A seek and half a turn are over three times as long as what a buffer takes.
+    // A seek and half a turn take over three times as long as a read from the buffer.
     let buffer = buffer::find(&bench, 0.3 * usual).await?;
     bench.hit_ns.set(buffer.map_or(0.0, |buffer| buffer.hit_ns));
     let (for_zones, for_layout, for_seeks) = (zones::reads(&bench), layout::reads(16), curve::reads(&bench));

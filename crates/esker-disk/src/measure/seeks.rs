@@ -1,29 +1,29 @@
-//! Seek times: the shortest time from the end of one sector to the end of another, a number of cylinders away.
+//! Seek times: the shortest time from the end of one sector to the end of another that is a number of cylinders away.
 //!
-//! The second sector is sought by halving. If the head arrives in time for a sector that passes early, an even earlier
-//! one is tried; if it comes a turn late, a later one.
+//! The second sector is found by bisection. If the head arrives in time for a sector that passes early, an even earlier
+//! one is tried. If the head arrives a turn late, a later one is tried.
 
 use super::bench::{Bench, Pair};
 
-/// Answers have to be this near to what is expected, as a share of a turn.
+/// Answers have to be this close to the expected value, as a share of a turn.
 const NEAR: f64 = 0.03;
-/// After this many answers in a row that fit nothing, the search begins again.
+/// After this many consecutive answers that fit nothing, the search begins again.
 const ODD_ANSWERS: u32 = 3;
-/// Answers after which a search is given up.
+/// Number of answers after which a search is given up.
 const ANSWERS_MAX: u32 = 60;
 
-/// A way of the arm: from `from` to the track of `sectors` addresses that begins at `track`.
+/// A move of the arm: from `from` to the track of `sectors` addresses that begins at `track`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Way {
     pub(super) from: u64,
     pub(super) track: u64,
     pub(super) sectors: u64,
-    /// Sectors that a turn has room for.
+    /// Number of sectors that fit into a turn.
     pub(super) per_turn: f64,
 }
 
-/// The least time of each way in nanoseconds, from the end of its first sector to the start of the second; `None`
-/// where answers made no sense, because the track is not where it was thought to be.
+/// Returns the least time of each way in nanoseconds, from the end of its first sector to the start of the second.
+/// `None` if the answers made no sense, because the track is not where it was thought to be.
 pub(super) async fn least_times(bench: &Bench, ways: &[Way]) -> Vec<Option<f64>> {
     let mut searches: Vec<Search> = ways.iter().map(|&way| Search::new(way)).collect();
     loop {
@@ -45,9 +45,9 @@ pub(super) async fn least_times(bench: &Bench, ways: &[Way]) -> Vec<Option<f64>>
 #[derive(Clone, Debug)]
 struct Search {
     way: Way,
-    /// A sector of the track that the head reaches in time, and when it passed: the earliest so far.
+    /// A sector of the track that the head reaches in time, and when it passed: the earliest one so far.
     in_time: Option<(u64, f64)>,
-    /// A time at which the head has surely not arrived.
+    /// A time at which the head has certainly not arrived.
     too_early: f64,
     odd: u32,
     answers: u32,
@@ -62,8 +62,8 @@ impl Search {
         bench.turn_ns.get() / self.way.per_turn
     }
 
-    /// Returns the finest difference of times that can be seen: that of a block, or what a computer's clock and a
-    /// controller can tell.
+    /// Returns the finest difference of times that can be seen: that of a block, or the resolution of a computer's
+    /// clock and of a controller.
     fn finest(&self, bench: &Bench) -> f64 {
         (1.5 * self.sector_ns(bench) * bench.block as f64).max(1_000.0)
     }
@@ -72,11 +72,11 @@ impl Search {
         self.answers >= ANSWERS_MAX || self.in_time.is_some_and(|(_, time)| time - self.too_early <= self.finest(bench))
     }
 
-    /// The sector of the track to try next.
+    /// Returns the sector of the track to try next.
     fn next(&self, bench: &Bench) -> u64 {
         let last = bench.whole(self.way.sectors - bench.block);
         let Some((sector, time)) = self.in_time else {
-            // Another one each time, because a buffer may have kept the one before.
+            // A different one each time, because a buffer may have kept the previous one.
             return bench.whole(u64::from(self.answers) * (self.way.sectors / 7)) % last.max(1);
         };
         let earlier = (time - self.too_early) / 2.0 / self.sector_ns(bench);
@@ -109,7 +109,7 @@ impl Search {
     fn result(&self, bench: &Bench) -> Option<f64> {
         let (_, time) = self.in_time?;
         (self.answers < ANSWERS_MAX).then(|| {
-            // The head arrived between the two, and then a block passed.
+            // The head arrived between the two times, and then a block passed.
             time.midpoint(self.too_early.max(time - self.finest(bench))) - self.sector_ns(bench) * bench.block as f64
         })
     }

@@ -13,12 +13,12 @@ pub struct SimulatedReads<D: ?Sized> {
 }
 
 impl<D: Device + ?Sized> SimulatedReads<D> {
-    /// Reads of `device`, which is at time zero.
+    /// Creates reads of `device`, which is at time zero.
     pub fn new(device: Box<D>) -> Self {
         Self { device, now: Nanos::ZERO, tags: TagSlab::default(), done: Vec::new() }
     }
 
-    /// The size of the disk.
+    /// Returns the size of the disk.
     pub fn capacity(&self) -> Bytes {
         self.device.capacity()
     }

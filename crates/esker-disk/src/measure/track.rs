@@ -1,10 +1,10 @@
-//! Where tracks begin and end. Along a track the angle grows evenly with the address; from one track to the next it
-//! jumps by the skew.
+//! Finds where tracks begin and end. Along a track, the angle grows evenly with the address. From one track to the
+//! next, it jumps by the skew.
 
 use super::bench::{Bench, Pair, centred};
 
-/// The angle may be off by this share of a turn without being taken for a skew. Skews are as long as a switch of heads
-/// at least, 0.2 ms or more.
+/// The angle may be off by this share of a turn before that counts as a skew. Skews are at least as long as a head
+/// switch, 0.2 ms or more.
 const JUMP: f64 = 0.009;
 /// First step from the base, in sectors. Less than half a turn on any track of more than 32 sectors.
 const FIRST_STEP: u64 = 16;
@@ -16,14 +16,14 @@ const BEFORE: u64 = 2_048;
 pub(super) struct Track {
     /// First address, in sectors.
     pub(super) start: u64,
-    /// Addresses on it.
+    /// Number of addresses on the track.
     pub(super) sectors: u64,
-    /// Sectors that a turn has room for, with those that have no addresses.
+    /// Number of sectors that fit into a turn, including those without addresses.
     pub(super) per_turn: f64,
 }
 
-/// Finds a whole track behind each of `places`, all at once: while one place is looked at, the buffer forgets the
-/// others. Places where none is found, for defects or because a zone ends there, are left out.
+/// Finds a whole track after each of `places`, all of them in turn: while one place is measured, the buffer forgets the
+/// others. Places without a track, because of defects or because a zone ends there, are left out.
 pub(super) async fn find(bench: &Bench, places: &[u64]) -> Vec<Track> {
     let mut searches: Vec<TrackSearch> =
         places.iter().map(|&place| TrackSearch::new(bench.whole(place.max(BEFORE)), bench.block)).collect();
@@ -45,7 +45,7 @@ pub(super) async fn find(bench: &Bench, places: &[u64]) -> Vec<Track> {
     searches.iter().filter_map(TrackSearch::track).collect()
 }
 
-/// Looks for the first two ends of tracks behind a place.
+/// Looks for the first two ends of tracks after a place.
 #[derive(Clone, Debug)]
 struct TrackSearch {
     place: u64,
@@ -59,12 +59,12 @@ struct TrackSearch {
 #[derive(Clone, Debug)]
 struct EndSearch {
     base: u64,
-    /// Angle of the base.
+    /// Angle of `base`.
     origin: Option<f64>,
-    /// The farthest distance known to be on the track, and the turns from the base to it.
+    /// The greatest distance known to be on the track, and the number of turns from the base to it.
     on_track: u64,
     turns: f64,
-    /// The nearest distance known to be on another track.
+    /// The smallest distance known to be on another track.
     beyond: Option<u64>,
     failed: bool,
 }
@@ -74,7 +74,7 @@ impl EndSearch {
         Self { base, origin: None, on_track: 0, turns: 0.0, beyond: None, failed: false }
     }
 
-    /// The distance from the base to look at next; `None` at the end.
+    /// Returns the distance from the base to measure next; `None` at the end.
     fn next(&self, block: u64) -> Option<u64> {
         match (self.origin, self.beyond) {
             (None, _) => Some(0),
@@ -98,7 +98,7 @@ impl EndSearch {
         let off = centred(angle - origin - expected);
         if off.abs() < JUMP {
             (self.on_track, self.turns) = (distance, expected + off);
-            // No track is longer than a turn: this disk shows no skew.
+            // No track is longer than a turn, so this disk shows no skew.
             self.failed |= self.turns > 1.2;
         } else {
             self.beyond = Some(distance);
@@ -111,7 +111,7 @@ impl TrackSearch {
         Self { place, block, start: None, search: EndSearch::new(place) }
     }
 
-    /// The sector to read next.
+    /// Returns the sector to read next.
     fn next(&self, disk: u64) -> Option<u64> {
         let sector = self.search.base + self.search.next(self.block)?;
         (!self.search.failed && sector + self.block <= disk).then_some(sector)
@@ -132,7 +132,7 @@ impl TrackSearch {
         }
     }
 
-    /// The track between the two ends, if what was found fits together.
+    /// Returns the track between the two ends, if the findings fit together.
     fn track(&self) -> Option<Track> {
         let (start, search) = (self.start?, &self.search);
         if search.failed || search.next(self.block).is_some() {

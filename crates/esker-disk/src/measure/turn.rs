@@ -5,17 +5,17 @@ use esker_core::Nanos;
 use super::MeasureError;
 use super::bench::{Bench, median};
 
-/// Turns that are looked for: 24,000 to 1,200 per minute.
+/// Range of turns that are looked for: 24,000 to 1,200 per minute.
 const SHORTEST_NS: f64 = 2.5e6;
 const LONGEST_NS: f64 = 50e6;
-/// How much of all samples has to fit, as the length of the mean of unit vectors.
+/// How well all samples together have to fit, as the length of the mean of unit vectors.
 const FITS: f64 = 0.85;
 /// Samples closer to each other than this say nothing about turns.
 const SAME_NS: f64 = 1e6;
 const SWEEPS: usize = 5;
 
-/// Measures the turn at about `places` places, each of them read in several sweeps over the disk. Returns it in
-/// nanoseconds.
+/// Measures a turn at about `places` places, each of which is read in several sweeps over the disk. Returns the time of
+/// a turn in nanoseconds.
 pub(super) async fn find(bench: &Bench, places: usize) -> Result<f64, MeasureError> {
     let places: Vec<u64> = {
         let mut places: Vec<u64> = (0..places).map(|_| bench.fresh()).collect();
@@ -26,7 +26,7 @@ pub(super) async fn find(bench: &Bench, places: usize) -> Result<f64, MeasureErr
     for sweep in 0..SWEEPS {
         let mut times = Vec::new();
         for (index, &place) in places.iter().enumerate() {
-            // Without pauses all sweeps would take equally long, and only tell the sum of several turns.
+            // Without pauses, all sweeps would take equally long, and only show the sum of several turns.
             let pause = Nanos::from_millis(((index * 7 + sweep * 3) % 11) as u64);
             times.push(bench.read(pause, place, bench.block).await.1);
         }
@@ -48,7 +48,7 @@ pub(super) async fn find(bench: &Bench, places: usize) -> Result<f64, MeasureErr
     Ok(turn)
 }
 
-/// How well `times` are multiples of `turn`: 1 if all are, about 0 if they have nothing to do with it.
+/// Returns how well `times` are multiples of `turn`: 1 if all are, about 0 if they are unrelated to it.
 fn fit(turn: f64, times: &[f64]) -> f64 {
     let (sin, cos) = times.iter().fold((0.0, 0.0), |(sin, cos), time| {
         let angle = time / turn * std::f64::consts::TAU;
@@ -57,17 +57,17 @@ fn fit(turn: f64, times: &[f64]) -> f64 {
     f64::hypot(sin, cos) / times.len().max(1) as f64
 }
 
-/// Returns the longest time that all `times` are multiples of. They are multiples of a half or a third of it, too.
+/// Returns the longest time of which all `times` are multiples. They are also multiples of a half or a third of it.
 fn longest_fit(times: &[f64]) -> Option<f64> {
     if times.len() < 16 {
         return None;
     }
-    // Times of up to 20 turns move by a tenth of a turn at most from one step to the next.
+    // Times of up to 20 turns move by at most a tenth of a turn from one step to the next.
     const STEP: f64 = 1.0 - 0.0025;
     let mut turn = LONGEST_NS;
     while turn > SHORTEST_NS {
         if fit(turn, times) > FITS {
-            // On to the top of this peak: it is wide if most times are of a single turn.
+            // Continue to the top of this peak. It is wide if most times are of a single turn.
             let mut best = turn;
             let mut at = turn;
             while at > turn * 0.85 {

@@ -4,31 +4,31 @@ use super::MeasureError;
 use super::bench::{Bench, median};
 use super::track::{self, Track};
 
-/// Places that are looked at together, if the buffer forgets one of them meanwhile.
+/// Number of places that are measured together, if the buffer forgets one of them meanwhile.
 const PLACES: usize = 72;
-/// How often the gaps between tracks of different zones are divided.
+/// How many times the gaps between tracks of different zones are divided.
 const LEVELS: usize = 3;
 
-/// A share of a track's sectors without addresses that angles do not show for certain.
+/// A share of a track's sectors without addresses that is too small to show reliably in the angles.
 const SPARED: f64 = 0.004;
 
-/// Tracks fill as much of a turn as others, but for this share of it, which is as exactly as it is measured.
+/// Tracks fill the same part of a turn if they differ by less than this share, the accuracy of the measurement.
 const UNLIKE: f64 = 0.015;
 
-/// Tracks of one zone.
+/// The tracks of one zone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FoundZone {
-    /// First address, in sectors, and one behind the last.
+    /// First address, in sectors, and one past the last address.
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Sectors of its tracks: the most frequent number.
+    /// Most frequent number of sectors of its tracks.
     pub(super) sectors_per_track: u64,
     /// Its tracks that were measured, from the outside in.
     pub(super) tracks: Vec<Track>,
 }
 
 impl FoundZone {
-    /// Sectors that a turn has room for: those of a track, unless more than a few have no addresses.
+    /// Returns the number of sectors that fit into a turn: those of a track, unless more than a few have no addresses.
     pub(super) fn per_turn(&self) -> f64 {
         let mut all: Vec<f64> = self.tracks.iter().map(|track| track.per_turn).collect();
         let (addresses, room) = (self.sectors_per_track as f64, median(&mut all));
@@ -36,25 +36,26 @@ impl FoundZone {
     }
 }
 
-/// Returns the tracks whose addresses fill as much of a turn as those of most tracks. Others were measured from a place
-/// that is not their start.
+/// Returns the tracks whose addresses fill the same part of a turn as those of most tracks. Other tracks were measured
+/// from a place that is not their start.
 fn whole(tracks: Vec<Track>) -> Vec<Track> {
     let filled = |track: &Track| track.sectors as f64 / track.per_turn;
     let usual = median(&mut tracks.iter().map(filled).collect::<Vec<_>>());
     tracks.into_iter().filter(|track| (filled(track) - usual).abs() < UNLIKE).collect()
 }
 
-/// How many places are looked at together.
+/// Returns how many places are measured together.
 pub(super) fn places(bench: &Bench) -> usize {
     PLACES.max(bench.forgets_after.get() / 2)
 }
 
-/// Reads that [`find`] takes, about: the sides of two tracks by doubling and halving, each angle twice, from pairs.
+/// Returns the approximate number of reads that [`find`] takes: the sides of two tracks by doubling and halving, each
+/// angle twice, from pairs.
 pub(super) fn reads(bench: &Bench) -> usize {
     (1 + LEVELS) * 38 * 2 * 2 * places(bench)
 }
 
-/// Measures tracks all over the disk, then where they differ between each two.
+/// Measures tracks all over the disk, and then more between neighbouring tracks that differ.
 pub(super) async fn find(bench: &Bench) -> Result<Vec<FoundZone>, MeasureError> {
     let count = places(bench) as u64;
     let span = bench.sectors / count;
@@ -86,18 +87,19 @@ pub(super) async fn find(bench: &Bench) -> Result<Vec<FoundZone>, MeasureError> 
     Ok(zones(&tracks, bench.sectors))
 }
 
-/// Whether two tracks are of one zone. Zones differ by one per cent or more; a defect takes away single sectors.
+/// Returns true if two tracks belong to one zone. Zones differ by one per cent or more; a defect removes single
+/// sectors.
 fn alike(one: u64, other: u64) -> bool {
     one.abs_diff(other) * 333 <= one.max(333)
 }
 
-/// Zones of `tracks`, by rising address, of a disk of `sectors`.
+/// Returns the zones of `tracks`, which are in order of addresses, of a disk of `sectors`.
 fn zones(tracks: &[Track], sectors: u64) -> Vec<FoundZone> {
     let mut runs: Vec<Vec<Track>> = Vec::new();
     for (index, &track) in tracks.iter().enumerate() {
         let run = runs.last().map(|run| most_frequent(run));
         let next = tracks.get(index + 1).map(|next| next.sectors);
-        // One that differs from those around it, which are alike, was measured wrongly.
+        // A track that differs from its neighbours, which are alike, was measured wrongly.
         if run.zip(next).is_some_and(|(run, next)| alike(run, next) && !alike(run, track.sectors)) {
             continue;
         }
@@ -106,7 +108,7 @@ fn zones(tracks: &[Track], sectors: u64) -> Vec<FoundZone> {
             None => runs.push(vec![track]),
         }
     }
-    // A track alone among others is taken for an error, or one with a defect.
+    // A single track among others counts as an error, or as a track with a defect.
     let mut kept: Vec<Vec<Track>> = Vec::new();
     for run in runs.into_iter().filter(|run| run.len() > 1) {
         match kept.last_mut().filter(|before| alike(most_frequent(before), most_frequent(&run))) {

@@ -1,15 +1,15 @@
-//! A bound on waits, around any scheduler.
+//! Limits waits, for any scheduler.
 
 use esker_core::Nanos;
 
 use super::{Scheduler, WaitLimit, Waiting};
 use crate::Mechanics;
 
-/// A scheduler whose commands wait no longer than a limit because of its order: a command that has waited so long goes
-/// next, the oldest first.
+/// A scheduler whose order keeps no command waiting longer than a limit: a command that has waited that long goes next,
+/// the oldest one first.
 pub(crate) struct Bounded {
     scheduler: Box<dyn Scheduler>,
-    /// Never, if waits are not bounded.
+    /// [`Nanos::NEVER`] if waits are not limited.
     limit: Nanos,
     /// No command reaches the limit before this time.
     none_due_before: Nanos,
@@ -32,7 +32,7 @@ impl Bounded {
         if self.overdue(now) { self.scheduler.pop_oldest() } else { self.scheduler.pop(now, mechanics) }
     }
 
-    /// Whether a command has waited for as long as the limit.
+    /// Returns true if a command has waited for as long as the limit.
     #[inline]
     pub(crate) fn overdue(&mut self, now: Nanos) -> bool {
         now >= self.none_due_before && self.find_due(now)
@@ -74,7 +74,7 @@ mod tests {
         let mechanics = mechanics();
         for (limit, expected) in [("30ns", [1, 2, 0, 3]), ("0s", [0, 1, 2, 3]), ("off", [1, 2, 3, 0])] {
             let mut queue = Bounded::new((sstf::ENTRY.build)(), limit.parse().unwrap());
-            // The first one is far away; each of the others comes 10 ns later, where the arm is.
+            // The first command is far away. Each of the others comes 10 ns later, at the position of the arm.
             queue.push(came(0, 70_000_000, 0));
             let mut order = Vec::new();
             for round in 1..=3 {

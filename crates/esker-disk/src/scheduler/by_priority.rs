@@ -7,16 +7,16 @@ use esker_core::{Nanos, Priority};
 use super::{Bounded, Scheduler, WaitLimit, Waiting};
 use crate::Mechanics;
 
-/// The commands that wait for the arm. Commands of a higher priority are served first; within a priority the scheduler
-/// decides, up to its limit of waits.
+/// The commands that wait for the arm. Commands of a higher priority are served first. Within a priority the scheduler
+/// decides, up to its limit on waits.
 ///
 /// Lower priorities do not starve: if a command has waited for [`Self::aging`], its priority is served next, but never
-/// twice in a row while commands of a higher priority wait. While a flush waits, all commands count as that old,
-/// because the flush may wait for any of them.
+/// twice in a row while commands of a higher priority wait. While a flush waits, all commands count as that old, since
+/// the flush may wait for any of them.
 pub(crate) struct ByPriority {
     build: fn() -> Box<dyn Scheduler>,
     limit: WaitLimit,
-    /// By priority. Nearly always there is just one.
+    /// In the order of priorities. Nearly always there is only one.
     levels: Vec<Level>,
     aging: Nanos,
     /// Whether the last command went ahead of a higher priority.
@@ -26,7 +26,8 @@ pub(crate) struct ByPriority {
 struct Level {
     priority: Priority,
     scheduler: Bounded,
-    /// Arrival times by sequence number. Not kept for user commands: others go before them only by age.
+    /// Arrival times by sequence number. Not kept for user commands, since others go before them only because of their
+    /// age.
     came: BTreeMap<u64, Nanos>,
 }
 
@@ -62,7 +63,7 @@ impl ByPriority {
     /// Takes out the command to serve next.
     #[inline]
     pub(crate) fn pop(&mut self, now: Nanos, mechanics: &Mechanics, flush_waits: bool) -> Option<Waiting> {
-        // Nearly always the only ones, and they have no times of arrival here.
+        // Nearly always, user commands are the only ones. They have no arrival times here.
         if let [users] = &mut self.levels[..]
             && users.priority == Priority::USER
         {
@@ -84,13 +85,13 @@ impl ByPriority {
         Some(command)
     }
 
-    /// Whether a command has waited for as long as the limit.
+    /// Returns true if a command has waited for as long as the limit.
     #[inline]
     pub(crate) fn overdue(&mut self, now: Nanos) -> bool {
         self.levels.iter_mut().any(|level| level.scheduler.overdue(now))
     }
 
-    /// The level whose turn it is, if there are several.
+    /// Returns the level whose turn it is, if there are several.
     fn turn(&mut self, now: Nanos, flush_waits: bool) -> Option<usize> {
         let mut waiting = (0..self.levels.len()).filter(|index| !self.levels[*index].scheduler.is_empty());
         let first = waiting.next()?;

@@ -17,10 +17,10 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     build: || Box::new(CLook::default()),
 };
 
-/// Commands by address, those of equal addresses in order of arrival. A sweep only goes forward, and of the commands
-/// for one address it serves those that were there when it passed. So every command is served in this sweep or in the
-/// next one. A stream that runs ahead of the arm delays the commands behind it until the end of the disk, or until they
-/// have waited too long.
+/// Commands by address; at equal addresses, in order of arrival. A sweep only goes forward. Of the commands for one
+/// address, it serves those that were there when it passed. So every command is served in this sweep or in the next
+/// one. A stream that runs ahead of the arm delays the commands behind it until the end of the disk, or until they have
+/// waited too long.
 #[derive(Default)]
 struct CLook {
     waiting: BTreeMap<(u64, u64), Waiting>,
@@ -59,7 +59,7 @@ impl Scheduler for CLook {
         self.waiting.values().min_by_key(|command| command.sequence).copied()
     }
 
-    /// The sweep goes on later from where it was.
+    /// The sweep later continues from where it was.
     fn pop_oldest(&mut self) -> Option<Waiting> {
         let oldest = self.oldest()?;
         self.waiting.remove(&(oldest.start, oldest.sequence))
@@ -88,13 +88,13 @@ mod tests {
                 served.sequence
             })
             .collect();
-        // The two at address 50 that came while it was served wait for the next sweep.
+        // The two commands at address 50 that arrived while it was served wait for the next sweep.
         assert_eq!(order, [0, 1, 2, 3]);
     }
 
     proptest! {
-        /// While others keep coming at the worst addresses, a command waits for at most two sweeps. A sweep is bounded
-        /// by the number of addresses times the queue.
+        /// While other commands keep arriving at the worst addresses, a command waits for at most two sweeps. A sweep
+        /// is no longer than the number of addresses times the queue.
         #[test]
         fn every_command_is_served_within_two_sweeps(
             starts in prop::collection::vec(0..6u64, 400),

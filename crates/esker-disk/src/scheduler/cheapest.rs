@@ -2,11 +2,11 @@
 
 use super::Waiting;
 
-/// The waiting commands, each with what its cost depends on (`P`): that is found once, not again at every choice.
+/// The waiting commands, each with the data on which its cost depends (`P`), so that these are computed only once.
 pub(super) struct CheapestQueue<P> {
     /// By arrival.
     waiting: Vec<(Waiting, P)>,
-    /// Those that came since the last choice, by arrival.
+    /// Commands that arrived since the last choice, in order of arrival.
     fresh: Vec<Waiting>,
 }
 
@@ -21,7 +21,7 @@ impl<P> CheapestQueue<P> {
         self.fresh.push(command);
     }
 
-    /// Takes out the command of least cost, of equal ones the oldest. `locate` is asked once for each command.
+    /// Takes out the cheapest command, and the oldest of several. `locate` is called once for each command.
     #[inline]
     pub(super) fn pop_cheapest<C: Ord>(
         &mut self,

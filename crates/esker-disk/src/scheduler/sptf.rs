@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn rotation_counts_as_much_as_seeks() {
         let (mut queue, mechanics) = (Sptf::default(), mechanics());
-        // On the arm's own track: sector 0 is below the head, 300 and 100 come later in this turn.
+        // On the arm's own track, sector 0 is below the head; 100 and 300 come later in this turn.
         [300, 100, 0].iter().enumerate().for_each(|(index, start)| queue.push(read(*start, index as u64)));
         // A track at the other end of the disk takes longer than a turn.
         queue.push(read(70_000_000, 3));

@@ -18,7 +18,7 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
 
 #[derive(Default)]
 struct Sstf {
-    /// With their cylinders.
+    /// The waiting commands, with their cylinders.
     waiting: CheapestQueue<u32>,
 }
 

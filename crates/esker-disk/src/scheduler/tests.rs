@@ -1,4 +1,4 @@
-//! What every scheduler has to satisfy: those of the registry, and the worked example.
+//! Properties that every scheduler must have, checked for the registry and for the worked example.
 
 use std::collections::BTreeSet;
 
@@ -41,33 +41,33 @@ fn the_registry_is_sound() {
     assert_eq!(registry::check(&entries()), Vec::<String>::new());
 }
 
-/// Where new commands come in the property below.
+/// Where new commands arrive in the property below.
 #[derive(Clone, Copy, Debug)]
 enum Arrivals {
     /// Anywhere.
     Random,
-    /// Where the last one was served: the arm need never move.
+    /// At the address of the last command served, so that the arm need never move.
     Near,
-    /// One sector after the last one that was served: always ahead of the arm.
+    /// One sector after the last command served, always ahead of the arm.
     Ahead,
-    /// One sector before the last one that was served.
+    /// One sector before the last command served.
     Behind,
 }
 
-/// Sectors of the disk. Few, so that many commands are for the same one.
+/// Number of sectors of the disk. Few, so that many commands are for the same sector.
 const SECTORS: u64 = 12;
 
-/// Time of an access, and the limit of waits.
+/// Time of an access, and the limit on waits.
 const ACCESS: Nanos = Nanos::from_millis(10);
 const LIMIT: Nanos = Nanos::from_millis(500);
 
-/// The longest wait of a command: the limit, and the time of the commands that are even older, which are fewer than
-/// `waiting`.
+/// The longest wait of a command: the limit, plus the time of the commands that are even older, of which there are
+/// fewer than `waiting`.
 fn patience(waiting: usize) -> Nanos {
     LIMIT + ACCESS * waiting as u64
 }
 
-/// Serves `rounds` commands with `waiting` in the queue; one command comes for each that is served.
+/// Serves `rounds` commands with `waiting` commands in the queue. One command arrives for each that is served.
 fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usize, seed: u64) -> Result<(), String> {
     let (mechanics, mut rng) = (mechanics(), Rng::new(seed));
     let mut queue = Bounded::new((entry.build)(), WaitLimit::after(LIMIT));
@@ -113,7 +113,7 @@ fn serve(entry: &SchedulerEntry, arrivals: Arrivals, waiting: usize, rounds: usi
     }
 }
 
-/// Rounds within which a command would be found out that waits for ever.
+/// Number of rounds within which a command that waits forever would be noticed.
 fn rounds(waiting: usize) -> usize {
     3 * (patience(waiting).0 / ACCESS.0) as usize
 }
@@ -138,8 +138,8 @@ proptest! {
     }
 }
 
-/// A broken scheduler: nearest first, but it says that nobody waits for long, or takes the newest for the oldest, or
-/// loses a command.
+/// A broken scheduler: nearest first, but it says that no command waits for long, or takes the newest for the oldest,
+/// or loses a command.
 #[derive(Default)]
 struct Wrong {
     mistake: Mistake,

@@ -1,4 +1,4 @@
-//! V(R): between SSTF and a sweep, by a penalty for turning round.
+//! V(R): between SSTF and a sweep, by a penalty for reversing direction.
 
 use std::cmp::Ordering;
 
@@ -19,17 +19,17 @@ pub(super) const ENTRY: SchedulerEntry = SchedulerEntry {
     build: || Box::new(Vscan::default()),
 };
 
-/// Turning round costs as much as this fraction (1/5) of all cylinders: R = 0.2. With R = 0 it is SSTF, with R = 1 a
-/// sweep in both directions (SCAN).
+/// Reversing direction costs as much as this fraction (1/5) of all cylinders: R = 0.2. With R = 0 this is SSTF, with R
+/// = 1 a sweep in both directions (SCAN).
 const TURN: u32 = 5;
 
 #[derive(Default)]
 struct Vscan {
-    /// With their cylinders.
+    /// The waiting commands, with their cylinders.
     waiting: CheapestQueue<u32>,
     /// Where the arm stood at the last choice.
     last: u32,
-    /// Whether the arm's last move was to higher or to lower cylinders; none before it has moved.
+    /// Whether the arm last moved to higher or to lower cylinders; `None` before it has moved.
     moves: Option<Direction>,
 }
 
@@ -40,7 +40,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// From one cylinder to another one.
+    /// Returns the direction from one cylinder to another.
     fn of(from: u32, to: u32) -> Option<Self> {
         match to.cmp(&from) {
             Ordering::Less => Some(Self::Down),
@@ -85,7 +85,8 @@ mod tests {
     use super::*;
     use crate::scheduler::tests::{mechanics, mechanics_at, read};
 
-    /// The order in which commands at these hundredths of all sectors are served from the middle of the disk.
+    /// Returns the order in which commands at these hundredths of all sectors are served, starting at the middle of the
+    /// disk.
     fn order(hundredths: &[u64]) -> Vec<u64> {
         let sectors = mechanics().geometry().sectors();
         let mut queue = Vscan::default();
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn turning_round_counts_as_a_fifth_of_the_disk() {
-        // From 50 to 51 and on: at 62, 48 is 14 and a fifth of the disk away, 97 is further.
+        // From 50 to 51 and on: at 62, 48 costs 14 plus a fifth of the disk, and 97 is further away.
         assert_eq!(order(&[51, 48, 62, 97]), [51, 62, 48, 97]);
         assert_eq!(order(&[51, 48, 62, 80]), [51, 62, 80, 48]);
     }

@@ -1,5 +1,5 @@
-//! Batches: the commands that wait when the arm is free are served by rising address; those that come meanwhile wait
-//! for the next batch.
+//! Batches: the commands that wait when the arm is free are served by rising address. Commands that arrive meanwhile
+//! wait for the next batch.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl Scheduler for Batches {
         self.batch.pop_front()
     }
     fn oldest(&self) -> Option<Waiting> {
-        // All of the batch came before the others.
+        // All commands of the batch arrived before the others.
         self.batch.iter().min_by_key(|command| command.sequence).or(self.next.first()).copied()
     }
     fn pop_oldest(&mut self) -> Option<Waiting> {

@@ -1,4 +1,4 @@
-//! Cleaning: a zone and its data in the media cache are read, and rewritten in order.
+//! Cleaning: a zone, and its data in the media cache, are read and rewritten in order.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use esker_core::{Bytes, Lba, Nanos, Priority, Request};
 use super::{Part, ShingledDisk};
 
 /// Sectors that cleaning reads and then writes at a time: 8 MiB, so that the arm's way between the old place and the
-/// new one hardly counts. Assumed: what fits a drive's buffer.
+/// new one hardly matters. Assumed: what fits into a drive's buffer.
 const CHUNK: u64 = 1 << 14;
 
 /// The zone that is being cleaned.
@@ -17,7 +17,7 @@ pub(super) struct Cleaning {
     /// The first sector that has not been rewritten yet, and the end of the sectors to rewrite.
     next: u64,
     end: u64,
-    /// Entries of the media cache from this number on came later, and stay.
+    /// Entries of the media cache from this number on arrived later, and stay.
     began: u64,
     /// Transfers under way.
     left: u32,
@@ -25,17 +25,17 @@ pub(super) struct Cleaning {
 }
 
 impl ShingledDisk {
-    /// Whether the disk cleans now: a write waits for room, or no request has been under way for long enough.
+    /// Returns true if the disk cleans now: a write waits for room, or the disk has been idle for long enough.
     fn cleans(&self, now: Nanos) -> bool {
         !self.full.is_empty() || now >= self.idle_at()
     }
 
-    /// When the disk has been left alone for long enough.
+    /// Returns when the disk has been idle for long enough.
     fn idle_at(&self) -> Nanos {
         if self.requests.len() == 0 { self.quiet_since + self.settings.clean_after } else { Nanos::NEVER }
     }
 
-    /// When cleaning begins or goes on by itself.
+    /// Returns when cleaning begins or continues by itself.
     pub(super) fn next_cleaning(&self) -> Nanos {
         let paused = self.cleaning.as_ref().is_none_or(|cleaning| cleaning.left == 0);
         let something = self.cleaning.is_some() || self.cache.used() > 0;
@@ -54,7 +54,7 @@ impl ShingledDisk {
         }
     }
 
-    /// Chooses the zone of the oldest entry: only that frees room. Returns false if the media cache is empty.
+    /// Chooses the zone of the oldest entry, since only that frees room. Returns false if the media cache is empty.
     fn begin_cleaning(&mut self) -> bool {
         let Some(oldest) = self.cache.oldest() else { return false };
         let zone = self.zones.of(oldest);
@@ -73,7 +73,7 @@ impl ShingledDisk {
     fn read_chunk(&mut self, now: Nanos, mut cleaning: Cleaning) {
         let chunk = Self::chunk(&cleaning);
         let zone = cleaning.zone;
-        // Beyond what has been written in order, there may be something in the media cache alone.
+        // Beyond the sectors that were written in order, data may lie in the media cache only.
         let written = self.zones.pointer(zone).clamp(chunk.start, chunk.end);
         let (home, beyond) = (chunk.start..written, written..chunk.end);
         let mut reads = self.places(zone, home);
@@ -92,12 +92,12 @@ impl ShingledDisk {
     }
 
     fn submit_cleaning(&mut self, now: Nanos, request: Request) {
-        // While a write waits for it, cleaning is as urgent as what the host does.
+        // While a write waits for cleaning, it is as urgent as the requests of the host.
         let priority = if self.full.is_empty() { Priority::BACKGROUND } else { Priority::USER };
         self.disk.submit(now, 0, Part::Cleaning, Request { priority, ..request });
     }
 
-    /// Notes that a transfer of the cleaning has ended.
+    /// Records that a transfer of the cleaning has ended.
     pub(super) fn cleaning_step_ended(&mut self, now: Nanos) {
         let mut cleaning = self.cleaning.take().expect("only cleaning makes such transfers");
         cleaning.left -= 1;

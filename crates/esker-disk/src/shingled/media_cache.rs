@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Writes that could not go to their zones, one after another, and where each sector's newest copy lies.
+/// Writes that could not go to their zones, one after another, and the place of the newest copy of each sector.
 ///
-/// Space is freed from the oldest entry on, once nothing of it is needed any more: because its sectors were written
+/// Space is freed from the oldest entry on, once none of its sectors are needed any more: because they were written
 /// again, or because their zone was cleaned.
 #[derive(Clone, Debug)]
 pub(super) struct MediaCache {
@@ -13,24 +13,24 @@ pub(super) struct MediaCache {
     /// Entries from the oldest to the newest; `first` is the number of the oldest.
     log: VecDeque<Entry>,
     first: u64,
-    /// Where the next entry goes, and where the oldest one begins. Positions only rise; modulo the size they are
-    /// sectors of the cache.
+    /// Where the next entry goes, and where the oldest one begins. Positions only rise; modulo the size of the cache,
+    /// they are its sectors.
     head: u64,
     tail: u64,
-    /// Sectors whose newest copy lies here, by the host's address. Pieces do not overlap.
+    /// Sectors whose newest copy lies in the cache, by the host's address. Pieces do not overlap.
     map: BTreeMap<u64, Piece>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     begin: u64,
-    /// Sectors of it that are still needed.
+    /// Number of sectors of the entry that are still needed.
     live: u64,
-    /// The host's first sector.
+    /// The host's address of the first sector.
     address: u64,
 }
 
-/// Neighbouring sectors of one entry.
+/// Consecutive sectors of one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) sectors: u64,
@@ -45,12 +45,12 @@ impl MediaCache {
         Self { sectors, log: VecDeque::new(), first: 0, head: 0, tail: 0, map: BTreeMap::new() }
     }
 
-    /// Sectors that are not free.
+    /// Returns the number of sectors that are not free.
     pub(super) fn used(&self) -> u64 {
         self.head - self.tail
     }
 
-    /// The number that the next entry will have.
+    /// Returns the number that the next entry will have.
     pub(super) fn next_entry(&self) -> u64 {
         self.first + self.log.len() as u64
     }
@@ -58,7 +58,7 @@ impl MediaCache {
     /// Appends the host's sectors from `address`. Returns the sector of the cache where they go, or `None` if there is
     /// no room.
     pub(super) fn append(&mut self, address: u64, sectors: u64) -> Option<u64> {
-        // An entry does not go on at the start of the cache: what is left at the end stays empty.
+        // An entry does not continue at the start of the cache: the sectors left at the end stay empty.
         let at = self.head % self.sectors;
         let begin = if at + sectors > self.sectors { self.head - at + self.sectors } else { self.head };
         if begin + sectors - self.tail > self.sectors {
@@ -72,13 +72,13 @@ impl MediaCache {
         Some(begin % self.sectors)
     }
 
-    /// Drops what entries before number `before` hold of the host's sectors `range`.
+    /// Drops the host's sectors `range` from the entries before number `before`.
     pub(super) fn forget(&mut self, range: Range<u64>, before: u64) {
         for (address, piece) in self.pieces(range.clone()) {
             if piece.entry >= before {
                 continue;
             }
-            // `piece` is the part within the range; what lies around it stays.
+            // `piece` is the part within the range. The parts around it stay.
             let (from, whole) =
                 self.map.range(..=address).next_back().map(|(from, whole)| (*from, *whole)).expect("it is there");
             self.map.remove(&from);
@@ -98,7 +98,7 @@ impl MediaCache {
         self.tail = self.log.front().map_or(self.head, |oldest| oldest.begin);
     }
 
-    /// What lies here of the host's sectors `range`, by address.
+    /// Returns the pieces of the host's sectors `range` that lie in the cache, by address.
     pub(super) fn pieces(&self, range: Range<u64>) -> Vec<(u64, Piece)> {
         let before = self.map.range(..range.start).next_back();
         let inside = before.into_iter().chain(self.map.range(range.clone()));
@@ -111,12 +111,12 @@ impl MediaCache {
             .collect()
     }
 
-    /// The sector of the cache where a piece begins.
+    /// Returns the sector of the cache where a piece begins.
     pub(super) fn sector(&self, piece: &Piece) -> u64 {
         piece.begin % self.sectors
     }
 
-    /// The host's address of the oldest entry.
+    /// Returns the host's address of the oldest entry.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.log.front().map(|oldest| oldest.address)
     }
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// The sectors of the cache where the host's sectors lie.
+    /// Returns the sectors of the cache where the host's sectors lie.
     fn found(cache: &MediaCache, range: Range<u64>) -> BTreeMap<u64, u64> {
         let pieces = cache.pieces(range);
         let sectors = pieces.iter().flat_map(|(address, piece)| {
@@ -139,7 +139,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of single sectors: what was appended last is found, and nothing lies on anything needed.
+        /// Compares the cache with a map of single sectors: the last append is found, and no append overwrites needed
+        /// sectors.
         #[test]
         fn what_was_written_last_is_found_where_it_lies(
             steps in prop::collection::vec((0..64u64, 1..12u64, 0..5u8), 1..200),
@@ -179,7 +180,7 @@ mod tests {
         cache.forget(0..30, began);
         assert_eq!(found(&cache, 0..100).into_iter().collect::<Vec<_>>().len(), 6);
         assert_eq!(found(&cache, 0..30), BTreeMap::from([(14, 12), (15, 13)]));
-        // The oldest entry is freed, the one of another zone is the oldest now.
+        // The oldest entry is freed. The entry of another zone is now the oldest.
         assert_eq!((cache.oldest(), cache.used()), (Some(50), 6));
     }
 }

@@ -20,18 +20,18 @@ use crate::disk::{Disk, report_of};
 use crate::split::{SplitRequests, sectors_of};
 use crate::{DiskError, DiskSettings, ShingledSettings};
 
-/// Sectors of the media cache that one entry takes at most; a longer write takes several.
+/// Most sectors of the media cache in one entry. A longer write takes several entries.
 const ENTRY_MOST: u64 = 1 << 11;
 
-/// A host-aware shingled disk: it takes writes anywhere, but those that go on where their zone has been written up to
-/// are much cheaper in the long run.
+/// A host-aware shingled disk. It takes writes anywhere, but writes that continue where their zone was last written are
+/// much cheaper in the long run.
 ///
 /// - **A write at a zone's write pointer** goes to the zone.
-/// - **Any other write** goes to the media cache, where the arm need not move between such writes, and ends there. If
-///   the media cache is full, it waits until cleaning has made room.
+/// - **Any other write** goes to the media cache, where the arm need not move between such writes, and completes there.
+///   If the media cache is full, the write waits until cleaning has made room.
 /// - **Reads** get each sector from where its newest copy lies.
-/// - **Cleaning** takes the zone of the oldest write in the media cache, reads all of it and writes it anew. It runs
-///   while a write waits for room, and when the disk has been left alone.
+/// - **Cleaning** takes the zone of the oldest write in the media cache, reads all of it and rewrites it. It runs while
+///   a write waits for room, and when the disk has been idle.
 /// - **A trim** of a whole zone sets its write pointer to the start. Shorter trims change nothing.
 pub struct ShingledDisk {
     name: String,
@@ -46,13 +46,13 @@ pub struct ShingledDisk {
     /// Writes that wait for room in the media cache, in order of arrival.
     full: VecDeque<WaitingWrite>,
     cleaning: Option<Cleaning>,
-    /// When the last request of the host came or ended.
+    /// When the host's last request arrived or ended.
     quiet_since: Nanos,
     counted: ShingledReport,
     ended: Vec<(Part, Completion)>,
 }
 
-/// What a request to the recording mechanism is for.
+/// The purpose of a request to the recording mechanism.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     /// A request of the host.
@@ -65,17 +65,16 @@ struct WaitingWrite {
     key: Tag,
     address: u64,
     sectors: u64,
-    /// Whether it has found no room before.
+    /// Whether the write has already waited for room.
     waited: bool,
     request: Request,
 }
 
 impl ShingledDisk {
-    /// A disk called `name` in reports, empty, with all write pointers at the start of their zones.
+    /// Creates a disk called `name` in reports, empty, with all write pointers at the start of their zones.
     ///
     /// # Errors
-    /// The first setting that the model cannot represent, with the accepted values; `settings.shingled` has to be
-    /// there.
+    /// The first setting that the model cannot represent, with the accepted values. `settings.shingled` must be given.
     pub fn new(name: &str, settings: &DiskSettings) -> Result<Self, DiskError> {
         let refuse = |key, expected, found: String| Err(DiskError::OutOfRange { key, expected, found });
         let Some(shingled) = settings.shingled else { return refuse("shingled", "a table", "nothing".to_string()) };
@@ -86,7 +85,7 @@ impl ShingledDisk {
         let disk = Disk::new(name, &DiskSettings { capacity: None, shingled: None, ..settings.clone() })?;
         let sectors = |bytes: Bytes| bytes.0 / Bytes::SECTOR.0;
         let (zone, before) = (sectors(shingled.zone), sectors(shingled.media_cache));
-        // One place more than zones, for the zone that is being cleaned.
+        // There is one more place than zones, for the zone that is being cleaned.
         let places = disk.mechanics().geometry().sectors().saturating_sub(before) / zone;
         let count = u32::try_from(places.saturating_sub(1)).unwrap_or(u32::MAX);
         if count == 0 {
@@ -115,7 +114,7 @@ impl ShingledDisk {
         })
     }
 
-    /// Where the newest copies of `range` lie, all of it in `zone`: first sector on the platters, and how many.
+    /// Returns the newest copies of `range`, all of it in `zone`: first sector on the platters, and number of sectors.
     fn places(&self, zone: usize, range: Range<u64>) -> Vec<(u64, u64)> {
         debug_assert!(range.is_empty() || self.zones.of(range.end - 1) == zone, "{range:?} is not all in zone {zone}");
         let (mut places, mut next) = (Vec::new(), range.start);
@@ -174,7 +173,7 @@ impl ShingledDisk {
         self.admit(now);
     }
 
-    /// Writes what waits to the media cache while there is room.
+    /// Writes waiting writes to the media cache while there is room.
     fn admit(&mut self, now: Nanos) {
         while let Some(next) = self.full.front_mut() {
             let Some(sector) = self.cache.append(next.address, next.sectors) else {

@@ -1,4 +1,4 @@
-//! Where each zone lies on the platters, and up to where it has been written.
+//! The place of each zone on the platters, and how far it has been written.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Zones {
 #[derive(Clone, Copy, Debug)]
 struct Zone {
     place: u32,
-    /// Sectors from its start that have been written.
+    /// Number of sectors from its start that have been written.
     written: u64,
 }
 
@@ -30,17 +30,17 @@ impl Zones {
         self.zones.len() as u64 * self.zone_sectors
     }
 
-    /// The zone of an address.
+    /// Returns the zone of an address.
     pub(super) fn of(&self, address: u64) -> usize {
         (address / self.zone_sectors) as usize
     }
 
-    /// The addresses of a zone.
+    /// Returns the addresses of a zone.
     pub(super) fn range(&self, zone: usize) -> Range<u64> {
         zone as u64 * self.zone_sectors..(zone as u64 + 1) * self.zone_sectors
     }
 
-    /// `range` in parts that lie in one zone each.
+    /// Splits `range` into parts that lie in one zone each.
     pub(super) fn split(&self, range: Range<u64>) -> impl Iterator<Item = (usize, Range<u64>)> + use<> {
         let zone_sectors = self.zone_sectors;
         let mut next = range.start;
@@ -52,22 +52,22 @@ impl Zones {
         })
     }
 
-    /// The address of the first sector of `zone` that has not been written.
+    /// Returns the address of the first sector of `zone` that has not been written.
     pub(super) fn pointer(&self, zone: usize) -> u64 {
         zone as u64 * self.zone_sectors + self.zones[zone].written
     }
 
-    /// Moves that on to `address`.
+    /// Moves the write pointer of `zone` to `address`.
     pub(super) fn wrote_to(&mut self, zone: usize, address: u64) {
         self.zones[zone].written = address - zone as u64 * self.zone_sectors;
     }
 
-    /// The sector of the platters where an address has its place.
+    /// Returns the sector of the platters that belongs to an address.
     pub(super) fn home(&self, address: u64) -> u64 {
         self.in_place(self.zones[self.of(address)].place, address)
     }
 
-    /// The sector of the platters where an address lies once its zone has been cleaned.
+    /// Returns the sector of the platters where an address will lie once its zone has been cleaned.
     pub(super) fn new_home(&self, address: u64) -> u64 {
         self.in_place(self.free, address)
     }
@@ -76,12 +76,12 @@ impl Zones {
         self.before + u64::from(place) * self.zone_sectors + address % self.zone_sectors
     }
 
-    /// Makes the place to which `zone` was rewritten its own.
+    /// Assigns `zone` the place to which it was rewritten.
     pub(super) fn exchange(&mut self, zone: usize) {
         std::mem::swap(&mut self.zones[zone].place, &mut self.free);
     }
 
-    /// Sets up to where zones have been written: the first `sectors` sectors of all.
+    /// Sets how far zones have been written: the first `sectors` sectors of the disk.
     pub(super) fn fill(&mut self, sectors: u64) {
         for (index, zone) in self.zones.iter_mut().enumerate() {
             zone.written = sectors.saturating_sub(index as u64 * self.zone_sectors).min(self.zone_sectors);
