@@ -1,4 +1,4 @@
-//! Every policy on 10 million Zipf(1.0) accesses over a million objects, with a cache of 65,000.
+//! Runs every policy over 10 million Zipf(1.0) accesses to a million objects, with a cache of 65,000.
 
 use esker_cache::{Access, AccessKind, NEVER, ObjectId, REPLACEMENTS, Shape, build, simulate};
 use esker_core::Rng;
@@ -9,8 +9,8 @@ const OBJECTS: usize = 1_000_000;
 const ACCESSES: usize = 10_000_000;
 const CAPACITY: u32 = 65_000;
 
-/// Draws by inverting the distribution function; popular objects are anywhere among the others. Each access knows the
-/// next one to its object.
+/// Draws by inverting the distribution function. Popular objects are scattered among the others. Each access knows the
+/// next access to its object.
 fn zipf() -> Vec<Access> {
     let mut sums = Vec::with_capacity(OBJECTS);
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! The accesses of a trace, kept compactly for many runs over them.
+//! The accesses of a trace, stored compactly so that many runs can use them.
 
 mod by_volume;
 mod error;
@@ -20,8 +20,8 @@ use sample::Sampler;
 
 /// Turns requests into accesses to objects, which it numbers from zero in the order of their first use.
 ///
-/// Takes 8 bytes for each access, 8 more where it keeps [times](Self::with_times), 4 more where
-/// [`finish`](Self::finish) looks for next uses, and while it is filled 21 to 43 bytes for each object.
+/// Takes 8 bytes for each access, 8 more if it keeps [times](Self::with_times), 4 more if [`finish`](Self::finish)
+/// looks for next uses, and 21 to 43 bytes for each object while it is filled.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -40,16 +40,16 @@ use sample::Sampler;
 /// ```
 #[derive(Debug)]
 pub struct AccessLogBuilder {
-    /// Size of an object; `None` if a request is one access to the object that is named by its first byte.
+    /// Size of an object. `None` if a request is one access to the object that its first byte names.
     piece_bytes: Option<NonZeroU64>,
     sample: Option<Sampler>,
     numbers: IdMap,
     /// The last accesses, whose objects have no numbers yet.
     unnumbered: Vec<Unnumbered>,
     keeps_times: bool,
-    /// When the requests come that are added now.
+    /// Time of the requests that are being added.
     now: Nanos,
-    /// The volume of the requests that are added now.
+    /// Volume of the requests that are being added.
     volume: u32,
     log: AccessLog,
 }
@@ -59,21 +59,21 @@ pub struct AccessLogBuilder {
 pub struct AccessLog {
     /// In blocks, so that a growing log is never copied, and never needs its memory twice.
     blocks: Vec<Vec<Packed>>,
-    /// The time of each access, in blocks of the same lengths; empty unless they were asked for.
+    /// The time of each access, in blocks of the same lengths; empty if times are not kept.
     times: Vec<Vec<Nanos>>,
-    /// For each access the number of the next one to its object; empty unless it was asked for.
+    /// For each access, the number of the next access to its object; empty if next uses are not kept.
     next_use: Vec<u32>,
     objects: u32,
-    /// Bytes of the objects, as their first accesses have them.
+    /// Bytes of the objects, taken from their first accesses.
     object_bytes: u64,
-    /// Present if it was asked for.
+    /// `None` if volumes are not kept.
     volumes: Option<by_volume::Volumes>,
     /// Share of the objects that are kept.
     rate: Option<f64>,
-    /// How many of the first accesses only warm the cache, and how many objects these have.
+    /// Number of accesses at the start that only warm the cache, and number of objects that they access.
     warm: usize,
     warm_objects: u32,
-    /// Accesses that are counted and their bytes, with those that were not sampled.
+    /// Number and bytes of the accesses that are counted, including those that were not sampled.
     accesses: u64,
     bytes: u64,
 }
@@ -82,7 +82,7 @@ pub struct AccessLog {
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     object: u32,
-    /// Bytes below [`WRITES`]; that bit is set for a write.
+    /// Number of bytes, below [`WRITES`]. That bit is set for a write.
     bytes: u32,
 }
 
@@ -96,21 +96,21 @@ struct Unnumbered {
     at: Nanos,
 }
 
-/// The bit of a write.
+/// The bit that marks a write.
 const WRITES: u32 = 1 << 31;
 
-/// Accesses of a block.
+/// Number of accesses in a block.
 const BLOCK: usize = 1 << 16;
 
-/// Accesses that are unpacked at a time: few enough to stay in the processor's cache.
+/// Number of accesses that are unpacked at a time: few enough to stay in the processor's cache.
 const CHUNK: usize = 1 << 12;
 
-/// Accesses whose objects get numbers at a time: their misses in the processor's cache overlap.
+/// Number of accesses whose objects are numbered at a time, so that their cache misses overlap.
 const NUMBERED_TOGETHER: usize = 64;
 
 impl AccessLogBuilder {
-    /// A log without accesses. A request accesses each object of `piece_bytes` that it touches; without a size it
-    /// accesses one object, which its first byte names whatever its length.
+    /// Creates a log without accesses. A request accesses each object of `piece_bytes` that it touches. Without a size,
+    /// it accesses a single object, which its first byte names, whatever the length of the request.
     pub fn new(piece_bytes: Option<NonZeroU64>) -> Self {
         Self {
             piece_bytes,
@@ -124,7 +124,7 @@ impl AccessLogBuilder {
         }
     }
 
-    /// A log of a sample.
+    /// Creates a log of a sample.
     ///
     /// # Panics
     /// If the rate is not in `0 < rate <= 1`.
@@ -148,11 +148,11 @@ impl AccessLogBuilder {
         self.now = now;
     }
 
-    /// Adds a request to `length` bytes from `offset`. The bytes of an access are those that the request touches of the
-    /// object, or all its bytes where objects have no size; 2 GiB at most.
+    /// Adds a request to `length` bytes from `offset`. The bytes of an access are those of the object that the request
+    /// touches; if objects have no size, all bytes of the request. At most 2 GiB.
     ///
     /// # Errors
-    /// [`AccessLogError`], with the request kept in part.
+    /// [`AccessLogError`], in which case part of the request has been added.
     #[inline]
     pub fn request(&mut self, offset: u64, length: u64, kind: AccessKind) -> Result<(), AccessLogError> {
         let Some(piece) = self.piece_bytes.map(NonZeroU64::get) else { return self.access(offset, length, kind) };
@@ -189,7 +189,7 @@ impl AccessLogBuilder {
         Ok(())
     }
 
-    /// Gives numbers to the objects of the last accesses, and keeps these.
+    /// Numbers the objects of the last accesses, and adds these accesses to the log.
     fn number(&mut self) {
         self.numbers.warm(self.unnumbered.iter().map(|access| access.id));
         for Unnumbered { id, bytes, volume, at } in self.unnumbered.drain(..) {
@@ -209,7 +209,7 @@ impl AccessLogBuilder {
         }
     }
 
-    /// What was added so far only warms the cache: it is performed, and counted nowhere.
+    /// Ends the warm-up: all accesses so far are performed, but not counted.
     pub fn end_warm_up(&mut self) {
         self.number();
         (self.log.warm, self.log.warm_objects) = (self.log.len() as usize, self.numbers.len() as u32);
@@ -219,12 +219,12 @@ impl AccessLogBuilder {
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> u64 {
         self.numbers.memory_bytes() as u64 + self.log.memory_bytes()
     }
 
-    /// Returns the log; with `future`, each access with the number of the next one to its object.
+    /// Returns the log. With `future`, each access has the number of the next access to its object.
     pub fn finish(mut self, future: bool) -> AccessLog {
         self.number();
         let mut log = self.log;
@@ -238,47 +238,47 @@ impl AccessLogBuilder {
 }
 
 impl AccessLog {
-    /// Number of accesses that can be simulated.
+    /// Returns the number of accesses that can be simulated.
     pub fn len(&self) -> u64 {
         self.blocks.last().map_or(0, |last| ((self.blocks.len() - 1) * BLOCK + last.len()) as u64)
     }
 
-    /// Whether there is nothing to simulate.
+    /// Returns true if there is nothing to simulate.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Number of distinct objects in it.
+    /// Returns the number of distinct objects in the log.
     pub fn objects(&self) -> u32 {
         self.objects
     }
 
-    /// Bytes of all objects together, each as large as its first access.
+    /// Returns the bytes of all objects together, each as large as its first access.
     pub fn object_bytes(&self) -> u64 {
         self.object_bytes
     }
 
-    /// Number of accesses that are counted and that are the first to their object: no cache has these.
+    /// Returns the number of counted accesses that are the first to their object, which miss in every cache.
     pub fn first_uses(&self) -> u32 {
         self.objects - self.warm_objects
     }
 
-    /// Number of accesses of the trace that are counted, with those that were not sampled.
+    /// Returns the number of counted accesses of the trace, including those that were not sampled.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Bytes of all those accesses.
+    /// Returns the bytes of all those accesses.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Share of the objects in it.
+    /// Returns the share of the objects that are in the log.
     pub fn rate(&self) -> f64 {
         self.rate.unwrap_or(1.0)
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub fn memory_bytes(&self) -> u64 {
         let blocks = self.blocks.len() * size_of::<Packed>() + self.times.len() * size_of::<Nanos>();
         let volumes = self.volumes.as_ref().map_or(0, by_volume::Volumes::memory_bytes);
@@ -291,14 +291,15 @@ impl AccessLog {
         for (block, packed) in self.blocks.iter().enumerate().rev() {
             for (within, access) in packed.iter().enumerate().rev() {
                 let number = block * BLOCK + within;
-                // Below `NEVER`: the builder lets no more accesses in.
+                // Below `NEVER`, since the builder accepts no more accesses than that.
                 self.next_use[number] = std::mem::replace(&mut next[access.object as usize], number as u32);
             }
         }
     }
 
-    /// Counts what a cache does on all accesses if it takes in every object that misses. `continues` is called again
-    /// and again with a number of accesses that were performed; on a [`ControlFlow::Break`] there is no result.
+    /// Counts hits and misses of a cache over all accesses, if it takes in every object that misses. `continues` is
+    /// called repeatedly with a number of accesses that were performed. If it returns [`ControlFlow::Break`], there is
+    /// no result.
     pub fn simulate(
         &self,
         policy: &mut dyn Replacement,
@@ -312,9 +313,10 @@ impl AccessLog {
         Some(counts)
     }
 
-    /// Counts what a cache does on all accesses if it takes in the objects that `admission` admits. If the log is a
-    /// sample, `admission` gets bytes that are larger by 1/rate, so that a budget is one of the whole trace. Without
-    /// [times](AccessLogBuilder::with_times), all accesses come at once. `continues` is as in [`Self::simulate`].
+    /// Counts hits and misses of a cache over all accesses, if it takes in the objects that `admission` admits. If the
+    /// log is a sample, `admission` gets bytes that are larger by 1/rate, so that a budget applies to the whole trace.
+    /// Without [times](AccessLogBuilder::with_times), all accesses come at the same time. `continues` is as in
+    /// [`Self::simulate`].
     pub fn simulate_admitting(
         &self,
         policy: &mut dyn Replacement,
@@ -329,7 +331,7 @@ impl AccessLog {
         Some(counts)
     }
 
-    /// Hands accesses with their times, if these were kept, to `perform`, some at a time, and whether they are counted.
+    /// Hands accesses to `perform` in chunks, with their times if these were kept, and with whether they are counted.
     /// Returns `None` if `continues` has ended it.
     fn for_each_chunk(
         &self,
@@ -364,18 +366,18 @@ impl AccessLog {
         Some(())
     }
 
-    /// What a cache of the whole trace does, if one that is smaller by the [`rate`](Self::rate) does `counts` on the
-    /// sample: each miss stands for 1/rate misses.
+    /// Estimates the counts of a cache of the whole trace from `counts`, those of a cache that is smaller by the
+    /// [`rate`](Self::rate) on the sample: each miss stands for 1/rate misses.
     ///
-    /// The ratio is that to the accesses of the trace, not of the sample. If the sample has more accesses than its rate
-    /// predicts, it has some very popular objects; those hit, and hits that are too many would spoil the ratio
+    /// The ratio refers to the accesses of the trace, not of the sample. If the sample has more accesses than its rate
+    /// predicts, it contains some very popular objects. Those hit, and the surplus of hits would distort the ratio
     /// (SHARDS-adj of Waldspurger et al., FAST 2015, section 3.4, does the same).
     pub fn of_the_whole(&self, counts: &Counts) -> Counts {
         self.rate.map_or(*counts, |rate| counts.of_the_whole(rate, self.accesses, self.bytes))
     }
 }
 
-/// Appends to the last block, or to a new one.
+/// Appends an item to the last block, or to a new one.
 #[inline]
 fn push<T>(blocks: &mut Vec<Vec<T>>, one: T) {
     match blocks.last_mut() {

@@ -1,39 +1,39 @@
-//! Made-up accesses with a given LRU curve.
+//! Synthetic accesses with a given LRU curve.
 
 use esker_core::Rng;
 
 use crate::ObjectId;
 
 /// Accesses whose stack distances are drawn from a distribution. The stack distance of an access is the number of other
-/// objects accessed since the last access to its object, and LRU hits where it is below the size of the cache: the
-/// distribution is the LRU curve. Nothing else makes an object likely to be accessed, so policies that count how often
-/// it was have no more to go by than LRU.
+/// objects accessed since the last access to its object. LRU hits if it is below the size of the cache, so the
+/// distribution is the LRU curve. Nothing else makes an object likely to be accessed, so policies that count accesses
+/// have no more information than LRU.
 ///
-/// The curve is H(c) = H (1 - exp(-(c / s)^k)): concave above an inflection, as the curves of disks behind a cache in
-/// memory are.
+/// The curve is H(c) = H (1 - exp(-(c / s)^k)): concave above an inflection, like the curves of disks behind a cache in
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ByDistance {
-    /// How many objects there are. Before all of them have been accessed the curve is approximate: an access further
-    /// back than all that was accessed so far is one to a new object.
+    /// Number of objects. The curve is approximate until all of them have been accessed: an access further back than
+    /// all accesses so far goes to a new object.
     pub objects: u32,
     /// H: the share of accesses that are not the first to their object.
     pub hit_ratio_max: f64,
-    /// s: the size, in objects, at which LRU hits 1 - 1/e of that.
+    /// s: the size, in objects, at which LRU reaches 1 - 1/e of H.
     pub scale: f64,
     /// k: how steeply the curve rises there.
     pub shape: f64,
 }
 
 impl ByDistance {
-    /// The share of accesses that LRU with `objects` objects hits, once all objects have been accessed.
+    /// Returns the share of accesses that LRU with `objects` objects hits, once all objects have been accessed.
     pub fn lru_hit_ratio(&self, objects: f64) -> f64 {
         self.hit_ratio_max * (1.0 - (-(objects / self.scale).powf(self.shape)).exp())
     }
 
-    /// `count` accesses, drawn with `seed`.
+    /// Returns `count` accesses, drawn with `seed`.
     pub fn accesses(&self, count: usize, seed: u64) -> Vec<ObjectId> {
         let mut rng = Rng::derive(seed, "stack distances");
-        // The object accessed last stands last.
+        // The object accessed last is at the end.
         let mut stack: Vec<u32> = Vec::with_capacity(self.objects as usize);
         let mut draw = || {
             let share = rng.below(1 << 53) as f64 / (1u64 << 53) as f64 / self.hit_ratio_max;

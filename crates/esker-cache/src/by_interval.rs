@@ -1,4 +1,4 @@
-//! Made-up accesses to objects that each come again at intervals of their own.
+//! Synthetic accesses to objects, each of which comes again at intervals of its own.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,29 +8,29 @@ use esker_core::Rng;
 use crate::ObjectId;
 
 /// Accesses to objects that differ in how often they are accessed, each at more or less regular intervals (independent
-/// renewal processes). Disks behind a cache in memory see such accesses: what was accessed a moment ago is still in
-/// memory, so hardly anything comes again at once.
+/// renewal processes). Disks behind a cache in memory see such accesses: recently accessed data are still in memory, so
+/// hardly anything comes again at once.
 ///
-/// Unlike under [`crate::ByDistance`], some objects stay more popular than others, so that policies that remember how
-/// often an object was accessed have something to gain.
+/// Unlike with [`crate::ByDistance`], some objects stay more popular than others. So policies that remember how often
+/// an object was accessed can gain something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ByInterval {
-    /// How many objects there are.
+    /// Number of objects.
     pub objects: u32,
-    /// How unlike the objects are: the standard deviation of the logarithm of their mean intervals, which are drawn
-    /// from a log-normal distribution. At 0 all are accessed equally often.
+    /// How much the objects differ: the standard deviation of the logarithm of their mean intervals, which are drawn
+    /// from a log-normal distribution. At 0, all objects are accessed equally often.
     pub spread: f64,
-    /// How regular the intervals of one object are: the shape of their gamma distribution, at least 1. At 1 each access
-    /// is independent of those before it; the larger, the nearer each object comes to a fixed period.
+    /// How regular the intervals of one object are: the shape of their gamma distribution, at least 1. At 1, each
+    /// access is independent of earlier ones. The larger the value, the closer each object comes to a fixed period.
     pub regularity: f64,
 }
 
-/// Ticks in a mean interval of 1. Whole ticks order the accesses alike on every machine.
+/// Number of ticks in a mean interval of 1. Whole ticks order the accesses in the same way on every machine.
 const TICKS: f64 = (1u64 << 32) as f64;
 
 impl ByInterval {
-    /// `count` accesses, drawn with `seed`. They begin in the middle of things: each object's first access is as far
-    /// away as at any later moment.
+    /// Returns `count` accesses, drawn with `seed`. They begin in a stationary state: the first access of each object
+    /// is as far away as at any later moment.
     ///
     /// # Panics
     /// If there are no objects, or `regularity` is below 1.
@@ -42,7 +42,7 @@ impl ByInterval {
             .iter()
             .zip(0..)
             .map(|(mean, object)| {
-                // A moment is more likely to lie in a long interval, and lies anywhere in it.
+                // A random moment is more likely to lie in a long interval, and lies anywhere in it.
                 let around = gamma(&mut rng, self.regularity + 1.0) / self.regularity;
                 Reverse(((around * rng.unit() * mean) as u64, object))
             })
@@ -57,7 +57,7 @@ impl ByInterval {
     }
 }
 
-/// A draw from the gamma distribution of this shape, which is at least 1, and of scale 1 (Marsaglia and Tsang 2000).
+/// Draws from the gamma distribution of this shape, which is at least 1, and of scale 1 (Marsaglia and Tsang 2000).
 fn gamma(rng: &mut Rng, shape: f64) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();
@@ -84,8 +84,8 @@ mod tests {
         1.0 - simulate(&mut *policy, &accesses).miss_ratio()
     }
 
-    /// Intervals of equal objects that are sums of two exponential ones, of mean 1: in a cache that reaches back by t,
-    /// a share 1 - (1 + t) exp(-2 t) of the objects lies, and 1 - (1 + 2 t) exp(-2 t) of the accesses hit.
+    /// Each interval of equal objects is the sum of two exponential ones, with mean 1. A cache that reaches back by t
+    /// holds a share 1 - (1 + t) exp(-2 t) of the objects, and a share 1 - (1 + 2 t) exp(-2 t) of the accesses hit.
     #[test]
     fn lru_hits_what_the_intervals_say() {
         let by_interval = ByInterval { objects: 2_000, spread: 0.0, regularity: 2.0 };
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_first_accesses_are_like_later_ones() {
         let objects = ByInterval { objects: 2_000, spread: 0.8, regularity: 3.0 }.accesses(200_000, 3);
-        // Objects accessed in a window of 1,000: as many at the beginning as in the mean.
+        // The number of objects accessed in a window of 1,000 is the same at the beginning as on average.
         let distinct = |window: &[ObjectId]| {
             let mut ids: Vec<u32> = window.iter().map(|object| object.0).collect();
             ids.sort_unstable();

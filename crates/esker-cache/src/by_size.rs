@@ -1,14 +1,14 @@
-//! Caches of objects that take the room of their bytes.
+//! Caches of objects that take room according to their bytes.
 
 use esker_core::registry::Choice;
 
 use crate::policy::chosen;
 use crate::{Access, BuildError, Counts, ObjectId, REPLACEMENTS, Replacement, ReplacementCapability, Shape};
 
-/// Builds the policy that `choice` names for a cache of `room` bytes. An object takes as many bytes as the access with
-/// which it comes in has, and keeps that size until it leaves. One that is larger than the cache does not come in.
+/// Builds the policy that `choice` names for a cache of `room` bytes. An object takes the bytes of the access with
+/// which it comes in, and keeps that size until it leaves. An object that is larger than the cache does not come in.
 ///
-/// `objects` is how many objects there are: their ids are below this.
+/// `objects` is the number of objects: their ids are below this.
 ///
 /// ```
 /// use esker_cache::{Access, AccessKind, NEVER, ObjectId, build_by_size, simulate};
@@ -22,10 +22,10 @@ use crate::{Access, BuildError, Counts, ObjectId, REPLACEMENTS, Replacement, Rep
 /// ```
 ///
 /// # Errors
-/// The policy does not exist, does not have such parameters, or shares its cache out by numbers of objects; or the
-/// cache has no room at all.
+/// The policy does not exist, does not have such parameters, or divides its cache by numbers of objects; or the cache
+/// has no room at all.
 pub fn build_by_size(choice: &Choice, objects: u32, room: u64, seed: u64) -> Result<Box<dyn Replacement>, BuildError> {
-    // It never is full by their number.
+    // The number of objects never makes it full.
     let shape = Shape { capacity: objects.max(1), objects, seed };
     let (entry, parameters) = chosen(REPLACEMENTS, "cache policy", choice, shape.capacity)?;
     if !entry.can(ReplacementCapability::BySize) {
@@ -39,7 +39,7 @@ pub fn build_by_size(choice: &Choice, objects: u32, room: u64, seed: u64) -> Res
     Ok(Box::new(BySize { policy, room, used: 0, sizes: vec![0; objects as usize] }))
 }
 
-/// Makes room in bytes for what comes in.
+/// Makes enough room in bytes for objects that come in.
 #[derive(Debug)]
 struct BySize {
     policy: Box<dyn Replacement>,
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// References that differ by little: the comparison has to notice.
+    /// Slightly wrong references: the comparison has to notice them.
     #[test]
     fn a_wrong_reference_is_noticed() {
         let accesses = sized(3, 300, 10_000);

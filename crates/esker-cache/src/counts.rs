@@ -1,4 +1,4 @@
-//! What a cache hits and misses.
+//! Hits and misses of a cache.
 
 use std::iter::Sum;
 
@@ -7,7 +7,7 @@ use crate::{Access, AccessKind};
 /// Counts of one cache over a sequence of accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Accesses.
+    /// Number of accesses.
     pub accesses: u64,
     /// Accesses to objects that the cache did not hold.
     pub misses: u64,
@@ -17,7 +17,7 @@ pub struct Counts {
     pub bytes: u64,
     /// Bytes of the accesses that missed.
     pub missed_bytes: u64,
-    /// Bytes written to the cache: what missed and was taken in, and what was written to an object that it held.
+    /// Bytes written to the cache: misses that were taken in, and writes to objects that it held.
     pub written_bytes: u64,
 }
 
@@ -54,8 +54,8 @@ impl Counts {
         self.missed_bytes += u64::from(access.bytes);
     }
 
-    /// Returns the counts of all `accesses` with `bytes`, if these are the counts of a sample: each stands for
-    /// 1/`rate`.
+    /// Returns estimated counts for all `accesses` with `bytes`, if these are the counts of a sample: each counted
+    /// access stands for 1/`rate` accesses.
     pub(crate) fn of_the_whole(&self, rate: f64, accesses: u64, bytes: u64) -> Self {
         let scaled = |count: u64| (count as f64 / rate).round() as u64;
         Self {
@@ -68,12 +68,12 @@ impl Counts {
         }
     }
 
-    /// Misses over accesses; zero without accesses.
+    /// Returns misses divided by accesses; zero without accesses.
     pub fn miss_ratio(&self) -> f64 {
         ratio(self.misses, self.accesses)
     }
 
-    /// Missed bytes over all bytes; zero without any.
+    /// Returns missed bytes divided by all bytes; zero without bytes.
     pub fn byte_miss_ratio(&self) -> f64 {
         ratio(self.missed_bytes, self.bytes)
     }

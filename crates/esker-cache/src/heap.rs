@@ -1,13 +1,13 @@
-//! Objects ordered by a key that changes.
+//! Objects ordered by a key that may change.
 
 use crate::Access;
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Children of a slot. Four keys lie side by side, so that a level costs one look into memory.
+/// Children of a slot. Four keys lie side by side, so that each level costs one memory access.
 const CHILDREN: usize = 4;
 
-/// A heap of objects: the one with the smallest key is first. It knows where each object is, so that keys change and
+/// A heap of objects with the smallest key first. It tracks the position of each object, so that keys change and
 /// objects leave in logarithmic time.
 #[derive(Debug)]
 pub(crate) struct Heap<K> {
@@ -17,7 +17,7 @@ pub(crate) struct Heap<K> {
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// An empty heap for objects below `objects`, which usually holds at most `capacity` of them.
+    /// Creates an empty heap for objects below `objects`, which usually holds at most `capacity` of them.
     pub(crate) fn new(objects: u32, capacity: u32) -> Self {
         Self { slots: Vec::with_capacity(capacity.min(objects) as usize), places: vec![NOWHERE; objects as usize] }
     }
@@ -32,19 +32,19 @@ impl<K: Copy + Ord> Heap<K> {
         self.places[object as usize] != NOWHERE
     }
 
-    /// The key of `object`, if it is there.
+    /// Returns the key of `object`, if the heap contains it.
     #[inline]
     pub(crate) fn key(&self, object: u32) -> Option<K> {
         self.slots.get(self.places[object as usize] as usize).map(|(key, _)| *key)
     }
 
-    /// The object with the smallest key.
+    /// Returns the object with the smallest key.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         self.slots.first().map(|(_, object)| *object)
     }
 
-    /// Adds `object` with this key, or gives it this key if it is there.
+    /// Adds `object` with this key, or changes its key if the heap contains it.
     #[inline]
     pub(crate) fn set(&mut self, object: u32, key: K) {
         let mut at = self.places[object as usize] as usize;
@@ -55,7 +55,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.settle(at, (key, object));
     }
 
-    /// Removes `object`. Returns whether it was there.
+    /// Removes `object`. Returns true if the heap contained it.
     pub(crate) fn remove(&mut self, object: u32) -> bool {
         let at = std::mem::replace(&mut self.places[object as usize], NOWHERE);
         if at == NOWHERE {
@@ -69,7 +69,7 @@ impl<K: Copy + Ord> Heap<K> {
         true
     }
 
-    /// Loads where the objects of these accesses are in the heap into the processor's cache.
+    /// Loads the heap positions of these accesses' objects into the processor's cache.
     #[inline]
     pub(crate) fn warm(&self, accesses: &[Access]) {
         let sum = accesses.iter().fold(0, |sum, access| sum ^ self.places[access.object.index()]);
@@ -80,7 +80,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.slots.capacity() * size_of::<(K, u32)>() + self.places.capacity() * size_of::<u32>()
     }
 
-    /// Puts `entry` to its place, beginning at slot `at`, which is free.
+    /// Moves `entry` to its place, beginning at slot `at`, which is free.
     fn settle(&mut self, mut at: usize, entry: (K, u32)) {
         while at > 0 {
             let parent = (at - 1) / CHILDREN;
@@ -131,7 +131,7 @@ mod tests {
             if rng.chance(1, 3) {
                 assert_eq!(heap.remove(object), before.is_some());
             } else {
-                // No two keys are equal, so that the first one is certain.
+                // All keys differ, so that the first one is unique.
                 let key = rng.below(1000) * 100_000 + step;
                 heap.set(object, key);
                 sorted.insert((key, object));

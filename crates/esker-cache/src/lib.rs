@@ -1,6 +1,7 @@
-//! Which objects a cache keeps. Replacement policies choose the object that leaves, admission policies whether one may
-//! enter; [`simulate`] and [`simulate_admitting`] count what they miss on a sequence of accesses. No data, no devices
-//! and no clock: time is the number of an access, and for admission, which may keep a budget, an argument.
+//! Which objects a cache keeps. Replacement policies choose the object that leaves, admission policies whether an
+//! object may enter; [`simulate`] and [`simulate_admitting`] count the misses over a sequence of accesses. There are no
+//! data, no devices and no clock: time is the number of an access, and for admission, which may keep a budget, an
+//! argument.
 //!
 //! ```
 //! use esker_cache::{Access, AccessKind, NEVER, ObjectId, Shape, build, simulate};

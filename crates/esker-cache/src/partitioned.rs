@@ -1,27 +1,27 @@
-//! A cache that is divided among parts: each is a queue in the order of last use, and has a share of the room.
+//! A cache that is divided into parts. Each part is a queue in the order of last use, with a share of the room.
 //!
-//! The borders are soft. A part may take room that others leave free; when the cache is full, a part that has its share
-//! gives up an object of its own for each new one, and one that has less takes the room of the part that is furthest
-//! above its share. So when shares change, the parts grow and shrink as new objects come in, and nothing leaves for
-//! that alone.
+//! The borders are soft. A part may take room that others leave free. When the cache is full, a part that has its share
+//! gives up one of its own objects for each new one; a part that has less takes the room of the part that is furthest
+//! above its share. So when shares change, the parts grow and shrink as new objects come in, and no object leaves
+//! merely because of the change.
 
 use esker_core::{Linked, Links, List};
 
 use crate::{Access, ObjectId, Replacement};
 
-/// The most parts.
+/// Largest number of parts.
 pub const PARTS_MAX: u16 = 256;
 
-/// No part.
+/// Stands for no part.
 const NOWHERE: u16 = u16::MAX;
 
 /// An object, which is in one queue or in none.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     links: Links,
-    /// The part whose queue it is in.
+    /// The part whose queue contains the object.
     place: u16,
-    /// The part that it goes to when it is used next.
+    /// The part to which the object goes when it is next used.
     part: u16,
 }
 
@@ -41,18 +41,18 @@ struct Part {
     queue: List,
     /// Its share of the room, in proportion to the other weights.
     weight: u32,
-    /// How many objects are its share.
+    /// Number of objects of its share.
     share: u32,
 }
 
 impl Part {
-    /// Objects above its share; negative below.
+    /// Returns the number of objects above its share; negative if below.
     fn excess(&self) -> i64 {
         i64::from(self.queue.len()) - i64::from(self.share)
     }
 }
 
-/// Least-recently-used queues that share a cache. Takes 12 bytes for each object that there is.
+/// LRU queues that share a cache. Takes 12 bytes per existing object.
 ///
 /// ```
 /// use esker_cache::{Access, AccessKind, NEVER, ObjectId, Partitioned, Replacement};
@@ -78,10 +78,10 @@ pub struct Partitioned {
 }
 
 impl Partitioned {
-    /// A cache of at most `capacity` of `objects` objects, for parts with these weights.
+    /// Creates a cache of at most `capacity` of `objects` objects, for parts with these weights.
     ///
     /// # Panics
-    /// Without a part, with more than [`PARTS_MAX`], or if all weights are zero.
+    /// If there are no parts, more than [`PARTS_MAX`], or only weights of zero.
     pub fn new(capacity: u32, objects: u32, weights: &[u32]) -> Self {
         let entry = Entry { links: Links::NONE, place: NOWHERE, part: 0 };
         let objects = vec![entry; objects as usize];
@@ -90,10 +90,11 @@ impl Partitioned {
         cache
     }
 
-    /// Divides the room in proportion to `weights`, one for each part. There may be more parts than before, not fewer.
+    /// Divides the room in proportion to `weights`, one for each part. There may be more parts than before, but not
+    /// fewer.
     ///
     /// # Panics
-    /// For fewer parts than there are, more than [`PARTS_MAX`], none, or if all weights are zero.
+    /// If there are fewer parts than before, more than [`PARTS_MAX`], no parts, or only weights of zero.
     pub fn divide(&mut self, weights: &[u32]) {
         let allowed = self.parts.len().max(1)..=usize::from(PARTS_MAX);
         assert!(allowed.contains(&weights.len()), "{} parts, of {allowed:?}", weights.len());
@@ -103,27 +104,27 @@ impl Partitioned {
         self.share_out();
     }
 
-    /// Sets the part that `object` goes to when it is used next, or comes in.
+    /// Sets the part to which `object` goes when it is next used, or comes in.
     ///
     /// # Panics
-    /// If there is no such part.
+    /// If the part does not exist.
     #[inline]
     pub fn assign(&mut self, object: ObjectId, part: u16) {
         assert!(usize::from(part) < self.parts.len(), "there is no part {part}");
         self.objects[object.index()].part = part;
     }
 
-    /// How many objects each part holds.
+    /// Returns how many objects each part holds.
     pub fn held(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.queue.len())
     }
 
-    /// How many objects are the share of each part. They sum to the capacity.
+    /// Returns the share of each part, in objects. The shares sum up to the capacity.
     pub fn shares(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|part| part.share)
     }
 
-    /// Rounds so that the shares sum to the capacity.
+    /// Computes the shares, rounded so that they sum up to the capacity.
     fn share_out(&mut self) {
         let all: u64 = self.parts.iter().map(|part| u64::from(part.weight)).sum();
         let (mut weights, mut given) = (0, 0);
@@ -134,10 +135,10 @@ impl Partitioned {
         }
     }
 
-    /// The part that gives up an object: the one furthest above its share, or with the least below it.
+    /// Returns the part that gives up an object: the one furthest above its share, or least below it.
     fn giver(&self) -> Option<usize> {
         let full = self.parts.iter().enumerate().filter(|(_, part)| !part.queue.is_empty());
-        // The first of those that are equal.
+        // Of equal parts, the first.
         full.rev().max_by_key(|(_, part)| part.excess()).map(|(number, _)| number)
     }
 
@@ -228,14 +229,14 @@ mod tests {
         Access { object: ObjectId(object), bytes: 512, kind: AccessKind::Read, next_use: NEVER }
     }
 
-    /// The same, as simply as it can be said: the objects of each part, the one used last at the end.
+    /// A naive version: the objects of each part, the last used at the end.
     struct Naive {
         shares: Vec<usize>,
         queues: Vec<Vec<u32>>,
     }
 
     impl Naive {
-        /// Returns whether it hit, and what left.
+        /// Returns whether the access hit, and which object left.
         fn access(&mut self, capacity: usize, object: u32, part: usize) -> (bool, Option<u32>) {
             let before: usize = self.queues.iter().map(Vec::len).sum();
             self.queues.iter_mut().for_each(|queue| queue.retain(|&held| held != object));
@@ -256,7 +257,7 @@ mod tests {
         }
     }
 
-    /// (object, part, whether the weights change, to what)
+    /// (object, part, whether the weights change, new weights)
     type Step = (u32, u16, bool, [u32; 3]);
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -299,8 +300,8 @@ mod tests {
         }
     }
 
-    /// A part that is over its share gives up an object for each one that comes in elsewhere, the oldest first; one
-    /// whose share is nothing keeps the last object that came in.
+    /// A part above its share gives up an object for each one that comes in elsewhere, the oldest first. A part with a
+    /// share of zero keeps the last object that came in.
     #[test]
     fn parts_shrink_as_others_grow() {
         let mut cache = Partitioned::new(4, OBJECTS, &[1, 1]);

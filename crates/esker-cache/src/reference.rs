@@ -1,5 +1,5 @@
-//! Policies written as simply as they can be said, as a reference for the fast ones: a list of objects, searched from
-//! one end. What they do costs time in proportion to the cache.
+//! Policies written as simply as possible, as a reference for the fast ones: a list of objects that is searched from
+//! one end. Their time per access is proportional to the size of the cache.
 
 mod arc;
 mod belady;
@@ -37,13 +37,13 @@ pub(crate) use w_tinylfu::NaiveWTinyLfu;
 
 use crate::Access;
 
-/// A cache that gets one access after the other.
+/// A cache that receives one access after another.
 pub(crate) trait Naive {
-    /// Returns whether the access hits; an object that misses is taken in.
+    /// Returns true if the access hits. An object that misses is taken in.
     fn access(&mut self, access: &Access) -> bool;
 }
 
-/// First in, first out; the oldest stands first.
+/// First in, first out. The oldest object is first.
 pub(crate) struct NaiveFifo {
     pub(crate) capacity: usize,
     pub(crate) held: Vec<u32>,
@@ -62,7 +62,7 @@ impl Naive for NaiveFifo {
     }
 }
 
-/// Least recently used; the one used last stands last.
+/// Least recently used. The object used last is at the end.
 pub(crate) struct NaiveLru {
     pub(crate) capacity: usize,
     pub(crate) held: Vec<u32>,
@@ -85,7 +85,7 @@ impl Naive for NaiveLru {
     }
 }
 
-/// CLOCK: each object has a bit that is set when it is used again. The hand stands at the front of the list.
+/// CLOCK: each object has a bit that is set when it is used again. The hand is at the front of the list.
 pub(crate) struct NaiveClock {
     pub(crate) capacity: usize,
     pub(crate) held: Vec<(u32, bool)>,
@@ -109,7 +109,7 @@ impl Naive for NaiveClock {
     }
 }
 
-/// Removes an object from a list; returns whether it was there.
+/// Removes an object from a list. Returns true if the list contained it.
 fn take(list: &mut Vec<u32>, object: u32) -> bool {
     let found = list.iter().position(|other| *other == object);
     found.map(|at| list.remove(at)).is_some()

@@ -4,15 +4,15 @@ use esker_core::Nanos;
 
 use crate::{Access, Admission, Counts, Replacement};
 
-/// Counts what a cache that takes in every object that misses does on `accesses`.
+/// Counts hits and misses on `accesses` of a cache that takes in every object that misses.
 pub fn simulate(policy: &mut dyn Replacement, accesses: &[Access]) -> Counts {
     let mut counts = Counts::default();
     policy.perform(accesses, &mut counts);
     counts
 }
 
-/// Counts what a cache that takes in the objects that `admission` admits does on `accesses`. Each access has its time
-/// at the same place of `times`, which do not decrease; accesses without one are left out.
+/// Counts hits and misses on `accesses` of a cache that takes in the objects that `admission` admits. `times` has the
+/// time of each access, in ascending order; accesses without a time are left out.
 pub fn simulate_admitting(
     policy: &mut dyn Replacement,
     admission: &mut dyn Admission,
@@ -25,8 +25,8 @@ pub fn simulate_admitting(
     counts
 }
 
-/// Performs accesses, each of which stands for 1/`rate` accesses. Admission policies with a budget get the bytes of
-/// all.
+/// Performs accesses, each of which stands for 1/`rate` accesses. Admission policies with a budget get the bytes of all
+/// of these.
 pub(crate) fn perform_admitting<'a>(
     policy: &mut dyn Replacement,
     admission: &mut dyn Admission,

@@ -1,4 +1,4 @@
-//! What one cache does for each of several volumes that share it.
+//! Hits and misses of a single cache for each of several volumes that share it.
 
 use std::ops::ControlFlow;
 
@@ -9,20 +9,20 @@ use crate::{Access, Admission, Counts, Replacement};
 /// The accesses of one volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeAccesses {
-    /// Number of accesses of the trace, with those that were not sampled.
+    /// Number of accesses of the trace, including those that were not sampled.
     pub accesses: u64,
     /// Bytes of all those accesses.
     pub bytes: u64,
-    /// Number of distinct objects in the log: of the volume, or of its sample.
+    /// Number of distinct objects in the log: those of the volume, or of its sample.
     pub objects: u32,
 }
 
 /// The volumes of the objects of a log.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
-    /// By object.
+    /// The volume of each object.
     of_objects: Vec<u32>,
-    /// By volume.
+    /// The accesses of each volume.
     accesses: Vec<VolumeAccesses>,
 }
 
@@ -38,7 +38,7 @@ impl Volumes {
         self.accesses[index].bytes += u64::from(bytes);
     }
 
-    /// Notes the volume of an access to `object`. Objects are numbered in the order of their first use.
+    /// Records the volume of an access to `object`. Objects are numbered in the order of their first use.
     #[inline]
     pub(super) fn note(&mut self, object: u32, volume: u32) {
         if object as usize == self.of_objects.len() {
@@ -47,12 +47,12 @@ impl Volumes {
         }
     }
 
-    /// Nothing was counted yet; objects keep their volumes.
+    /// Resets the counts of accesses. Objects keep their volumes.
     pub(super) fn forget_accesses(&mut self) {
         self.accesses.iter_mut().for_each(|volume| (volume.accesses, volume.bytes) = (0, 0));
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(super) fn memory_bytes(&self) -> usize {
         self.of_objects.capacity() * size_of::<u32>() + self.accesses.capacity() * size_of::<VolumeAccesses>()
     }
@@ -63,7 +63,7 @@ impl Volumes {
 }
 
 impl AccessLogBuilder {
-    /// Keeps the volume of each object, for [`AccessLog::simulate_by_volume`]: 4 bytes for each object.
+    /// Keeps the volume of each object, for [`AccessLog::simulate_by_volume`]. Takes 4 bytes per object.
     #[must_use]
     pub fn with_volumes(mut self) -> Self {
         self.log.volumes = Some(Volumes::default());
@@ -71,7 +71,7 @@ impl AccessLogBuilder {
     }
 
     /// Sets the volume, by its index, of the requests that are added from now on. An object belongs to the volume whose
-    /// request came first: volumes have addresses of their own, and share no object.
+    /// request came first: volumes have addresses of their own, and share no objects.
     #[inline]
     pub fn volume(&mut self, volume: u32) {
         self.volume = volume;
@@ -79,15 +79,15 @@ impl AccessLogBuilder {
 }
 
 impl AccessLog {
-    /// The accesses of each volume, by its index; empty unless the log was built
-    /// [with volumes](AccessLogBuilder::with_volumes).
+    /// Returns the accesses of each volume, by its index; empty unless the log was built [with
+    /// volumes](AccessLogBuilder::with_volumes).
     pub fn volumes(&self) -> &[VolumeAccesses] {
         self.volumes.as_ref().map_or(&[], |volumes| &volumes.accesses)
     }
 
     /// Counts as [`simulate`](Self::simulate) does, or with an admission policy as
-    /// [`simulate_admitting`](Self::simulate_admitting) does, but for each volume of [`volumes`](Self::volumes): what
-    /// the one cache that all of them share does with its accesses. The sum over them is what those return.
+    /// [`simulate_admitting`](Self::simulate_admitting) does, but for each volume of [`volumes`](Self::volumes). All
+    /// volumes share the same cache. The counts sum up to what those functions return.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -116,7 +116,7 @@ impl AccessLog {
         let mut warming = Counts::default();
         self.for_each_chunk(continues, |accesses, times, counted| {
             let mut times = times.iter().copied();
-            // Accesses of one volume that follow each other go to the policy together, as without volumes.
+            // Consecutive accesses of one volume go to the policy together, as without volumes.
             for run in accesses.chunk_by(|one, next| volumes.of(one) == volumes.of(next)) {
                 let counts = if counted { &mut counts[volumes.of(&run[0])] } else { &mut warming };
                 match admission.as_deref_mut() {
@@ -128,9 +128,9 @@ impl AccessLog {
         Some(counts)
     }
 
-    /// What a cache of the whole trace does for each volume: [`of_the_whole`](Self::of_the_whole), volume by volume.
-    /// In a sample each is rounded by itself, and none has more misses than accesses: the sum may be another than the
-    /// estimate of the whole.
+    /// Estimates the counts of a cache of the whole trace for each volume, like [`of_the_whole`](Self::of_the_whole).
+    /// For a sample, the counts of each volume are rounded, and no volume has more misses than accesses. So the sum may
+    /// differ from the estimate for the whole.
     pub fn of_the_whole_by_volume(&self, counts: &[Counts]) -> Vec<Counts> {
         let of_one = |(counts, volume): (&Counts, &VolumeAccesses)| {
             self.rate.map_or(*counts, |rate| counts.of_the_whole(rate, volume.accesses, volume.bytes))
@@ -138,7 +138,7 @@ impl AccessLog {
         counts.iter().zip(self.volumes()).map(of_one).collect()
     }
 
-    /// Performs accesses with an admission policy; those without a time of their own come at once.
+    /// Performs accesses with an admission policy. Accesses without times come at the same time.
     pub(super) fn perform_admitting(
         &self,
         policy: &mut dyn Replacement,
@@ -164,10 +164,10 @@ mod tests {
 
     const PAGE: u64 = 4096;
 
-    /// A request: its volume, its first page and how many there are, and what it does.
+    /// A request: its volume, its first page, its number of pages, and its kind.
     type Request = (u32, u64, u64, AccessKind);
 
-    /// Requests of volumes 0, 1 and 3, in turns that are short and long. Volume 2 has none.
+    /// Requests of volumes 0, 1 and 3, in short and long turns. Volume 2 has none.
     fn requests(number: usize) -> Vec<Request> {
         let mut rng = Rng::new(11);
         let mut volume = 0;
@@ -189,13 +189,13 @@ mod tests {
         for (number, &(volume, page, pages, kind)) in requests.iter().enumerate() {
             builder.at(Nanos::from_millis(number as u64 * 50));
             builder.volume(volume);
-            // Each volume has addresses of its own. The last page is touched in part.
+            // Each volume has addresses of its own. The last page is only touched in part.
             builder.request((u64::from(volume) << 30) | (page * PAGE), pages * PAGE - 512, kind).unwrap();
         }
         builder.finish(true)
     }
 
-    /// The policy over the whole trace, access by access; each is counted for the volume of its request.
+    /// Runs the policy over the whole trace, access by access. Each access is counted for the volume of its request.
     fn naive(
         log: &AccessLog,
         requests: &[Request],
@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(u64::from(all.objects), pages.len() as u64);
             assert!(volume == 2 || sampled.objects < all.objects && sampled.objects > 0);
         }
-        // Misses of a sample stand for more; accesses are those of the trace.
+        // Misses of a sample stand for more misses. The accesses are those of the trace.
         let shape = Shape { capacity: 30, objects: sample.objects(), seed: 1 };
         let mut lru = build(&Choice::named("lru"), &shape).unwrap();
         let counts = sample.simulate_by_volume(&mut *lru, None, |_| ControlFlow::Continue(())).unwrap();

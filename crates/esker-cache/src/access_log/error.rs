@@ -1,14 +1,14 @@
-//! Why accesses cannot be kept.
+//! Errors in collecting accesses.
 
 use esker_core::Hint;
 use thiserror::Error;
 
 use crate::NEVER;
 
-/// Why accesses cannot be kept.
+/// Why an access cannot be added to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AccessLogError {
-    /// Numbers of accesses have 32 bits.
+    /// There are more accesses than 32-bit numbers.
     #[error("there are more than {NEVER} accesses to simulate")]
     TooManyAccesses,
 }

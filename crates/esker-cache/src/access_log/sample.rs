@@ -1,4 +1,4 @@
-//! Which objects a sample keeps.
+//! Chooses the objects of a sample.
 
 use esker_core::mix64;
 

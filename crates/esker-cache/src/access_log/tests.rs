@@ -1,4 +1,4 @@
-//! Accesses of logs against those of the requests, and samples against the whole.
+//! Compares the accesses of logs with the requests, and samples with the whole.
 
 use esker_core::Rng;
 use esker_core::registry::Choice;
@@ -12,7 +12,7 @@ fn all(log: &AccessLog) -> Vec<Access> {
     packed.map(|(number, access)| access.unpack(log.next_use.get(number).copied().unwrap_or(NEVER))).collect()
 }
 
-/// The misses of a least-recently-used cache of `size` objects.
+/// Returns the misses of an LRU cache of `size` objects.
 fn misses(log: &AccessLog, size: u32) -> u64 {
     let mut policy = build(&Choice::named("lru"), &Shape { capacity: size, objects: log.objects(), seed: 1 }).unwrap();
     let counts = log.simulate(&mut *policy, |_| ControlFlow::Continue(())).unwrap();
@@ -20,7 +20,7 @@ fn misses(log: &AccessLog, size: u32) -> u64 {
 }
 
 proptest! {
-    /// Against the simplest way to number objects and to look for the next use.
+    /// Compares a log with the simplest way to number objects and to look for the next use.
     #[test]
     fn accesses_are_those_of_the_requests(
         requests in prop::collection::vec((0u64..60_000, 0u64..20_000, any::<bool>()), 1..60),
@@ -120,13 +120,13 @@ fn a_sample_estimates_the_whole_and_a_sample_of_everything_is_the_whole() {
         })
         .collect();
     errors.sort_by(f64::total_cmp);
-    // The bound for samples of 10 % of small traces.
+    // The error bound for samples of 10 % of small traces.
     assert!(errors[4] < 0.02, "{errors:?}");
-    // The size of the whole cache on a sample is what a caller that forgets to scale gets.
+    // A caller that forgets to scale the cache uses the size of the whole cache on a sample.
     assert!((misses(&log(0.1, 1), 5_000) as f64 / 300_000.0 - exact).abs() > 0.05);
 }
 
-/// Simulates a budget of `bytes_per_day` admitted bytes a day before LRU.
+/// Simulates an LRU cache with a budget of `bytes_per_day` admitted bytes a day.
 fn budgeted(log: &AccessLog, size: u32, bytes_per_day: &str) -> Counts {
     let shape = Shape { capacity: size, objects: log.objects(), seed: 1 };
     let choice: Choice = format!("reject-first(bytes_per_day={bytes_per_day},window=1000%)").parse().unwrap();
@@ -162,7 +162,7 @@ fn admission_is_told_every_access_with_its_time() {
     }
 }
 
-/// A budget is one of the whole trace: the sample of a tenth writes as much a day, not ten times that.
+/// A budget applies to the whole trace: a sample of a tenth writes as much per day, not ten times as much.
 #[test]
 fn a_sample_keeps_the_budget_of_the_whole() {
     let mut rng = Rng::new(2);
@@ -175,20 +175,20 @@ fn a_sample_keeps_the_budget_of_the_whole() {
         builder.finish(false)
     };
     let (whole, sample) = (log(1.0, &mut rng.clone()), log(0.1, &mut rng));
-    // A day with a budget for some 25 000 objects, and a twentieth of that saved up.
+    // A day with a budget for some 25 000 objects, of which a twentieth is saved up.
     let written = |log, size| budgeted(log, size, "100MiB").written_bytes as f64 / (100.0 * 1_048_576.0 * 1.05);
     let (exact, estimate) = (written(&whole, 3_000), written(&sample, 300));
-    // What is earned before anything has missed twice finds a full bucket and is lost.
+    // Budget that is earned before anything has missed twice finds a full bucket, and is lost.
     assert!((0.96..1.0).contains(&exact), "{exact}");
     assert!((estimate / exact - 1.0).abs() < 0.01, "{estimate} instead of {exact}");
 }
 
-/// A warm-up leaves out what its accesses miss, and what follows finds the cache as they left it.
+/// A warm-up does not count the misses of its accesses. Later accesses find the cache as the warm-up left it.
 #[test]
 fn what_only_warms_is_not_counted() {
     let mut rng = Rng::new(5);
     let requests: Vec<u64> = (0..200_000).map(|_| (rng.unit().powi(3) * 9_000.0) as u64 * 4096).collect();
-    // Before, within and at the end of a chunk and of a block.
+    // Warm-ups that end before, within and at the end of a chunk and of a block.
     for warm in [0, 1, CHUNK, CHUNK + 1, BLOCK, 3 * BLOCK - 7] {
         let log = |requests: &[u64], warm: Option<usize>| {
             let mut builder = AccessLogBuilder::new(NonZeroU64::new(4096)).with_volumes();

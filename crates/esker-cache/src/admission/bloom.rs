@@ -1,4 +1,4 @@
-//! What was seen before may enter; Bloom filters remember it.
+//! Objects that were seen before may enter. Bloom filters remember them.
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_core::{Nanos, Ratio, mix64};
@@ -24,8 +24,8 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
     build: |shape, parameters| Box::new(Bloom::new(shape, parameters.share("window"), parameters.count("bits"))),
 };
 
-/// Remembers between one and two windows of objects. A filter cannot forget a single object, so one that entered and
-/// left enters again at its next miss, as long as it is remembered.
+/// Remembers between one and two windows of objects. A filter cannot forget a single object. So an object that entered
+/// and left enters again at its next miss, as long as it is remembered.
 #[derive(Debug)]
 struct Bloom {
     objects: u32,
@@ -35,13 +35,13 @@ struct Bloom {
     window: u32,
     current: Filter,
     before: Filter,
-    /// Objects that were added to the current filter.
+    /// Number of objects that were added to the current filter.
     added: u32,
 }
 
 impl Bloom {
     fn new(shape: &Shape, share: Ratio, bits_per_object: u64) -> Self {
-        // More than all objects cannot be seen.
+        // No more than all objects can be seen.
         let window = objects_of(share, shape.capacity).min(shape.objects.max(1));
         let filter = || Filter::new(u64::from(window) * bits_per_object, bits_per_object);
         Self {
@@ -77,7 +77,7 @@ impl Admission for Bloom {
         false
     }
 
-    /// A cache of another size begins with empty filters.
+    /// A cache whose size changes begins with empty filters.
     fn set_capacity(&mut self, capacity: u32) {
         let window = objects_of(self.share, capacity).min(self.objects.max(1));
         if window != self.window {
@@ -100,13 +100,13 @@ struct Filter {
 }
 
 impl Filter {
-    /// With the best number of hashes: the bits for each object times the logarithm of two.
+    /// Creates a filter with the best number of hashes: the bits per object times the natural logarithm of two.
     fn new(bits: u64, bits_per_object: u64) -> Self {
         let hashes = (bits_per_object as f64 * std::f64::consts::LN_2).round().max(1.0) as u64;
         Self { words: vec![0; bits.div_ceil(64) as usize], hashes }
     }
 
-    /// Word and bit of each hash (Kirsch and Mitzenmacher 2006: all from two).
+    /// Returns the word and bit of each hash (Kirsch and Mitzenmacher 2006: all hashes from two).
     fn bits(&self, hash: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
         let (step, bits) = (mix64(hash) | 1, 64 * self.words.len() as u128);
         (0..self.hashes).map(move |number| {

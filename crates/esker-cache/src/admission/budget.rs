@@ -1,10 +1,10 @@
-//! How many bytes may be written in a time.
+//! How many bytes may be written in a given time.
 
 use esker_core::{Bytes, Nanos, Ratio};
 
 const DAY: Nanos = Nanos::from_secs(24 * 60 * 60);
 
-/// The bytes a day with which flash lasts for `life`, if it endures that `endurance` bytes are written to it in all.
+/// Returns the bytes per day with which flash lasts for `life`, if it endures `endurance` written bytes in all.
 ///
 /// ```
 /// use esker_cache::daily_budget;
@@ -18,7 +18,7 @@ pub fn daily_budget(endurance: Bytes, life: Nanos) -> Bytes {
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// A token bucket that time fills and writes empty. It counts in bytes times nanoseconds a day, so that nothing is
+/// A token bucket that time fills and that writes empty. It counts bytes times nanoseconds per day, so that nothing is
 /// rounded.
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -29,10 +29,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `burst` is the share of a day's bytes that may be saved up; all of it is there at the beginning.
+    /// `burst` is the share of a day's bytes that may be saved up. All of it is available at the beginning.
     pub(super) fn new(bytes_per_day: Bytes, burst: Ratio) -> Self {
         let tokens_a_day = i128::from(bytes_per_day.0) * i128::from(DAY.0);
-        // At least one, else there would never be something left.
+        // At least one, since otherwise there would never be anything left.
         let tokens_most = (tokens_a_day / 1_000_000_000 * i128::from(burst.as_parts_per_billion())).max(1);
         Self {
             bytes_per_day: i128::from(bytes_per_day.0),
@@ -42,8 +42,8 @@ impl Budget {
         }
     }
 
-    /// Whether something may be written at `now`. What is larger than what is left may be written, too: the next one
-    /// waits until that is paid.
+    /// Returns true if something may be written at `now`. A write that exceeds the remaining budget is allowed, too;
+    /// the next write waits until it is paid for.
     pub(super) fn allows(&mut self, now: Nanos) -> bool {
         let elapsed = now.saturating_sub(self.filled_at);
         self.filled_at = self.filled_at.max(now);

@@ -1,4 +1,4 @@
-//! What is read again and again, and not written, may enter.
+//! Objects that are read repeatedly, and not written, may enter.
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 use esker_core::{Nanos, Ratio};
@@ -26,16 +26,16 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
     },
 };
 
-/// Flashield keeps new objects in memory and learns there which of them flash is for: those that will be read and not
-/// be written anew. Simplified: memory holds their numbers only, so that a read there still misses; the number of reads
-/// stands for what a trained classifier says; a write sets it back to none.
+/// Flashield keeps new objects in memory and learns there which of them suit flash: those that will be read and not be
+/// rewritten. Simplified here: memory holds only their numbers, so that a read there still misses; the number of reads
+/// replaces the verdict of a trained classifier; a write resets it to zero.
 #[derive(Debug)]
 struct Flashield {
     share: Ratio,
     window: u32,
     reads_least: u8,
     recent: Recent,
-    /// Reads of each object that memory remembers.
+    /// Number of reads of each object that memory remembers.
     reads: Vec<u8>,
 }
 

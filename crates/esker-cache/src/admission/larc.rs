@@ -1,4 +1,4 @@
-//! LARC: the second miss admits, within a window that adapts.
+//! LARC: the second miss admits an object, within a window that adapts.
 
 use esker_core::Nanos;
 use esker_core::registry::ParameterSource;
@@ -16,15 +16,15 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
     build: |shape, _| Box::new(Larc::new(shape)),
 };
 
-/// The window is between these shares of the cache, and begins with the least.
+/// The window stays between these shares of the cache, and begins with the least.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 0.9;
 
 #[derive(Debug)]
 struct Larc {
-    /// Of the cache, in objects.
+    /// Capacity of the cache, in objects.
     capacity: f64,
-    /// Length of the window; it changes in small parts of an object.
+    /// Length of the window. It changes by small fractions of an object.
     window: f64,
     recent: Recent,
 }
@@ -35,7 +35,7 @@ impl Larc {
         Self { capacity, window: LEAST * capacity, recent: Recent::new(shape.objects) }
     }
 
-    /// In whole objects.
+    /// Returns the size of the window in whole objects.
     fn window_size(&self) -> u32 {
         (self.window as u32).max(1)
     }
@@ -53,7 +53,7 @@ impl Admission for Larc {
 
     fn hit(&mut self, _now: Nanos, _access: &Access) {
         let step = self.capacity / (self.capacity - self.window);
-        // Objects beyond it leave at the next miss, as in the paper.
+        // Objects beyond the window leave at the next miss, as in the paper.
         self.window = (self.window - step).max(LEAST * self.capacity);
     }
 

@@ -1,4 +1,4 @@
-//! Admission policies: which of the objects that miss enter the cache. Flash wears out by what is written to it, and an
+//! Admission policies: which of the objects that miss enter the cache. Every write to the cache wears its flash, and an
 //! object that is not used again was written in vain. One file per policy.
 //!
 //! # How to add a policy
@@ -30,20 +30,20 @@ use crate::{Access, BuildError, Shape};
 pub static ADMISSIONS: &[AdmissionEntry] =
     &[none::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
 
-/// Decides which objects may enter a cache. It gets a call for every access, in the order of time. The bytes of an
-/// access are the bytes that it writes to the cache if it enters, or if it is a write that hits.
+/// Decides which objects may enter a cache. It is called for every access, in the order of time. The bytes of an access
+/// are the bytes that it writes to the cache if it enters, or if it is a write that hits.
 pub trait Admission: Debug + Send {
-    /// An access at `now` that missed. Returns true if the object may enter the cache: the caller then
+    /// Handles an access at `now` that missed. Returns true if the object may enter the cache, in which case the caller
     /// [`insert`](crate::Replacement::insert)s it.
     fn admits(&mut self, now: Nanos, access: &Access) -> bool;
 
-    /// An access at `now` that hit.
+    /// Handles an access at `now` that hit.
     fn hit(&mut self, _now: Nanos, _access: &Access) {}
 
     /// Sets how many objects the cache may hold, at least one.
     fn set_capacity(&mut self, capacity: u32);
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 }
 
@@ -53,13 +53,13 @@ pub type BuildAdmission = fn(&Shape, Parameters<'_>) -> Box<dyn Admission>;
 /// A policy in the registry.
 pub type AdmissionEntry = Entry<BuildAdmission, AdmissionCapability>;
 
-/// The policy that admits every object that misses: what a cache does unless it is asked for another one.
+/// The policy that admits every object that misses. Caches use it by default.
 pub const NO_ADMISSION: &str = none::ENTRY.name;
 
-/// Something that some admission policies do and others do not.
+/// Something that only some admission policies do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionCapability {
-    /// It looks at the times of accesses, which have to be kept for it.
+    /// The policy looks at the times of accesses, which have to be kept for it.
     Time,
 }
 
@@ -99,7 +99,7 @@ pub fn build_admission(choice: &Choice, shape: &Shape) -> Result<Box<dyn Admissi
     Ok((entry.build)(shape, parameters))
 }
 
-/// A share of a cache in objects, at least one.
+/// Returns a share of a cache in objects, at least one.
 fn objects_of(share: Ratio, capacity: u32) -> u32 {
     share.of(u64::from(capacity)).clamp(1, u64::from(u32::MAX)) as u32
 }

@@ -1,4 +1,4 @@
-//! A window of objects that missed lately.
+//! A window of objects that missed recently.
 
 use esker_core::registry::{Accepted, Parameter};
 use esker_core::{Linked, Links, List, Ratio};
@@ -12,7 +12,7 @@ pub(super) const WINDOW: Parameter = Parameter {
     value: Accepted::Share { default: Ratio::ONE, least: Ratio::ZERO, most: Ratio::percent(100_000) },
 };
 
-/// Objects that missed and were refused, each once, in the order in which they came.
+/// Objects that missed and were refused, each once, in the order in which they arrived.
 #[derive(Debug)]
 pub(super) struct Recent {
     objects: Vec<Entry>,
@@ -45,14 +45,14 @@ impl Recent {
         self.objects[object.index()].here
     }
 
-    /// Adds an object that is not here. The oldest ones leave until there are at most `most`.
+    /// Adds an object that is not in the window. Then the oldest objects leave until there are at most `most`.
     pub(super) fn push(&mut self, object: ObjectId, most: u32) {
         self.by_age.push_back(&mut self.objects, object.0);
         self.objects[object.index()].here = true;
         self.limit(most);
     }
 
-    /// Removes an object. Returns whether it was here.
+    /// Removes an object. Returns true if it was in the window.
     pub(super) fn remove(&mut self, object: ObjectId) -> bool {
         let here = std::mem::take(&mut self.objects[object.index()].here);
         if here {
@@ -61,7 +61,7 @@ impl Recent {
         here
     }
 
-    /// The oldest ones leave until there are at most `most`.
+    /// Removes the oldest objects until there are at most `most`.
     pub(super) fn limit(&mut self, most: u32) {
         while self.by_age.len() > most
             && let Some(oldest) = self.by_age.first()

@@ -1,4 +1,4 @@
-//! What missed before may enter, as long as a budget of bytes a day allows it.
+//! Objects that missed before may enter, as long as a budget of bytes per day allows it.
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
 use esker_core::{Bytes, Nanos, Ratio};
@@ -19,7 +19,7 @@ pub(crate) const ENTRY: AdmissionEntry = AdmissionEntry {
             meaning: "bytes that may be written to the cache a day, such as `100GiB`",
             value: Accepted::Size { default: Fallback::Derived("no limit"), least: Bytes(1), most: Bytes(u64::MAX) },
         },
-        // Assumed: something over an hour.
+        // Assumed: a little over an hour.
         Parameter {
             name: "burst",
             meaning: "share of a day's bytes that may be saved up",
@@ -57,7 +57,7 @@ impl Admission for RejectFirst {
             return false;
         }
         if let Some(budget) = &mut self.budget {
-            // It stays in the window, and may enter when the budget has recovered.
+            // The object stays in the window, and may enter when the budget has recovered.
             if !budget.allows(now) {
                 return false;
             }
@@ -66,7 +66,7 @@ impl Admission for RejectFirst {
         self.recent.remove(access.object)
     }
 
-    /// A write to an object of the cache cannot be refused, but takes from the budget of others.
+    /// A write to a cached object cannot be refused, but takes from the budget of others.
     fn hit(&mut self, now: Nanos, access: &Access) {
         if let Some(budget) = &mut self.budget
             && access.kind == AccessKind::Write

@@ -1,4 +1,4 @@
-//! What misses twice may enter.
+//! Objects that miss twice may enter.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Nanos, Ratio};

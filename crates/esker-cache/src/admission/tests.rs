@@ -1,4 +1,4 @@
-//! Properties of admission policies, each beside a naive model, and closed forms.
+//! Properties of admission policies, each compared with a naive model, and closed forms.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::{AccessKind, NEVER, ObjectId, build, simulate_admitting};
 
-/// A policy in its simplest form. It gets the answers of the real one, because a Bloom filter may err.
+/// A policy in its simplest form. It receives the answers of the real one, since a Bloom filter may err.
 trait Model {
-    /// Whether `admitted` is a right answer to this miss.
+    /// Returns true if `admitted` is a correct answer to this miss.
     fn agrees(&mut self, now: Nanos, access: &Access, admitted: bool) -> bool;
     fn hit(&mut self, _now: Nanos, _access: &Access) {}
 }
@@ -24,7 +24,7 @@ impl Model for AdmitsAll {
     }
 }
 
-/// The window is a list that is searched. It is LARC if its length adapts.
+/// The window as a list that is searched. With an adaptive length, this is LARC.
 struct Window {
     capacity: f64,
     length: f64,
@@ -55,7 +55,7 @@ impl Model for Window {
     }
 }
 
-/// Two sets instead of two filters.
+/// Two sets in place of two filters.
 struct Sets {
     window: usize,
     current: BTreeSet<ObjectId>,
@@ -79,7 +79,7 @@ impl Model for Sets {
     }
 }
 
-/// Memory with the reads of each object that it holds, the oldest first.
+/// The memory as a list of objects with their reads, the oldest first.
 struct Memory {
     window: usize,
     seen: Vec<(ObjectId, u32)>,
@@ -102,7 +102,7 @@ impl Model for Memory {
     }
 }
 
-/// The model of a policy, with its defaults.
+/// Returns the model of a policy with its default parameters.
 fn model(name: &str, shape: &Shape) -> Option<Box<dyn Model>> {
     let (capacity, window) = (f64::from(shape.capacity), shape.capacity as usize);
     Some(match name {
@@ -125,7 +125,7 @@ fn access(object: u32, kind: AccessKind) -> Access {
     Access { object: ObjectId(object), bytes: 4096, kind, next_use: NEVER }
 }
 
-/// Accesses to objects below `objects`, a quarter of them writes; small numbers are used often.
+/// Accesses to objects below `objects`, a quarter of them writes. Small numbers are used often.
 fn mixed(seed: u64, objects: u32, length: usize) -> Vec<Access> {
     let mut rng = Rng::new(seed);
     let kind = |write| if write { AccessKind::Write } else { AccessKind::Read };
@@ -145,7 +145,7 @@ fn text(value: &str) -> ParameterValue {
     ParameterValue::Text(value.to_string())
 }
 
-/// Runs a policy before an LRU cache, beside a model. Returns the first access about which the two do not agree.
+/// Runs a policy in front of an LRU cache, together with a model. Returns the first access on which the two disagree.
 fn first_difference(choice: &Choice, model: &mut dyn Model, shape: &Shape, accesses: &[Access]) -> Option<usize> {
     let mut admission = build_admission(choice, shape).unwrap();
     let mut cache = build(&Choice::named("lru"), shape).unwrap();
@@ -181,8 +181,8 @@ proptest! {
         }
     }
 
-    /// Bytes that are admitted until any time are at most what was saved up at the beginning, what was earned until
-    /// then, and one object.
+    /// At any time, the bytes admitted so far are at most the bytes saved up at the beginning, plus the bytes earned
+    /// by then, plus one object.
     #[test]
     fn the_budget_is_kept(seed: u64, megabytes_per_day in 1u64..5_000, burst in 1u64..200) {
         let shape = Shape { capacity: 50, objects: 400, seed };
@@ -208,8 +208,8 @@ proptest! {
     }
 }
 
-/// What is left, without going through time: since any earlier write, at most the burst and what was earned from then
-/// on, less what was written from then on. The least of these counts.
+/// Computes the remaining budget without stepping through time. Since any earlier write, it is at most the burst, plus
+/// what was earned since, less what was written since. The smallest of these values counts.
 #[test]
 fn a_budget_is_what_its_closed_form_says() {
     const DAY: i128 = 86_400_000_000_000;
@@ -239,12 +239,12 @@ fn a_budget_is_what_its_closed_form_says() {
     };
     for bytes_per_day in [10_000_000, 123_456_780, 500_000_000] {
         assert_eq!(differences(bytes_per_day, 0), 0);
-        // With a burst that is a tenth larger, the form is wrong.
+        // With a burst that is a tenth larger, the closed form is wrong.
         assert!(differences(bytes_per_day, i128::from(bytes_per_day) * DAY / 100) > 0);
     }
 }
 
-/// Of objects that miss all the time, as many enter as the budget pays for, and not fewer.
+/// If objects miss all the time, exactly as many enter as the budget pays for.
 #[test]
 fn the_budget_is_used_up() {
     let shape = Shape { capacity: 10, objects: 10, seed: 1 };
@@ -262,7 +262,7 @@ fn the_budget_is_used_up() {
     assert!((admitted as f64 - expected).abs() <= 2.0, "{admitted}, not {expected}");
 }
 
-/// Writes to what the cache holds cannot be refused; nothing new enters until they are paid.
+/// Writes to cached objects cannot be refused. Nothing new enters until they are paid for.
 #[test]
 fn writes_that_hit_are_paid_for() {
     let shape = Shape { capacity: 10, objects: 10, seed: 1 };
@@ -270,7 +270,7 @@ fn writes_that_hit_are_paid_for() {
     let mut admission = build_admission(&choice("reject-first", &parameters), &shape).unwrap();
     let (new, held) = (access(1, AccessKind::Read), access(2, AccessKind::Write));
     assert!(!admission.admits(Nanos::default(), &new));
-    // 864 objects were saved up; these are a hundred seconds too many.
+    // 864 objects were saved up, so these writes exceed the budget by a hundred seconds.
     (0..964).for_each(|_| admission.hit(Nanos::default(), &held));
     assert!(!admission.admits(Nanos::from_secs(100), &new));
     assert!(admission.admits(Nanos::from_secs(101), &new));
@@ -282,10 +282,10 @@ fn second_hit_admits_exactly_at_the_second_miss_within_the_window() {
     let mut admission = build_admission(&choice("second-hit", &[("window", text("200%"))]), &shape).unwrap();
     let mut admits = |object| admission.admits(Nanos::default(), &access(object, AccessKind::Read));
     assert_eq!([0, 0, 0, 0].map(&mut admits), [false, true, false, true]);
-    // Eight are remembered, and 0 is the oldest of them.
+    // Eight objects are remembered, and 0 is the oldest of them.
     assert_eq!((0..8).map(&mut admits).filter(|admitted| *admitted).count(), 0);
     assert!(admits(0));
-    // Now 1 to 7 are, then 8, and then 9 instead of 1.
+    // Now 1 to 7 are remembered, then also 8, and then 9 instead of 1.
     assert_eq!([8, 9, 1, 3].map(&mut admits), [false, false, false, true]);
 }
 
@@ -300,7 +300,8 @@ fn the_comparison_finds_a_window_that_is_one_object_too_long() {
     }
 }
 
-/// A full filter of ten bits an object errs at (1 - e^(-7/10))^7, which is 0.8 %; two err at most twice as often.
+/// A full filter with ten bits per object errs with probability (1 - e^(-7/10))^7, which is 0.8 %. Two filters err at
+/// most twice as often.
 #[test]
 fn the_filters_err_as_often_as_they_should() {
     let shape = Shape { capacity: 2_000, objects: 1_000_000, seed: 3 };
@@ -339,7 +340,7 @@ fn admitting_all_is_the_simulation_without_admission() {
     assert_eq!(admitting.refused, 0);
 }
 
-/// The window of a cache that changes its size changes with it.
+/// When the size of a cache changes, its window changes with it.
 #[test]
 fn windows_follow_the_capacity() {
     let small = Shape { capacity: 5, objects: 300, seed: 9 };
@@ -371,7 +372,7 @@ fn what_is_wrong_with_a_choice_is_said() {
     assert_eq!(build_admission(&Choice::named(NO_ADMISSION), &none).unwrap_err(), BuildError::NoCapacity);
 }
 
-/// Those that claim not to look at the time answer alike whatever it is; a budget does not.
+/// Policies that claim not to look at the time give the same answers at all times; a budget does not.
 #[test]
 fn the_time_matters_to_those_that_say_so() {
     let shape = Shape { capacity: 20, objects: 200, seed: 3 };

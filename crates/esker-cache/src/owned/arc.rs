@@ -1,4 +1,5 @@
-//! ARC by a cache that does not know of its flash: what it evicts is gone, and only its name is remembered.
+//! ARC for a cache that does not know about its flash: objects that it evicts are gone, and only their ids are
+//! remembered.
 
 use esker_core::registry::ParameterSource;
 

@@ -1,4 +1,4 @@
-//! FARC: ARC, and what it evicts is suspected until it is erased (Xia 2017, algorithm 2).
+//! FARC: ARC in which evicted objects are suspected until they are erased (Xia 2017, algorithm 2).
 
 use esker_core::registry::ParameterSource;
 
@@ -15,7 +15,7 @@ pub(super) const ENTRY: FlashPolicyEntry = FlashPolicyEntry {
     build: |shape, _| Box::new(Farc::new(shape)),
 };
 
-/// Queues by number, each with its places in [`Farc::queues`]. Objects read once: held, suspected, erased.
+/// Numbers of queues, as indices into [`Farc::queues`]. Objects read once: held, suspected, erased.
 const T1: u8 = 1;
 const S1: u8 = 2;
 const B1: u8 = 3;
@@ -24,9 +24,9 @@ const T2: u8 = 4;
 const S2: u8 = 5;
 const B2: u8 = 6;
 
-/// Without suspects it is plain ARC (Megiddo and Modha 2003, figure 4). What the paper leaves open is done like this:
+/// Without suspects, this is plain ARC (Megiddo and Modha 2003, figure 4). Where the paper leaves a choice:
 ///
-/// - Case V, A asks for |T1| < c as ARC does; "|T1| <= c", as printed, is always true.
+/// - Case V, A asks for |T1| < c, like ARC; "|T1| <= c", as printed, is always true.
 /// - An entry for which the suspected queues have no room goes where it would go when erased, to B1 or B2. It is the
 ///   tail of the longer queue; of equal ones, of SQ1.
 /// - B1 and B2 are cut to ARC's bounds (|T1| + |B1| <= c, all four <= 2c) whenever erases make them longer.
@@ -38,7 +38,7 @@ pub(super) struct Farc {
     /// Target size of T1.
     target: f64,
     places: Vec<Place>,
-    /// By number; the first stands for none.
+    /// By number. Index 0 stands for no queue.
     queues: [Queue; 7],
 }
 
@@ -79,14 +79,14 @@ impl Farc {
         }
     }
 
-    /// Has an object leave T1 or T2, if the cache is full.
+    /// Makes an object leave T1 or T2, if the cache is full.
     fn replace(&mut self, hit_in_b2: bool, left: &mut Vec<Left>) {
         if self.held() >= self.capacity {
             self.evict_one(hit_in_b2, left);
         }
     }
 
-    /// Has an object leave T1 or T2, by the target.
+    /// Makes an object leave T1 or T2, according to the target.
     fn evict_one(&mut self, hit_in_b2: bool, left: &mut Vec<Left>) {
         let first = self.len(T1);
         let size = f64::from(first);
@@ -107,7 +107,7 @@ impl Farc {
         self.forget_suspects(left);
     }
 
-    /// Forgets the suspects that are too many.
+    /// Forgets suspects beyond the limit.
     fn forget_suspects(&mut self, left: &mut Vec<Left>) {
         while self.suspected() > self.suspects_max {
             let longer = if self.len(S2) > self.len(S1) { S2 } else { S1 };
@@ -192,7 +192,7 @@ impl FlashPolicy for Farc {
 
     fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>) {
         self.capacity = capacity;
-        // Those that suspect nothing go on so.
+        // Policies without suspects stay without them.
         self.suspects_max = self.suspects_max.min(suspects);
         self.target = self.target.min(f64::from(capacity));
         self.forget_suspects(left);

@@ -1,4 +1,4 @@
-//! FLRU: least recently used, and what it evicts is suspected until it is erased (Xia 2017, algorithm 1).
+//! FLRU: LRU in which evicted objects are suspected until they are erased (Xia 2017, algorithm 1).
 
 use esker_core::registry::ParameterSource;
 
@@ -17,11 +17,11 @@ pub(super) const ENTRY: FlashPolicyEntry = FlashPolicyEntry {
 
 /// Queue of the objects that the cache holds.
 const MAIN: u8 = 1;
-/// Queue of the suspected ones.
+/// Queue of the suspected objects.
 const SUSPECTS: u8 = 2;
 
-/// The main queue evolves as that of plain LRU, whatever is erased: an access moves its object to the head, and
-/// if the object was not there, the tail leaves a full queue. So FLRU hits whenever LRU with as many pages does.
+/// The main queue evolves like that of plain LRU, whatever is erased: an access moves its object to the head, and if
+/// the object was not there, a full queue loses its tail. So FLRU hits whenever LRU with the same number of pages does.
 #[derive(Debug)]
 pub(super) struct Flru {
     capacity: u32,
@@ -42,7 +42,7 @@ impl Flru {
         }
     }
 
-    /// Has the tail of a full main queue leave.
+    /// Makes the tail of the main queue leave, if the queue is full.
     fn make_room(&mut self, left: &mut Vec<Left>) {
         if self.main.len() >= self.capacity {
             self.evict(left);
@@ -59,7 +59,7 @@ impl Flru {
         self.forget_suspects(left);
     }
 
-    /// Forgets the suspects that are too many.
+    /// Forgets suspects beyond the limit.
     fn forget_suspects(&mut self, left: &mut Vec<Left>) {
         while self.suspects.len() > self.suspects_max {
             left.extend(self.suspects.pop_tail(&mut self.places).map(|last| Left::Gone(ObjectId(last))));
@@ -107,7 +107,7 @@ impl FlashPolicy for Flru {
 
     fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>) {
         self.capacity = capacity;
-        // Those that suspect nothing go on so.
+        // Policies without suspects stay without them.
         self.suspects_max = self.suspects_max.min(suspects);
         self.forget_suspects(left);
         while self.main.len() > capacity {

@@ -1,4 +1,4 @@
-//! Least recently used, by a cache that does not know of its flash: what it evicts is gone.
+//! LRU for a cache that does not know about its flash: objects that it evicts are gone.
 
 use esker_core::registry::ParameterSource;
 

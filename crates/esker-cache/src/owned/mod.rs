@@ -1,6 +1,6 @@
-//! Policies of caches that own their flash. What such a cache evicts still lies in the flash until its block is erased;
-//! policies that know this keep it in mind as *suspected*, and revive it if it is read again: no read of the backing
-//! device, no write of the flash (Xia 2017, chapter 2).
+//! Policies of caches that own their flash. Objects that such a cache evicts still lie in the flash until their block
+//! is erased. Policies that make use of this remember them as *suspected*, and revive an object that is read again,
+//! which takes no read of the backing device and no write to flash (Xia 2017, chapter 2).
 //!
 //! # How to add a policy
 //!
@@ -30,44 +30,44 @@ pub static FLASH_POLICIES: &[FlashPolicyEntry] = &[lru::ENTRY, flru::ENTRY, arc:
 /// Chooses the objects that a cache over its own flash holds. All objects take one page.
 pub trait FlashPolicy: Debug + Send {
     /// Reads `object`, which the cache holds afterwards. Appends to `left` the objects that have to leave for it, in
-    /// order, and what happens to their data; they leave before `object` comes in.
+    /// order, and what happens to their data. They leave before `object` comes in.
     fn access(&mut self, object: ObjectId, left: &mut Vec<Left>) -> Found;
 
-    /// Whether the cache holds `object`. A suspected object is not held.
+    /// Returns true if the cache holds `object`. A suspected object is not held.
     fn holds(&self, object: ObjectId) -> bool;
 
-    /// Whether `object` is suspected: a read of it would revive it.
+    /// Returns true if `object` is suspected, so that a read would revive it.
     fn is_suspected(&self, object: ObjectId) -> bool;
 
-    /// Whether `object` is held in the head half of its queue: conditional cleaning copies such pages.
+    /// Returns true if `object` is held in the head half of its queue. Conditional cleaning copies such pages.
     fn is_hot(&self, object: ObjectId) -> bool;
 
-    /// Forgets `object`, held or suspected: it was written to, or cleaning has dropped it.
+    /// Forgets `object`, held or suspected, because it was written to or cleaning has dropped it.
     fn remove(&mut self, object: ObjectId);
 
-    /// From now on the cache holds at most `capacity` objects and remembers at most `suspects`, neither more than
-    /// before. Appends to `left` the objects that have to leave, in order, and what happens to their data.
+    /// Limits the cache to `capacity` objects and `suspects` suspected objects from now on, neither of which may be
+    /// more than before. Appends to `left` the objects that have to leave, in order, and what happens to their data.
     fn shrink(&mut self, capacity: u32, suspects: u32, left: &mut Vec<Left>);
 
-    /// The data of `object`, if it is suspected, have been erased.
+    /// Records that the data of `object`, if it is suspected, have been erased.
     fn erased(&mut self, object: ObjectId);
 
-    /// How many objects the cache holds.
+    /// Returns the number of objects that the cache holds.
     fn held(&self) -> u32;
 
-    /// How many objects are suspected.
+    /// Returns the number of suspected objects.
     fn suspected(&self) -> u32;
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 }
 
-/// What an access finds.
+/// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The cache holds the object.
     Hit,
-    /// The object was suspected, and is held again: its data still lie in the flash.
+    /// The object was suspected, and is held again, since its data still lie in the flash.
     Revived,
     /// The data have to be fetched.
     Miss,
@@ -76,20 +76,20 @@ pub enum Found {
 /// What happens to the data of an object that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// They count as invalid, and may be revived until they are erased.
+    /// The data count as invalid, and may be revived until they are erased.
     Suspected(ObjectId),
-    /// They will not be asked for again; the object was held or suspected before.
+    /// The data will not be asked for again. The object was held or suspected before.
     Gone(ObjectId),
 }
 
-/// What a policy is built for.
+/// The size of a cache, for which a policy is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashShape {
-    /// How many objects the cache may hold: C_user, in pages.
+    /// Number of objects that the cache may hold: C_user, in pages.
     pub capacity: u32,
-    /// How many objects may be suspected ([`suspects_max`]).
+    /// Number of objects that may be suspected ([`suspects_max`]).
     pub suspects: u32,
-    /// How many objects there are: their ids are below this.
+    /// Number of objects: their ids are below this.
     pub objects: u32,
 }
 

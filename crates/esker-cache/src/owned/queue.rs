@@ -1,8 +1,8 @@
-//! Queues in the order of last use, which know their head half.
+//! Queues in the order of last use that track their head half.
 
 use esker_core::{Linked, Links, List};
 
-/// An object's place: in one queue at most.
+/// The position of an object, in at most one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     links: Links,
@@ -23,18 +23,18 @@ impl Linked for Place {
     }
 }
 
-/// A queue. New objects come to its head, and leave at its tail.
+/// A queue. New objects enter at its head, and leave at its tail.
 #[derive(Debug)]
 pub(super) struct Queue {
     number: u8,
     /// The half at the tail. The tail is the first of the list.
     cold: List,
-    /// The half at the head, or less: what is removed from it is replaced by what comes next.
+    /// The half at the head, or less: an object that is removed is only replaced by the next one that enters.
     hot: List,
 }
 
 impl Queue {
-    /// An empty queue. `number`, above 0, marks the places in it.
+    /// Creates an empty queue. `number`, above 0, marks the places in it.
     pub(super) const fn new(number: u8) -> Self {
         Self { number, cold: List::EMPTY, hot: List::EMPTY }
     }
@@ -73,7 +73,7 @@ impl Queue {
         Some(tail)
     }
 
-    /// The objects from the tail to the head.
+    /// Returns the objects from the tail to the head.
     #[cfg(test)]
     pub(super) fn tail_first(&self, places: &[Place]) -> Vec<u32> {
         self.cold.iter(places).chain(self.hot.iter(places)).collect()

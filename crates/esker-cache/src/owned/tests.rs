@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::queue::{Place, Queue};
 use super::*;
 
-/// Reads with some locality of both kinds: recent objects, and objects that are read often.
+/// Reads with locality of both kinds: recent objects, and objects that are read often.
 fn reads(seed: u64, objects: u32, count: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let mut recent = VecDeque::new();
@@ -34,7 +34,7 @@ fn the_registry_is_sound() {
     assert_eq!(registry::check(FLASH_POLICIES), Vec::<String>::new());
 }
 
-/// A policy, and erases at random times.
+/// A policy whose suspects are erased at random times.
 struct Trial<'a> {
     policy: &'a mut dyn FlashPolicy,
     rng: Rng,
@@ -44,7 +44,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Reads `object`, and has some suspects erased. Returns what it found, or what does not fit together.
+    /// Reads `object`, and erases some suspects. Returns what the read found, or a contradiction.
     fn read(&mut self, object: u32) -> Result<Found, String> {
         if self.policy.is_suspected(ObjectId(object)) != self.suspected.contains(&object) {
             return Err(format!("it is wrong about whether {object} is suspected"));
@@ -72,7 +72,7 @@ impl Trial<'_> {
         Ok(found)
     }
 
-    /// Takes room away. Returns what does not fit together.
+    /// Shrinks the cache. Returns a contradiction, if there is one.
     fn shrink(&mut self, capacity: u32, suspects: u32) -> Result<(), String> {
         let mut left = Vec::new();
         self.policy.shrink(capacity, suspects, &mut left);
@@ -106,7 +106,7 @@ impl Trial<'_> {
     }
 }
 
-/// What each read finds.
+/// Returns what each read finds.
 fn follow(policy: &mut dyn FlashPolicy, shape: FlashShape, reads: &[u32], seed: u64) -> Result<Vec<Found>, String> {
     let (held, suspected) = (BTreeSet::new(), BTreeSet::new());
     let mut trial = Trial { policy, rng: Rng::new(seed), held, suspected, shape };
@@ -166,7 +166,7 @@ impl NaiveArc {
     }
 }
 
-/// Plain LRU; the object used last stands last.
+/// Plain LRU. The object used last is at the end.
 fn lru_hits(capacity: u32, reads: &[u32]) -> Vec<bool> {
     let mut held: Vec<u32> = Vec::new();
     let read = |object: &u32| {
@@ -180,7 +180,7 @@ fn lru_hits(capacity: u32, reads: &[u32]) -> Vec<bool> {
     reads.iter().map(read).collect()
 }
 
-/// Whether FLRU's main queue does as LRU does, and FLRU hits all that LRU hits.
+/// Checks that FLRU's main queue behaves like LRU, and that FLRU hits everything that LRU hits.
 fn never_below_lru(policy: &mut dyn FlashPolicy, shape: FlashShape, reads: &[u32], seed: u64) -> Result<u32, String> {
     let found = follow(policy, shape, reads, seed)?;
     for (number, (found, lru)) in found.iter().zip(lru_hits(shape.capacity, reads)).enumerate() {
@@ -210,7 +210,7 @@ proptest! {
         prop_assert_eq!(hits("arc"), Ok(reads.iter().map(|object| arc.read(*object)).collect()));
     }
 
-    /// What policies hold and suspect fits what they say, through erases, removals and losses of room.
+    /// What policies hold and suspect agrees with what they report, through erases, removals and losses of room.
     #[test]
     fn policies_account_for_every_object(seed: u64, capacity in 1u32..40, suspects in 0u32..40, objects in 1u32..90) {
         let shape = FlashShape { capacity, suspects, objects };
@@ -272,12 +272,12 @@ proptest! {
     }
 }
 
-/// Whether the policy keeps what it evicts in mind.
+/// Returns true if the policy remembers the objects that it evicts.
 fn policy_suspects(name: &str) -> bool {
     matches!(name, "flru" | "farc")
 }
 
-/// A faulty FLRU: what it revives stays where it is among the suspects, so that the main queue does not learn of it.
+/// A faulty FLRU: objects that it revives stay among the suspects, so that the main queue does not learn of them.
 #[derive(Debug)]
 struct Forgetful(Box<dyn FlashPolicy>, BTreeSet<u32>);
 
@@ -341,7 +341,7 @@ fn farc_remembers_what_was_erased() {
     let shape = FlashShape { capacity: 4, suspects: 4, objects: 20 };
     let mut farc = farc::Farc::new(&shape);
     let mut left = Vec::new();
-    // Two objects of T2, so that T1 and B1 have room beside each other.
+    // Two objects of T2, so that there is room for both T1 and B1.
     for object in [0, 0, 1, 1, 2, 3, 4] {
         farc.access(ObjectId(object), &mut left);
     }

@@ -1,8 +1,8 @@
-//! ARC: the adaptive replacement cache. Objects used once and objects used again share the cache, and the ids of those
-//! that have left say which of the two should have had more room.
+//! ARC: the adaptive replacement cache. Objects used once and objects used again share the cache. The ids of objects
+//! that have left show which of the two should have had more room.
 //!
-//! As in figure 4 of the paper, with the target `p` as a real number. Removals and changes of the capacity, which the
-//! paper does not have, keep its bounds: T1 and B1 together never know more objects than the cache may hold, all four
+//! As in figure 4 of the paper, with the target `p` as a real number. The paper has no removals and no changes of the
+//! capacity. Here, they keep its bounds: T1 and B1 together never know more objects than the cache may hold, all four
 //! lists never more than twice as many.
 
 use esker_core::registry::ParameterSource;
@@ -33,7 +33,7 @@ const LEFT_AGAIN: u8 = 3;
 #[derive(Debug)]
 struct Arc {
     capacity: u32,
-    /// How many objects `ONCE` should hold (p).
+    /// Number of objects that `ONCE` should hold (p).
     target: f64,
     queues: Queues<4>,
 }
@@ -43,12 +43,12 @@ impl Arc {
         Self { capacity: shape.capacity, target: 0.0, queues: Queues::new(shape.objects) }
     }
 
-    /// How many ids each of two lists of those that have left knows, as a quotient of at least one.
+    /// Returns the quotient of the lengths of two lists of objects that have left, at least one.
     fn step(&self, other: u8, this: u8) -> f64 {
         (f64::from(self.queues.len(other)) / f64::from(self.queues.len(this))).max(1.0)
     }
 
-    /// Lets an object go and remembers its id (REPLACE). `again`: room is made for an object of `LEFT_AGAIN`.
+    /// Evicts an object and remembers its id (REPLACE). `again` means that room is made for an object of `LEFT_AGAIN`.
     #[inline]
     fn replace(&mut self, again: bool) -> Option<ObjectId> {
         let once = self.queues.len(ONCE);
@@ -62,7 +62,7 @@ impl Arc {
         Some(first)
     }
 
-    /// Forgets ids beyond the bounds, with room for `coming` new objects.
+    /// Forgets ids beyond the bounds, leaving room for `coming` new objects.
     fn forget(&mut self, coming: u32) {
         while self.queues.len(ONCE) + self.queues.len(LEFT_ONCE) + coming > self.capacity {
             if self.queues.pop(LEFT_ONCE).is_none() {
@@ -99,7 +99,7 @@ impl Replacement for Arc {
                 self.target = (self.target + self.step(LEFT_AGAIN, LEFT_ONCE)).min(f64::from(self.capacity));
             }
             LEFT_AGAIN => self.target = (self.target - self.step(LEFT_ONCE, LEFT_AGAIN)).max(0.0),
-            // Nothing but objects used once: the one that leaves is not remembered.
+            // The cache holds only objects used once. The object that leaves is not remembered.
             _ if self.queues.len(ONCE) >= self.capacity => {
                 let left = self.queues.pop(ONCE);
                 self.queues.push(ONCE, access.object);

@@ -17,7 +17,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(Belady::new(shape)),
 };
 
-/// All objects by their next use, the latest first.
+/// The objects in the order of their next use, the latest first.
 #[derive(Debug)]
 struct Belady {
     capacity: u32,

@@ -1,4 +1,4 @@
-//! CACHEUS: LeCaR's successor, with experts against scans and churn, and a learning rate that adapts.
+//! CACHEUS: LeCaR's successor, with experts that resist scans and churn, and a learning rate that adapts.
 
 mod learning;
 
@@ -25,32 +25,32 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(Cacheus::new(shape, parameters.share("history"))),
 };
 
-/// Neither expert loses all say.
+/// The largest weight, so that neither expert loses all influence.
 const MOST_WEIGHT: f64 = 0.99;
 
-/// The cache is two queues: objects that were used again are in the reused one, all others in the queue on probation,
-/// from which the first expert (SR-LRU) takes the oldest. The second (CR-LFU) takes what was used least often in either
-/// queue, and of several such objects the one that was used last.
+/// The cache is two queues: objects that were used again are in the reused queue, all others in the queue on probation,
+/// from which the first expert (SR-LRU) takes the oldest. The second expert (CR-LFU) takes the least frequently used
+/// object of both queues, and the most recently used of several such objects.
 #[derive(Debug)]
 struct Cacheus {
     capacity: u32,
     history_share: Ratio,
     objects: Vec<Entry>,
-    /// The paper's R, the least recently used first.
+    /// The paper's R, with the least recently used object first.
     reused: List,
     /// The paper's SR.
     probation: List,
-    /// How many objects the reused queue is to have at most; the queue on probation is to have the rest.
+    /// Target size of the reused queue. The rest of the room is for the queue on probation.
     reused_size: u32,
-    /// Frequency, then the latest use first.
+    /// Ordered by frequency, then by the latest use first.
     by_frequency: Heap<(u32, Reverse<u32>)>,
-    /// Objects that each expert evicted, the earliest first.
+    /// Objects that each expert evicted, in the order in which they left.
     histories: [List; 2],
     /// Objects on probation that were in the reused queue before.
     demoted: u32,
     /// Objects in the history of the first expert that were new when they left.
     fresh_left: u32,
-    /// The weight of the first expert; the second has the rest.
+    /// The weight of the first expert. The second expert has the rest.
     recency_weight: f64,
     learning: LearningRate,
     /// Accesses so far; wraps after 2^32, which disorders a few ties.
@@ -62,12 +62,12 @@ struct Cacheus {
 struct Entry {
     links: Links,
     frequency: u32,
-    /// When it was used last.
+    /// When the object was last used.
     used_at: u32,
     state: State,
-    /// It was in the reused queue before.
+    /// Whether the object was in the reused queue before.
     demoted: bool,
-    /// It came to a full cache that did not remember it.
+    /// Whether the object came to a full cache that did not remember it.
     fresh: bool,
 }
 
@@ -154,7 +154,7 @@ impl Cacheus {
         }
     }
 
-    /// The object is not on probation any more, or not as one that was demoted.
+    /// Records that an object is no longer on probation, or no longer counts as demoted.
     fn end_demotion(&mut self, object: u32) {
         self.demoted -= u32::from(std::mem::take(&mut self.objects[object as usize].demoted));
     }
@@ -197,12 +197,12 @@ impl Cacheus {
     }
 }
 
-/// One hundredth of the cache.
+/// Returns one hundredth of the cache, at least one object.
 fn first_probation_size(capacity: u32) -> u32 {
     ((f64::from(capacity) * 0.01 + 0.5) as u32).max(1)
 }
 
-/// At least one.
+/// Returns the rounded quotient, at least one.
 fn rounded_quotient(numerator: u32, denominator: u32) -> u32 {
     ((f64::from(numerator) / f64::from(denominator.max(1)) + 0.5) as u32).max(1)
 }
@@ -238,7 +238,7 @@ impl Replacement for Cacheus {
         let object = access.object.0;
         self.begin_access();
         let Entry { state, frequency, fresh, .. } = self.objects[access.object.index()];
-        // Out of its history, before another object enters that.
+        // The object leaves its history before another one enters it.
         self.place(object, State::None);
         self.objects[access.object.index()] = Entry::default();
         let full = self.len() >= self.capacity;
@@ -294,7 +294,7 @@ impl Replacement for Cacheus {
         self.end_demotion(left);
         self.by_frequency.remove(left);
         if oldest == rarest {
-            // Both would have let it go, so nothing can be learnt from it.
+            // Both experts would have evicted it, so nothing can be learned from it.
             self.place(left, State::None);
             self.objects[left as usize] = Entry::default();
         } else if by_recency {

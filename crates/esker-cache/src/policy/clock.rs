@@ -1,4 +1,4 @@
-//! CLOCK: first in, first out, with a second chance for what was used meanwhile.
+//! CLOCK: first in, first out, with a second chance for objects that were used meanwhile.
 
 use esker_core::registry::ParameterSource;
 
@@ -15,8 +15,8 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, _| Box::new(OneQueue::<Clock>::new(shape)),
 };
 
-/// The queue is in the order in which objects were inserted or went round last. The mark of an object is one if it was
-/// used since.
+/// The queue is in the order in which objects were inserted or last went round. The mark of an object is one if it was
+/// used since then.
 #[derive(Debug, Default)]
 struct Clock;
 

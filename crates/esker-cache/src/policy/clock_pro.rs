@@ -1,16 +1,16 @@
-//! CLOCK-Pro: what LIRS does, on a clock, so that a hit only sets a bit.
+//! CLOCK-Pro: LIRS on a clock, so that a hit only sets a bit.
 //!
-//! As in section 4 of the paper. Hot objects keep the cache; cold ones pass through, and become hot if they are used
-//! again during their test, which lasts until a hand ends it, even if they have left meanwhile. Three hands go round,
-//! and each points to the oldest object of its kind:
+//! As in section 4 of the paper. Hot objects stay in the cache. Cold ones pass through, and become hot if they are used
+//! again during their test. The test lasts until a hand ends it, even if the object has left meanwhile. Three hands go
+//! round, and each points to the oldest object of its kind:
 //! - the cold hand lets cold objects go that were not used,
 //! - the hot hand makes hot objects cold that were not used, and ends the tests of cold ones on its way,
 //! - the test hand ends the oldest test when more objects are remembered than the cache may hold.
 //!
-//! How many objects should be cold is learnt: one more for each object that is used during its test, one less for each
-//! that is not. The rules of the paper name no least number. Without one, a single cold object may be left, and each
-//! miss evicts the object that came in at the miss before. The authors' program keeps a share of the cache for cold
-//! objects, and so does this.
+//! The number of cold objects is learned: one more for each object that is used during its test, one fewer for each
+//! that is not. The rules of the paper set no minimum. Without one, a single cold object may be left, and each miss
+//! evicts the object that came in at the previous miss. The authors' program keeps a share of the cache for cold
+//! objects, and so does this one.
 //! While the cache fills, objects become hot at once, until there are as many as should be.
 
 use esker_core::Ratio;
@@ -33,7 +33,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(ClockPro::new(shape, parameters.share("cold"))),
 };
 
-/// What an object is: the lower bits of its mark, which is zero for an object that is not on the clock.
+/// The kind of an object: the lower bits of its mark, which is zero for an object that is not on the clock.
 const KIND: u8 = 3;
 /// Held.
 const HOT: u8 = 1;
@@ -43,7 +43,7 @@ const COLD: u8 = 2;
 const LEFT: u8 = 3;
 /// A bit of the mark: the object is in its test.
 const TESTED: u8 = 4;
-/// A bit of the mark: used since it came or since a hand last saw it.
+/// A bit of the mark: the object was used since it came or since a hand last saw it.
 const USED: u8 = 8;
 
 /// The only queue, the oldest object first.
@@ -53,9 +53,9 @@ const CLOCK: u8 = 0;
 struct ClockPro {
     capacity: u32,
     cold_share: Ratio,
-    /// The fewest objects that should be cold.
+    /// Least number of objects that should be cold.
     cold_least: u32,
-    /// How many objects should be cold.
+    /// Number of objects that should be cold.
     cold_target: u32,
     hot: u32,
     cold: u32,
@@ -95,7 +95,7 @@ impl ClockPro {
         self.clock.mark(object) & KIND
     }
 
-    /// Takes an object off the clock; hands that stand there move on.
+    /// Takes an object off the clock. Hands that point to it move on.
     fn take(&mut self, object: ObjectId) {
         let next = self.clock.next(object);
         for hand in [&mut self.hot_hand, &mut self.cold_hand, &mut self.test_hand] {
@@ -106,7 +106,7 @@ impl ClockPro {
         self.clock.take(CLOCK, object);
     }
 
-    /// Puts an object onto the clock as the youngest.
+    /// Adds an object to the clock as the youngest one.
     fn push(&mut self, object: ObjectId, mark: u8) {
         self.clock.push(CLOCK, object);
         self.clock.set_mark(object, mark);
@@ -139,7 +139,7 @@ impl ClockPro {
         self.cold_target = (self.cold_target + 1).min(self.capacity);
     }
 
-    /// Moves the hot hand until a hot object has become cold, and on to the next hot one.
+    /// Moves the hot hand until a hot object has become cold, and then on to the next hot one.
     fn move_hot_hand(&mut self) {
         let mut done = false;
         while self.hot > 0 {
@@ -194,7 +194,7 @@ impl Replacement for ClockPro {
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let full = self.len() >= self.capacity;
         let left = if full { self.evict() } else { None };
-        // Asked after the eviction, because a hand may have ended its test.
+        // Checked after the eviction, because a hand may have ended the object's test.
         if self.kind(access.object) == LEFT {
             self.take(access.object);
             self.left -= 1;

@@ -1,9 +1,9 @@
 //! Greedy Dual-Size Frequency: large objects have to be used more often than small ones to stay.
 //!
-//! An object is worth the number of its uses since it came over its size; the one worth least leaves. So that objects
-//! that were used often long ago do not stay forever, a use adds to the worth that the last object had that left. Of
-//! equals the one used longest ago leaves first. Where all objects take the same room, their sizes count as equal, and
-//! the policy is least frequently used with ageing (LFU-DA).
+//! The worth of an object is the number of its uses since it came, divided by its size. The object with the least worth
+//! leaves. Objects that were used often long ago must not stay forever, so each use also adds the worth of the last
+//! evicted object. Of equal objects, the least recently used one leaves first. If all objects take the same room, their
+//! sizes count as equal, and the policy is least frequently used with ageing (LFU-DA).
 
 use esker_core::registry::ParameterSource;
 
@@ -32,11 +32,11 @@ struct Gdsf {
     objects: Heap<Worth>,
 }
 
-/// What an object is worth; the one that is worth least is first. No two have the same last use, so that the fields
-/// behind it order nothing.
+/// The worth of an object. The least worth is first. No two objects have the same last use, so that the fields after it
+/// do not affect the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
-    /// Bits of the worth: no worth is negative, and such numbers are ordered as their bits are.
+    /// Bits of the worth. Worths are not negative, and such numbers have the same order as their bits.
     worth: u64,
     last_use: u64,
     uses: u32,

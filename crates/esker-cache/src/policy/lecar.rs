@@ -1,4 +1,4 @@
-//! LeCaR: learns from its regrets whether to evict by recency or by frequency.
+//! LeCaR: learns from regrets whether to evict by recency or by frequency.
 
 use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 use esker_core::{Linked, Links, List, Ratio, Rng};
@@ -33,10 +33,10 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(Lecar::new(shape, parameters)),
 };
 
-/// A regret counts this much when an object returns after as many accesses as the cache has objects.
+/// The weight of a regret if an object returns after as many accesses as the cache has objects.
 const DISCOUNT: f64 = 0.005;
 
-/// Neither expert loses all say.
+/// The largest weight, so that neither expert loses all influence.
 const MOST_WEIGHT: f64 = 0.99;
 
 #[derive(Debug)]
@@ -46,20 +46,20 @@ struct Lecar {
     history_share: Ratio,
     ties_by_number: bool,
     objects: Vec<Entry>,
-    /// What the cache holds, the least recently used first.
+    /// The objects in the cache, the least recently used first.
     by_use: List,
-    /// What the cache holds, by frequency, then by last use or number.
+    /// The objects in the cache, by frequency, then by last use or number.
     by_frequency: Heap<(u32, u32)>,
-    /// Objects that each expert evicted, the earliest first.
+    /// Objects that each expert evicted, in the order in which they left.
     histories: [List; 2],
-    /// The weight of LRU; LFU has the rest.
+    /// The weight of LRU. LFU has the rest.
     lru_weight: f64,
     /// Accesses so far; wraps after 2^32, which disorders a few ties.
     now: u32,
     rng: Rng,
 }
 
-/// The experts, by their place in `histories`.
+/// The experts, as indices into `histories`.
 const LRU: u8 = 0;
 const LFU: u8 = 1;
 
@@ -67,7 +67,7 @@ const LFU: u8 = 1;
 struct Entry {
     links: Links,
     frequency: u32,
-    /// When it was used last; in a history, when it left.
+    /// When the object was last used; in a history, when it left.
     time: u32,
     state: State,
 }
@@ -109,7 +109,7 @@ impl Lecar {
         }
     }
 
-    /// A use of an object that is in no list.
+    /// Records a use of an object that is in no list, and adds it to the cache.
     fn hold(&mut self, object: u32) {
         let entry = &mut self.objects[object as usize];
         entry.frequency = entry.frequency.saturating_add(1);
@@ -119,7 +119,7 @@ impl Lecar {
         self.by_use.push_back(&mut self.objects, object);
     }
 
-    /// Object `object` would still be here without this expert.
+    /// Lowers the weight of an expert without which `object` would still be in the cache.
     fn regret(&mut self, object: u32, expert: u8) {
         self.histories[usize::from(expert)].remove(&mut self.objects, object);
         let away = self.now.wrapping_sub(self.objects[object as usize].time);
@@ -192,7 +192,7 @@ impl Replacement for Lecar {
         let left = if expert == LRU { lru } else { lfu };
         self.let_go(left);
         if lru == lfu {
-            // Both would have let it go, so nothing can be learnt from it.
+            // Both experts would have evicted it, so nothing can be learned from it.
             self.objects[left as usize] = Entry::default();
         } else {
             self.remember(left, expert);

@@ -1,7 +1,7 @@
 //! Least frequently used, in constant time.
 //!
-//! Counts are of uses in the cache: an object that leaves is forgotten, and begins at one when it comes back. Among
-//! objects with the same count the least recently used one leaves first.
+//! Only uses in the cache count: an object that leaves is forgotten, and begins at one when it comes back. Of objects
+//! with the same count, the least recently used one leaves first.
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Linked, Links, List};
@@ -74,12 +74,12 @@ impl Linked for Group {
 impl Lfu {
     fn new(shape: &Shape) -> Self {
         let objects = vec![Entry { links: Links::NONE, group: NOWHERE }; shape.objects as usize];
-        // There are no more groups than objects held, and one more while an object moves.
+        // There are no more groups than objects in the cache, plus one while an object moves.
         let groups = Vec::with_capacity(shape.capacity.min(shape.objects) as usize + 1);
         Self { capacity: shape.capacity, length: 0, objects, groups, by_count: List::EMPTY, free: List::EMPTY }
     }
 
-    /// Makes an empty group for objects that were used `count` times, before the group `next`, or as the last one.
+    /// Makes an empty group for objects that were used `count` times. It goes before the group `next`, or to the end.
     fn group(&mut self, count: u32, next: Option<u32>) -> u32 {
         let group = match self.free.first() {
             Some(group) => {
@@ -106,7 +106,7 @@ impl Lfu {
         self.groups[group as usize].objects.push_back(&mut self.objects, object.0);
     }
 
-    /// Takes an object out of its group. The group is gone with its last object.
+    /// Takes an object out of its group. The group is removed with its last object.
     fn leave(&mut self, object: ObjectId) {
         let group = std::mem::replace(&mut self.objects[object.index()].group, NOWHERE);
         let objects = &mut self.groups[group as usize].objects;

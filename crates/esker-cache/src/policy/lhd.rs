@@ -1,4 +1,4 @@
-//! LHD: lets the object go that promises the fewest hits for the room and time it takes.
+//! LHD: evicts the object that promises the fewest hits for the room and time that it takes.
 
 mod density;
 
@@ -39,25 +39,26 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Ages above this many times the objects of the cache are not told apart.
+/// Ages above this many times the objects of the cache are not distinguished.
 const AGE_MOST_PER_OBJECT: u32 = 100;
 
-/// Number of ages that are told apart. The authors have 20,000, which would take much memory beside a small cache.
+/// Number of ages that are distinguished. The authors use 20,000, which would take much memory compared with a small
+/// cache.
 const AGES: u32 = 5_000;
 
-/// Of this many objects one becomes an explorer.
+/// One object in this many becomes an explorer.
 const EXPLORE: u64 = 32;
 
 /// At most one in this many objects of the cache is an explorer.
 const EXPLORERS: u32 = 100;
 
-/// Number of suspects: the newest objects that looked bad when they entered. Each eviction looks at them.
+/// Number of suspects: the newest objects that looked bad when they entered. Each eviction considers them.
 const SUSPECTS: usize = 8;
 
-/// The density of objects that are too old to tell their ages apart. All others are above.
+/// The density of objects whose ages are too old to be distinguished. All other densities are higher.
 const TOO_OLD: f32 = -1.0;
 
-/// What is new weighs this much less than what was known.
+/// Factor for old events each time densities are learned.
 const DECAY: f32 = 0.9;
 
 #[derive(Debug)]
@@ -65,16 +66,16 @@ struct Lhd {
     capacity: u32,
     draws: u64,
     interval: u64,
-    /// Where each object is in `held`.
+    /// Index of each object in `held`.
     places: Vec<u32>,
     /// In no order.
     held: Vec<Held>,
-    /// By the ages at which an object was used.
+    /// Indexed by the ages at which an object was used.
     classes: Vec<Class>,
     ages: u32,
-    /// An age is the accesses since the last use, divided by two to the power of this.
+    /// The age of an object is the number of accesses since its last use, divided by two to the power of this.
     age_shift: u32,
-    /// Accesses so far; wraps.
+    /// Number of accesses so far; wraps.
     now: u32,
     until_reconfiguration: u64,
     explorers: u32,
@@ -89,9 +90,9 @@ struct Lhd {
 struct Held {
     object: u32,
     used_at: u32,
-    /// Its age at its last use, and at the one before.
+    /// The age of the object at its last use, and at the use before.
     ages: [u16; 2],
-    /// It stays for a while, however little it promises, so that the cache learns about old objects.
+    /// Whether it stays for a while, however little it promises, so that the cache learns about old objects.
     explorer: bool,
 }
 
@@ -126,7 +127,7 @@ impl Lhd {
         class_of_ages(u32::from(held.ages[0]) + u32::from(held.ages[1]), self.ages)
     }
 
-    /// How many hits an object promises per time.
+    /// Returns how many hits an object promises per time.
     fn density(&self, held: &Held) -> f32 {
         let age = self.age(held);
         if age == self.ages - 1 {
@@ -137,7 +138,7 @@ impl Lhd {
         if held.explorer { density + 1.0 } else { density }
     }
 
-    /// An access to what is at `place`.
+    /// Records an access to the object at index `place`.
     fn touch(&mut self, place: usize, new: bool) {
         let explores = self.rng.below(EXPLORE) == 0;
         let explorer = explores && self.explorers < self.capacity / EXPLORERS;
@@ -157,7 +158,7 @@ impl Lhd {
         }
     }
 
-    /// The place of the worst object among some that are drawn, and the suspects.
+    /// Returns the index of the worst object among some random ones and the suspects.
     fn worst(&mut self) -> Option<usize> {
         if self.held.is_empty() {
             return None;
@@ -218,7 +219,7 @@ impl Replacement for Lhd {
         let left = if self.len() >= self.capacity { self.evict() } else { None };
         let place = self.held.len();
         self.places[access.object.index()] = place as u32;
-        // As if it had been unused for long.
+        // As if it had not been used for a long time.
         let ages = [0, self.ages as u16];
         self.held.push(Held { object: access.object.0, used_at: self.now, ages, explorer: false });
         self.touch(place, true);

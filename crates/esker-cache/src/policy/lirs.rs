@@ -1,11 +1,11 @@
 //! LIRS: the low inter-reference recency set. Objects whose last two uses lay close together (LIR) keep nearly all of
 //! the cache; all others (HIR) pass through a small queue.
 //!
-//! As in section 3 of the paper: the stack S holds the LIR objects and all objects that were used since the LIR object
-//! used longest ago, even if they have left the cache; the queue Q holds the HIR objects of the cache. The paper leaves
-//! open how long the stack may grow. Here it holds at most `stack` objects; above that, it forgets the object that left
-//! the cache first. An object of the cache that has left the stack and is used again stays HIR, as in the paper; some
-//! implementations make room among the LIR objects then.
+//! As in section 3 of the paper. The stack S holds the LIR objects and all objects that were used since the least
+//! recently used LIR object, even if they have left the cache. The queue Q holds the HIR objects of the cache. The
+//! paper does not limit the length of the stack. Here it holds at most `stack` objects; beyond that, it forgets the
+//! object that left the cache first. An object of the cache that has left the stack and is used again stays HIR, as in
+//! the paper; some implementations then make room for it among the LIR objects.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
@@ -34,13 +34,13 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(Lirs::new(shape, parameters.share("hir"), parameters.share("stack"))),
 };
 
-/// What an object is; its mark on the stack, whether it is on the stack or not.
+/// The state of an object: its mark in the stack, whether or not it is on the stack.
 const UNKNOWN: u8 = 0;
-/// Held, used again soon.
+/// In the cache, and used again soon.
 const LIR: u8 = 1;
-/// Held, and in the queue.
+/// In the cache, and in the queue.
 const HIR: u8 = 2;
-/// Not held, on the stack.
+/// Not in the cache, but on the stack.
 const LEFT: u8 = 3;
 
 /// The queue of the objects that are `HIR` (Q).
@@ -78,7 +78,7 @@ impl Lirs {
         }
     }
 
-    /// Makes an object of the stack `LIR`, and the last ones of the stack `HIR` if there are too many now.
+    /// Makes an object of the stack `LIR`. If there are too many now, the lowest ones of the stack become `HIR`.
     fn promote(&mut self, object: ObjectId) {
         self.stack.set_mark(object, LIR);
         self.lir += 1;
@@ -95,7 +95,7 @@ impl Lirs {
         }
     }
 
-    /// Takes what is below the last `LIR` object off the stack.
+    /// Takes everything below the last `LIR` object off the stack.
     #[inline]
     fn prune(&mut self) {
         while let Some(first) = self.stack.first(0) {
@@ -107,14 +107,14 @@ impl Lirs {
         }
     }
 
-    /// Takes an object that has left off the stack.
+    /// Takes an object that has left the cache off the stack.
     fn forget(&mut self, object: ObjectId) {
         self.stack.take(0, object);
         self.stack.set_mark(object, UNKNOWN);
         self.queues.take(GHOSTS, object);
     }
 
-    /// Forgets objects that have left, until the stack is as short as it should be.
+    /// Forgets objects that have left the cache until the stack is no longer than its limit.
     fn limit(&mut self) {
         while self.stack.len(0) > self.stack_most {
             let Some(first) = self.queues.first(GHOSTS) else { break };
@@ -154,7 +154,7 @@ impl Replacement for Lirs {
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let object = access.object;
         let left = if self.len() >= self.capacity { self.evict() } else { None };
-        // Asked after the eviction, which may have pruned it off the stack.
+        // Checked after the eviction, which may have pruned the object off the stack.
         let known = self.stack.mark(object) == LEFT;
         if known {
             self.queues.take(GHOSTS, object);

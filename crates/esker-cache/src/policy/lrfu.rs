@@ -1,14 +1,14 @@
-//! LRFU: everything between least recently and least frequently used, by one parameter.
+//! LRFU: everything between LRU and LFU, with a single parameter.
 //!
-//! Each use adds a worth of one, which halves after every 1/lambda accesses; the object worth least leaves. All worths
-//! decay alike, so the order of objects changes only when they are used: they are kept in a heap, by the logarithm of
-//! the worth that they would have had at the first access of all. An object that leaves is forgotten. Among equals the
-//! least recently used one leaves first.
+//! Each use adds a worth of one, which halves after every 1/lambda accesses. The object with the least worth leaves.
+//! All worths decay alike, so the order of objects changes only when they are used. They are kept in a heap, by the
+//! logarithm of the worth that they would have had at the very first access. An object that leaves is forgotten. Of
+//! equal objects, the least recently used one leaves first.
 //!
-//! The paper chooses lambda for each trace and size of the cache, between the two ends: 0 is least, 1 most recently
-//! used alone. The parameter here is lambda times the size, so that one value suits caches of any size; a cache whose
-//! capacity changes later keeps its lambda. With the default of one halving in as many accesses as the cache holds
-//! objects it stays within two thousandths of the miss ratio of LRU or below it on every trace of docs/caches.md.
+//! The paper chooses lambda for each trace and cache size, between two ends: 0 is LFU alone, 1 is LRU alone. The
+//! parameter here is lambda times the size, so that one value suits caches of any size; a cache whose capacity changes
+//! later keeps its lambda. With the default, one halving in as many accesses as the cache holds objects, its miss ratio
+//! is at most two thousandths above that of LRU, or below it, on every trace of docs/caches.md.
 
 use std::cmp::Ordering;
 
@@ -40,27 +40,27 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 #[derive(Debug)]
 struct Lrfu {
     capacity: u32,
-    /// A worth halves after 1/lambda accesses.
+    /// A worth halves every 1/lambda accesses.
     lambda: f64,
     /// Accesses so far.
     now: u64,
     objects: Heap<Worth>,
 }
 
-/// What an object is worth; the one that is worth least is first.
+/// The worth of an object. The object with the least worth is first.
 #[derive(Clone, Copy, Debug)]
 struct Worth {
-    /// Logarithm (base 2) of what the worth at the last use would have been at the first access of all.
+    /// Logarithm (base 2) of the worth at the last use, converted to the time of the first access.
     order: f64,
-    /// The worth at the last use (the paper's combined recency and frequency). Kept beside its logarithm, so that
-    /// counts stay exact if nothing decays.
+    /// The worth at the last use (the paper's combined recency and frequency). Kept in addition to its logarithm, so
+    /// that counts stay exact if nothing decays.
     worth: f64,
     last_use: u64,
 }
 
 impl Ord for Worth {
     fn cmp(&self, other: &Self) -> Ordering {
-        // No logarithm is negative, and such numbers are ordered as their bits are.
+        // Logarithms are not negative, and such numbers have the same order as their bits.
         (self.order.to_bits(), self.last_use).cmp(&(other.order.to_bits(), other.last_use))
     }
 }
@@ -85,7 +85,7 @@ impl Lrfu {
         Self { capacity: shape.capacity, lambda, now: 0, objects: Heap::new(shape.objects, shape.capacity) }
     }
 
-    /// Uses an object, which is worth this much then.
+    /// Records a use of an object, which then has this worth.
     #[inline]
     fn use_at(&mut self, object: ObjectId, worth: f64) {
         let order = worth.log2() + self.lambda * self.now as f64;

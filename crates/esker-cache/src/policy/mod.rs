@@ -6,9 +6,9 @@
 //! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. `queues.rs` has the
 //! lists that most policies are made of.
 //!
-//! The tests ask for the same policy a second time, written as simply as it can be said, and compare the two access by
-//! access: a file in `reference/`, its two lines in `reference.rs` (which has the simplest ones itself), and a line of
-//! `naive` in `policy/tests.rs`. They also ask for its misses on a real trace, if possible as others count them
+//! The tests ask for the same policy a second time, written as simply as possible, and compare the two access by
+//! access: a file in `reference/`, its two lines in `reference.rs` (which contains the simplest ones itself), and a
+//! line of `naive` in `policy/tests.rs`. They also ask for its misses on a real trace, if possible as others count them
 //! (`tests/reference_counts.rs`), and for its name in `examples/cache-ranking.toml` and docs/cache-ranking.md.
 
 mod arc;
@@ -65,56 +65,56 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     belady::ENTRY,
 ];
 
-/// Chooses the objects that a cache holds. All objects take the same room. A policy knows nothing but the calls that it
-/// gets.
+/// Chooses the objects that a cache holds. All objects take the same room. A policy knows only the calls that it
+/// receives.
 pub trait Replacement: Debug + Send {
-    /// Whether the cache holds `object`.
+    /// Returns true if the cache holds `object`.
     fn holds(&self, object: ObjectId) -> bool;
 
-    /// An access. Returns true if the cache holds the object (a hit), else false: then nothing has changed, and the
+    /// Handles an access. Returns true if the cache holds the object (a hit). If not, nothing has changed, and the
     /// caller decides whether to [`insert`](Self::insert).
     fn hit(&mut self, access: &Access) -> bool;
 
-    /// Takes an object in that [`hit`](Self::hit) has just missed. Returns the object that had to leave for it; that
-    /// may be the new one itself, if the policy finds it not worth its room.
+    /// Takes in an object that [`hit`](Self::hit) has just missed. Returns the object that had to leave for it. That
+    /// may be the new object itself, if the policy finds it not worth its room.
     fn insert(&mut self, access: &Access) -> Option<ObjectId>;
 
-    /// Forgets that the cache holds `object`, because its data are invalid. Nothing happens if it does not.
+    /// Drops `object`, because its data are invalid. Does nothing if the cache does not hold it.
     fn remove(&mut self, object: ObjectId);
 
     /// Removes the object that the policy would evict next, and returns it; `None` if the cache is empty.
     fn evict(&mut self) -> Option<ObjectId>;
 
-    /// How many objects the cache holds.
+    /// Returns the number of objects that the cache holds.
     fn len(&self) -> u32;
 
-    /// Whether the cache holds nothing.
+    /// Returns true if the cache holds nothing.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many objects the cache may hold.
+    /// Returns the number of objects that the cache may hold.
     fn capacity(&self) -> u32;
 
-    /// Sets how many objects the cache may hold, at least one. If it holds more, the caller evicts before the next
-    /// insertion.
+    /// Sets the number of objects that the cache may hold, at least one. If it holds more, the caller evicts objects
+    /// before the next insertion.
     fn set_capacity(&mut self, capacity: u32);
 
-    /// Has the policy weigh objects by their sizes, the [bytes](Access::bytes) with which they come in. Most policies
-    /// have no use for them.
+    /// Makes the policy weigh objects by their sizes, the [bytes](Access::bytes) with which they come in. Most policies
+    /// do not use sizes.
     fn weigh_by_size(&mut self) {}
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
 
     /// Loads what these accesses will need into the processor's cache, if that helps. Changes nothing.
     fn warm(&self, _accesses: &[Access]) {}
 
-    /// Performs accesses one after the other, and takes in every object that misses. This is the inner loop of
-    /// simulations: one call for many accesses lets the compiler see the policy.
+    /// Performs accesses one after another, and takes in every object that misses. This is the inner loop of
+    /// simulations: with one call for many accesses, the compiler can optimise for the policy.
     fn perform(&mut self, accesses: &[Access], counts: &mut Counts) {
         for (number, batch) in accesses.chunks(BATCH).enumerate() {
-            // While this batch is performed, the next one is on its way.
+            // The next batch is loaded while this one is performed.
             let next = ((number + 1) * BATCH).min(accesses.len());
             self.warm(&accesses[next..(next + BATCH).min(accesses.len())]);
             for access in batch {
@@ -129,15 +129,15 @@ pub trait Replacement: Debug + Send {
     }
 }
 
-/// Accesses that are warmed together, so that their cache misses overlap.
+/// Number of accesses that are warmed together, so that their cache misses overlap.
 const BATCH: usize = 16;
 
-/// What a policy is built for.
+/// The size of a cache, for which a policy is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// How many objects the cache may hold; at least one.
+    /// Number of objects that the cache may hold, at least one.
     pub capacity: u32,
-    /// How many objects there are: their ids are below this.
+    /// Number of objects: their ids are below this.
     pub objects: u32,
     /// Seed of the policy's random numbers.
     pub seed: u64,
@@ -149,17 +149,17 @@ pub type BuildReplacement = fn(&Shape, Parameters<'_>) -> Box<dyn Replacement>;
 /// A policy in the registry.
 pub type ReplacementEntry = Entry<BuildReplacement, ReplacementCapability>;
 
-/// Something that some policies can do.
+/// A property that only some policies have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplacementCapability {
-    /// It looks at [`Access::next_use`]: it needs the whole trace beforehand, and cannot run in a device.
+    /// The policy looks at [`Access::next_use`]: it needs the whole trace in advance, and cannot run in a device.
     Future,
-    /// `esker cache` compares it with others unless the user asks for some.
+    /// `esker cache` compares this policy with others unless the user asks for particular ones.
     Compared,
     /// Objects leave in the order in which they came in, whatever is used: a log can hold them.
     Log,
-    /// It does not look at how many objects the cache may hold: objects may have sizes of their own
-    /// ([`build_by_size`](crate::build_by_size)).
+    /// The policy does not depend on the number of objects that the cache may hold, so objects may have sizes of their
+    /// own ([`build_by_size`](crate::build_by_size)).
     BySize,
 }
 
@@ -197,7 +197,7 @@ pub enum BuildError {
     /// The cache would hold nothing.
     #[error("a cache of no objects holds nothing")]
     NoCapacity,
-    /// Objects have sizes of their own, and the policy cannot deal with that.
+    /// Objects have sizes of their own, which the policy does not support.
     #[error("`{policy}` shares its cache out by numbers of objects, and here each object has a size of its own")]
     NotBySize {
         /// The policy.
@@ -225,7 +225,7 @@ pub fn build(choice: &Choice, shape: &Shape) -> Result<Box<dyn Replacement>, Bui
     Ok((entry.build)(shape, parameters))
 }
 
-/// The entry that `choice` names, with its parameters, for a cache of `capacity` objects.
+/// Returns the entry that `choice` names, with its parameters, for a cache of `capacity` objects.
 pub(crate) fn chosen<'a, B, C>(
     entries: &'static [Entry<B, C>],
     what: &'static str,

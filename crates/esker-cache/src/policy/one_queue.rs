@@ -1,5 +1,5 @@
-//! Policies that keep one queue of the objects in the cache. They differ in what a use does, and in which object
-//! leaves.
+//! Policies that keep a single queue of the objects in the cache. They differ in the effect of a use, and in which
+//! object leaves.
 
 use std::fmt::Debug;
 
@@ -7,21 +7,21 @@ use super::queues::{NOWHERE, Queues};
 use super::{Replacement, Shape};
 use crate::{Access, ObjectId};
 
-/// The one queue. New objects come to its end.
+/// The only queue. New objects go to its end.
 pub(super) type Queue = Queues<1>;
 
 /// The number of that queue.
 pub(super) const HELD: u8 = 0;
 
-/// What such policies differ in.
+/// What distinguishes such policies.
 pub(super) trait Rule: Debug + Default + Send {
-    /// An object of the queue was used again.
+    /// Handles another use of an object in the queue.
     fn used(&mut self, queue: &mut Queue, object: ObjectId);
 
-    /// The object that leaves next; it stays in the queue for now. `None` if the queue is empty.
+    /// Returns the object that leaves next, which stays in the queue for now. `None` if the queue is empty.
     fn victim(&mut self, queue: &mut Queue) -> Option<ObjectId>;
 
-    /// An object is about to be taken out of the queue.
+    /// Called when an object is about to be taken out of the queue.
     fn leaves(&mut self, _queue: &mut Queue, _object: ObjectId) {}
 }
 
@@ -34,7 +34,7 @@ pub(super) struct OneQueue<R> {
 }
 
 impl<R: Rule> OneQueue<R> {
-    /// A cache without objects.
+    /// Creates a cache without objects.
     pub(super) fn new(shape: &Shape) -> Self {
         Self { capacity: shape.capacity, queue: Queue::new(shape.objects), rule: R::default() }
     }

@@ -1,4 +1,4 @@
-//! Queues of objects: what most policies are made of.
+//! Queues of objects, from which most policies are built.
 
 use esker_core::{Linked, Links, List};
 
@@ -7,8 +7,8 @@ use crate::{Access, ObjectId};
 /// The place of an object that is in no queue.
 pub(super) const NOWHERE: u8 = u8::MAX;
 
-/// `N` queues of objects, numbered from zero. An object is in one of them or in none, and has a mark of eight bits,
-/// which is zero until the policy sets it. Takes 12 bytes for each object that there is.
+/// `N` queues of objects, numbered from zero. An object is in one of them or in none. It has a mark of eight bits,
+/// which is zero until the policy sets it. Takes 12 bytes per existing object.
 #[derive(Debug)]
 pub(super) struct Queues<const N: usize> {
     objects: Vec<Entry>,
@@ -34,19 +34,19 @@ impl Linked for Entry {
 }
 
 impl<const N: usize> Queues<N> {
-    /// Empty queues for objects below `objects`.
+    /// Creates empty queues for objects below `objects`.
     pub(super) fn new(objects: u32) -> Self {
         let entry = Entry { links: Links::NONE, place: NOWHERE, mark: 0 };
         Self { objects: vec![entry; objects as usize], lists: [List::EMPTY; N] }
     }
 
-    /// The queue that the object is in, or [`NOWHERE`].
+    /// Returns the queue that contains the object, or [`NOWHERE`].
     #[inline]
     pub(super) fn place(&self, object: ObjectId) -> u8 {
         self.objects[object.index()].place
     }
 
-    /// How many objects a queue holds.
+    /// Returns the number of objects in a queue.
     #[inline]
     pub(super) fn len(&self, queue: u8) -> u32 {
         self.lists[queue as usize].len()
@@ -57,26 +57,26 @@ impl<const N: usize> Queues<N> {
         self.len(queue) == 0
     }
 
-    /// The object that was put into a queue first.
+    /// Returns the first object of a queue, which has been there longest.
     #[inline]
     pub(super) fn first(&self, queue: u8) -> Option<ObjectId> {
         self.lists[queue as usize].first().map(ObjectId)
     }
 
-    /// The object behind this one in its queue.
+    /// Returns the object after this one in its queue.
     #[inline]
     pub(super) fn next(&self, object: ObjectId) -> Option<ObjectId> {
         self.objects[object.index()].links.next().map(ObjectId)
     }
 
-    /// Puts an object that is in no queue at the end of this one.
+    /// Appends an object that is in no queue to this queue.
     #[inline]
     pub(super) fn push(&mut self, queue: u8, object: ObjectId) {
         self.lists[queue as usize].push_back(&mut self.objects, object.0);
         self.objects[object.index()].place = queue;
     }
 
-    /// Takes an object that is in `queue` out of it.
+    /// Removes an object from `queue`.
     #[inline]
     pub(super) fn take(&mut self, queue: u8, object: ObjectId) {
         debug_assert_eq!(self.place(object), queue, "{object:?} is elsewhere");
@@ -84,7 +84,7 @@ impl<const N: usize> Queues<N> {
         self.objects[object.index()].place = NOWHERE;
     }
 
-    /// Takes the first object out of a queue.
+    /// Removes and returns the first object of a queue.
     #[inline]
     pub(super) fn pop(&mut self, queue: u8) -> Option<ObjectId> {
         let first = self.first(queue)?;
@@ -92,7 +92,7 @@ impl<const N: usize> Queues<N> {
         Some(first)
     }
 
-    /// Moves an object from queue `from` to the end of queue `to`, which may be the same one.
+    /// Moves an object from queue `from` to the end of queue `to`, which may be the same queue.
     #[inline]
     pub(super) fn shift(&mut self, from: u8, to: u8, object: ObjectId) {
         debug_assert_eq!(self.place(object), from, "{object:?} is elsewhere");
@@ -100,7 +100,7 @@ impl<const N: usize> Queues<N> {
         self.push(to, object);
     }
 
-    /// The mark of an object.
+    /// Returns the mark of an object.
     #[inline]
     pub(super) fn mark(&self, object: ObjectId) -> u8 {
         self.objects[object.index()].mark
@@ -112,15 +112,15 @@ impl<const N: usize> Queues<N> {
         self.objects[object.index()].mark = mark;
     }
 
-    /// Loads what accesses to these objects will need into the processor's cache. The loads overlap here; one after the
-    /// other, as accesses are performed, they would not.
+    /// Loads the data that accesses to these objects will need into the processor's cache. The loads overlap here; when
+    /// accesses are performed one after another, they would not.
     #[inline]
     pub(super) fn warm(&self, accesses: &[Access]) {
         let sum = accesses.iter().fold(0, |sum, access| sum ^ self.objects[access.object.index()].place);
         std::hint::black_box(sum);
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     pub(super) fn memory_bytes(&self) -> usize {
         self.objects.capacity() * size_of::<Entry>()
     }

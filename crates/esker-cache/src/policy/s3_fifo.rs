@@ -28,7 +28,7 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     },
 };
 
-/// The form for block I/O, where an object is often used several times at once, and then never again.
+/// The variant for block I/O, where an object is often used several times at once and then never again.
 pub(crate) const ONE_BIT: ReplacementEntry = ReplacementEntry {
     name: "s3-fifo-1bit",
     summary: "S3-FIFO for block I/O: one bit instead of a counter, and what is used again at once counts as one use",
@@ -61,14 +61,14 @@ const GHOSTS: Parameter = Parameter {
     value: Accepted::Share { default: Ratio::percent(90), least: Ratio::ZERO, most: Ratio::percent(1000) },
 };
 
-/// How uses count.
+/// How uses are counted.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
-    /// A counter stands still here.
+    /// The largest value of a counter.
     most: u8,
-    /// This many uses on probation earn a place in the main queue.
+    /// Number of uses on probation that earn a place in the main queue.
     threshold: u8,
-    /// They do not count in this share of the small queue.
+    /// Share of the small queue, counted from its newest object, in which uses do not count.
     correlated: Ratio,
 }
 
@@ -85,25 +85,25 @@ struct S3Fifo {
     ghosts: Queue,
 }
 
-/// In objects.
+/// Sizes in objects.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     cache: u32,
     small: u32,
     ghosts: u32,
-    /// A use counts only after this many objects have entered the small queue after the object.
+    /// A use counts only if at least this many objects have entered the small queue after the object.
     window: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// The number of its slot in its queue.
+    /// The number of the object's slot in its queue.
     slot: u32,
     place: Place,
     uses: u8,
 }
 
-/// The queue in which an object is.
+/// The queue that contains an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -113,8 +113,8 @@ enum Place {
     Ghosts,
 }
 
-/// A queue whose slots lie side by side, where a list would look for each next object all over memory. An object that
-/// leaves before its turn leaves its slot behind: a slot counts only if its object knows of it.
+/// A queue whose slots lie side by side; a linked list would look for each next object all over memory. An object that
+/// leaves before its turn leaves its slot behind: a slot counts only if its object refers to it.
 #[derive(Debug)]
 struct Queue {
     place: Place,
@@ -125,12 +125,12 @@ struct Queue {
 }
 
 impl Queue {
-    /// An empty queue with room for `slots` slots.
+    /// Creates an empty queue with room for `slots` slots.
     fn new(place: Place, slots: u32) -> Self {
         Self { place, slots: VecDeque::with_capacity(slots as usize), first: 0, length: 0 }
     }
 
-    /// The number of the slot that is added next.
+    /// Returns the number of the slot that is added next.
     #[inline]
     fn next_slot(&self) -> u32 {
         self.first.wrapping_add(self.slots.len() as u32)
@@ -167,7 +167,7 @@ impl Queue {
         self.length -= 1;
     }
 
-    /// Drops the slots that were left behind, if these are many; else more are added at the next push.
+    /// Drops the slots that were left behind, if there are many; otherwise, more slots are added at the next push.
     fn make_room(&mut self, objects: &mut [Entry]) {
         if 3 * self.length as usize > 2 * self.slots.len() + 24 {
             return;
@@ -211,7 +211,7 @@ impl S3Fifo {
         }
     }
 
-    /// Takes objects from the small queue until one has not earned a place in the main queue; that one leaves.
+    /// Takes objects from the small queue until one of them has not earned a place in the main queue. That one leaves.
     fn evict_small(&mut self) -> Option<u32> {
         while let Some(oldest) = self.small.pop(&mut self.objects) {
             if self.objects[oldest as usize].uses >= self.uses.threshold {
@@ -225,7 +225,7 @@ impl S3Fifo {
         None
     }
 
-    /// Lets objects of the main queue go round until one has no uses left; that one leaves.
+    /// Lets objects of the main queue go round until one of them has no uses left. That one leaves.
     fn evict_main(&mut self) -> Option<u32> {
         loop {
             let oldest = self.main.pop(&mut self.objects)?;
@@ -269,7 +269,7 @@ impl Replacement for S3Fifo {
 
     fn insert(&mut self, access: &Access) -> Option<ObjectId> {
         let object = access.object;
-        // Before anything else leaves: the new ghost might push this one out.
+        // Checked before anything else leaves, since a new ghost might push this one out.
         let was_ghost = self.objects[object.index()].place == Place::Ghosts;
         if was_ghost {
             self.ghosts.remove(&mut self.objects, object.0);
@@ -291,7 +291,7 @@ impl Replacement for S3Fifo {
 
     fn evict(&mut self) -> Option<ObjectId> {
         let main_is_full = self.main.length > self.sizes.cache - self.sizes.small;
-        // All of the small queue may have moved to the main one.
+        // All objects of the small queue may have moved to the main one.
         let left = if main_is_full { self.evict_main() } else { self.evict_small().or_else(|| self.evict_main()) };
         left.map(ObjectId)
     }

@@ -1,4 +1,4 @@
-//! SIEVE: first in, first out, with a hand that spares in place what was used meanwhile.
+//! SIEVE: first in, first out, with a hand that spares objects in place if they were used meanwhile.
 
 use esker_core::registry::ParameterSource;
 
@@ -16,10 +16,10 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 };
 
 /// The queue stays in the order of insertion. The mark of an object is one if it was used since it was inserted, or
-/// since the hand came by.
+/// since the hand last passed it.
 #[derive(Debug, Default)]
 struct Sieve {
-    /// The object that is looked at next; `None` stands for the oldest one.
+    /// The object that the hand checks next; `None` stands for the oldest one.
     hand: Option<ObjectId>,
 }
 

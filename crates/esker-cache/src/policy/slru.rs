@@ -1,8 +1,8 @@
-//! Segmented LRU: objects that were used again are protected from those that were not.
+//! Segmented LRU: objects that were used again are protected from objects that were not.
 //!
 //! Karedla et al. have two segments. S4LRU (Huang et al., SOSP 2013) has four of the same size: `segments = 4`,
 //! `protected = "75%"`. A miss always enters the lowest segment, which has all the room that the others do not use yet.
-//! Implementations exist that let the first misses enter whichever segment has room.
+//! In some implementations, the first misses enter whichever segment has room.
 
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
@@ -36,13 +36,13 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
 
 const SEGMENTS_MOST: usize = 16;
 
-/// Each segment is a queue in the order of last use. Misses enter the lowest one, 0.
+/// Each segment is a queue in the order of last use. Misses enter segment 0, the lowest.
 #[derive(Debug)]
 struct Slru {
     capacity: u32,
     top: u8,
     protected: Ratio,
-    /// How many objects each segment but the lowest may hold.
+    /// Number of objects that each segment except the lowest may hold.
     segment_capacity: u32,
     queues: Queues<SEGMENTS_MOST>,
 }
@@ -56,7 +56,7 @@ impl Slru {
         slru
     }
 
-    /// Moves what overflows from segment `from` and those below it down.
+    /// Moves objects down that exceed the room of segment `from` or of a segment below it.
     #[inline]
     fn settle(&mut self, from: u8) {
         for segment in (1..=from).rev() {

@@ -1,4 +1,4 @@
-//! Properties of every policy of the registry, and each policy against its naive reference.
+//! Properties of every policy of the registry, and a comparison of each policy with its naive reference.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::reference::{
 };
 use crate::{AccessKind, NEVER};
 
-/// Accesses to these objects, with the number of each one's next use.
+/// Returns accesses to these objects, each with the number of the object's next use.
 pub(crate) fn accesses(objects: &[u32]) -> Vec<Access> {
     let mut next: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let mut accesses: Vec<Access> = (0..objects.len() as u32)
@@ -30,13 +30,13 @@ pub(crate) fn accesses(objects: &[u32]) -> Vec<Access> {
     accesses
 }
 
-/// Objects below `objects`: half of them from the first tenth, a quarter in runs as scans make them.
+/// Returns objects below `objects`: half of them from the first tenth, a quarter in runs such as scans.
 pub(crate) fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     let mut rng = Rng::new(seed);
     let (mut drawn, mut scan) = (Vec::with_capacity(length), 0);
     let objects = u64::from(objects);
     while drawn.len() < length {
-        // A run is half as long as there are objects, on average.
+        // On average, a run is half as long as the number of objects.
         if rng.below(3 * objects / 2 + 1) == 0 {
             for _ in 0..rng.below(objects + 1) {
                 drawn.push(scan);
@@ -50,7 +50,7 @@ pub(crate) fn mixed(seed: u64, objects: u32, length: usize) -> Vec<u32> {
     drawn
 }
 
-/// The reference of a policy, with its defaults.
+/// Returns the reference of a policy, with its default parameters.
 fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
     let capacity = shape.capacity as usize;
     Some(match name {
@@ -77,7 +77,7 @@ fn naive(name: &str, shape: &Shape) -> Option<Box<dyn Naive>> {
     })
 }
 
-/// Policies whose parameters turn them into another policy, or that a second set of parameters tests harder.
+/// Policies whose parameters turn them into another policy, or for which a second set of parameters is a harder test.
 fn with_parameters(shape: &Shape) -> Vec<(Choice, Box<dyn Naive>)> {
     let capacity = shape.capacity as usize;
     let choice = |name: &str, parameters: &[(&str, f64)]| {
@@ -118,7 +118,7 @@ fn compare(
     compare_built(&mut *build(choice, shape).unwrap(), &mut *naive, accesses)
 }
 
-/// Compares a policy that is built with a reference, access by access.
+/// Compares an existing policy with a reference, access by access.
 pub(super) fn compare_built(
     policy: &mut dyn Replacement,
     naive: &mut dyn Naive,
@@ -171,7 +171,8 @@ proptest! {
     }
 }
 
-/// Accesses, removals, evictions and changes of the capacity in any order: the policy's answers fit together.
+/// The answers of the policy agree with each other over accesses, removals, evictions and changes of the capacity in
+/// any order.
 pub(super) fn knows_what_it_holds(policy: &mut dyn Replacement, seed: u64, objects: u32) -> Result<(), TestCaseError> {
     let most = 2 * u64::from(policy.capacity());
     let mut held = BTreeSet::new();
@@ -215,7 +216,7 @@ pub(super) fn knows_what_it_holds(policy: &mut dyn Replacement, seed: u64, objec
     Ok(())
 }
 
-/// The policies that say that they evict in the order of insertion do so, and no other does.
+/// Policies that claim to evict in the order of insertion do so, and no others do.
 #[test]
 fn logs_evict_in_the_order_of_insertion() {
     let shape = Shape { capacity: 20, objects: 60, seed: 1 };
@@ -237,7 +238,7 @@ fn logs_evict_in_the_order_of_insertion() {
     }
 }
 
-/// References that differ from the policy by little: the comparison has to notice.
+/// Slightly wrong references: the comparison has to notice them.
 #[test]
 fn a_wrong_reference_is_noticed() {
     let shape = Shape { capacity: 200, objects: 600, seed: 1 };
@@ -268,7 +269,8 @@ fn a_wrong_reference_is_noticed() {
     }
 }
 
-/// Caches large enough that a step of the window is several objects, for long enough that there are many.
+/// Caches that are large enough for a step of the window to be several objects, and runs that are long enough for many
+/// steps.
 #[test]
 fn an_adaptive_window_climbs_as_its_reference_does() {
     for (seed, capacity) in [(1, 100), (2, 300)] {
@@ -293,7 +295,7 @@ fn a_cache_for_all_objects_misses_each_once() {
     }
 }
 
-/// 32 bytes for each object, and a little that does not depend on them.
+/// 32 bytes per object, and a little that does not depend on the number of objects.
 #[test]
 fn policies_take_little_memory() {
     for entry in REPLACEMENTS {

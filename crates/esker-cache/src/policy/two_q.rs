@@ -1,4 +1,4 @@
-//! 2Q, the full version: objects used once pass through a short queue, and those that come back are kept by last use.
+//! 2Q, the full version: objects used once pass through a short queue. Objects that come back are kept by last use.
 //!
 //! As in figure 2 of the paper. An object whose id is found in A1out leaves that queue before room is made for it, so
 //! that it never pushes itself out.
@@ -30,11 +30,11 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(TwoQ::new(shape, parameters.share("in"), parameters.share("out"))),
 };
 
-/// Held for a short time, in the order of insertion (A1in).
+/// In the cache for a short time, in the order of insertion (A1in).
 const RECENT: u8 = 0;
-/// Held, in the order of last use (Am).
+/// In the cache, in the order of last use (Am).
 const MAIN: u8 = 1;
-/// Has left `RECENT`; only its id is known, in the order in which they left (A1out).
+/// Has left `RECENT`. Only its id is known, in the order of leaving (A1out).
 const OUT: u8 = 2;
 
 #[derive(Debug)]

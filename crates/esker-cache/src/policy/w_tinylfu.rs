@@ -1,4 +1,5 @@
-//! W-TinyLFU: a small window before a segmented LRU cache that takes in what is used more often than its victim.
+//! W-TinyLFU: a small window in front of a segmented LRU cache that admits objects that are used more often than its
+//! victim.
 
 mod climb;
 mod sketch;
@@ -51,28 +52,28 @@ pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     build: |shape, parameters| Box::new(WTinyLfu::new(shape, parameters)),
 };
 
-/// Three queues, the least recently used object first. Every access counts as a use.
+/// Three queues, with the least recently used object first. Every access counts as a use.
 #[derive(Debug)]
 struct WTinyLfu {
     capacity: u32,
     window_share: Ratio,
     protected_share: Ratio,
-    /// Objects that the window has room for.
+    /// Number of objects that the window has room for.
     window_most: u32,
-    /// Objects that the protected segment has room for.
+    /// Number of objects that the protected segment has room for.
     protected_most: u32,
     queues: Queues<3>,
-    /// How often objects were used lately.
+    /// How often objects were used recently.
     sketch: Sketch,
-    /// Draws which warm objects enter whatever they are compared with.
+    /// Chooses the warm objects that enter whatever they are compared with.
     jitter: Option<Rng>,
     climb: Option<Climb>,
 }
 
-/// An object that was used this often lately may enter by chance.
+/// An object that was used at least this often recently may enter by chance.
 const WARM: u64 = 6;
 
-/// One in this many does.
+/// One warm object in this many enters by chance.
 const JITTER: u64 = 128;
 
 const WINDOW: u8 = 0;
@@ -96,16 +97,16 @@ impl WTinyLfu {
         policy
     }
 
-    /// Gives window and protected segment their shares of the capacity.
+    /// Gives the window and the protected segment their shares of the capacity.
     fn divide(&mut self) {
-        // Whatever is left over by rounding belongs to the window.
+        // Rounding leftovers belong to the window.
         let main = self.window_share.complement().of(u64::from(self.capacity)) as u32;
         let main = main.min(self.capacity - 1);
         self.window_most = self.capacity - main;
         self.protected_most = self.protected_share.of(u64::from(main)) as u32;
     }
 
-    /// The protected segment is too long by one, or, if it has less room than before, by more.
+    /// Shortens the protected segment, which is one object too long, or more if it has lost room.
     fn limit_protected(&mut self) {
         while self.queues.len(PROTECTED) > self.protected_most
             && let Some(oldest) = self.queues.first(PROTECTED)
@@ -114,23 +115,23 @@ impl WTinyLfu {
         }
     }
 
-    /// The object that would leave the main part next.
+    /// Returns the object that would leave the main part next.
     fn victim(&self) -> Option<ObjectId> {
         self.queues.first(PROBATION).or(self.queues.first(PROTECTED))
     }
 
-    /// Whether `candidate`, which comes out of the window, stays, and `victim` leaves for it.
+    /// Returns true if `candidate`, which leaves the window, stays in the cache and `victim` leaves for it.
     fn admits(&mut self, candidate: ObjectId, victim: ObjectId) -> bool {
         let count = self.sketch.count(candidate.0);
         count > self.sketch.count(victim.0)
             || count >= WARM && self.jitter.as_mut().is_some_and(|rng| rng.below(JITTER) == 0)
     }
 
-    /// Tells the climber of an access to a cache that was full or not, and moves the border of the window.
+    /// Tells the climber of an access, if the cache was full, and moves the border of the window.
     fn climb(&mut self, was_full: bool, hit: bool) {
         let Some(climb) = self.climb.as_mut().filter(|_| was_full) else { return };
         let amount = climb.access(hit);
-        // One object remains in the window, and none in the protected segment.
+        // At least one object remains in the window; the protected segment may become empty.
         let grows = amount.clamp(0, i64::from(self.protected_most)) as u32;
         let shrinks = (-amount).clamp(0, i64::from(self.window_most) - 1) as u32;
         self.window_most = self.window_most + grows - shrinks;
@@ -178,7 +179,7 @@ impl Replacement for WTinyLfu {
             _ if self.len() <= self.capacity => None,
             (Some(candidate), Some(victim)) if self.admits(candidate, victim) => Some(victim),
             (Some(candidate), _) => Some(candidate),
-            // The window has room, because objects were removed from it: the main part has to give way.
+            // The window has room, because objects were removed from it. So the main part has to give way.
             (None, Some(victim)) => Some(victim),
             (None, None) => Some(object),
         };

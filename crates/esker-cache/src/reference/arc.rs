@@ -1,4 +1,4 @@
-//! ARC: four lists. Figure 4 of the paper, case by case.
+//! ARC with four lists: figure 4 of the paper, case by case.
 
 use super::{Naive, take};
 use crate::Access;

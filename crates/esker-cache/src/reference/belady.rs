@@ -1,11 +1,11 @@
-//! Belady's optimum: looks through all that is held for the latest next use.
+//! Belady's optimum: searches all objects of the cache for the latest next use.
 
 use super::Naive;
 use crate::Access;
 
 pub(crate) struct NaiveBelady {
     pub(crate) capacity: usize,
-    /// Each with its next use.
+    /// The objects in the cache, each with its next use.
     pub(crate) held: Vec<(u32, u32)>,
 }
 

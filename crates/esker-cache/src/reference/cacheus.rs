@@ -1,4 +1,4 @@
-//! CACHEUS over vectors, which are searched; the oldest object stands first in each.
+//! CACHEUS with vectors that are searched. The oldest object of each is first.
 
 use esker_core::Rng;
 
@@ -11,7 +11,7 @@ pub(crate) struct NaiveCacheus {
     reused: Vec<Seen>,
     probation: Vec<Seen>,
     reused_size: usize,
-    /// Objects that the first expert evicted, and objects that the second one evicted.
+    /// Objects that the first expert evicted, and objects that the second expert evicted.
     left: [Vec<Seen>; 2],
     weights: [f64; 2],
     rng: Rng,

@@ -1,4 +1,4 @@
-//! CLOCK-Pro: the clock as a list, the oldest page first. A hand is the first page of its kind, found anew each time.
+//! CLOCK-Pro with a list as the clock, the oldest page first. A hand is the first page of its kind, searched each time.
 
 use super::Naive;
 use crate::Access;
@@ -50,7 +50,7 @@ impl NaiveClockPro {
         self.cold_target = (self.cold_target - 1).max(self.cold_least);
     }
 
-    /// Ends the tests of the pages that are older than the oldest hot one.
+    /// Ends the tests of all pages that are older than the oldest hot page.
     fn end_tests(&mut self) {
         let Some(hot) = self.oldest(Kind::Hot) else { return };
         for at in 0..hot {
@@ -92,7 +92,7 @@ impl NaiveClockPro {
                 }
                 Page { tested: true, .. } => {
                     self.clock[at].kind = Kind::Left;
-                    // The oldest tests end until there is room for what was remembered last.
+                    // The oldest tests end until there is room for the page that was remembered last.
                     while self.count(Kind::Left) > self.capacity {
                         let oldest = self.clock.iter().position(|page| page.tested).unwrap();
                         if self.clock[oldest].used {

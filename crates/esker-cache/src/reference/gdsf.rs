@@ -1,11 +1,11 @@
-//! GDSF of objects of one size: every object with its worth, searched whole for the least.
+//! GDSF for objects of one size: every object with its worth. All of them are searched for the least.
 
 use super::Naive;
 use crate::Access;
 
 pub(crate) struct NaiveGdsf {
     capacity: usize,
-    /// Whether uses of long ago count less.
+    /// Whether old uses count less.
     ages: bool,
     age: u64,
     now: usize,

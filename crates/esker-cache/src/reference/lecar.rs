@@ -1,4 +1,4 @@
-//! LeCaR over vectors, which are searched.
+//! LeCaR with vectors that are searched.
 
 use esker_core::Rng;
 
@@ -8,13 +8,13 @@ use crate::Access;
 pub(crate) struct NaiveLecar {
     capacity: usize,
     now: u64,
-    /// What is held, the least recently used first.
+    /// The objects in the cache, the least recently used first.
     held: Vec<Seen>,
-    /// Objects that LRU evicted, and objects that LFU evicted, the earliest first.
+    /// Objects that LRU evicted, and objects that LFU evicted, in the order in which they left.
     histories: [Vec<Seen>; 2],
     weights: [f64; 2],
     rng: Rng,
-    /// Whether the lowest block of those used least often leaves, as in the program of the authors.
+    /// Whether the lowest block of those used least often leaves, as in the authors' program.
     lowest_first: bool,
 }
 

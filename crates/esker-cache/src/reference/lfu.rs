@@ -1,4 +1,4 @@
-//! Least frequently used: every object with its count and its last use, searched whole for the least.
+//! LFU: every object with its count and its last use. All of them are searched for the least.
 
 use super::Naive;
 use crate::Access;

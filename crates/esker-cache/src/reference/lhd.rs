@@ -1,4 +1,5 @@
-//! LHD restated: one vector that is searched, and densities as sums over all later ages. It draws as the policy does.
+//! LHD restated: one vector that is searched, and densities as sums over all later ages. It makes the same random draws
+//! as the policy.
 
 use esker_core::Rng;
 
@@ -8,7 +9,7 @@ use crate::Access;
 pub(crate) struct NaiveLhd {
     capacity: usize,
     ages: u64,
-    /// Accesses after which an object is older by one.
+    /// Number of accesses after which the age of an object grows by one.
     unit: u64,
     now: u64,
     held: Vec<Tag>,
@@ -96,7 +97,7 @@ impl NaiveLhd {
         let mut worst = (f32::MAX, 0);
         let drawn: Vec<usize> = (0..32).map(|_| self.rng.below(self.capacity as u64) as usize).collect();
         let recent = &self.suspects[self.suspects.len().saturating_sub(8)..];
-        // The oldest of the last eight is looked at at its place in a ring of eight.
+        // The eight newest suspects are checked in the order of their places in a ring of eight.
         let mut ring = [None; 8];
         let begin = self.suspects.len() - recent.len();
         recent.iter().enumerate().for_each(|(at, object)| ring[(begin + at) % 8] = Some(*object));

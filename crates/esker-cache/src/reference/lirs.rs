@@ -1,4 +1,4 @@
-//! LIRS: the stack and the queue as lists, with what is held and what is LIR as sets beside them.
+//! LIRS: the stack and the queue as lists, the objects in the cache and the LIR objects as sets.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ pub(crate) struct NaiveLirs {
     hir_most: usize,
     stack_most: usize,
     lir: BTreeSet<u32>,
-    /// The object used last stands last (S).
+    /// The object used last is at the end (S).
     stack: Vec<u32>,
     /// Resident HIR objects (Q).
     queue: Vec<u32>,
-    /// Objects of the stack that are not held, in the order in which they left.
+    /// Objects of the stack that are not in the cache, in the order in which they left.
     left: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! LRFU: every object with its worth at its last use. All of them are searched for the one that is worth least.
+//! LRFU: every object with its worth at its last use. All of them are searched for the least worth.
 
 use super::Naive;
 use crate::Access;
@@ -32,7 +32,7 @@ impl Naive for NaiveLrfu {
             return true;
         }
         if self.held.len() == self.capacity {
-            // The worth that it would have had at the beginning: comparing that is as good as comparing the worth of
+            // The worth that it would have had at the beginning. Comparing these is as good as comparing the worths of
             // now.
             let order = |held: &Held| held.worth.log2() + lambda * f64::from(held.last_use);
             let before = |a: &Held, b: &Held| order(a).total_cmp(&order(b)).then(a.last_use.cmp(&b.last_use)).is_lt();

@@ -1,5 +1,5 @@
-//! S3-FIFO with three lists, the oldest object first. Each object carries its uses, and how many had entered the small
-//! queue with it.
+//! S3-FIFO with three lists, the oldest object first. Each object has its uses, and the number of objects that had
+//! entered the small queue when it did.
 
 use super::Naive;
 use crate::Access;
@@ -7,7 +7,7 @@ use crate::Access;
 pub(crate) struct NaiveS3Fifo {
     capacity: usize,
     small_size: usize,
-    /// Counters stand still here.
+    /// The largest value of a counter.
     most: u32,
     threshold: u32,
     window: u64,
@@ -39,7 +39,7 @@ impl NaiveS3Fifo {
                 let (object, uses) = self.main.remove(0);
                 if uses > 0 {
                     self.main.push((object, uses - 1));
-                    // It goes on with the main queue, even if that is not too long any more.
+                    // The search continues in the main queue, even if that is no longer too long.
                     while self.main[0].1 > 0 {
                         let (object, uses) = self.main.remove(0);
                         self.main.push((object, uses - 1));

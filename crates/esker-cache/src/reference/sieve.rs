@@ -1,13 +1,13 @@
-//! SIEVE over a list whose oldest object stands first.
+//! SIEVE with a list whose oldest object is first.
 
 use super::Naive;
 use crate::Access;
 
 pub(crate) struct NaiveSieve {
     pub(crate) capacity: usize,
-    /// Each with its bit.
+    /// The objects in the cache, each with its bit.
     pub(crate) held: Vec<(u32, bool)>,
-    /// The place of the next object to look at.
+    /// Index of the next object that the hand checks.
     pub(crate) hand: usize,
 }
 
@@ -19,7 +19,7 @@ impl Naive for NaiveSieve {
         }
         if self.held.len() == self.capacity {
             loop {
-                // A hand that has passed the newest object begins anew.
+                // A hand that has passed the newest object begins again at the oldest.
                 self.hand = if self.hand == self.held.len() { 0 } else { self.hand };
                 if !self.held[self.hand].1 {
                     break;
@@ -28,7 +28,7 @@ impl Naive for NaiveSieve {
                 self.hand += 1;
             }
             self.held.remove(self.hand);
-            // One that stands behind the newest object does not look at what is inserted now.
+            // A hand after the newest object must not check the object that is inserted now.
             if self.hand == self.held.len() {
                 self.hand = 0;
             }

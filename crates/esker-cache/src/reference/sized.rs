@@ -1,15 +1,15 @@
-//! A cache of objects of different sizes: a list that is searched whole for what leaves.
+//! A cache of objects of different sizes: a list that is searched for the object to evict.
 
 use crate::Access;
 
-/// Which object leaves.
+/// Which object is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Victim {
     Lru,
     Fifo,
     Lfu,
     Gdsf,
-    /// Wrong: uses of long ago count as much as those of now.
+    /// Wrong on purpose: old uses count as much as recent ones.
     GdsfWithoutAge,
 }
 
@@ -19,7 +19,7 @@ struct Held {
     uses: u64,
     came: usize,
     last_use: usize,
-    /// Value of the clock at the last use.
+    /// The value of the clock at the last use.
     age: f64,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Sized {
     room: u64,
     victim: Victim,
     now: usize,
-    /// What the last object was worth that left.
+    /// The worth of the last object that left.
     age: f64,
     held: Vec<Held>,
 }
@@ -37,7 +37,7 @@ impl Sized {
         Self { room, victim, now: 0, age: 0.0, held: Vec::new() }
     }
 
-    /// Returns whether the access hits; an object that misses is taken in.
+    /// Returns true if the access hits. An object that misses is taken in.
     pub(crate) fn access(&mut self, access: &Access) -> bool {
         self.now += 1;
         let (now, age) = (self.now, self.age);

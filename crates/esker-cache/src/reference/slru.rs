@@ -1,11 +1,11 @@
-//! Segmented LRU: a list for each segment, with the object used last at its end.
+//! Segmented LRU: a list for each segment, with the object used last at the end.
 
 use super::{Naive, take};
 use crate::Access;
 
 pub(crate) struct NaiveSlru {
     capacity: usize,
-    /// How many objects each segment but the first may hold.
+    /// Number of objects that each segment except the first may hold.
     room: usize,
     segments: Vec<Vec<u32>>,
 }

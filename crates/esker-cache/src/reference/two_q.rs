@@ -1,4 +1,4 @@
-//! 2Q, the full version: three lists. Figure 2 of the paper, line by line.
+//! 2Q, the full version, with three lists: figure 2 of the paper, line by line.
 
 use super::{Naive, take};
 use crate::Access;

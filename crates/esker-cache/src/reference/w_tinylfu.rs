@@ -1,5 +1,6 @@
-//! W-TinyLFU as Caffeine's authors describe it, over three vectors, the least recently used object first, with plain
-//! numbers for counters. Only what is drawn is drawn as there: which counters an object has, and who enters by jitter.
+//! W-TinyLFU as Caffeine's authors describe it, with three vectors, the least recently used object first, and plain
+//! numbers for counters. Only random draws are made as in the policy: which counters an object has, and which objects
+//! enter by jitter.
 
 use esker_core::{Rng, mix64};
 

@@ -1,23 +1,23 @@
-//! How fast weights change.
+//! How fast the weights change.
 
 use esker_core::Rng;
 
 const LEAST: f64 = 0.001;
 const MOST: f64 = 1.0;
 
-/// After this many bad periods in a row, learning begins again.
+/// Number of consecutive bad periods after which learning begins again.
 const PATIENCE: u32 = 10;
 
-/// The learning rate of CACHEUS. It is changed after each period of as many accesses as the cache has objects: up if it
-/// and the hit ratio last changed in the same direction, down if in opposite ones, at random if the hit ratio fell by
-/// itself. Hit ratios and changes are rounded to thousandths.
+/// The learning rate of CACHEUS. It changes after each period, which has as many accesses as the cache has objects: up
+/// if it and the hit ratio last changed in the same direction, down if they changed in opposite directions, at random
+/// if the hit ratio fell although the rate had not changed. Hit ratios and changes are rounded to thousandths.
 #[derive(Debug)]
 pub(super) struct LearningRate {
     rate: f64,
     previous: f64,
     first: f64,
     period: u32,
-    /// Accesses in this period, and how many of them hit.
+    /// Accesses in the current period, and the number of hits among them.
     accesses: u32,
     hits: u32,
     hit_ratio_previous: f64,
@@ -45,7 +45,7 @@ impl LearningRate {
         self.period = period;
     }
 
-    /// What the weight of an expert is multiplied by that let the wrong object go.
+    /// Returns the factor for the weight of an expert that evicted the wrong object.
     pub(super) fn penalty(&self) -> f64 {
         (-self.rate).exp()
     }
@@ -54,7 +54,7 @@ impl LearningRate {
         self.hits += 1;
     }
 
-    /// An access begins.
+    /// Records the beginning of an access.
     pub(super) fn access(&mut self, rng: &mut Rng) {
         self.accesses += 1;
         if self.accesses < self.period {
@@ -76,7 +76,7 @@ impl LearningRate {
         (self.accesses, self.hits) = (0, 0);
     }
 
-    /// A period without hits, or with fewer than the one before, though the rate did not change.
+    /// Handles a period without hits, or with fewer hits than the one before although the rate did not change.
     fn lose(&mut self, fewer: bool, rng: &mut Rng) {
         self.periods_without_hits += 1;
         self.periods_of_loss += u32::from(fewer);

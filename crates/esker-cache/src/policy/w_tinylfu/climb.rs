@@ -1,33 +1,33 @@
-//! How large the window is to be: hill climbing by the share of hits.
+//! The size of the window: hill climbing by the hit ratio.
 
-/// Climbs as Caffeine does: after every ten accesses for each object of a full cache it compares the share of hits with
-/// that of the accesses before, goes on in the same direction if it has not fallen, and else turns. Steps become
-/// smaller; a share that changes by five hundredths or more makes them as large as at first.
+/// Climbs like Caffeine: after every ten accesses per object of a full cache, it compares the hit ratio with that of
+/// the accesses before. If the ratio has not fallen, it continues in the same direction, otherwise it turns. Steps
+/// become smaller. A change of the ratio by five hundredths or more makes them as large as at first.
 #[derive(Debug)]
 pub(super) struct Climb {
     capacity: u32,
     accesses: u64,
     hits: u64,
     hit_share_before: f64,
-    /// Objects that the next step adds to the window, if the share of hits does not fall; it takes some away if
-    /// negative.
+    /// Number of objects that the next step adds to the window if the hit ratio does not fall. If negative, the step
+    /// removes objects.
     step: f64,
 }
 
-/// Accesses between two steps, for each object that the cache has room for.
+/// Accesses between two steps, per object that the cache has room for.
 const ACCESSES: u64 = 10;
 
 /// The first step, as a share of the cache.
 const FIRST_STEP: f64 = 0.0625;
 
-/// What is left of a step in the next one.
+/// Size of a step in proportion to the one before.
 const DECAY: f64 = 0.98;
 
-/// A change of the share of hits that is a new workload.
+/// A change of the hit ratio that counts as a new workload.
 const RESTART: f64 = 0.05;
 
 impl Climb {
-    /// The first step makes the window smaller.
+    /// Starts with a step that makes the window smaller.
     pub(super) fn new(capacity: u32) -> Self {
         let step = -FIRST_STEP * f64::from(capacity);
         Self { capacity, accesses: 0, hits: 0, hit_share_before: 0.0, step }
@@ -37,7 +37,7 @@ impl Climb {
         *self = Self::new(capacity);
     }
 
-    /// An access to a full cache. Returns by how many objects the window is to grow, or, if negative, to shrink.
+    /// Records an access to a full cache. Returns by how many objects the window should grow, or shrink if negative.
     pub(super) fn access(&mut self, hit: bool) -> i64 {
         self.accesses += 1;
         self.hits += u64::from(hit);

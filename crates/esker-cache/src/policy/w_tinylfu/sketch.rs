@@ -1,23 +1,22 @@
-//! How often objects were used lately, in a few bits.
+//! Estimates in a few bits how often objects were used recently.
 
 use esker_core::mix64;
 
-/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005), aged as in Caffeine: a use
-/// increments
-/// all four counters of its object that are not full, and when enough uses have changed a counter, all counters are
-/// halved, so that the past is forgotten. It never counts too little before that, and too much if all four counters of
-/// an object are shared.
+/// A count-min sketch with counters of four bits (Cormode and Muthukrishnan 2005), aged as in Caffeine. A use
+/// increments all four counters of its object that are not full. When enough uses have changed a counter, all counters
+/// are halved, so that the past is forgotten. Until then, the sketch never counts too little. It counts too much if all
+/// four counters of an object are shared.
 ///
 /// All counters of an object lie in one block, which is one line of a processor's cache.
 #[derive(Debug)]
 pub(super) struct Sketch {
     blocks: Vec<Block>,
     salt: u64,
-    /// Uses that changed a counter since all were halved, as far as their traces are still there.
+    /// Uses that changed a counter, as far as the halvings have left them.
     additions: u64,
-    /// After this many of them all counters are halved.
+    /// Number of such uses after which all counters are halved.
     additions_most: u64,
-    /// For each object of the cache.
+    /// Number of additions before a halving, per object of the cache.
     sample: u64,
 }
 
@@ -30,8 +29,8 @@ const ROWS: usize = 4;
 const COUNT_MOST: u64 = 15;
 
 impl Sketch {
-    /// A sketch with 16 counters for each of the `objects` that a cache of `capacity` can hold, or up to twice as many.
-    /// All counters are halved after `sample` additions for each object of the capacity.
+    /// Creates a sketch with 16 counters for each of the `objects` that a cache of `capacity` can hold, or up to twice
+    /// as many. All counters are halved after `sample` additions for each object of the capacity.
     pub(super) fn new(capacity: u32, objects: u32, sample: u64, seed: u64) -> Self {
         let blocks = (capacity.min(objects) as usize).next_power_of_two().div_ceil(8);
         let mut sketch =
@@ -40,12 +39,12 @@ impl Sketch {
         sketch
     }
 
-    /// The cache has room for this many objects now. The counters remain as many as they are.
+    /// Sets the number of objects that the cache has room for. The number of counters stays the same.
     pub(super) fn set_capacity(&mut self, capacity: u32) {
         self.additions_most = self.sample * u64::from(capacity.max(1));
     }
 
-    /// How often `object` was used lately, at most 15.
+    /// Returns how often `object` was used recently, at most 15.
     #[inline]
     pub(super) fn count(&self, object: u32) -> u64 {
         let hash = self.hash(object);
@@ -53,7 +52,7 @@ impl Sketch {
         (0..ROWS).map(|row| place(hash, row)).map(|(word, shift)| block[word] >> shift & COUNT_MOST).min().unwrap_or(0)
     }
 
-    /// A use of `object`.
+    /// Records a use of `object`.
     #[inline]
     pub(super) fn add(&mut self, object: u32) {
         let hash = self.hash(object);
@@ -72,13 +71,13 @@ impl Sketch {
         }
     }
 
-    /// Halves all counters. An odd counter loses half a use more, and four counters are one use.
+    /// Halves all counters. An odd counter loses an extra half, and four counters make one use.
     #[cold]
     fn halve(&mut self) {
         let mut odd = 0;
         for word in self.blocks.iter_mut().flat_map(|block| &mut block.0) {
             odd += u64::from((*word & 0x1111_1111_1111_1111).count_ones());
-            // What a counter loses must not enter its neighbour.
+            // A bit that a counter loses must not enter its neighbour.
             *word = *word >> 1 & 0x7777_7777_7777_7777;
         }
         self.additions = self.additions.saturating_sub(odd / ROWS as u64) / 2;
@@ -99,7 +98,7 @@ impl Sketch {
     }
 }
 
-/// The word of an object's counter in a row, and how far its bits are shifted in it.
+/// Returns the word of an object's counter in a row, and the shift of its bits in that word.
 #[inline]
 fn place(hash: u64, row: usize) -> (usize, u64) {
     let five_bits = hash >> (5 * row) & 31;
