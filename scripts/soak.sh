@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A million mutated inputs for every trace format; the same ones on every machine. Give another number or seed to look
-# elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that number of traces
-# per format, a hundredth of it of experiments. Then twenty times as many cases as usual of the properties of the flash
-# crate, which draw anew each time, the reference traces that take longest to study, where they are at hand, and every
-# design of the sample's report, run again from its configuration.
+# elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that number of traces per format, a
+# hundredth of it of experiments. Then twenty times as many cases as usual of the properties of flash and engines, which
+# draw anew each time, the reference traces that take longest to study, where they are at hand, and every design of the
+# sample's report, run again from its configuration.
 set -eu
 cd "$(dirname "$0")/.."
 cases="${1:-1000000}"
@@ -13,6 +13,9 @@ export ESKER_SOAK_SEED="$seed"
 ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked --quiet -p esker-cli --test hostile
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p esker-ftl -p esker-flash
+ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
+# That the tests of the engines find faults, one after the other.
+cargo xtask mutants
 # Parameter files of drives, a tenth of that number.
 PROPTEST_CASES=$((cases / 10)) cargo test --release --locked --quiet -p esker-disk --test disk no_file_makes
 ESKER_SOAK=1 cargo test --locked --quiet -p esker-cli --test it reference

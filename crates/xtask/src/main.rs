@@ -1,10 +1,11 @@
-//! The rules of this repository as a program. `cargo xtask tidy` checks them all; the exit status is 1 if one is
-//! broken.
+//! The rules of this repository as a program. `cargo xtask tidy` checks them all, and `cargo xtask mutants` whether the
+//! tests of the engines find faults. The exit status is 1 if a rule is broken or a fault survives.
 
 mod allow;
 mod finding;
 mod manifest;
 mod modules;
+mod mutants;
 mod rules;
 mod syntax;
 mod tidy;
@@ -13,7 +14,7 @@ mod workspace;
 use std::io::Write;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy [--rule NAME] [--list]";
+const USAGE: &str = "usage: cargo xtask tidy [--rule NAME] [--list]\n       cargo xtask mutants [--only NAME] [--list]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(None),
         ["tidy", "--rule", name] => tidy::run(Some(name)),
         ["tidy", "--list"] => Ok(tidy::list()),
+        ["mutants"] => mutants::run(""),
+        ["mutants", "--only", name] => mutants::run(name),
+        ["mutants", "--list"] => mutants::list(),
         _ => Err(USAGE.to_owned()),
     };
     // Errors are ignored: the reader may have gone away.

@@ -73,7 +73,7 @@ fn failing(settings: FlashCacheSettings, seed: u64, ([mut flash, backing], journ
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(1500 * esker_testkit::soak()))]
 
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(

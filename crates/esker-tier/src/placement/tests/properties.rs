@@ -85,7 +85,7 @@ fn worlds() -> impl Strategy<Value = World> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(1000 * esker_testkit::soak()))]
 
     #[test]
     fn reads_return_the_last_write_in_whatever_order_effects_are_performed(operations in operations(), seed: u64) {

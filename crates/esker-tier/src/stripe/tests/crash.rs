@@ -83,7 +83,7 @@ fn worlds() -> impl Strategy<Value = (World, Vec<Operation>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(1000 * esker_testkit::soak()))]
 
     #[test]
     fn what_was_promised_survives_failures_and_a_crash((mut world, operations) in worlds()) {
