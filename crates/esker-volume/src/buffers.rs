@@ -4,14 +4,19 @@ use esker_core::{Bytes, Request, RequestKind, Tag, TagMap};
 use esker_tier::{BufferId, BufferPlace, BufferStep, DataRef};
 
 use crate::backend::{Gather, Operation, OperationData};
-use crate::memory::{Buffer, BufferPool, add};
+use crate::memory::{Buffer, BufferPool, ReplyData, add};
+
+/// How many lists of pieces are kept for later requests.
+const SPARE_MAX: usize = 1024;
 
 /// All buffers of a volume. A buffer that a read fills as a whole is not here while the read is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub(crate) pool: BufferPool,
-    /// Buffers of the host's requests by their tags, and whether the request reads.
-    hosts: TagMap<(Buffer, bool)>,
+    /// The memory of the host's requests by their tags, and whether the request reads.
+    hosts: TagMap<(ReplyData, bool)>,
+    /// Memory of ended requests, without the bytes.
+    spare: Vec<ReplyData>,
     /// Buffers of copies, by number.
     copies: Vec<Buffer>,
     /// Buffers of a cache, by number.
@@ -26,18 +31,36 @@ fn range(place: BufferPlace, length: Bytes) -> std::ops::Range<usize> {
 impl Buffers {
     /// Keeps the buffer of a new request.
     pub(crate) fn begin(&mut self, tag: Tag, buffer: Buffer, is_read: bool) {
-        self.hosts.insert(tag, (buffer, is_read));
+        let mut data = self.spare.pop().unwrap_or_default();
+        data.whole = buffer;
+        self.hosts.insert(tag, (data, is_read));
     }
 
-    /// Returns the buffer of a request that is answered now, and whether the request reads.
-    pub(crate) fn end(&mut self, tag: Tag) -> (Buffer, bool) {
+    /// Returns the memory of a request that is answered now, and whether the request reads.
+    pub(crate) fn end(&mut self, tag: Tag) -> (ReplyData, bool) {
         self.hosts.remove(tag)
+    }
+
+    /// Returns the bytes of a reply in one buffer.
+    pub(crate) fn gathered(&mut self, mut data: ReplyData) -> Buffer {
+        data.gather(&mut self.pool);
+        let whole = std::mem::take(&mut data.whole);
+        self.recycle(data);
+        whole
+    }
+
+    /// Takes the memory of a reply back.
+    pub(crate) fn recycle(&mut self, data: ReplyData) {
+        let spare = data.give_to(&mut self.pool);
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(spare);
+        }
     }
 
     /// Returns the buffer `id`, which is empty if nothing was put into it yet.
     fn entry(&mut self, id: BufferId) -> &mut Buffer {
         let (own, number) = match id {
-            BufferId::Host(tag) => return &mut self.hosts.get_mut(tag).0,
+            BufferId::Host(tag) => return &mut self.hosts.get_mut(tag).0.whole,
             BufferId::Copy(number) => (&mut self.copies, number as usize),
             BufferId::Cache(number) => (&mut self.cache, number as usize),
         };
@@ -47,8 +70,20 @@ impl Buffers {
         &mut own[number]
     }
 
+    /// Puts the bytes of a host's request where they can be changed or copied, if any of those from `place` on are in
+    /// memory that a store has filled.
+    fn gather(&mut self, place: BufferPlace, length: Bytes) {
+        if let BufferId::Host(tag) = place.buffer {
+            let data = &mut self.hosts.get_mut(tag).0;
+            if data.has_pieces_in(&range(place, length)) {
+                data.gather(&mut self.pool);
+            }
+        }
+    }
+
     /// Lets `change` change `length` bytes from `into` on. Buffers of the engine's own grow so far.
     fn change(&mut self, into: BufferPlace, length: Bytes, change: impl FnOnce(&Self, &mut [u8])) {
+        self.gather(into, length);
         let (mut buffer, range) = (std::mem::take(self.entry(into.buffer)), range(into, length));
         let mut pool = std::mem::take(&mut self.pool);
         if !matches!(into.buffer, BufferId::Host(_)) {
@@ -74,6 +109,7 @@ impl Buffers {
 
     /// Lets `combine` change the bytes from `into` on by those from `from` on.
     fn combine(&mut self, from: BufferPlace, into: BufferPlace, length: Bytes, combine: impl FnOnce(&[u8], &mut [u8])) {
+        self.gather(from, length);
         if from.buffer == into.buffer {
             let own = self.entry(from.buffer)[range(from, length)].to_vec();
             return self.change(into, length, |_, bytes| combine(&own, bytes));
@@ -117,6 +153,14 @@ impl Buffers {
         if place.offset == Bytes::ZERO && (is_absent || matches!(place.buffer, BufferId::Copy(_))) {
             let before = std::mem::replace(self.entry(place.buffer), filled);
             return self.pool.give(before);
+        }
+        if let BufferId::Host(tag) = place.buffer {
+            let length = Bytes(filled.len() as u64);
+            let mut parts = data.segments(length).filter_map(|segment| Some((segment.place?, segment.length)));
+            let data_of_host = &mut self.hosts.get_mut(tag).0;
+            if !parts.any(|(place, length)| data_of_host.has_pieces_in(&range(place, length))) {
+                return data_of_host.add(filled, data);
+            }
         }
         let mut done = 0;
         for segment in data.segments(Bytes(filled.len() as u64)) {
@@ -179,9 +223,10 @@ mod tests {
         buffers.begin(tag, buffer, true);
         read(&mut buffers, data, 1024);
         read(&mut buffers, DataRef::new(BufferId::Host(tag), Bytes(1000)), 8);
-        let (buffer, _) = buffers.end(tag);
+        let (data, _) = buffers.end(tag);
+        let bytes = data.to_vec();
         assert_eq!(
-            (buffer.as_ptr(), buffer[999], &buffer[1000..1010]),
+            (data.whole.as_ptr(), bytes[999], &bytes[1000..1010]),
             (address, 231, &[0, 1, 2, 3, 4, 5, 6, 7, 240, 241][..])
         );
     }

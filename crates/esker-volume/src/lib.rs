@@ -18,7 +18,7 @@ pub use backend::{
 pub use clock::{Clock, SystemClock};
 pub use driver::{RealDriver, Reply, StuckDrain};
 pub use journal::{BlockingJournal, DirectJournal, Journal, JournalShare, MemoryJournal, ThreadedJournal, share};
-pub use memory::{Buffer, BufferPool};
+pub use memory::{Buffer, BufferPool, ReplyData};
 pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;

@@ -31,8 +31,11 @@ impl<E: Engine + ?Sized, C: Clock> Stacked<E, C> {
         while let Some(Reply { tag, at, result, data }) = self.driver.next_reply() {
             let (id, kind, length) = self.under_way.remove(tag);
             let data = match (kind, result) {
-                (RequestKind::Read, Ok(())) => OperationData::Fill(data),
-                (RequestKind::Read, Err(_)) => OperationData::Fill(self.driver.buffer(length as usize)),
+                (RequestKind::Read, Ok(())) => OperationData::Fill(self.driver.gathered(data)),
+                (RequestKind::Read, Err(_)) => {
+                    self.driver.recycle(data);
+                    OperationData::Fill(self.driver.buffer(length as usize))
+                }
                 _ => {
                     self.driver.recycle(data);
                     OperationData::None

@@ -10,7 +10,7 @@ use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, Res
 
 use crate::clock::Clock;
 use crate::journal::Journal;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, ReplyData};
 use crate::store::Store;
 use world::RealWorld;
 
@@ -24,7 +24,7 @@ pub struct Reply {
     /// Success, or the error.
     pub result: Result<(), DeviceError>,
     /// The data of a read that succeeded; for a write, the buffer that came with it.
-    pub data: Buffer,
+    pub data: ReplyData,
 }
 
 /// A store that is being drained and holds only extents that cannot be read.
@@ -100,9 +100,14 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.world.buffers.pool.take(length)
     }
 
-    /// Takes the buffer of a reply back, so that later requests need no new memory.
-    pub fn recycle(&mut self, buffer: Buffer) {
-        self.world.buffers.pool.give(buffer);
+    /// Takes the memory of a reply back, so that later requests need no new memory.
+    pub fn recycle(&mut self, data: ReplyData) {
+        self.world.buffers.recycle(data);
+    }
+
+    /// Returns the bytes of a reply in one buffer: those that stores have filled elsewhere are copied.
+    pub(crate) fn gathered(&mut self, data: ReplyData) -> Buffer {
+        self.world.buffers.gathered(data)
     }
 
     /// Takes a request that arrives now. `data` is the data of a write, as long as the request (asserted). A read may

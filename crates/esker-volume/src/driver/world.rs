@@ -10,7 +10,7 @@ use super::{Reply, StuckDrain};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::journal::Journal;
-use crate::memory::Buffer;
+use crate::memory::ReplyData;
 use crate::store::{Store, StoreEnd};
 
 /// Stores, a journal, buffers and a clock.
@@ -120,14 +120,14 @@ impl<C: Clock> RealWorld<C> {
     }
 
     fn reply(&mut self, at: Nanos, tag: Tag, result: Result<(), DeviceError>) {
-        let (buffer, is_read) = self.buffers.end(tag);
+        let (data, is_read) = self.buffers.end(tag);
         // The memory of a read that failed may hold data of other requests.
         let data = match (is_read, result) {
             (true, Err(_)) => {
-                self.buffers.pool.give(buffer);
-                Buffer::default()
+                self.buffers.recycle(data);
+                ReplyData::default()
             }
-            _ => buffer,
+            _ => data,
         };
         self.replies.push_back(Reply { tag, at, result, data });
     }

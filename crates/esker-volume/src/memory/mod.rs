@@ -2,6 +2,7 @@
 
 mod parity;
 mod pool;
+mod reply_data;
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub(crate) use parity::add;
 pub use pool::BufferPool;
+pub use reply_data::ReplyData;
 
 /// Buffers begin on a multiple of this, and are allocated in multiples of it: what direct I/O asks for.
 pub(crate) const ALIGNMENT: usize = 4096;

@@ -290,7 +290,7 @@ proptest! {
                 while let Some(Reply { tag, result, data, .. }) = driver.next_reply() {
                     prop_assert_eq!(result, Ok(()));
                     let (request, expected) = open.remove(&tag).unwrap();
-                    prop_assert!(request.kind != RequestKind::Read || data[..] == expected[..]);
+                    prop_assert!(request.kind != RequestKind::Read || data.to_vec() == expected[..]);
                     tags.remove(tag);
                 }
                 if open.values().all(|(other, _)| !overlaps(other)) {
@@ -323,7 +323,7 @@ proptest! {
         }
         while let Some(Reply { tag, data, .. }) = driver.next_reply() {
             let (request, expected) = open.remove(&tag).unwrap();
-            prop_assert!(request.kind != RequestKind::Read || data[..] == expected[..]);
+            prop_assert!(request.kind != RequestKind::Read || data.to_vec() == expected[..]);
         }
         prop_assert!(open.is_empty());
     }

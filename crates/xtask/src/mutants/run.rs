@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 use super::Mutant;
 use super::workspace_copy::WorkspaceCopy;
 
-/// Time after which tests count as endless. Without a fault they take a quarter of it.
-const LIMIT: Duration = Duration::from_secs(600);
+/// Time after which tests count as endless. Without a fault they take a tenth of it.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// The same before anything is built.
+const FIRST_LIMIT: Duration = Duration::from_secs(3600);
 
 /// What became of a fault.
 pub(super) struct Outcome<'a> {
@@ -66,7 +69,7 @@ fn begin(copy: &WorkspaceCopy, package: &str, tests: &[String]) -> Result<Child,
 }
 
 /// Returns the first test that fails, if one does, and stops the tests then.
-fn first_failure(mut tests: Child) -> Result<Found, String> {
+fn first_failure(mut tests: Child, limit: Duration) -> Result<Found, String> {
     let output = tests.stdout.take().ok_or("cargo has no output")?;
     let watched = Arc::new(Mutex::new(tests));
     let (done, ended) = channel::<()>();
@@ -74,7 +77,7 @@ fn first_failure(mut tests: Child) -> Result<Found, String> {
         let watched = watched.clone();
         // Returns true if it had to stop the tests.
         std::thread::spawn(move || {
-            let is_late = ended.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
+            let is_late = ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
             if is_late {
                 stop(&watched);
             }
@@ -115,7 +118,7 @@ pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<()
     packages.sort_unstable();
     packages.dedup();
     for package in packages {
-        match first_failure(begin(copy, package, &[])?)? {
+        match first_failure(begin(copy, package, &[])?, FIRST_LIMIT)? {
             Found::Survives => {}
             Found::By(test) => return Err(format!("{package}: {test} fails without a fault")),
             Found::Endless | Found::Unfit(_) => {
@@ -130,7 +133,7 @@ pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<()
 #[expect(clippy::disallowed_methods, reason = "the time is only told")]
 pub(super) fn run<'a>(copy: &WorkspaceCopy, mutant: &'a Mutant) -> Result<Outcome<'a>, String> {
     let begun = Instant::now();
-    let tests = || first_failure(begin(copy, package(&mutant.file), &mutant.tests)?);
+    let tests = || first_failure(begin(copy, package(&mutant.file), &mutant.tests)?, LIMIT);
     let found = match copy.with_replaced(&mutant.file, (&mutant.find, &mutant.replace), tests) {
         Ok(found) => found?,
         Err(problem) => Found::Unfit(problem),
