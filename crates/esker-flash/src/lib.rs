@@ -29,8 +29,8 @@ mod throughput;
 
 pub use error::{HostManagedCacheError, SsdError};
 pub use esker_ftl::{
-    BuildError, Choice, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space, VICTIM_POLICIES,
-    WRITE_MODE_POLICIES, WearLevelling, WearSettings, WriteFrontiers,
+    BuildError, Choice, CleaningSettings, EndOfLife, FTLS, ParameterValue, Parameters, Separation, Space,
+    VICTIM_POLICIES, WRITE_MODE_POLICIES, WearLevelling, WearSettings, WriteFrontiers,
 };
 pub use esker_nand::array::{Ended, Waiter};
 pub use esker_nand::{
@@ -42,7 +42,6 @@ pub use esker_nand::{
 pub use presets::PRESETS;
 pub use published::{Figure, PUBLISHED, Published, TOLERANCE, Work};
 pub use settings::{
-    BufferMode, CleaningSettings, ControllerSettings, LinkSettings, PowerFailureSettings, SsdSettings,
-    WriteBufferSettings,
+    BufferMode, ControllerSettings, LinkSettings, PowerFailureSettings, SsdSettings, WriteBufferSettings,
 };
 pub use ssd::{CacheCleaning, HostManagedCache, Ssd};

@@ -2,7 +2,7 @@
 
 use esker_core::{ByteRate, Bytes, Nanos, Ratio};
 use esker_ftl::modes::ModeCapability;
-use esker_ftl::{Choice, CleaningRules, FtlSettings, Separation, WearSettings, WriteFrontiers};
+use esker_ftl::{Choice, CleaningSettings, FtlSettings, WearSettings, WriteFrontiers};
 use esker_nand::{
     EccSettings, FlashArraySettings, GeometrySettings, Placement, PoolScope, TimingSettings, Wiring, WriteModeSettings,
 };
@@ -94,7 +94,7 @@ impl SsdSettings {
             spare_factor: self.spare_factor,
             factory_over_provisioning: self.factory_over_provisioning,
             ftl: self.ftl.clone(),
-            cleaning: self.cleaning.rules(),
+            cleaning: self.cleaning.clone(),
             pool: self.pool,
             write_frontiers: self.write_frontiers,
             least_loaded: self.array.placement == Placement::LeastLoaded,
@@ -251,85 +251,4 @@ pub enum BufferMode {
     WriteBack,
     /// Once it is in flash. The memory keeps a copy for reads.
     WriteThrough,
-}
-
-/// Cleaning (garbage collection): when and how blocks are made free.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CleaningSettings {
-    /// Policy that chooses which block is cleaned: one of [`crate::VICTIM_POLICIES`].
-    #[serde(default = "greedy")]
-    pub victim: Choice,
-    /// A pool cleans when its free blocks fall below this share of its blocks.
-    #[serde(default = "five_percent")]
-    pub threshold: Ratio,
-    /// Gradual cleaning: below this share of free blocks, each page written to a pool also copies some pages of a
-    /// victim, as many as it takes to clean the victim by the time that the space it gives is used up. So no single
-    /// write waits for a whole block. Must be above `threshold`. If left out, writes clean only when they must, and
-    /// then whole blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gradual: Option<Ratio>,
-    /// Background cleaning: below this share of free blocks, a pool is cleaned while the drive has no requests. Must be
-    /// above `threshold`. If left out, idle time is not used. The more blocks are kept free, the less spare space is
-    /// left to make cleaning cheap.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Ratio>,
-    /// How long the drive must have had no requests before background cleaning begins.
-    #[schemars(extend("most" = "1d"))]
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub idle_before_background: Nanos,
-    /// Which kinds of pages are kept in separate blocks. Each kind then has as many write frontiers as
-    /// `write_frontiers` says. Only for layers that can `separate`.
-    #[serde(default, skip_serializing_if = "is_together")]
-    pub separate: Separation,
-    /// With `separate` = "hot-cold": a page is hot if it was among the last N page writes of its pool, where N is one
-    /// to two times this share of the pool's host pages.
-    #[serde(default = "half", skip_serializing_if = "is_half")]
-    pub hot_window: Ratio,
-}
-
-fn is_together(separation: &Separation) -> bool {
-    *separation == Separation::None
-}
-fn is_half(share: &Ratio) -> bool {
-    *share == half()
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos::ZERO
-}
-
-fn greedy() -> Choice {
-    CleaningRules::default().victim
-}
-fn five_percent() -> Ratio {
-    CleaningRules::default().threshold
-}
-
-impl CleaningSettings {
-    /// Returns the rules that the translation layer follows.
-    fn rules(&self) -> CleaningRules {
-        CleaningRules {
-            victim: self.victim.clone(),
-            threshold: self.threshold,
-            gradual: self.gradual,
-            background: self.background,
-            separate: self.separate,
-            hot_window: self.hot_window,
-        }
-    }
-}
-
-impl Default for CleaningSettings {
-    fn default() -> Self {
-        Self {
-            victim: greedy(),
-            threshold: five_percent(),
-            gradual: None,
-            background: None,
-            idle_before_background: Nanos::ZERO,
-            separate: Separation::None,
-            hot_window: half(),
-        }
-    }
 }

@@ -65,7 +65,7 @@ pub use owner::PageOwner;
 pub use pools::{Content, PageMap, Pools, WearCounts};
 pub use recovery::FoundBlock;
 pub use settings::{
-    CleaningRules, EndOfLife, FtlSettings, STREAMS_MAX, Separation, WearLevelling, WearSettings, WriteFrontiers,
+    CleaningSettings, EndOfLife, FtlSettings, STREAMS_MAX, Separation, WearLevelling, WearSettings, WriteFrontiers,
 };
 pub use space::Space;
 
@@ -295,15 +295,14 @@ pub type BuildFtl = fn(&FtlContext<'_>, Parameters<'_>) -> Result<Box<dyn Ftl>, 
 /// A translation layer in the registry.
 pub type FtlEntry = Entry<BuildFtl, LayerCapability>;
 
-/// Returns the registry entry of the layer that the drive's settings name.
-pub fn entry(settings: &FtlSettings) -> Result<&'static FtlEntry, BuildError> {
-    registry::find(FTLS, "translation layer", &settings.ftl.kind)
-        .map_err(|name| BuildError::UnknownKind { key: "ftl", name })
+/// Returns the registry entry of the layer that a drive's `ftl` names.
+pub fn entry(ftl: &Choice) -> Result<&'static FtlEntry, BuildError> {
+    registry::find(FTLS, "translation layer", &ftl.kind).map_err(|name| BuildError::UnknownKind { key: "ftl", name })
 }
 
 /// Builds the translation layer that `context.settings.ftl` names.
 pub fn build(context: &FtlContext<'_>) -> Result<Box<dyn Ftl>, BuildError> {
-    let entry = entry(context.settings)?;
+    let entry = entry(&context.settings.ftl)?;
     pools::check(context.settings)?;
     let parameters = Parameters::new(&context.settings.ftl, &entry.parameters)
         .map_err(|error| BuildError::of_choice("ftl", error))?;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use esker_core::{Bytes, Ratio};
 use esker_nand::{GeometrySettings, PoolScope};
 
-use crate::{Choice, CleaningRules, FtlSettings, WriteFrontiers};
+use crate::{Choice, CleaningSettings, FtlSettings, WriteFrontiers};
 
 /// The shape of an array, and the settings of its translation layer.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn layer(kind: &str, over_provisioning: u64, pool: PoolScope) -> FtlS
         spare_factor: None,
         factory_over_provisioning: None,
         ftl: Choice::named(kind),
-        cleaning: CleaningRules::default(),
+        cleaning: CleaningSettings::default(),
         pool,
         write_frontiers: WriteFrontiers::Die,
         least_loaded: false,

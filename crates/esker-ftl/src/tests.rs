@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::owner_tests::Dropper;
 use crate::testing::{DriveSettings, layer, one_plane};
-use crate::{Cells, Choice, CleaningRules, ParameterValue, Separation, VICTIM_POLICIES, WriteFrontiers};
+use crate::{Cells, Choice, CleaningSettings, ParameterValue, Separation, VICTIM_POLICIES, WriteFrontiers};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
@@ -280,7 +280,7 @@ proptest! {
         let geometry = Geometry::new(&settings.geometry, false).unwrap();
         for layer in choices() {
             settings.ftl = layer;
-            settings.cleaning = CleaningRules { threshold: Ratio::percent(threshold), ..CleaningRules::default() };
+            settings.cleaning = CleaningSettings { threshold: Ratio::percent(threshold), ..CleaningSettings::default() };
             keep_apart(&mut settings, apart);
             let least = (0u64..1000).find_map(|tenth| {
                 settings.over_provisioning = Some(Ratio::parts_per_billion(tenth * 1_000_000));
@@ -335,7 +335,7 @@ pub(super) type Apart = (Separation, Ratio, u32);
 
 /// Separates pages if the layer supports that.
 pub(super) fn keep_apart(settings: &mut DriveSettings, (separate, hot_window, streams): Apart) {
-    let layer = entry(settings).ok();
+    let layer = entry(&settings.ftl).ok();
     let can = |capability| layer.is_some_and(|layer| layer.can(capability));
     settings.cleaning.separate = if can(LayerCapability::Separate) { separate } else { Separation::None };
     settings.cleaning.hot_window = hot_window;

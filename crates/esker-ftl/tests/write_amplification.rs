@@ -3,7 +3,7 @@
 //! - S.
 
 use esker_core::{Bytes, LogicalPage, Ratio, Rng, StreamId};
-use esker_ftl::{Choice, CleaningRules, FtlContext, FtlSettings, ParameterValue, Separation, Space, WriteFrontiers};
+use esker_ftl::{Choice, CleaningSettings, FtlContext, FtlSettings, ParameterValue, Separation, Space, WriteFrontiers};
 use esker_nand::state::FlashState;
 use esker_nand::{Geometry, GeometrySettings, PoolScope};
 
@@ -114,7 +114,7 @@ fn drive(spare: f64, b: usize, blocks: u32, victim: Choice) -> Drive {
         spare_factor: Some(Ratio::from_f64(spare)),
         factory_over_provisioning: None,
         ftl: Choice::named("page"),
-        cleaning: CleaningRules { victim, threshold: Ratio::ZERO, ..CleaningRules::default() },
+        cleaning: CleaningSettings { victim, threshold: Ratio::ZERO, ..CleaningSettings::default() },
         pool: PoolScope::Device,
         write_frontiers: WriteFrontiers::Pool,
         least_loaded: false,

@@ -57,7 +57,7 @@ pub(super) fn check(flash: &SsdSettings) -> Result<(), HostManagedCacheError> {
                        could be asked to hold them all";
         return Err(HostManagedCacheError::Unfit { key: "pool", message });
     }
-    if !esker_ftl::entry(&flash.layer()).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
+    if !esker_ftl::entry(&flash.ftl).map_err(SsdError::from)?.can(LayerCapability::Suspects) {
         let message = "`ftl` has to be a layer that can keep pages which count as invalid, such as \"page\"";
         return Err(HostManagedCacheError::Unfit { key: "ftl", message });
     }

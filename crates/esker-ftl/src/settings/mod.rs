@@ -1,5 +1,6 @@
 //! Settings of a translation layer.
 
+mod cleaning;
 mod wear;
 
 use esker_core::Ratio;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Choice;
 
+pub use cleaning::{CleaningSettings, Separation};
 pub use wear::{EndOfLife, WearLevelling, WearSettings};
 
 /// The largest number of streams that a drive can separate, as in drives with placement hints.
@@ -25,8 +27,8 @@ pub struct FtlSettings {
     pub factory_over_provisioning: Option<Ratio>,
     /// The translation layer: one of [`crate::FTLS`].
     pub ftl: Choice,
-    /// How cleaning works.
-    pub cleaning: CleaningRules,
+    /// When and how blocks are made free.
+    pub cleaning: CleaningSettings,
     /// Where the pages of a stripe unit may go.
     pub pool: PoolScope,
     /// How many blocks of a pool take writes at the same time.
@@ -45,51 +47,6 @@ pub struct FtlSettings {
     pub re_encode: bool,
     /// Whether power may fail. The layer then keeps what recovery needs.
     pub power_fails: bool,
-}
-
-/// How cleaning works.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CleaningRules {
-    /// Which block is cleaned: one of [`crate::VICTIM_POLICIES`].
-    pub victim: Choice,
-    /// A pool cleans when its free blocks fall below this share of its blocks.
-    pub threshold: Ratio,
-    /// Below this share of free blocks each page written to a pool also copies some pages of a victim.
-    pub gradual: Option<Ratio>,
-    /// Below this share of free blocks a pool is cleaned ahead of need, when idle.
-    pub background: Option<Ratio>,
-    /// Which pages go to separate blocks.
-    pub separate: Separation,
-    /// With [`Separation::HotCold`], a page is hot if it is among the last writes of its pool. How many writes count is
-    /// one to two times this share of the pool's host pages.
-    pub hot_window: Ratio,
-}
-
-impl Default for CleaningRules {
-    fn default() -> Self {
-        Self {
-            victim: Choice::named("greedy"),
-            // Agrawal 2008, section 4.2: "when less than 5 % free blocks remain".
-            threshold: Ratio::percent(5),
-            gradual: None,
-            background: None,
-            separate: Separation::None,
-            hot_window: Ratio::percent(50),
-        }
-    }
-}
-
-/// Which pages are kept apart in blocks of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Separation {
-    /// None.
-    #[default]
-    None,
-    /// Pages that cleaning copies, from those that the host writes.
-    Copied,
-    /// Recently written pages, from all others, whether the host writes them or cleaning copies them.
-    HotCold,
 }
 
 /// How many blocks of a pool take writes at the same time.

@@ -93,7 +93,7 @@ impl PowerFailure {
     pub(super) fn new(settings: &SsdSettings) -> Result<Option<Self>, SsdError> {
         let Some(power_failure) = &settings.power_failure else { return Ok(None) };
         let moment = Moment::new(power_failure)?;
-        if !esker_ftl::entry(&settings.layer())?.can(LayerCapability::Recover) {
+        if !esker_ftl::entry(&settings.ftl)?.can(LayerCapability::Recover) {
             return Err(ValueError::Contradiction {
                 keys: vec!["power_failure", "ftl"],
                 first: "`power_failure`".to_string(),

@@ -95,7 +95,7 @@ impl Ssd {
         report.at_s = now.0 as f64 / 1e9;
         (report.reads, report.programs, report.erases) =
             (counts.reads().total(), counts.programs().total(), counts.erases);
-        let layer = esker_ftl::entry(&self.settings.layer()).expect("it was built from the same settings before");
+        let layer = esker_ftl::entry(&self.settings.ftl).expect("it was built from the same settings before");
         let geometry = &self.back.geometry;
         report.way = match (layer.can(LayerCapability::RecoverByMap), geometry.block_summary()) {
             (true, _) => RecoveryWay::Directory,

@@ -358,7 +358,7 @@ fn drawn(rng: &mut Rng) -> SsdSettings {
             power_protected: rng.below(3) == 0,
         });
     }
-    let layer = esker_ftl::entry(&settings.layer()).unwrap();
+    let layer = esker_ftl::entry(&settings.ftl).unwrap();
     if layer.can(LayerCapability::Wear) && rng.below(2) == 0 {
         settings.endurance_cycles = 4 + rng.below(10);
         settings.wear = Some(WearSettings {
