@@ -50,10 +50,7 @@ impl FtlCounters {
     /// Adds the counts of another layer.
     pub fn add(&mut self, other: &Self) {
         if let Some(more) = other.merges {
-            let merges = self.merges.get_or_insert_default();
-            merges.switch += more.switch;
-            merges.partial += more.partial;
-            merges.full += more.full;
+            self.merges = Some(self.merges.unwrap_or_default().plus(&more));
         }
         for (data_blocks, count) in &other.full_merge_data_blocks {
             *self.full_merge_data_blocks.entry(*data_blocks).or_default() += count;
@@ -63,13 +60,13 @@ impl FtlCounters {
         self.revived_pages += other.revived_pages;
         self.erased_suspects += other.erased_suspects;
         if let Some(more) = other.mapping {
-            self.mapping = Some(self.mapping.unwrap_or_default().plus(&more));
+            // The sizes are those of the other layer, the newer one.
+            self.mapping = Some(more.plus(&self.mapping.unwrap_or_default()));
         }
     }
 
     /// Returns what was counted since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
-        let before = earlier.merges.unwrap_or_default();
         let full_merge_data_blocks = self
             .full_merge_data_blocks
             .iter()
@@ -77,11 +74,7 @@ impl FtlCounters {
             .filter(|(_, count)| *count > 0)
             .collect();
         Self {
-            merges: self.merges.map(|now| MergeCounts {
-                switch: now.switch - before.switch,
-                partial: now.partial - before.partial,
-                full: now.full - before.full,
-            }),
+            merges: self.merges.map(|now| now.since(&earlier.merges.unwrap_or_default())),
             full_merge_data_blocks,
             dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
             dropped_pages: self.dropped_pages - earlier.dropped_pages,

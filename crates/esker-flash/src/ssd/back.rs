@@ -61,7 +61,7 @@ pub(super) struct Back {
     /// Counters of earlier layers: preconditioning and recovery each build a new layer.
     former: FtlCounters,
     /// Wear counts that were lost with the map at power failures.
-    pub(super) former_wear: WearCounts,
+    former_wear: WearCounts,
 }
 
 /// The result of issuing operations to the array.
@@ -361,11 +361,17 @@ impl Back {
     pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
         self.former.add(&self.ftl.counters());
         if let Some(wear) = self.ftl.wear() {
-            self.former_wear.migrated += wear.migrated;
-            self.former_wear.spared += wear.spared;
+            self.former_wear.add_events(&wear);
         }
         self.ftl = self.new_layer();
         self.ftl.recover(&mut Cells::new(&mut self.flash, ops))
+    }
+
+    /// Returns the counts of wear since the drive was new; `None` if the layer has none.
+    pub(super) fn wear_counts(&self) -> Option<WearCounts> {
+        let mut counts = self.ftl.wear()?;
+        counts.add_events(&self.former_wear);
+        Some(counts)
     }
 
     /// Returns the counts of all translation layers since the drive was new.

@@ -7,8 +7,8 @@ use esker_nand::array::DieStep;
 use esker_nand::ecc::Ecc;
 use esker_nand::state::{Cause, OperationCounts, WriteMode, by_cause};
 use esker_results::{
-    BufferReport, CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
-    WriteModeReport, WriteModesReport,
+    CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport, WriteModeReport,
+    WriteModesReport,
 };
 
 use super::power::PowerFailure;
@@ -161,7 +161,7 @@ impl Ssd {
             wear: self.wear_report(&erase_count),
             ecc: self.back.ecc.as_ref().map(|ecc| ecc_report(ecc)),
             write_modes: self.write_modes_report(),
-            write_buffer: self.front.buffer.as_ref().map(|buffer| buffer_report(&buffer.counts, &buffer.earlier)),
+            write_buffer: self.front.buffer.as_ref().map(|buffer| buffer.counts.since(&buffer.earlier)),
             simulator_bytes_per_page: memory as f64 / f64::from(self.back.geometry.pages()),
             precondition: self.precondition,
             mapping: layer.mapping,
@@ -190,7 +190,7 @@ impl Ssd {
 
     fn wear_report(&self, erases: &EraseCounts) -> Option<WearReport> {
         self.settings.wear?;
-        let counts = self.back.ftl.wear()?;
+        let counts = self.back.wear_counts()?;
         let endurance = self.settings.endurance_cycles;
         let remaining_mean = endurance as f64 - erases.mean;
         let by_erases = self.back.flash.blocks_by_erases();
@@ -208,8 +208,8 @@ impl Ssd {
             expired_blocks: by_erases.iter().skip(endurance as usize).sum(),
             factory_bad_blocks: counts.factory_bad,
             retired_blocks: counts.retired,
-            migrated_blocks: counts.migrated + self.back.former_wear.migrated,
-            spared_victims: counts.spared + self.back.former_wear.spared,
+            migrated_blocks: counts.migrated,
+            spared_victims: counts.spared,
             read_only: self.back.read_only,
         })
     }
@@ -230,18 +230,6 @@ fn ecc_report(ecc: &Ecc) -> EccReport {
         worst_raw_bit_error_rate: counts.worst_rate,
         expected_uncorrectable_bit_error_rate: counts.uncorrectable_rates / reads,
         uncorrectable_bit_error_rate: failed / (reads * bits),
-    }
-}
-
-fn buffer_report(now: &BufferReport, earlier: &BufferReport) -> BufferReport {
-    BufferReport {
-        pages_max: now.pages_max,
-        pages_read: now.pages_read - earlier.pages_read,
-        pages_read_from_buffer: now.pages_read_from_buffer - earlier.pages_read_from_buffer,
-        pages_written: now.pages_written - earlier.pages_written,
-        pages_overwritten_in_buffer: now.pages_overwritten_in_buffer - earlier.pages_overwritten_in_buffer,
-        pages_to_flash: now.pages_to_flash - earlier.pages_to_flash,
-        writes_that_waited: now.writes_that_waited - earlier.writes_that_waited,
     }
 }
 

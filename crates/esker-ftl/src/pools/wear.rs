@@ -45,6 +45,12 @@ impl WearCounts {
     pub(super) fn add(&mut self, other: &Self) {
         self.factory_bad += other.factory_bad;
         self.retired += other.retired;
+        self.add_events(other);
+    }
+
+    /// Adds the events that `other` counted, but not its blocks: a layer that was recovered after a power failure finds
+    /// bad blocks again, but not what happened before.
+    pub fn add_events(&mut self, other: &Self) {
         self.migrated += other.migrated;
         self.spared += other.spared;
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::zero::is_zero;
-use super::{ArrayReport, EnergyReport, RecoveryReport, TimelineReport};
+use super::{ArrayReport, EnergyReport, MappingCounts, MergeCounts, RecoveryReport, TimelineReport};
 
 /// Page operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,8 +34,8 @@ pub struct PageOperations {
 impl PageOperations {
     /// Operations of all causes.
     pub fn total(&self) -> u64 {
-        let background = self.cleaning + self.mapping + self.wear_levelling;
-        self.host + background + self.recovery + self.refresh + self.re_encoding
+        let Self { host, cleaning, mapping, wear_levelling, recovery, refresh, re_encoding } = *self;
+        host + cleaning + mapping + wear_levelling + recovery + refresh + re_encoding
     }
 }
 
@@ -51,19 +51,6 @@ pub struct PageCounts {
     pub reserve: u64,
     /// Pages that the host can address.
     pub host: u64,
-}
-
-/// Merges of block- and log-mapped translation layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MergeCounts {
-    /// An update block became the data block as it was (page-mapped: a victim without valid pages was erased).
-    pub switch: u64,
-    /// An update block was completed with copies (page-mapped: a victim with valid pages was cleaned).
-    pub partial: u64,
-    /// Data were gathered from several blocks. With shared log blocks, one per log block that was emptied, however many
-    /// data blocks took part.
-    pub full: u64,
 }
 
 /// Erases per block since the device was new.
@@ -210,98 +197,6 @@ pub struct WriteModeReport {
     pub programs: PageOperations,
 }
 
-/// Counts of a translation layer with its map on flash. The counts of page operations are (1) to (8) of Kim 2009, table
-/// 3.4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MappingCounts {
-    /// Number of entries that fit into the cache of the map.
-    pub cache_entries: u64,
-    /// Bytes of controller memory for these entries.
-    pub cache_bytes: u64,
-    /// Bytes of controller memory for the directory of translation pages.
-    pub directory_bytes: u64,
-    /// Pages of the whole map on flash.
-    pub translation_pages: u64,
-    /// Map entries that host requests needed. None is needed if nothing was ever written near a page.
-    pub lookups: u64,
-    /// Lookups whose entry was cached.
-    pub hits: u64,
-    /// Entries that left the cache.
-    pub evictions: u64,
-    /// Evicted entries that had to be written back.
-    pub dirty_evictions: u64,
-    /// (1) Data pages read while cleaning.
-    pub cleaning_data_reads: u64,
-    /// (2) Translation pages read because their block was cleaned.
-    pub cleaning_map_reads: u64,
-    /// (3) Translation pages read for host requests: for missing entries, and to write evicted ones back.
-    pub translation_reads: u64,
-    /// (4) Translation pages read because data pages had moved while cleaning.
-    pub update_reads: u64,
-    /// (5) Data pages written while cleaning.
-    pub cleaning_data_writes: u64,
-    /// (6) Translation pages written because their block was cleaned.
-    pub cleaning_map_writes: u64,
-    /// (7) Translation pages written for host requests: evicted entries.
-    pub translation_writes: u64,
-    /// (8) Translation pages written because data pages had moved while cleaning.
-    pub update_writes: u64,
-    /// Erased blocks that held data.
-    pub data_erases: u64,
-    /// Erased blocks that held translation pages.
-    pub map_erases: u64,
-}
-
-impl MappingCounts {
-    /// Share of the lookups that were hits; `None` without lookups.
-    pub fn hit_ratio(&self) -> Option<f64> {
-        (self.lookups > 0).then(|| self.hits as f64 / self.lookups as f64)
-    }
-
-    /// Counts since `earlier`. Sizes do not change.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            lookups: self.lookups - earlier.lookups,
-            hits: self.hits - earlier.hits,
-            evictions: self.evictions - earlier.evictions,
-            dirty_evictions: self.dirty_evictions - earlier.dirty_evictions,
-            cleaning_data_reads: self.cleaning_data_reads - earlier.cleaning_data_reads,
-            cleaning_map_reads: self.cleaning_map_reads - earlier.cleaning_map_reads,
-            translation_reads: self.translation_reads - earlier.translation_reads,
-            update_reads: self.update_reads - earlier.update_reads,
-            cleaning_data_writes: self.cleaning_data_writes - earlier.cleaning_data_writes,
-            cleaning_map_writes: self.cleaning_map_writes - earlier.cleaning_map_writes,
-            translation_writes: self.translation_writes - earlier.translation_writes,
-            update_writes: self.update_writes - earlier.update_writes,
-            data_erases: self.data_erases - earlier.data_erases,
-            map_erases: self.map_erases - earlier.map_erases,
-            ..*self
-        }
-    }
-
-    /// Sums of both counts. Sizes are those of `other`.
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            lookups: self.lookups + other.lookups,
-            hits: self.hits + other.hits,
-            evictions: self.evictions + other.evictions,
-            dirty_evictions: self.dirty_evictions + other.dirty_evictions,
-            cleaning_data_reads: self.cleaning_data_reads + other.cleaning_data_reads,
-            cleaning_map_reads: self.cleaning_map_reads + other.cleaning_map_reads,
-            translation_reads: self.translation_reads + other.translation_reads,
-            update_reads: self.update_reads + other.update_reads,
-            cleaning_data_writes: self.cleaning_data_writes + other.cleaning_data_writes,
-            cleaning_map_writes: self.cleaning_map_writes + other.cleaning_map_writes,
-            translation_writes: self.translation_writes + other.translation_writes,
-            update_writes: self.update_writes + other.update_writes,
-            data_erases: self.data_erases + other.data_erases,
-            map_erases: self.map_erases + other.map_erases,
-            ..*other
-        }
-    }
-}
-
 /// Wear levelling and bad blocks, since the drive was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -345,6 +240,22 @@ pub struct BufferReport {
     pub pages_to_flash: u64,
     /// Writes that waited for room in the buffer.
     pub writes_that_waited: u64,
+}
+
+impl BufferReport {
+    /// Counts since `earlier`. The size does not change.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            pages_max: self.pages_max,
+            pages_read: self.pages_read - earlier.pages_read,
+            pages_read_from_buffer: self.pages_read_from_buffer - earlier.pages_read_from_buffer,
+            pages_written: self.pages_written - earlier.pages_written,
+            pages_overwritten_in_buffer: self.pages_overwritten_in_buffer - earlier.pages_overwritten_in_buffer,
+            pages_to_flash: self.pages_to_flash - earlier.pages_to_flash,
+            writes_that_waited: self.writes_that_waited - earlier.writes_that_waited,
+        }
+    }
 }
 
 /// How cleaning made space in the measured phase (Agrawal 2008, section 3.1 and table 5).

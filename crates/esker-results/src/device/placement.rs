@@ -1,5 +1,7 @@
 //! Results of placement: extents that were moved or freed, and what a memory cache did.
 
+use std::ops::{Add, Sub};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,35 +35,31 @@ impl PlacementReport {
     /// The counts since they were `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        Self {
-            moved_extents: self.moved_extents - before.moved_extents,
-            moved_bytes: self.moved_bytes - before.moved_bytes,
-            copied_bytes: self.copied_bytes - before.copied_bytes,
-            redirected_writes: self.redirected_writes - before.redirected_writes,
-            abandoned_moves: self.abandoned_moves - before.abandoned_moves,
-            freed_extents: self.freed_extents - before.freed_extents,
-            displaced_extents: self.displaced_extents - before.displaced_extents,
-            moves_without_room: self.moves_without_room - before.moves_without_room,
-            tokens: self.tokens.map(|now| now.since(&before.tokens.unwrap_or_default())),
-        }
+        let tokens = self.tokens.map(|now| now.since(&before.tokens.unwrap_or_default()));
+        self.each_with(before, u64::sub, tokens)
     }
 
     /// The counts of both together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
+        let tokens = match (&self.tokens, &other.tokens) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.or(*other),
+        };
+        self.each_with(other, u64::add, tokens)
+    }
+
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64, tokens: Option<TokenReport>) -> Self {
         Self {
-            moved_extents: self.moved_extents + other.moved_extents,
-            moved_bytes: self.moved_bytes + other.moved_bytes,
-            copied_bytes: self.copied_bytes + other.copied_bytes,
-            redirected_writes: self.redirected_writes + other.redirected_writes,
-            abandoned_moves: self.abandoned_moves + other.abandoned_moves,
-            freed_extents: self.freed_extents + other.freed_extents,
-            displaced_extents: self.displaced_extents + other.displaced_extents,
-            moves_without_room: self.moves_without_room + other.moves_without_room,
-            tokens: match (&self.tokens, &other.tokens) {
-                (Some(one), Some(other)) => Some(one.and(other)),
-                (one, other) => one.or(*other),
-            },
+            moved_extents: of(self.moved_extents, other.moved_extents),
+            moved_bytes: of(self.moved_bytes, other.moved_bytes),
+            copied_bytes: of(self.copied_bytes, other.copied_bytes),
+            redirected_writes: of(self.redirected_writes, other.redirected_writes),
+            abandoned_moves: of(self.abandoned_moves, other.abandoned_moves),
+            freed_extents: of(self.freed_extents, other.freed_extents),
+            displaced_extents: of(self.displaced_extents, other.displaced_extents),
+            moves_without_room: of(self.moves_without_room, other.moves_without_room),
+            tokens,
         }
     }
 }
@@ -87,22 +85,20 @@ impl TokenReport {
     /// The counts since they were `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        Self {
-            granted: self.granted - before.granted,
-            new_extents: self.new_extents - before.new_extents,
-            moves: self.moves - before.moves,
-            redirects: self.redirects - before.redirects,
-            lapsed: self.lapsed - before.lapsed,
-        }
+        self.each_with(before, u64::sub)
     }
 
     fn and(&self, other: &Self) -> Self {
+        self.each_with(other, u64::add)
+    }
+
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
-            granted: self.granted + other.granted,
-            new_extents: self.new_extents + other.new_extents,
-            moves: self.moves + other.moves,
-            redirects: self.redirects + other.redirects,
-            lapsed: self.lapsed + other.lapsed,
+            granted: of(self.granted, other.granted),
+            new_extents: of(self.new_extents, other.new_extents),
+            moves: of(self.moves, other.moves),
+            redirects: of(self.redirects, other.redirects),
+            lapsed: of(self.lapsed, other.lapsed),
         }
     }
 }
