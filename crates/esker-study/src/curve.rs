@@ -1,7 +1,7 @@
 //! The miss-ratio curve of a workload, for an LRU cache of 4 KiB pages.
 
 use esker_core::Ratio;
-use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, PAGE_BYTES};
+use esker_curves::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, PAGE_BYTES};
 use esker_trace::{DenseMap, Operation, Record};
 
 use crate::load::StudyWorkload;

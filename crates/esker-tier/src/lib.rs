@@ -1,11 +1,9 @@
 //! Engines turn requests to a volume into requests to its devices: placement, striping, and caches on flash or in
-//! memory. Miss-ratio curves tell how much a cache of each size would help. The simulator and real volumes run the same
-//! engines.
+//! memory. The simulator and real volumes run the same engines.
 
 mod engine;
 mod extent;
 mod flash_cache;
-pub mod mrc;
 mod placement;
 mod stripe;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use esker_core::{Ratio, words};
 
-use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
+use esker_curves::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use serde_json::{Value, json};
 
 use super::transfers::{Transfers, check_sample, check_warm_up, objects, parse_cache_size};

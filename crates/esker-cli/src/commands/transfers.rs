@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use esker_core::{Bytes, Nanos, Ratio};
-use esker_tier::mrc::CurveObjects;
+use esker_curves::CurveObjects;
 use esker_trace::{AreaSet, DenseMap, Operation, Spool, TraceReader};
 
 use super::trace::{check_given_once, no_requests, read_options};

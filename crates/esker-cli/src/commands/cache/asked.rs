@@ -6,8 +6,8 @@ use esker_cache::{
 };
 use esker_core::registry::{self, Choice, Entry, Parameters};
 use esker_core::{Ratio, words};
+use esker_curves::CurveObjects;
 use esker_results::cache::CacheAdmission;
-use esker_tier::mrc::CurveObjects;
 
 use crate::commands::transfers::parse_cache_size;
 use crate::failure::Failure;

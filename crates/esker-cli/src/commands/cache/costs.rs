@@ -1,7 +1,7 @@
 //! What a cache is worth: mean time of an access, price of the memory that it saves, knees.
 
+use esker_curves::CurveObjects;
 use esker_results::cache::{CacheCosts, CacheResult};
-use esker_tier::mrc::CurveObjects;
 
 use crate::args::CacheArguments;
 use crate::failure::Failure;

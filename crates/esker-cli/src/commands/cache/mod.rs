@@ -8,8 +8,8 @@ mod table;
 
 use std::process::ExitCode;
 
+use esker_curves::CurveObjects;
 use esker_results::cache::{CACHE_SCHEMA, CachePolicy, CacheResult, CacheResults, CacheSample};
-use esker_tier::mrc::CurveObjects;
 
 use super::study::quote;
 use super::transfers::{Transfers, check_sample, check_warm_up, objects};

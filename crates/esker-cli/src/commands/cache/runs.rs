@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, Admission, Sample, Shape, VolumeAccesses};
 use esker_core::{Nanos, Ratio, jobs, words};
+use esker_curves::CurveObjects;
 use esker_results::cache::{CacheResult, CacheSpread};
-use esker_tier::mrc::CurveObjects;
 
 use super::asked::{self, Pair};
 use super::figures::{self, Figures, Run};

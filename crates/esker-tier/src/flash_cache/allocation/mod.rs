@@ -21,7 +21,7 @@ mod training;
 use esker_core::Nanos;
 use esker_results::{CacheAllocation, CacheWindow};
 
-use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
+use esker_curves::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 use miniature::Miniatures;
 pub use model::CopyingBack;
 use model::{Costs, ShareBySize, TRAINED, VALID_MAX, ValidByOverProvisioning};

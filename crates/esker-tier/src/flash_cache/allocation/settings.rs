@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyingBack, PERCENT};
-use crate::mrc::CurveMethod;
+use esker_curves::CurveMethod;
 
 /// How a cache chooses how much of the flash its lines take. Times and blocks are those of Xia's table 5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

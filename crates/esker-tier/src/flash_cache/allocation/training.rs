@@ -4,7 +4,7 @@ use esker_core::Nanos;
 
 use super::model::{TRAINED, Traffic};
 use super::{Allocator, Phase, Wear, Window};
-use crate::mrc::MissRatioCurve;
+use esker_curves::MissRatioCurve;
 
 /// Number of sizes at which the shapes of two curves are compared.
 const COMPARED: u64 = 100;

@@ -20,8 +20,8 @@ use esker_cache::{PARTS_MAX, Partitioned};
 use esker_core::Nanos;
 use esker_results::{CachePart, CachePartKind, CachePartition, CachePartitionWindow, CacheSplitCost};
 
-use crate::mrc::{CurveObjects, CurveSettings};
 pub use error::PartitionError;
+use esker_curves::{CurveObjects, CurveSettings};
 pub(super) use policy::CachePolicy;
 pub use settings::{PartitionBy, PartitionSettings};
 use splits::{SplitEstimate, Splits};

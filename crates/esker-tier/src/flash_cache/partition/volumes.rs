@@ -6,7 +6,7 @@
 //! amounts are compared in each step, it also gets past stretches of a curve where a little more room gains nothing
 //! (Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006).
 
-use crate::mrc::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
+use esker_curves::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 
 /// Number of equal chunks in which the cache is divided among volumes.
 const CHUNKS: usize = 256;

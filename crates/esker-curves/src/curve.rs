@@ -28,7 +28,7 @@ pub struct CurvePoint {
 
 impl MissRatioCurve {
     /// Builds a curve from hits, each as `(smallest size that hits, weight in accesses)`, by rising size.
-    pub(super) fn from_hits(
+    pub(crate) fn from_hits(
         accesses: u64,
         objects: u64,
         total_weight: f64,
@@ -151,7 +151,7 @@ mod tests {
     /// The later accesses of a warm cache, counted by hand from the exact curve's hits.
     #[test]
     fn later_accesses_are_told_from_earlier_ones() {
-        use crate::mrc::{CurveBuilder, CurveSettings};
+        use crate::{CurveBuilder, CurveSettings};
         let mut builder = CurveBuilder::new(&CurveSettings::default());
         (0..10).for_each(|id| builder.access(id));
         let before = builder.so_far();

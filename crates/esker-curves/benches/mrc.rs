@@ -1,8 +1,8 @@
 //! Miss-ratio curves: 10 million Zipf(1.0) accesses over a million objects.
 
 use esker_core::Rng;
+use esker_curves::{ExactCurve, SampleSize, Shards};
 use esker_testkit::Bench;
-use esker_tier::mrc::{ExactCurve, SampleSize, Shards};
 
 const OBJECTS: usize = 1_000_000;
 const ACCESSES: usize = 10_000_000;

@@ -1,11 +1,11 @@
 //! The exact miss-ratio curve.
 
-use super::{BATCH, MissRatioCurve, StackDistances};
+use crate::{BATCH, MissRatioCurve, StackDistances};
 
 /// Counts accesses by stack distance.
 ///
 /// ```
-/// use esker_tier::mrc::ExactCurve;
+/// use esker_curves::ExactCurve;
 /// let mut curve = ExactCurve::default();
 /// curve.push_all(&[1, 2, 1, 2, 3, 1]);
 /// let curve = curve.finish();

@@ -4,7 +4,7 @@ use esker_core::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aet, CurveObjects, ExactCurve, MissRatioCurve, PAGE_BYTES, SECTOR_BYTES, SampleSize, Shards, piece_ids};
+use crate::{Aet, CurveObjects, ExactCurve, MissRatioCurve, PAGE_BYTES, SECTOR_BYTES, SampleSize, Shards, piece_ids};
 
 /// How to compute a miss-ratio curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ impl CurveMethod {
 /// Turns requests into accesses to objects, and those into a curve.
 ///
 /// ```
-/// use esker_tier::mrc::{CurveBuilder, CurveSettings};
+/// use esker_curves::{CurveBuilder, CurveSettings};
 /// let mut builder = CurveBuilder::new(&CurveSettings::default());
 /// builder.request(0, 8192);
 /// builder.request(4096, 4096);

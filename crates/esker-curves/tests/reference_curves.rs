@@ -1,8 +1,8 @@
 //! Compares curves of a real trace with curves computed by others, and measures the error of sampled curves.
 
 use esker_core::Ratio;
+use esker_curves::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use esker_testkit::reference_data;
-use esker_tier::mrc::{CurveBuilder, CurveMethod, CurveObjects, CurveSettings, MissRatioCurve};
 use esker_trace::{ReadOptions, Record, TraceModelFitter, TraceReader};
 
 fn records() -> Option<Vec<Record>> {

@@ -2,7 +2,7 @@
 
 use esker_core::IdMap;
 
-use super::live_times::LiveTimes;
+use crate::live_times::LiveTimes;
 
 /// Computes for each access how many other objects were used since the last use of its object.
 ///
@@ -44,7 +44,7 @@ impl StackDistances {
 
     /// Fetches what accesses to `ids` will need into the processor's cache.
     #[inline]
-    pub(super) fn warm(&self, ids: &[u64]) {
+    pub(crate) fn warm(&self, ids: &[u64]) {
         self.last_use.warm(ids.iter().copied());
     }
 

@@ -13,12 +13,12 @@
 
 use esker_core::IdMap;
 
-use super::{BATCH, MissRatioCurve};
+use crate::{BATCH, MissRatioCurve};
 
 /// Counts accesses by reuse time. Takes 21 to 43 bytes for each object, and less than a megabyte for the counts.
 ///
 /// ```
-/// use esker_tier::mrc::Aet;
+/// use esker_curves::Aet;
 /// let mut curve = Aet::default();
 /// curve.push_all(&[1, 2, 3, 1, 2, 3, 1, 2, 3, 1]);
 /// let curve = curve.finish();
@@ -100,7 +100,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mrc::ExactCurve;
+    use crate::ExactCurve;
 
     fn curves(ids: &[u64]) -> (MissRatioCurve, MissRatioCurve) {
         let (mut exact, mut aet) = (ExactCurve::default(), Aet::default());

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use esker_core::mix64;
 
-use super::{BATCH, MissRatioCurve, StackDistances};
+use crate::{BATCH, MissRatioCurve, StackDistances};
 
 /// The size of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,7 +197,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mrc::ExactCurve;
+    use crate::ExactCurve;
 
     /// Returns skewed accesses to `objects` ids: the cube of a uniform number.
     fn skewed(objects: u64, accesses: usize, seed: u64) -> Vec<u64> {

@@ -8,7 +8,7 @@ use esker_core::bits;
 /// the layer below. A change touches one entry per layer. A count adds at most 64 neighbors per layer, several at once
 /// with vector instructions. A Fenwick tree would touch a new cache line on each level of a binary tree.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LiveTimes {
+pub(crate) struct LiveTimes {
     words: Vec<u64>,
     /// Number of set bits in 8 words.
     lines: Vec<u16>,
@@ -27,7 +27,7 @@ const REGION_BITS: usize = BLOCK_BITS * FAN_OUT;
 
 impl LiveTimes {
     /// Creates a set with room for `capacity` times, of which the first `live` are set.
-    pub(super) fn new(capacity: usize, live: usize) -> Self {
+    pub(crate) fn new(capacity: usize, live: usize) -> Self {
         assert!(live <= capacity, "{live} live times do not fit into {capacity}");
         let lines = capacity.div_ceil(LINE_BITS);
         let full = |unit_bits: usize, index: usize| live.saturating_sub(index * unit_bits).min(unit_bits);
@@ -45,18 +45,18 @@ impl LiveTimes {
     }
 
     /// Returns how many times fit into the set.
-    pub(super) fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         (self.words.len() * 64) as u64
     }
 
     /// Returns how many times are set.
-    pub(super) fn live(&self) -> u64 {
+    pub(crate) fn live(&self) -> u64 {
         self.live
     }
 
     /// Sets a time, which must not be set.
     #[inline]
-    pub(super) fn set(&mut self, time: u64) {
+    pub(crate) fn set(&mut self, time: u64) {
         let time = time as usize;
         debug_assert!(!bits::is_set(&self.words, time), "time {time} is set twice");
         bits::set(&mut self.words, time);
@@ -68,7 +68,7 @@ impl LiveTimes {
 
     /// Clears a time, which must be set.
     #[inline]
-    pub(super) fn clear(&mut self, time: u64) {
+    pub(crate) fn clear(&mut self, time: u64) {
         let time = time as usize;
         debug_assert!(bits::is_set(&self.words, time), "time {time} is not set");
         bits::clear(&mut self.words, time);
@@ -80,7 +80,7 @@ impl LiveTimes {
 
     /// Returns how many set times come after `time`.
     #[inline]
-    pub(super) fn after(&self, time: u64) -> u64 {
+    pub(crate) fn after(&self, time: u64) -> u64 {
         let time = time as usize;
         let (word, line, block, region) = (time / 64, time / LINE_BITS, time / BLOCK_BITS, time / REGION_BITS);
         // Two shifts, because a shift by 64 would not shift at all.
