@@ -15,9 +15,9 @@ pub use engine::{
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack,
-    FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings, Lifetime, OwnedFlash, PartitionBy,
-    PartitionError, PartitionSettings, SlotOrder, WriteHandling,
+    AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheController, CacheDecision,
+    CacheRole, CacheStreams, CopyingBack, FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings,
+    Lifetime, LineAccess, OwnedFlash, PartitionBy, PartitionError, PartitionSettings, SlotOrder, WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

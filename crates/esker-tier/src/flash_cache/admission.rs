@@ -37,7 +37,7 @@ impl FlashCacheEngine {
             self.counts.refused += 1;
             return false;
         }
-        let is_full = (self.allocator.is_some() || self.owned.is_some()) && self.free_slots() == 0;
+        let is_full = (self.budget.is_some() || self.owned.is_some()) && self.free_slots() == 0;
         if self.slots.free() == 0 || is_full {
             self.counts.without_slot += 1;
             return false;

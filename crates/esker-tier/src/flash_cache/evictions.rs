@@ -156,8 +156,8 @@ impl FlashCacheEngine {
         #[cfg(test)]
         let record = record.filter(|_| self.fault != Some(super::Fault::HurriesSlots));
         self.slots.unmap(line, record);
-        if let Some(allocator) = &mut self.allocator {
-            allocator.budget.line_left();
+        if let Some(budget) = &mut self.budget {
+            budget.line_left();
         }
     }
 

@@ -101,8 +101,7 @@ impl Job {
 impl FlashCacheEngine {
     pub(super) fn start_task(&mut self, tag: Tag) {
         let job = *self.job(tag);
-        self.follow_allocator(&job);
-        self.assign_part(&job);
+        self.control(&job);
         match job.task {
             JobTask::Read => self.start_read(tag),
             JobTask::Write(_) => self.start_write(tag),

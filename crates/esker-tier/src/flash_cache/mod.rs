@@ -26,6 +26,8 @@ mod allocation;
 mod appends;
 mod buffers;
 mod cache_size;
+mod control;
+mod controller;
 mod error;
 mod evictions;
 #[cfg(test)]
@@ -40,7 +42,7 @@ mod locks;
 mod modes;
 mod owned_flash;
 mod partition;
-mod parts;
+mod policy;
 mod reads;
 mod record;
 mod report;
@@ -48,6 +50,7 @@ mod requests;
 mod restore;
 mod settings;
 mod slot;
+mod slot_budget;
 mod slots;
 mod streams;
 #[cfg(test)]
@@ -66,9 +69,9 @@ use crate::engine::{
     Durability, Effect, Engine, Health, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError, Snapshot,
 };
 use crate::extent::DeviceIndex;
-use allocation::Allocator;
 pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CopyingBack, Lifetime};
 use buffers::Buffers;
+pub use controller::{CacheController, CacheDecision, LineAccess};
 pub use error::FlashCacheError;
 #[cfg(test)]
 use fault::Fault;
@@ -77,11 +80,12 @@ use job::{Job, JobTask};
 use locks::Locks;
 pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
 use owned_flash::OwnedSlots;
-use partition::{CachePolicy, Partition};
 pub use partition::{PartitionBy, PartitionError, PartitionSettings};
+use policy::CachePolicy;
 pub use record::FlashCacheRecord;
 use requests::{LineGroup, Progress};
 pub use settings::FlashCacheSettings;
+use slot_budget::SlotBudget;
 use slots::{DataVersion, Slots};
 pub use streams::CacheStreams;
 
@@ -103,11 +107,12 @@ pub struct FlashCacheEngine {
     /// The same two limits as shares of the lines that the cache may hold: low, high.
     dirty_marks: [Ratio; 2],
     policy: CachePolicy,
-    /// Divides the lines among parts; `None` if the cache is not divided.
-    partition: Option<Box<Partition>>,
     admission: Box<dyn Admission>,
-    /// Chooses how much of the flash the lines may take; `None` if that is fixed.
-    allocator: Option<Box<Allocator>>,
+    /// Chooses how much of the flash the lines may take, or the shares of the parts of the cache; `None` if all that is
+    /// fixed.
+    controller: Option<Box<dyn CacheController>>,
+    /// How many slots the lines may take while the size changes; `None` if the size is fixed.
+    budget: Option<SlotBudget>,
     /// Time of the current input.
     now: Nanos,
     slots: Slots,
@@ -173,7 +178,8 @@ impl FlashCacheEngine {
         let owned = settings.owned_slots(slots)?;
         let most = owned.as_ref().map_or(slots, |owned| owned.user);
         let room = most - modes::reserve(most);
-        let partition = settings.partition(room, most);
+        let controller = settings.controller(room, most, slots);
+        let first = controller.as_ref().map(|controller| controller.first_decision());
         let mut engine = Self {
             line: settings.line.0,
             role: settings.role,
@@ -181,10 +187,10 @@ impl FlashCacheEngine {
             dirty_low: settings.dirty_low.of(u64::from(most)) as u32,
             dirty_high: settings.dirty_high.of(u64::from(most)) as u32,
             dirty_marks: [settings.dirty_low, settings.dirty_high],
-            policy: settings.policy(room, lines, partition.as_deref())?,
-            partition,
+            policy: settings.policy(room, lines, first.as_ref())?,
             admission: settings.build_admission(room, lines)?,
-            allocator: settings.allocator(slots).map(Box::new),
+            controller,
+            budget: None,
             now: Nanos::ZERO,
             slots: Slots::new(lines, slots, settings.slots.is_log(), settings.trimming()),
             owned: owned.map(Box::new),
@@ -217,9 +223,7 @@ impl FlashCacheEngine {
             #[cfg(test)]
             fault: None,
         };
-        if let Some(allocation) = &settings.allocation {
-            engine.leave_to_cleaning(allocation.first.as_f64());
-        }
+        engine.begin_control(first);
         Ok(engine)
     }
 
@@ -329,7 +333,7 @@ impl Machine for FlashCacheEngine {
     }
 
     fn look_period(&self) -> Option<Nanos> {
-        self.allocator.as_ref().map(|_| cache_size::TELEMETRY)
+        self.budget.as_ref().map(|_| cache_size::TELEMETRY)
     }
 }
 
@@ -365,8 +369,8 @@ impl Engine for FlashCacheEngine {
 
     fn start_measuring(&mut self) {
         self.counts = FlashCacheReport::default();
-        if let Some(partition) = &mut self.partition {
-            partition.start_measuring();
+        if let Some(controller) = &mut self.controller {
+            controller.start_measuring();
         }
     }
 

@@ -17,8 +17,7 @@ impl FlashCacheEngine {
         };
         let ratio = |hits: u64, misses: u64| hits as f64 / (hits + misses).max(1) as f64;
         let counts = &self.counts;
-        let parts = self.partition.as_deref().zip(self.policy.parts());
-        FlashCacheReport {
+        let mut report = FlashCacheReport {
             hit_ratio: ratio(counts.hits, counts.misses),
             read_hit_ratio: ratio(counts.read_hits, counts.read_misses),
             suspected_lines: suspects,
@@ -27,10 +26,11 @@ impl FlashCacheEngine {
             slots,
             beyond_lines,
             room: self.owned.as_ref().and_then(|owned| owned.wear.report()),
-            allocation: self.allocator.as_ref().map(|allocator| allocator.report()),
-            windows: self.allocator.as_ref().map_or_else(Vec::new, |allocator| allocator.windows().to_vec()),
-            partition: parts.map(|(partition, parts)| partition.report(parts)),
             ..counts.clone()
+        };
+        if let Some(controller) = &self.controller {
+            controller.report(self.policy.parts(), &mut report);
         }
+        report
     }
 }

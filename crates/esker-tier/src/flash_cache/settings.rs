@@ -6,9 +6,10 @@ use esker_core::{Bytes, Ratio};
 
 use super::CacheStreams;
 use super::allocation::{AllocationSettings, Allocator};
+use super::controller::CacheController;
 use super::error::FlashCacheError;
-use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling};
-use super::partition::PartitionSettings;
+use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling, words};
+use super::partition::{Partition, PartitionBy, PartitionError, PartitionSettings};
 
 /// The settings of a flash cache.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,9 +133,15 @@ impl FlashCacheSettings {
         allocation.check(self.line).map_err(FlashCacheError::Allocation)
     }
 
-    /// The allocator that chooses the size of a cache on `slots` slots, if there is one.
-    pub(super) fn allocator(&self, slots: u32) -> Option<Allocator> {
-        self.allocation.as_ref().map(|settings| Allocator::new(settings, slots, self.line.0, self.seed))
+    /// The controller of a cache on a flash of `slots` slots, of which lines may take `most`, and `room` of them at
+    /// rest; `None` if size and shares are fixed.
+    pub(super) fn controller(&self, room: u32, most: u32, slots: u32) -> Option<Box<dyn CacheController>> {
+        let (line, seed) = (self.line.0, self.seed);
+        if let Some(allocation) = &self.allocation {
+            return Some(Box::new(Allocator::new(allocation, slots, line, seed)));
+        }
+        let partition = self.partition.as_ref()?;
+        Some(Box::new(Partition::new(partition, [room, most], line, seed)))
     }
 
     /// The replacement policy of a cache that may hold `capacity` of the volume's `lines` lines.
@@ -159,6 +166,25 @@ impl FlashCacheSettings {
 }
 
 impl FlashCacheSettings {
+    /// Checks that the other settings go with a partition.
+    fn check_partition(&self) -> Result<(), FlashCacheError> {
+        let Some(partition) = &self.partition else { return Ok(()) };
+        if self.policy.kind != "lru" {
+            return Err(PartitionError::Policy(self.policy.kind.clone()).into());
+        }
+        if self.slots.is_log() {
+            return Err(PartitionError::Log(words(&self.slots)).into());
+        }
+        if self.allocation.is_some() {
+            return Err(PartitionError::Allocation.into());
+        }
+        let is_write_back = self.write == WriteHandling::WriteBack && self.role == CacheRole::Unified;
+        if partition.by == PartitionBy::Access && !is_write_back {
+            return Err(PartitionError::Access { role: words(&self.role), write: words(&self.write) }.into());
+        }
+        Ok(partition.check(self.line).map_err(PartitionError::Setting)?)
+    }
+
     pub(super) fn trimming(&self) -> Trimming {
         match (self.owned, self.trim_freed) {
             (Some(_), _) => Trimming::Always,

@@ -13,20 +13,20 @@ mod choice;
 mod miniature;
 mod model;
 mod settings;
-mod slot_budget;
 #[cfg(test)]
 mod tests;
 mod training;
 
+use esker_cache::Partitioned;
 use esker_core::Nanos;
-use esker_results::{CacheAllocation, CacheWindow};
-
 use esker_curves::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
+use esker_results::{CacheAllocation, CacheWindow, FlashCacheReport};
+
+use super::controller::{CacheController, CacheDecision, LineAccess};
 use miniature::Miniatures;
 pub use model::CopyingBack;
 use model::{Costs, ShareBySize, TRAINED, VALID_MAX, ValidByOverProvisioning};
 pub use settings::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, Lifetime};
-use slot_budget::SlotBudget;
 use training::TrainingStep;
 
 /// The over-provisionings that are compared, in percent of the flash.
@@ -48,8 +48,6 @@ pub(super) struct Allocator {
     training: u64,
     retrain: f64,
     copying_back: CopyingBack,
-    /// How many slots the lines may take while the size changes.
-    pub(super) budget: SlotBudget,
     curve: CurveBuilder,
     /// The curve of all accesses before this window.
     before: MissRatioCurve,
@@ -133,7 +131,6 @@ impl Allocator {
             training: settings.training_step.map_or(flash / 2, |bytes| bytes.0),
             retrain: settings.retrain.as_f64(),
             copying_back: settings.copying_back,
-            budget: SlotBudget::of(slots),
             before: CurveBuilder::new(&curve_settings).finish(),
             curve: CurveBuilder::new(&curve_settings),
             accesses: 0,
@@ -163,27 +160,8 @@ impl Allocator {
         }
     }
 
-    /// Returns the decisions at the end of each window so far.
-    pub(super) fn windows(&self) -> &[CacheWindow] {
-        &self.windows
-    }
-
-    /// Reports how sizes are chosen.
-    pub(super) fn report(&self) -> CacheAllocation {
-        CacheAllocation {
-            window_bytes: self.window,
-            open_window_bytes: self.written,
-            erases_per_day_max: self.erases_per_day,
-        }
-    }
-
-    /// Notes the flash's erases so far, and the bytes that the cache has written to it.
-    pub(super) fn learn(&mut self, erases: u64, bytes: u64) {
-        self.wear = Wear { erases, bytes };
-    }
-
     /// Counts an access to `line`. Returns the new over-provisioning, if it changes.
-    pub(super) fn access(&mut self, now: Nanos, line: u32, is_write: bool) -> Option<f64> {
+    fn count(&mut self, now: Nanos, line: u32, is_write: bool) -> Option<f64> {
         let wear = self.wear;
         self.first.get_or_insert((now, wear));
         self.accesses += 1;
@@ -301,5 +279,30 @@ impl Allocator {
     /// Returns the share of accesses that would miss with this over-provisioning.
     fn miss_ratio(&self, over_provisioning: f64, window: &Window) -> f64 {
         window.curve.miss_ratio_at((self.slots as f64 * (1.0 - over_provisioning)) as u64)
+    }
+}
+
+impl CacheController for Allocator {
+    fn first_decision(&self) -> CacheDecision {
+        CacheDecision::LeaveToCleaning(self.now_left)
+    }
+
+    fn access(&mut self, now: Nanos, access: &LineAccess) -> Option<CacheDecision> {
+        // Writes of zeroes do not count: they move no data of the host.
+        let over_provisioning = if access.is_zeroes { None } else { self.count(now, access.line, access.is_write) };
+        over_provisioning.map(CacheDecision::LeaveToCleaning)
+    }
+
+    fn learn_wear(&mut self, erases: u64, bytes: u64) {
+        self.wear = Wear { erases, bytes };
+    }
+
+    fn report(&self, _: Option<&Partitioned>, into: &mut FlashCacheReport) {
+        into.allocation = Some(CacheAllocation {
+            window_bytes: self.window,
+            open_window_bytes: self.written,
+            erases_per_day_max: self.erases_per_day,
+        });
+        into.windows.clone_from(&self.windows);
     }
 }

@@ -43,9 +43,9 @@ impl AllocatorRun {
             self.now += Nanos::from_millis(1);
             self.written += LINE;
             self.erased += 1.0 / ((1.0 - valid(self.left)) * 64.0);
-            self.allocator.learn(self.erased as u64, self.written);
+            self.allocator.learn_wear(self.erased as u64, self.written);
             let line = draw(&mut self.rng) as u32;
-            self.left = self.allocator.access(self.now, line, true).unwrap_or(self.left);
+            self.left = self.allocator.count(self.now, line, true).unwrap_or(self.left);
         }
     }
 }
@@ -87,7 +87,7 @@ fn cleaning_is_measured() {
     run.write(60_000, mixed);
     let (believed, true_share) = (run.allocator.valid.at(run.left), valid(run.left));
     assert!((believed - true_share).abs() < 0.05, "{believed} at {}, not {true_share}", run.left);
-    let trained: Vec<bool> = run.allocator.windows().iter().map(|window| window.trains).collect();
+    let trained: Vec<bool> = run.allocator.windows.iter().map(|window| window.trains).collect();
     assert_eq!(trained.iter().filter(|trains| **trains).count(), 1, "{trained:?}");
 }
 
@@ -96,10 +96,10 @@ fn cleaning_is_measured() {
 fn another_workload_is_trained_again() {
     let mut run = AllocatorRun::new(&AllocationSettings::default());
     run.write(40_000, |rng| rng.below(100));
-    let trained = |run: &AllocatorRun| run.allocator.windows().iter().filter(|window| window.trains).count();
+    let trained = |run: &AllocatorRun| run.allocator.windows.iter().filter(|window| window.trains).count();
     assert_eq!(trained(&run), 1);
     run.write(40_000, |rng| 10_000 + rng.below(3000));
-    assert!(trained(&run) > 1, "{:?}", run.allocator.windows());
+    assert!(trained(&run) > 1, "{:?}", run.allocator.windows);
 }
 
 /// A budget of erases between those of the smallest and of the largest cache is kept to within 5 %.
@@ -119,12 +119,12 @@ fn a_lifetime_is_kept() {
         run.write(200_000, mixed);
         let used = run.erased / 200_000.0;
         assert!(used < 1.05 * budget, "{used} of {budget} a write");
-        assert!(run.allocator.windows().last().unwrap().keeps_lifetime);
+        assert!(run.allocator.windows.last().unwrap().keeps_lifetime);
     }
     // No cache can keep a budget below what the smallest size takes.
     let mut run = AllocatorRun::new(&settings(0.5 * per_write(0.85)));
     run.write(100_000, mixed);
-    let last = run.allocator.windows().last().unwrap();
+    let last = run.allocator.windows.last().unwrap();
     assert!(!last.keeps_lifetime && last.left_to_cleaning > 0.8, "{last:?}");
 }
 
@@ -137,9 +137,9 @@ fn a_training_without_steps_is_not_called_one() {
     let mut allocator = Allocator::new(&settings, SLOTS, LINE, 1);
     for write in 1..=10_000 {
         // Fewer erases than blocks written: nothing was copied.
-        allocator.learn(write / 70, write * LINE);
-        allocator.access(Nanos::from_millis(write), (write % 10) as u32, true);
+        allocator.learn_wear(write / 70, write * LINE);
+        allocator.count(Nanos::from_millis(write), (write % 10) as u32, true);
     }
-    let windows = allocator.windows();
+    let windows = allocator.windows;
     assert!(windows.len() >= 4 && windows.iter().all(|window| !window.trains), "{windows:?}");
 }

@@ -9,7 +9,6 @@
 //! By volume: the cache takes the shares with which the volumes miss least, according to their miss-ratio curves.
 
 mod error;
-mod policy;
 mod settings;
 mod splits;
 #[cfg(test)]
@@ -18,11 +17,11 @@ mod volumes;
 
 use esker_cache::{PARTS_MAX, Partitioned};
 use esker_core::Nanos;
-use esker_results::{CachePart, CachePartKind, CachePartition, CachePartitionWindow, CacheSplitCost};
-
-pub use error::PartitionError;
 use esker_curves::{CurveObjects, CurveSettings};
-pub(super) use policy::CachePolicy;
+use esker_results::{CachePart, CachePartKind, CachePartition, CachePartitionWindow, CacheSplitCost, FlashCacheReport};
+
+use super::controller::{CacheController, CacheDecision, LineAccess};
+pub use error::PartitionError;
 pub use settings::{PartitionBy, PartitionSettings};
 use splits::{SplitEstimate, Splits};
 use volumes::Volumes;
@@ -31,20 +30,6 @@ use volumes::Volumes;
 const HARDLY: f64 = 0.01;
 /// Weight of a part whose share is the whole cache.
 const UNIT: f64 = 1e6;
-
-/// An access of the host to a line, as it is before it is served.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LineAccess {
-    pub(super) line: u32,
-    /// The volume, by the number of its stream.
-    pub(super) volume: u16,
-    pub(super) is_write: bool,
-    /// Whether it covers the whole line.
-    pub(super) is_whole: bool,
-    /// Whether the cache holds the line, and whether it is dirty.
-    pub(super) is_held: bool,
-    pub(super) is_dirty: bool,
-}
 
 /// The parts of a cache and their shares.
 #[derive(Debug)]
@@ -101,33 +86,6 @@ impl Partition {
         }
     }
 
-    pub(super) fn weights(&self) -> &[u32] {
-        &self.weights
-    }
-
-    /// Notes that the cache may now hold `room` lines.
-    pub(super) fn resize(&mut self, room: u32) {
-        match &mut self.chooser {
-            Chooser::Fixed => {}
-            Chooser::Splits(splits) => splits.resize(room),
-            Chooser::Volumes(volumes) => volumes.resize(room),
-        }
-    }
-
-    /// Returns the part to which the accessed line belongs. [`Self::access`] has to be called first, so that the part
-    /// exists.
-    pub(super) fn part_of(&self, access: &LineAccess) -> u16 {
-        match self.by {
-            PartitionBy::Access => splits::part_of(access.is_write, access.is_dirty),
-            PartitionBy::Volume => self.volume(access),
-        }
-    }
-
-    /// Returns the part for a restored line.
-    pub(super) fn part_of_restored(&self, is_dirty: bool) -> u16 {
-        if self.by == PartitionBy::Access { splits::part_of(false, is_dirty) } else { 0 }
-    }
-
     /// Returns the number of the accessed volume's part. The last part also takes all volumes with higher numbers.
     fn volume(&self, access: &LineAccess) -> u16 {
         let parts = if matches!(self.chooser, Chooser::Fixed) { self.weights.len() as u16 } else { PARTS_MAX };
@@ -135,7 +93,7 @@ impl Partition {
     }
 
     /// Counts an access. Returns true if the weights have changed.
-    pub(super) fn access(&mut self, now: Nanos, access: &LineAccess) -> bool {
+    fn count(&mut self, now: Nanos, access: &LineAccess) -> bool {
         let volume = self.volume(access);
         let mut changed = false;
         match &mut self.chooser {
@@ -210,12 +168,8 @@ impl Partition {
         true
     }
 
-    pub(super) fn start_measuring(&mut self) {
-        self.uses.fill(CachePart::default());
-    }
-
     /// Reports the parts and the decisions so far.
-    pub(super) fn report(&self, parts: &Partitioned) -> CachePartition {
+    fn results(&self, parts: &Partitioned) -> CachePartition {
         let lines = |lines: Option<u32>| lines.unwrap_or(0).into();
         let (mut shares, mut held) = (parts.shares(), parts.held());
         let part = |&CachePart { hits, misses, .. }: &CachePart| CachePart {
@@ -235,6 +189,44 @@ impl Partition {
             open_window_bytes: self.used,
             windows: self.windows.clone(),
         }
+    }
+}
+
+impl CacheController for Partition {
+    fn first_decision(&self) -> CacheDecision {
+        CacheDecision::Divide(self.weights.clone())
+    }
+
+    fn access(&mut self, now: Nanos, access: &LineAccess) -> Option<CacheDecision> {
+        self.count(now, access).then(|| CacheDecision::Divide(self.weights.clone()))
+    }
+
+    fn part_of(&self, access: &LineAccess) -> u16 {
+        match self.by {
+            PartitionBy::Access => splits::part_of(access.is_write, access.is_dirty),
+            PartitionBy::Volume => self.volume(access),
+        }
+    }
+
+    /// If the parts are volumes, the line goes to part 0: its volume is unknown until it is next used.
+    fn part_of_restored(&self, is_dirty: bool) -> u16 {
+        if self.by == PartitionBy::Access { splits::part_of(false, is_dirty) } else { 0 }
+    }
+
+    fn resize(&mut self, room: u32) {
+        match &mut self.chooser {
+            Chooser::Fixed => {}
+            Chooser::Splits(splits) => splits.resize(room),
+            Chooser::Volumes(volumes) => volumes.resize(room),
+        }
+    }
+
+    fn start_measuring(&mut self) {
+        self.uses.fill(CachePart::default());
+    }
+
+    fn report(&self, parts: Option<&Partitioned>, into: &mut FlashCacheReport) {
+        into.partition = parts.map(|parts| self.results(parts));
     }
 }
 

@@ -8,7 +8,7 @@ use esker_core::{Ratio, Rng};
 use super::*;
 
 fn access(line: u32, volume: u16, is_write: bool) -> LineAccess {
-    LineAccess { line, volume, is_write, is_whole: true, is_held: false, is_dirty: false }
+    LineAccess { line, volume, is_write, is_zeroes: false, is_whole: true, is_held: false, is_dirty: false }
 }
 
 fn fixed(by: PartitionBy, percents: &[u64]) -> Partition {
@@ -77,7 +77,7 @@ fn volumes_beyond_the_last_share_have_that_one() {
     let mut partition = fixed(PartitionBy::Volume, &[40, 60]);
     let parts = [0, 1, 2, 900].map(|volume| partition.part_of(&access(1, volume, false)));
     assert_eq!(parts, [0, 1, 1, 1]);
-    assert!(!partition.access(Nanos::ZERO, &access(1, 900, false)));
+    assert!(!partition.count(Nanos::ZERO, &access(1, 900, false)));
     assert_eq!(partition.uses[1].misses, 1);
 }
 
@@ -87,7 +87,7 @@ fn volumes_beyond_the_last_share_have_that_one() {
 fn volumes_join_with_the_mean_share() {
     let mut partition = Partition::new(&PartitionSettings::by(PartitionBy::Volume), [100, 104], 4096, 1);
     let mut join = |volume| {
-        let changed = partition.access(Nanos::ZERO, &access(u32::from(volume), volume, false));
+        let changed = partition.count(Nanos::ZERO, &access(u32::from(volume), volume, false));
         (changed, partition.weights.clone())
     };
     assert_eq!(join(2), (true, vec![0, 0, 1]));

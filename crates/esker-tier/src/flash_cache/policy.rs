@@ -6,7 +6,7 @@ use esker_cache::{Partitioned, Replacement};
 
 /// The replacement policy: it chooses which lines to evict.
 #[derive(Debug)]
-pub(in super::super) enum CachePolicy {
+pub(super) enum CachePolicy {
     /// A policy of the registry, for the whole cache.
     Whole(Box<dyn Replacement>),
     /// Least recently used, for each part by itself.
@@ -15,7 +15,7 @@ pub(in super::super) enum CachePolicy {
 
 impl CachePolicy {
     /// Returns the parts; `None` if the cache is not divided.
-    pub(in super::super) fn parts(&self) -> Option<&Partitioned> {
+    pub(super) fn parts(&self) -> Option<&Partitioned> {
         match self {
             Self::Whole(_) => None,
             Self::Divided(parts) => Some(parts),
@@ -23,7 +23,7 @@ impl CachePolicy {
     }
 
     /// Returns the parts, to change them; `None` if the cache is not divided.
-    pub(in super::super) fn parts_mut(&mut self) -> Option<&mut Partitioned> {
+    pub(super) fn parts_mut(&mut self) -> Option<&mut Partitioned> {
         match self {
             Self::Whole(_) => None,
             Self::Divided(parts) => Some(parts),
@@ -31,7 +31,7 @@ impl CachePolicy {
     }
 
     /// A policy for parts with these weights, in a cache that may hold `room` of the volume's `lines` lines.
-    pub(in super::super) fn divided(room: u32, lines: u32, weights: &[u32]) -> Self {
+    pub(super) fn divided(room: u32, lines: u32, weights: &[u32]) -> Self {
         Self::Divided(Box::new(Partitioned::new(room, lines, weights)))
     }
 }

@@ -4,7 +4,7 @@
 /// left. Meanwhile every second line that leaves makes room for a new one, so that requests go on and the cache still
 /// shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct SlotBudget {
+pub(super) struct SlotBudget {
     slots: u32,
     /// Number of slots beyond `slots` that may be taken for now.
     excess: u32,
@@ -20,18 +20,18 @@ impl SlotBudget {
 
     /// Changes the budget to `slots` slots, of which `used` are taken now. If that is too many, `more` further slots
     /// may be taken for now, so that requests need not wait for the first lines to leave.
-    pub(in super::super) fn resize(&mut self, slots: u32, used: u32, more: u32) {
+    pub(super) fn resize(&mut self, slots: u32, used: u32, more: u32) {
         let excess = used.saturating_sub(slots);
         *self = Self { slots, excess: if excess > 0 { excess + more } else { 0 }, takes: false };
     }
 
     /// Returns how many slots can be taken while `used` are taken.
-    pub(in super::super) fn left(&self, used: u32) -> u32 {
+    pub(super) fn left(&self, used: u32) -> u32 {
         (self.slots + self.excess).saturating_sub(used)
     }
 
     /// Notes that a line has left.
-    pub(in super::super) fn line_left(&mut self) {
+    pub(super) fn line_left(&mut self) {
         self.takes = !self.takes;
         if !self.takes {
             self.excess = self.excess.saturating_sub(1);
