@@ -40,10 +40,10 @@ pub use validate::{MeasuredRequest, read_measured, system_of, validate};
 // Errors of experiment files.
 pub use esker_config::ConfigError;
 // What the settings of a flash cache are made of.
-pub use esker_tier::{
-    AllocationCurve, AllocationSettings, AllocationTraining, CacheRole, CacheStreams, CopyingBack, Lifetime,
-    PartitionBy, PartitionSettings, SlotOrder, WriteHandling,
+pub use esker_controllers::{
+    AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime, PartitionBy, PartitionSettings,
 };
+pub use esker_tier::{CacheRole, CacheStreams, SlotOrder, WriteHandling};
 pub use workload::{
     Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
 };

@@ -15,9 +15,9 @@ pub use engine::{
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{
-    AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CacheController, CacheDecision,
-    CacheRole, CacheStreams, CopyingBack, FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings,
-    Lifetime, LineAccess, OwnedFlash, PartitionBy, PartitionError, PartitionSettings, SlotOrder, WriteHandling,
+    BuildController, CacheController, CacheDecision, CacheRole, CacheSizes, CacheStreams, ControllerFault,
+    FlashCacheEngine, FlashCacheError, FlashCacheRecord, FlashCacheSettings, LineAccess, OwnedFlash, SlotOrder,
+    WriteHandling,
 };
 pub use placement::{
     BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,

@@ -1,9 +1,10 @@
 //! What a flash cache needs of the requests of a run: as many as a window has, and no more than its flash can live
 //! with.
 
+use esker_controllers::{AllocationSettings, PartitionSettings};
 use esker_core::{Arrival, Bytes, RequestKind, words};
 use esker_results::{DeviceReport, FlashCacheReport};
-use esker_tier::{AllocationSettings, CacheRole, PartitionSettings};
+use esker_tier::CacheRole;
 
 use super::DeviceFault;
 

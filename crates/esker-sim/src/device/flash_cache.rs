@@ -1,11 +1,14 @@
 //! Flash caches: a flash device in front of a backing device.
 
+use std::sync::Arc;
+
+use esker_controllers::{AllocationSettings, ControllerSettings, PartitionSettings};
 use esker_core::registry::{Choice, ParameterSource};
 use esker_core::{Arrival, Bytes, CannotOwn, Hint, Ratio};
 use esker_results::{DeviceReport, Reporting};
 use esker_tier::{
-    AllocationSettings, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, OwnedFlash,
-    PartitionSettings, SlotOrder, WriteHandling,
+    BuildController, CacheRole, CacheStreams, FlashCacheEngine, FlashCacheError, FlashCacheSettings, OwnedFlash,
+    SlotOrder, WriteHandling,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -245,8 +248,7 @@ impl DeviceSettings for CacheSettings {
             dirty_low: self.dirty_low,
             dirty_high: self.dirty_high,
             trim_freed: self.trim_freed,
-            allocation: self.allocation.clone(),
-            partition: self.partition.clone(),
+            controller: self.controller(),
             owned,
             seed: instance.seed,
         };
@@ -258,6 +260,14 @@ impl DeviceSettings for CacheSettings {
 }
 
 impl CacheSettings {
+    fn controller(&self) -> Option<Arc<dyn BuildController>> {
+        if self.allocation.is_none() && self.partition.is_none() {
+            return None;
+        }
+        let settings = ControllerSettings { allocation: self.allocation.clone(), partition: self.partition.clone() };
+        Some(Arc::new(settings))
+    }
+
     /// Takes the flash over, if the cache is to own it.
     fn own(&self, instance: &mut Instance) -> Result<Option<OwnedFlash>, DeviceFault> {
         if self.own_flash.is_no() {

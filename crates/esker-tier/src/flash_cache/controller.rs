@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use esker_cache::Partitioned;
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
 use esker_results::FlashCacheReport;
+use thiserror::Error;
 
 /// An access of the host to a line, as it is before it is served.
 #[derive(Clone, Copy, Debug)]
@@ -71,4 +72,31 @@ pub trait CacheController: Debug + Send {
 
     /// Adds the decisions so far to the results of the cache, whose `parts` are there if it is divided.
     fn report(&self, parts: Option<&Partitioned>, into: &mut FlashCacheReport);
+}
+
+/// The sizes of a cache for which a controller is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSizes {
+    /// Size of a line.
+    pub line: Bytes,
+    /// Number of slots of the flash.
+    pub slots: u32,
+    /// Number of slots that lines may take at most; less than `slots` if the cache owns its flash.
+    pub most: u32,
+    /// Number of lines that the replacement policy may hold.
+    pub room: u32,
+    /// Seed of the controller's random numbers.
+    pub seed: u64,
+}
+
+/// Settings that do not go with a controller.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ControllerFault {
+    /// The keys of the settings, as configurations name them.
+    pub keys: &'static [&'static str],
+    /// What is wrong with them.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
 }

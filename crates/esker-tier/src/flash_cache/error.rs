@@ -5,9 +5,8 @@ use esker_core::registry;
 use esker_core::{Bytes, Hint, Ratio};
 use thiserror::Error;
 
-use super::allocation::AllocationFault;
-use super::modes::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling, words};
-use super::partition::PartitionError;
+use super::controller::ControllerFault;
+use super::modes::{CacheRole, LINE_MAX, LINES_MAX, SlotOrder, WriteHandling};
 use crate::engine::RecordError;
 
 /// Why a flash cache cannot be built or restored.
@@ -46,8 +45,8 @@ pub enum FlashCacheError {
     Future(&'static str),
     /// The policy evicts lines in another order than that of a log.
     #[error(
-        "`slots = \"{}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does not",
-        words(slots)
+        "`slots = \"{slots}\"` lets lines leave in the order in which they came in, and `policy = \"{policy}\"` does \
+         not"
     )]
     NoLog {
         /// The order of slots.
@@ -59,30 +58,16 @@ pub enum FlashCacheError {
     #[error("`slots = \"append-only\"` changes nothing where it is, and `write = \"write-through\"` does")]
     AppendThrough,
     /// The role and the handling of writes contradict each other.
-    #[error("`role = \"{}\"` and `write = \"{}\"` contradict each other", words(role), words(write))]
+    #[error("`role = \"{role}\"` and `write = \"{write}\"` contradict each other")]
     Combination {
         /// Which requests bring a line into the cache.
         role: CacheRole,
         /// What happens to writes.
         write: WriteHandling,
     },
-    /// An allocation would change the size of a log.
-    #[error("`slots = \"{}\"` uses all slots in turn, and `allocation` leaves some of them empty", words(slots))]
-    AllocationOfLog {
-        /// The order of slots.
-        slots: SlotOrder,
-    },
-    /// Without trims the flash would not know which slots are empty.
-    #[error(
-        "`allocation` leaves a part of the flash to cleaning, and without `trim_freed` the flash is not told which"
-    )]
-    AllocationWithoutTrims,
-    /// The setting `key` makes no sense for flash that the cache owns.
-    #[error("a cache that owns its flash writes where it likes, and cannot have `{key}`")]
-    OwnedFlash {
-        /// The key of that setting.
-        key: &'static str,
-    },
+    /// Slots of flash that the cache owns have no order.
+    #[error("a cache that owns its flash writes where it likes, and cannot have `slots`")]
+    OwnedLog,
     /// The flash that the cache owns has too few slots for the room that was asked for, or that room is less than two
     /// lines.
     #[error("{user} and {suspects} of suspects are too much or too little for {slots} slots of {line}")]
@@ -96,15 +81,9 @@ pub enum FlashCacheError {
         /// The line.
         line: Bytes,
     },
-    /// The windows of `allocation` are measured in writes, and a cache of reads has none: no window would end.
-    #[error("`allocation` decides after so many bytes of writes, and `role = \"read\"` caches none")]
-    AllocationOfReads,
-    /// A setting of `allocation` makes no sense.
-    #[error("{}", .0.message)]
-    Allocation(AllocationFault),
-    /// The cache cannot be divided in this way.
+    /// The controller does not go with the settings, or its own settings make no sense.
     #[error(transparent)]
-    Partition(#[from] PartitionError),
+    Controller(#[from] ControllerFault),
     /// The cleaner would start at more dirty lines than there can be.
     #[error("`dirty_high` is {0}, more than 100%")]
     HighMark(Ratio),
@@ -146,14 +125,9 @@ impl FlashCacheError {
             Self::AppendThrough => &["slots", "write"],
             Self::Admission(_) => &["admission"],
             Self::Combination { .. } => &["write", "role"],
-            Self::AllocationOfLog { .. } => &["slots", "allocation"],
-            Self::AllocationWithoutTrims => &["allocation"],
-            Self::AllocationOfReads => &["allocation", "role"],
-            Self::OwnedFlash { key: "slots" } => &["own_flash", "slots"],
-            Self::OwnedFlash { .. } => &["own_flash", "allocation"],
+            Self::OwnedLog => &["own_flash", "slots"],
             Self::OwnedRoom { .. } => &["own_flash"],
-            Self::Allocation(fault) => fault.keys,
-            Self::Partition(error) => error.keys(),
+            Self::Controller(fault) => fault.keys,
             Self::HighMark(_) => &["dirty_high"],
             Self::LowMark { .. } => &["dirty_low", "dirty_high"],
             Self::NoLine(_) | Self::NoSlot(_) | Self::Twice { .. } | Self::Record(_) => &[],
@@ -182,12 +156,9 @@ impl Hint for FlashCacheError {
             Self::Combination { .. } => {
                 Some("a cache of reads holds nothing dirty: `write = \"write-through\"`".into())
             }
-            Self::Partition(error) => error.hint(),
+            Self::Controller(fault) => fault.hint.clone(),
             Self::Lines(_) => Some("make `line` larger".to_string()),
-            Self::AllocationOfLog { .. } => Some("leave `slots` out".to_string()),
-            Self::OwnedFlash { key } => Some(format!("leave `{key}` out")),
-            Self::AllocationOfReads => Some("leave `allocation` out, and set `flash_capacity`".to_string()),
-            Self::AllocationWithoutTrims => Some("add `trim_freed = true`".to_string()),
+            Self::OwnedLog => Some("leave `slots` out".to_string()),
             _ => None,
         }
     }

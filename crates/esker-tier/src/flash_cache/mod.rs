@@ -22,7 +22,6 @@
 //!   Writes to dirty lines fail, and so do flushes while any line is dirty.
 
 mod admission;
-mod allocation;
 mod appends;
 mod buffers;
 mod cache_size;
@@ -41,7 +40,6 @@ mod job;
 mod locks;
 mod modes;
 mod owned_flash;
-mod partition;
 mod policy;
 mod reads;
 mod record;
@@ -69,9 +67,8 @@ use crate::engine::{
     Durability, Effect, Engine, Health, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError, Snapshot,
 };
 use crate::extent::DeviceIndex;
-pub use allocation::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, CopyingBack, Lifetime};
 use buffers::Buffers;
-pub use controller::{CacheController, CacheDecision, LineAccess};
+pub use controller::{CacheController, CacheDecision, CacheSizes, ControllerFault, LineAccess};
 pub use error::FlashCacheError;
 #[cfg(test)]
 use fault::Fault;
@@ -80,11 +77,10 @@ use job::{Job, JobTask};
 use locks::Locks;
 pub use modes::{CacheRole, OwnedFlash, SlotOrder, WriteHandling};
 use owned_flash::OwnedSlots;
-pub use partition::{PartitionBy, PartitionError, PartitionSettings};
 use policy::CachePolicy;
 pub use record::FlashCacheRecord;
 use requests::{LineGroup, Progress};
-pub use settings::FlashCacheSettings;
+pub use settings::{BuildController, FlashCacheSettings};
 use slot_budget::SlotBudget;
 use slots::{DataVersion, Slots};
 pub use streams::CacheStreams;
@@ -178,7 +174,8 @@ impl FlashCacheEngine {
         let owned = settings.owned_slots(slots)?;
         let most = owned.as_ref().map_or(slots, |owned| owned.user);
         let room = most - modes::reserve(most);
-        let controller = settings.controller(room, most, slots);
+        let controller =
+            settings.build_controller(&CacheSizes { line: settings.line, slots, most, room, seed: settings.seed });
         let first = controller.as_ref().map(|controller| controller.first_decision());
         let mut engine = Self {
             line: settings.line.0,

@@ -1,5 +1,7 @@
 //! Modes of a flash cache, and limits on its sizes.
 
+use std::fmt::{self, Display, Formatter};
+
 use esker_core::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +48,7 @@ pub enum SlotOrder {
 
 impl SlotOrder {
     /// Returns true if slots are used one after the other.
-    pub(super) fn is_log(self) -> bool {
+    pub fn is_log(self) -> bool {
         self != Self::Any
     }
 }
@@ -85,8 +87,26 @@ pub(super) enum Trimming {
     Always,
 }
 
-/// Returns a choice as it is written in configurations.
-pub(super) fn words(choice: &impl Serialize) -> String {
+/// Writes a choice as configurations name it.
+fn write_name(choice: &impl Serialize, formatter: &mut Formatter<'_>) -> fmt::Result {
     let value = serde_json::to_value(choice).ok();
-    value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_string()
+    formatter.write_str(value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default())
+}
+
+impl Display for CacheRole {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write_name(self, formatter)
+    }
+}
+
+impl Display for WriteHandling {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write_name(self, formatter)
+    }
+}
+
+impl Display for SlotOrder {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write_name(self, formatter)
+    }
 }

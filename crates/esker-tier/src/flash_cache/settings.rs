@@ -1,18 +1,31 @@
 //! Settings of a flash cache.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use esker_cache::{Admission, NO_ADMISSION, REPLACEMENTS, Replacement, ReplacementCapability, Shape, build_admission};
 use esker_core::registry::{self, Choice};
 use esker_core::{Bytes, Ratio};
 
 use super::CacheStreams;
-use super::allocation::{AllocationSettings, Allocator};
-use super::controller::CacheController;
+use super::controller::{CacheController, CacheSizes, ControllerFault};
 use super::error::FlashCacheError;
-use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling, words};
-use super::partition::{Partition, PartitionBy, PartitionError, PartitionSettings};
+use super::modes::{CacheRole, LINE_MAX, LINES_MAX, OwnedFlash, SlotOrder, Trimming, WriteHandling};
+
+/// Makes the controller of a cache: the settings of one.
+pub trait BuildController: Debug + Send + Sync {
+    /// Checks that the controller goes with the settings of the cache.
+    ///
+    /// # Errors
+    /// If it does not, or if its own settings make no sense.
+    fn check(&self, cache: &FlashCacheSettings) -> Result<(), ControllerFault>;
+
+    /// Makes the controller; `None` if the settings ask for none.
+    fn build(&self, sizes: &CacheSizes) -> Option<Box<dyn CacheController>>;
+}
 
 /// The settings of a flash cache.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FlashCacheSettings {
     /// Size of a line, which is cached as a whole: a multiple of the sector size.
     pub line: Bytes,
@@ -38,10 +51,9 @@ pub struct FlashCacheSettings {
     pub dirty_high: Ratio,
     /// Whether slots that become free are trimmed on the flash.
     pub trim_freed: bool,
-    /// How the cache chooses, in each window, how much of the flash its lines take; `None` if they take all of it.
-    pub allocation: Option<AllocationSettings>,
-    /// How the cache is divided into parts; `None` if it is not.
-    pub partition: Option<PartitionSettings>,
+    /// Makes the controller, which chooses how much of the flash the lines take, or divides the cache into parts;
+    /// `None` if the lines take all of it, undivided.
+    pub controller: Option<Arc<dyn BuildController>>,
     /// How much may be kept on the flash, if the cache owns it; `None` for a drive, which keeps everything that is
     /// written to it.
     pub owned: Option<OwnedFlash>,
@@ -66,8 +78,7 @@ impl FlashCacheSettings {
             dirty_low: Ratio::percent(40),
             dirty_high: Ratio::percent(60),
             trim_freed: false,
-            allocation: None,
-            partition: None,
+            controller: None,
             owned: None,
             seed: 0,
         }
@@ -107,41 +118,18 @@ impl FlashCacheSettings {
         if self.dirty_low > self.dirty_high {
             return Err(FlashCacheError::LowMark { low: self.dirty_low, high: self.dirty_high });
         }
-        if let Some(allocation) = &self.allocation {
-            self.check_allocation(allocation)?;
+        if let Some(controller) = &self.controller {
+            controller.check(self)?;
         }
         if self.owned.is_some() && self.slots.is_log() {
-            return Err(FlashCacheError::OwnedFlash { key: "slots" });
+            return Err(FlashCacheError::OwnedLog);
         }
-        if self.owned.is_some() && self.allocation.is_some() {
-            return Err(FlashCacheError::OwnedFlash { key: "allocation" });
-        }
-        self.check_partition()?;
         Ok((lines as u32, slots as u32))
     }
 
-    fn check_allocation(&self, allocation: &AllocationSettings) -> Result<(), FlashCacheError> {
-        if self.slots.is_log() {
-            return Err(FlashCacheError::AllocationOfLog { slots: self.slots });
-        }
-        if !self.trim_freed {
-            return Err(FlashCacheError::AllocationWithoutTrims);
-        }
-        if self.role == CacheRole::Read {
-            return Err(FlashCacheError::AllocationOfReads);
-        }
-        allocation.check(self.line).map_err(FlashCacheError::Allocation)
-    }
-
-    /// The controller of a cache on a flash of `slots` slots, of which lines may take `most`, and `room` of them at
-    /// rest; `None` if size and shares are fixed.
-    pub(super) fn controller(&self, room: u32, most: u32, slots: u32) -> Option<Box<dyn CacheController>> {
-        let (line, seed) = (self.line.0, self.seed);
-        if let Some(allocation) = &self.allocation {
-            return Some(Box::new(Allocator::new(allocation, slots, line, seed)));
-        }
-        let partition = self.partition.as_ref()?;
-        Some(Box::new(Partition::new(partition, [room, most], line, seed)))
+    /// Makes the controller of a cache of these sizes; `None` if there is none.
+    pub(super) fn build_controller(&self, sizes: &CacheSizes) -> Option<Box<dyn CacheController>> {
+        self.controller.as_ref()?.build(sizes)
     }
 
     /// The replacement policy of a cache that may hold `capacity` of the volume's `lines` lines.
@@ -166,25 +154,6 @@ impl FlashCacheSettings {
 }
 
 impl FlashCacheSettings {
-    /// Checks that the other settings go with a partition.
-    fn check_partition(&self) -> Result<(), FlashCacheError> {
-        let Some(partition) = &self.partition else { return Ok(()) };
-        if self.policy.kind != "lru" {
-            return Err(PartitionError::Policy(self.policy.kind.clone()).into());
-        }
-        if self.slots.is_log() {
-            return Err(PartitionError::Log(words(&self.slots)).into());
-        }
-        if self.allocation.is_some() {
-            return Err(PartitionError::Allocation.into());
-        }
-        let is_write_back = self.write == WriteHandling::WriteBack && self.role == CacheRole::Unified;
-        if partition.by == PartitionBy::Access && !is_write_back {
-            return Err(PartitionError::Access { role: words(&self.role), write: words(&self.write) }.into());
-        }
-        Ok(partition.check(self.line).map_err(PartitionError::Setting)?)
-    }
-
     pub(super) fn trimming(&self) -> Trimming {
         match (self.owned, self.trim_freed) {
             (Some(_), _) => Trimming::Always,

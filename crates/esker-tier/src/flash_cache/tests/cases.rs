@@ -353,20 +353,6 @@ fn impossible_caches_say_what_is_wrong() {
     let admission = FlashCacheSettings { admission: Choice::named("lark"), ..base.clone() };
     assert_eq!(error(admission.clone()), "`lark` is no admission policy; did you mean `larc`?");
     assert_eq!(FlashCacheEngine::new(&admission).unwrap_err().keys(), ["admission"]);
-    let sized = |allocation: AllocationSettings, trim_freed| {
-        error(FlashCacheSettings { allocation: Some(allocation), trim_freed, ..base.clone() })
-    };
-    let usual = AllocationSettings { block: base.line, ..AllocationSettings::default() };
-    assert!(sized(usual.clone(), false).contains("without `trim_freed` the flash is not told which"));
-    let (role, write, allocation) = (CacheRole::Read, WriteHandling::WriteAround, Some(usual.clone()));
-    let reads = FlashCacheSettings { role, write, allocation, trim_freed: true, ..base.clone() };
-    assert!(error(reads).contains("`role = \"read\"` caches none"));
-    let short = AllocationSettings { window: Some(base.line), ..usual.clone() };
-    assert_eq!(sized(short, true), "`window` is 2KiB, less than two lines of 2KiB");
-    let odd = AllocationSettings { block: Bytes(3000), ..usual.clone() };
-    assert_eq!(sized(odd, true), "`block` is 3kB; it has to be whole lines of 2KiB, one at least");
-    let first = AllocationSettings { first: Ratio::percent(90), ..usual };
-    assert_eq!(sized(first, true), "`first` is 90%; it can be 15% to 85%");
     let marks = FlashCacheSettings { dirty_low: Ratio::percent(70), ..base };
     assert!(error(marks).starts_with("`dirty_low` is 70%, more than the mark"));
 }

@@ -2,6 +2,7 @@
 //! cases.
 
 mod cases;
+mod controllers;
 mod errors;
 mod log;
 mod owned_flash;
@@ -9,12 +10,15 @@ mod properties;
 mod wear;
 mod world;
 
+use std::sync::Arc;
+
 use esker_cache::ReplacementCapability;
 use esker_core::registry::{Choice, ParameterValue};
 use esker_core::{Bytes, Lba, Ratio, Request, RequestKind};
 
 use super::*;
 use crate::engine::Checkpoint;
+use controllers::RandomController;
 
 /// Number of sectors in a line.
 const LINE: u64 = 4;
@@ -85,28 +89,23 @@ fn drawn(slots: u64, mode: usize, policy: usize) -> FlashCacheSettings {
         true => SlotOrder::Log,
         false => SlotOrder::Any,
     };
-    // Windows of ten writes, so that the size changes often.
+    let chooses_size = trim_freed && !log && role != CacheRole::Read && kind % 5 < 2;
+    let control = match kind % 4 {
+        _ if chooses_size => Some(RandomController::Size),
+        0 | 1 if !log && mode == 0 => Some(RandomController::Accesses),
+        0 | 1 if !log => Some(RandomController::Volumes),
+        _ => None,
+    };
+    let is_divided = control.is_some() && !chooses_size;
+    let policy = if is_divided { Choice::named("lru") } else { policy };
+    let controller = control.map(|control| Arc::new(control) as Arc<dyn BuildController>);
     let line = Bytes(LINE * 512);
-    let allocation = (trim_freed && !log && role != CacheRole::Read && kind % 5 < 2).then(|| AllocationSettings {
-        window: Some(Bytes(10 * line.0)),
-        training: if kind.is_multiple_of(5) { AllocationTraining::InMiniature } else { AllocationTraining::OnFlash },
-        training_step: Some(Bytes(4 * line.0)),
-        block: line,
-        ..AllocationSettings::default()
-    });
-    // Some are divided into parts, whose shares change as often.
-    let partition = (!log && allocation.is_none() && kind % 4 < 2).then(|| PartitionSettings {
-        shares: kind.is_multiple_of(8).then(|| vec![Ratio::percent(30), Ratio::percent(70)]),
-        window: Some(Bytes(10 * line.0)),
-        ..PartitionSettings::by(if mode == 0 { PartitionBy::Access } else { PartitionBy::Volume })
-    });
-    let policy = if partition.is_some() { Choice::named("lru") } else { policy };
     let settings = settings(slots, 16, role, write);
     // A third of those that may own their flash do.
-    let owned = (!log && allocation.is_none() && kind.is_multiple_of(3)).then(|| {
+    let owned = (!log && !chooses_size && kind.is_multiple_of(3)).then(|| {
         let user = (slots * 2 / 3).max(2);
         let hot = Bytes(kind as u64 % 2 * (user / 2) * line.0);
         OwnedFlash { user: Bytes(user * line.0), suspects: Bytes((slots - user) * line.0), hot }
     });
-    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, allocation, owned, partition, ..settings }
+    FlashCacheSettings { policy, admission, trim_freed, slots: slot_order, controller, owned, ..settings }
 }

@@ -246,7 +246,7 @@ fn a_suspect_without_room_leaves_before_it_is_written() {
 fn what_does_not_go_with_owned_flash_is_refused() {
     let settings = owned(CacheRole::Unified, WriteHandling::WriteBack);
     let log = FlashCacheSettings { slots: SlotOrder::Log, policy: Choice::named("fifo"), ..settings.clone() };
-    assert!(matches!(FlashCacheEngine::new(&log), Err(FlashCacheError::OwnedFlash { key: "slots" })));
+    assert!(matches!(FlashCacheEngine::new(&log), Err(FlashCacheError::OwnedLog)));
     let too_much = OwnedFlash { user: settings.flash, suspects: settings.line, hot: Bytes::ZERO };
     let full = FlashCacheSettings { owned: Some(too_much), ..settings };
     assert!(matches!(FlashCacheEngine::new(&full), Err(FlashCacheError::OwnedRoom { .. })));

@@ -9,7 +9,7 @@
 use esker_cache::{Access, AccessKind, NEVER, ObjectId, Partitioned, Replacement};
 use esker_core::{IdMap, mix64};
 
-use super::super::controller::LineAccess;
+use esker_tier::LineAccess;
 
 /// The shares of dirty lines that are compared, in percent.
 const SHARES: [u32; 19] = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95];

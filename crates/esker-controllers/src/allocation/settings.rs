@@ -1,11 +1,13 @@
 //! Settings of a cache that chooses its own size.
 
 use esker_core::{Bytes, Nanos, Ratio};
+use esker_curves::CurveMethod;
+use esker_tier::{CacheRole, ControllerFault, FlashCacheSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyingBack, PERCENT};
-use esker_curves::CurveMethod;
+use crate::error::{AllocationError, SettingFault};
 
 /// How a cache chooses how much of the flash its lines take. Times and blocks are those of Xia's table 5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +78,7 @@ const SAMPLED: f64 = 32_768.0;
 
 impl AllocationCurve {
     /// The method for a cache on a flash of `slots` lines.
-    pub(in super::super) fn method(self, slots: u32) -> CurveMethod {
+    pub(crate) fn method(self, slots: u32) -> CurveMethod {
         match self {
             // A sample of fixed size would have to rescale all distances whenever its rate falls.
             Self::Sampled => CurveMethod::Shards { rate: Ratio::from_f64((SAMPLED / f64::from(slots)).min(1.0)) },
@@ -116,19 +118,28 @@ impl Default for AllocationSettings {
     }
 }
 
-/// A setting of [`AllocationSettings`] that makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AllocationFault {
-    /// The keys of the setting, as configurations name them.
-    pub keys: &'static [&'static str],
-    /// What is wrong with it.
-    pub message: String,
-}
-
 impl AllocationSettings {
+    /// Checks the settings, and that they go with those of the cache.
+    pub(crate) fn check_with(&self, cache: &FlashCacheSettings) -> Result<(), ControllerFault> {
+        if cache.slots.is_log() {
+            return Err(AllocationError::Log(cache.slots).into());
+        }
+        if !cache.trim_freed {
+            return Err(AllocationError::WithoutTrims.into());
+        }
+        if cache.role == CacheRole::Read {
+            return Err(AllocationError::Reads.into());
+        }
+        self.check(cache.line).map_err(AllocationError::Setting)?;
+        if cache.owned.is_some() {
+            return Err(AllocationError::OwnedFlash.into());
+        }
+        Ok(())
+    }
+
     /// Checks the settings for lines of `line` bytes.
-    pub(in super::super) fn check(&self, line: Bytes) -> Result<(), AllocationFault> {
-        let fault = |keys, message: String| Err(AllocationFault { keys, message });
+    fn check(&self, line: Bytes) -> Result<(), SettingFault> {
+        let fault = |keys, message: String| Err(SettingFault { keys, message });
         let bytes: [(&'static [&'static str], Option<Bytes>); 2] =
             [(&["allocation", "window"], self.window), (&["allocation", "training_step"], self.training_step)];
         for (keys, bytes) in bytes {

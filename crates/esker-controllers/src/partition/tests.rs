@@ -7,6 +7,8 @@ use esker_core::{Ratio, Rng};
 
 use super::*;
 
+const SIZES: CacheSizes = CacheSizes { line: Bytes(4096), slots: 104, most: 104, room: 100, seed: 1 };
+
 fn access(line: u32, volume: u16, is_write: bool) -> LineAccess {
     LineAccess { line, volume, is_write, is_zeroes: false, is_whole: true, is_held: false, is_dirty: false }
 }
@@ -14,7 +16,7 @@ fn access(line: u32, volume: u16, is_write: bool) -> LineAccess {
 fn fixed(by: PartitionBy, percents: &[u64]) -> Partition {
     let shares = percents.iter().map(|&percent| Ratio::percent(percent)).collect();
     let settings = PartitionSettings { shares: Some(shares), ..PartitionSettings::by(by) };
-    Partition::new(&settings, [100, 104], 4096, 1)
+    Partition::new(&settings, &SIZES)
 }
 
 /// With all lines in the sample, the miniature of a split counts what a cache with that split does.
@@ -85,7 +87,7 @@ fn volumes_beyond_the_last_share_have_that_one() {
 /// beyond the last part share it.
 #[test]
 fn volumes_join_with_the_mean_share() {
-    let mut partition = Partition::new(&PartitionSettings::by(PartitionBy::Volume), [100, 104], 4096, 1);
+    let mut partition = Partition::new(&PartitionSettings::by(PartitionBy::Volume), &SIZES);
     let mut join = |volume| {
         let changed = partition.count(Nanos::ZERO, &access(u32::from(volume), volume, false));
         (changed, partition.weights.clone())

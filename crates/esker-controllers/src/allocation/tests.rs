@@ -7,6 +7,7 @@ use super::*;
 
 const SLOTS: u32 = 1000;
 const LINE: u64 = 4096;
+const SIZES: CacheSizes = CacheSizes { line: Bytes(LINE), slots: SLOTS, most: SLOTS, room: SLOTS, seed: 1 };
 
 /// The share that cleaning finds valid on this flash.
 fn valid(over_provisioning: f64) -> f64 {
@@ -28,7 +29,7 @@ impl AllocatorRun {
         let (curve, training) = (AllocationCurve::Exact, AllocationTraining::OnFlash);
         let settings = AllocationSettings { curve, training, ..settings.clone() };
         Self {
-            allocator: Allocator::new(&settings, SLOTS, LINE, 1),
+            allocator: Allocator::new(&settings, &SIZES),
             rng: Rng::new(1),
             now: Nanos::ZERO,
             left: settings.first.as_f64(),
@@ -134,7 +135,7 @@ fn a_lifetime_is_kept() {
 fn a_training_without_steps_is_not_called_one() {
     let training = AllocationTraining::OnFlash;
     let settings = AllocationSettings { curve: AllocationCurve::Exact, training, ..AllocationSettings::default() };
-    let mut allocator = Allocator::new(&settings, SLOTS, LINE, 1);
+    let mut allocator = Allocator::new(&settings, &SIZES);
     for write in 1..=10_000 {
         // Fewer erases than blocks written: nothing was copied.
         allocator.learn_wear(write / 70, write * LINE);

@@ -8,7 +8,6 @@
 //!
 //! By volume: the cache takes the shares with which the volumes miss least, according to their miss-ratio curves.
 
-mod error;
 mod settings;
 mod splits;
 #[cfg(test)]
@@ -16,12 +15,11 @@ mod tests;
 mod volumes;
 
 use esker_cache::{PARTS_MAX, Partitioned};
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
 use esker_curves::{CurveObjects, CurveSettings};
 use esker_results::{CachePart, CachePartKind, CachePartition, CachePartitionWindow, CacheSplitCost, FlashCacheReport};
 
-use super::controller::{CacheController, CacheDecision, LineAccess};
-pub use error::PartitionError;
+use esker_tier::{CacheController, CacheDecision, CacheSizes, LineAccess};
 pub use settings::{PartitionBy, PartitionSettings};
 use splits::{SplitEstimate, Splits};
 use volumes::Volumes;
@@ -33,7 +31,7 @@ const UNIT: f64 = 1e6;
 
 /// The parts of a cache and their shares.
 #[derive(Debug)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     by: PartitionBy,
     weights: Vec<u32>,
     /// The accesses to each part since measuring started.
@@ -59,8 +57,9 @@ enum Chooser {
 }
 
 impl Partition {
-    /// The partition of a cache that may hold `room` lines of `line` bytes, on a flash of `slots` slots.
-    pub(super) fn new(settings: &PartitionSettings, [room, slots]: [u32; 2], line: u64, seed: u64) -> Self {
+    /// The partition of a cache of these sizes.
+    pub(crate) fn new(settings: &PartitionSettings, sizes: &CacheSizes) -> Self {
+        let CacheSizes { line: Bytes(line), most: slots, room, seed, .. } = *sizes;
         let curve = CurveSettings { method: settings.curve.method(slots), objects: CurveObjects::Pages, seed };
         let least = settings.least.as_f64();
         let chooser = match (&settings.shares, settings.by) {

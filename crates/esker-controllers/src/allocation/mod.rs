@@ -18,15 +18,15 @@ mod tests;
 mod training;
 
 use esker_cache::Partitioned;
-use esker_core::Nanos;
+use esker_core::{Bytes, Nanos};
 use esker_curves::{CurveBuilder, CurveObjects, CurveSettings, MissRatioCurve};
 use esker_results::{CacheAllocation, CacheWindow, FlashCacheReport};
 
-use super::controller::{CacheController, CacheDecision, LineAccess};
+use esker_tier::{CacheController, CacheDecision, CacheSizes, LineAccess};
 use miniature::Miniatures;
 pub use model::CopyingBack;
 use model::{Costs, ShareBySize, TRAINED, VALID_MAX, ValidByOverProvisioning};
-pub use settings::{AllocationCurve, AllocationFault, AllocationSettings, AllocationTraining, Lifetime};
+pub use settings::{AllocationCurve, AllocationSettings, AllocationTraining, Lifetime};
 use training::TrainingStep;
 
 /// The over-provisionings that are compared, in percent of the flash.
@@ -39,7 +39,7 @@ const STEADY: f64 = 0.05;
 
 /// Chooses how much of the flash the lines take.
 #[derive(Debug)]
-pub(super) struct Allocator {
+pub(crate) struct Allocator {
     costs: Costs,
     line: u64,
     /// Number of lines that fit on the flash.
@@ -118,8 +118,9 @@ struct Window {
 }
 
 impl Allocator {
-    /// The allocator for a flash of `slots` lines of `line` bytes.
-    pub(super) fn new(settings: &AllocationSettings, slots: u32, line: u64, seed: u64) -> Self {
+    /// The allocator for a cache of these sizes.
+    pub(crate) fn new(settings: &AllocationSettings, sizes: &CacheSizes) -> Self {
+        let CacheSizes { slots, line: Bytes(line), seed, .. } = *sizes;
         let flash = u64::from(slots) * line;
         let curve_settings = CurveSettings { method: settings.curve.method(slots), objects: CurveObjects::Pages, seed };
         let times = [settings.read, settings.program, settings.erase, settings.miss];

@@ -2,10 +2,12 @@
 
 use esker_cache::PARTS_MAX;
 use esker_core::{Bytes, Nanos, Ratio};
+use esker_tier::{CacheRole, ControllerFault, FlashCacheSettings, WriteHandling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::allocation::{AllocationCurve, AllocationFault};
+use crate::allocation::AllocationCurve;
+use crate::error::{PartitionError, SettingFault};
 
 /// What the parts of a cache hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,9 +79,31 @@ impl PartitionSettings {
         self.shares.as_ref().map(|shares| shares.iter().map(weight).collect())
     }
 
+    /// Checks the settings, and that they go with those of the cache, which `has_allocation` or not.
+    pub(crate) fn check_with(&self, cache: &FlashCacheSettings, has_allocation: bool) -> Result<(), ControllerFault> {
+        if cache.slots.is_log() && cache.owned.is_some() {
+            // The cache itself refuses this, and says so better.
+            return Ok(());
+        }
+        if cache.policy.kind != "lru" {
+            return Err(PartitionError::Policy(cache.policy.kind.clone()).into());
+        }
+        if cache.slots.is_log() {
+            return Err(PartitionError::Log(cache.slots).into());
+        }
+        if has_allocation {
+            return Err(PartitionError::Allocation.into());
+        }
+        let is_write_back = cache.write == WriteHandling::WriteBack && cache.role == CacheRole::Unified;
+        if self.by == PartitionBy::Access && !is_write_back {
+            return Err(PartitionError::Access { role: cache.role, write: cache.write }.into());
+        }
+        Ok(self.check(cache.line).map_err(PartitionError::Setting)?)
+    }
+
     /// Checks the settings for lines of `line` bytes.
-    pub(in super::super) fn check(&self, line: Bytes) -> Result<(), AllocationFault> {
-        let fault = |keys, message: String| Err(AllocationFault { keys, message });
+    fn check(&self, line: Bytes) -> Result<(), SettingFault> {
+        let fault = |keys, message: String| Err(SettingFault { keys, message });
         if let Some(window) = self.window.filter(|window| window.0 < 2 * line.0) {
             let message = format!("`window` is {window}, less than two lines of {line}");
             return fault(&["partition", "window"], message);
@@ -96,9 +120,9 @@ impl PartitionSettings {
         self.check_shares()
     }
 
-    fn check_shares(&self) -> Result<(), AllocationFault> {
+    fn check_shares(&self) -> Result<(), SettingFault> {
         let Some(shares) = &self.shares else { return Ok(()) };
-        let fault = |message: String| Err(AllocationFault { keys: &["partition", "shares"], message });
+        let fault = |message: String| Err(SettingFault { keys: &["partition", "shares"], message });
         if self.by == PartitionBy::Access && shares.len() != 2 {
             let message =
                 format!("`shares` has {}; `by = \"access\"` takes two, of clean and of dirty lines", shares.len());
