@@ -217,6 +217,7 @@ mod tests {
         fail(&mut health, FAILED_WRITES_MAX - 1);
         assert_eq!(health.device(DEVICE), DeviceState::Online);
         fail(&mut health, 1);
+        assert_eq!(health.device(DEVICE), DeviceState::ReadOnly);
         health.learn(DEVICE, DeviceState::Online);
         assert_eq!(health.device(DEVICE), DeviceState::ReadOnly);
         health.try_again(DEVICE);
