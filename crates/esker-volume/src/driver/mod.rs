@@ -48,8 +48,8 @@ const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
 /// Events are performed in the order of the times at which they were due, even if the driver wakes up late.
 ///
 /// After a failed flush or durable write, the driver writes nothing more to that store, and the host's flushes fail.
-/// After a failure of the journal this applies to all stores. Reads go on. To write again, drop the driver, open the
-/// stores again, and restore the engine from the records that the journal has made durable.
+/// After a failure of the journal this applies to all stores. What was durable is still read. To write again, drop the
+/// driver, open the stores again, and restore the engine from the records that the journal has made durable.
 pub struct RealDriver<E: Engine + ?Sized, C> {
     engine: MachineLoop<E>,
     world: RealWorld<C>,
