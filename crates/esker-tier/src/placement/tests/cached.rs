@@ -125,6 +125,20 @@ fn a_widened_write_that_is_refused_is_narrow_again() {
     }
 }
 
+/// A widened write fails: memory does not serve its data, which are on no device.
+#[test]
+fn a_widened_write_that_fails_leaves_nothing_in_memory() {
+    let mut cache = volume(2, WaveringPolicy(false));
+    serve(&mut cache, read(0));
+    let mut effects = Vec::new();
+    cache.on(Nanos::ZERO, host(0, Request::write(Lba(5), Bytes(512))), &mut effects);
+    let [(io, DeviceIndex(1), _)] = ios(&effects)[..] else { panic!("{effects:?}") };
+    effects.clear();
+    cache.on(Nanos::ZERO, Input::Done { io, at: Nanos::ZERO, result: Err(DeviceError::MEDIUM) }, &mut effects);
+    assert!(effects.contains(&Effect::Reply { tag: Tag::new(0, 0), result: Err(DeviceError::MEDIUM) }), "{effects:?}");
+    assert_eq!(ios(&serve(&mut cache, read(5))).len(), 1);
+}
+
 /// With a cache of no extents, all reads go past it.
 #[test]
 fn no_extents_are_no_cache() {
