@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use super::Mutant;
 use super::workspace_copy::WorkspaceCopy;
 
-/// Time after which tests count as endless. Without a fault they take a tenth of it.
-const LIMIT: Duration = Duration::from_secs(900);
+/// Time after which tests count as endless. Without a fault they take a fifth of it.
+const LIMIT: Duration = Duration::from_secs(400);
 
 /// The same before anything is built.
 const FIRST_LIMIT: Duration = Duration::from_secs(3600);
