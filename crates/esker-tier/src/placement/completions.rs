@@ -125,9 +125,13 @@ impl PlacementEngine {
     pub(super) fn part_blocks(&self, part: &HostPart, extent: LogicalExtent) -> Range<usize> {
         let within = part.request.start.byte_offset() - u64::from(part.place.extent.0) * self.extent;
         let start = u64::from(part.first.0) * self.extent + within;
-        let end = start + part.request.length.0;
+        self.blocks_within(extent, start..start + part.request.length.0)
+    }
+
+    /// Returns the blocks of `extent` that the bytes `range` of the volume touch.
+    pub(super) fn blocks_within(&self, extent: LogicalExtent, range: Range<u64>) -> Range<usize> {
         let all = self.map.blocks_of(extent);
-        all.start.max((start / BLOCK) as usize)..all.end.min(end.div_ceil(BLOCK) as usize)
+        all.start.max((range.start / BLOCK) as usize)..all.end.min(range.end.div_ceil(BLOCK) as usize)
     }
 
     /// Handles the end of the first write to some blocks.

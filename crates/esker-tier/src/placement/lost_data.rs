@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use esker_core::{DeviceError, DeviceState, RequestKind};
 
-use super::blocks::BLOCK;
 use super::{HostPart, PlacementEngine};
 use crate::extent::{ExtentPlace, LogicalExtent};
 
@@ -22,16 +21,14 @@ impl PlacementEngine {
     /// Returns true if the bytes `range` of the volume, which `count` extents from `first` have at `place`, can be
     /// read.
     pub(super) fn can_read(&self, first: LogicalExtent, place: ExtentPlace, count: u32, range: Range<u64>) -> bool {
-        if self.health.is_absent(place.device) {
-            return false;
+        if self.health.device(place.device) != DeviceState::Failed {
+            return true;
         }
-        let blocks = (range.start / BLOCK) as usize..range.end.div_ceil(BLOCK) as usize;
         let lost = |index| {
             let extent = LogicalExtent(first.0 + index);
-            let all = self.map.blocks_of(extent);
-            self.has_lost(extent, place.after(index), all.start.max(blocks.start)..all.end.min(blocks.end))
+            self.has_lost(extent, place.after(index), self.blocks_within(extent, range.clone()))
         };
-        !(0..count).any(lost)
+        !self.health.is_absent(place.device) && !(0..count).any(lost)
     }
 
     /// Returns what the result of `part` is worth: the device may have failed while it was read.

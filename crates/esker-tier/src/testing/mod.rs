@@ -5,11 +5,13 @@ mod device;
 mod history;
 mod host;
 mod journal;
+mod losses;
 mod rules;
 mod store;
 mod world;
 
 pub(crate) use device::Device;
+pub(crate) use losses::losses;
 pub(crate) use rules::Rules;
 pub(crate) use store::Store;
 pub(crate) use world::{Around, World};

@@ -19,7 +19,8 @@ pub use threaded::Threaded;
 /// A store of bytes that takes operations and completes them later. Its methods never block.
 ///
 /// Operations under way do not overlap, unless the host overlaps its own. Flushes and durable writes have to be
-/// reported in the order in which they were performed, all other operations in any order.
+/// reported in the order in which they were performed, all other operations in any order; but a read that was performed
+/// after a failed flush is reported after it.
 pub trait Backend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;

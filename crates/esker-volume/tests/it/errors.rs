@@ -1,16 +1,17 @@
 //! Stores that refuse writes, never answer, cannot be read, or are removed.
 
 use std::cell::Cell;
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
 use esker_tier::{DeviceIndex, PlacementEngine, PlacementSettings, Reshape};
 use esker_volume::{
-    Backend, BlockingBackend, Clock, Direct, DirectJournal, Ended, MemoryBackend, MemoryJournal, Operation, RealDriver,
-    Store,
+    Backend, Clock, Direct, DirectJournal, Ended, MemoryBackend, MemoryJournal, Operation, RealDriver, Store,
 };
+
+use crate::faulty::{FaultyBackend, StoreFault};
 
 const EXTENT: Bytes = Bytes::kib(8);
 const EXTENTS: u64 = 100;
@@ -23,54 +24,6 @@ struct HandClock(Cell<Nanos>);
 impl Clock for HandClock {
     fn now(&self) -> Nanos {
         self.0.get()
-    }
-}
-
-/// The fault of a store, while its switch is on.
-#[derive(Clone, Copy)]
-enum StoreFault {
-    /// It has no space for writes.
-    Full,
-    /// It cannot be read.
-    Unreadable,
-}
-
-struct FaultyBackend {
-    memory: MemoryBackend,
-    wrong: StoreFault,
-    on: Arc<AtomicBool>,
-}
-
-impl FaultyBackend {
-    fn is(&self, wrong: fn(StoreFault) -> bool) -> bool {
-        wrong(self.wrong) && self.on.load(Ordering::Relaxed)
-    }
-}
-
-impl BlockingBackend for FaultyBackend {
-    fn capacity(&self) -> Bytes {
-        self.memory.capacity()
-    }
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        match self.is(|fault| matches!(fault, StoreFault::Unreadable)) {
-            true => Err(io::Error::other("unreadable sector")),
-            false => self.memory.read(offset, buffer),
-        }
-    }
-    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
-        match self.is(|fault| matches!(fault, StoreFault::Full)) {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => self.memory.write(offset, data, durable),
-        }
-    }
-    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.memory.write_zeroes(offset, length, durable)
-    }
-    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        self.memory.trim(offset, length)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.memory.flush()
     }
 }
 
@@ -101,9 +54,9 @@ fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
     )
 }
 
-fn faulty(wrong: StoreFault) -> (Store, Arc<AtomicBool>) {
+fn faulty(fault: StoreFault) -> (Store, Arc<AtomicBool>) {
     let on = Arc::new(AtomicBool::new(false));
-    let store = FaultyBackend { memory: MemoryBackend::new(DEVICE), wrong, on: on.clone() };
+    let store = FaultyBackend { memory: MemoryBackend::new(DEVICE), fault, on: on.clone() };
     (Store::new(Box::new(Direct::new(store))), on)
 }
 

@@ -1,13 +1,12 @@
 //! A striped volume over real stores returns what was written to it.
 
-use std::io::{self, IoSlice};
+use std::sync::Arc;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{StripeEngine, StripeSettings};
-use esker_volume::{
-    BlockingBackend, Clock, Direct, DirectJournal, MemoryBackend, MemoryJournal, PlacedError, RealDriver, Stacked,
-    Store,
-};
+use esker_volume::{Clock, Direct, DirectJournal, MemoryBackend, MemoryJournal, RealDriver, Stacked, Store};
+
+use crate::faulty::{FaultyBackend, StoreFault};
 
 struct NoClock;
 impl Clock for NoClock {
@@ -24,38 +23,6 @@ fn stripe(unit: Bytes, device: Bytes, stores: Vec<Store>) -> RealDriver<StripeEn
     RealDriver::new(Box::new(engine), stores, journal, NoClock)
 }
 
-/// A store with a bad sector.
-struct BadSector {
-    memory: MemoryBackend,
-    /// Where the sector begins.
-    bad: u64,
-}
-
-impl BlockingBackend for BadSector {
-    fn capacity(&self) -> Bytes {
-        self.memory.capacity()
-    }
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let length = buffer.len() as u64;
-        match (offset..offset + length).contains(&self.bad) {
-            true => Err(PlacedError::new(self.bad - offset, io::Error::other("unreadable sector"))),
-            false => self.memory.read(offset, buffer),
-        }
-    }
-    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
-        self.memory.write(offset, data, durable)
-    }
-    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.memory.write_zeroes(offset, length, durable)
-    }
-    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        self.memory.trim(offset, length)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.memory.flush()
-    }
-}
-
 /// A stripe over two stripes, one of whose devices has a bad sector. Of the reads of one sector each, one fails: it is
 /// where a read of everything says that the first error is.
 #[test]
@@ -66,7 +33,10 @@ fn an_error_says_where_it_is_through_all_layers() {
             let stores = vec![first(), Store::new(Box::new(Direct::new(memory())))];
             Store::new(Box::new(Stacked::new(stripe(Bytes::kib(1), Bytes::kib(64), stores))))
         };
-        let broken = move || Store::new(Box::new(Direct::new(BadSector { memory: memory(), bad })));
+        let broken = move || {
+            let (fault, on) = (StoreFault::BadSector(bad), Arc::new(true.into()));
+            Store::new(Box::new(Direct::new(FaultyBackend { memory: memory(), fault, on })))
+        };
         let whole = move || Store::new(Box::new(Direct::new(memory())));
         let mut outer = stripe(Bytes::kib(4), Bytes::kib(128), vec![inner(Box::new(whole)), inner(Box::new(broken))]);
         let mut read = |start: u64, length| {

@@ -1,12 +1,11 @@
 //! Properties under random requests, failures and crashes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use esker_core::{FaultPlan, Rng, StreamId};
 use proptest::prelude::*;
 
 use super::world::World;
 use super::*;
+use crate::testing;
 
 /// With this many numbers, [`drawn`] returns every pair of a policy and an admission policy, each equally often; one in
 /// four is for logs.
@@ -147,10 +146,10 @@ fn live_and_crash(mut world: World, lives: [&[Operation]; 2]) -> Result<(), Stri
 
 /// Returns in how many of `runs` runs a cache with this fault breaks a promise.
 fn losses(runs: u64, fault: Option<Fault>) -> usize {
-    let loses = |seed: &u64| {
-        let mut rng = Rng::new(*seed);
+    testing::losses(runs, |seed| {
+        let mut rng = Rng::new(seed);
         let mut next = |below| rng.below(below);
-        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(POLICIES as u64) as usize), *seed);
+        let mut world = World::new(drawn(3 + next(6), next(6) as usize, next(POLICIES as u64) as usize), seed);
         world.engine_mut().fault = fault;
         let mut operation = |_| {
             let aligned = next(2) * 3 + 1;
@@ -158,10 +157,8 @@ fn losses(runs: u64, fault: Option<Fault>) -> usize {
             (next(15) as u8, start, sectors, next(2) == 0, next(8) as u8)
         };
         let lives: [Vec<Operation>; 2] = std::array::from_fn(|_| (0..80).map(&mut operation).collect());
-        let run = AssertUnwindSafe(|| live_and_crash(world, [&lives[0], &lives[1]]));
-        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..runs).filter(loses).count()
+        live_and_crash(world, [&lives[0], &lives[1]])
+    })
 }
 
 /// Faulty caches lose promised data or return old data. The properties above would find each of them.
@@ -190,20 +187,18 @@ fn wrong_caches_are_found_out() {
 /// The flash fails now and then while dirty lines are copied back. Returns in how many of `runs` runs promised data are
 /// lost, or those of another line are returned.
 fn losses_of_failing_flash(runs: u64, fault: Option<Fault>) -> usize {
-    let loses = |seed: &u64| {
-        let mut rng = Rng::new(*seed);
+    testing::losses(runs, |seed| {
+        let mut rng = Rng::new(seed);
         let settings = settings(3 + rng.below(4), 16, CacheRole::Unified, WriteHandling::WriteBack);
-        let mut world = failing(settings, *seed, ([FaultPlan::flushes(4), FaultPlan::default()], 0));
+        let mut world = failing(settings, seed, ([FaultPlan::flushes(4), FaultPlan::default()], 0));
         world.engine_mut().fault = fault;
         let mut operation = |_| {
             let kind = [1, 1, 1, 6, 13][rng.below(5) as usize];
             (kind, rng.below(16) * LINE, LINE, false, rng.below(6) as u8)
         };
         let operations: Vec<Operation> = (0..80).map(&mut operation).collect();
-        let run = AssertUnwindSafe(|| live_and_crash(world, [&operations, &[]]));
-        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..runs).filter(loses).count()
+        live_and_crash(world, [&operations, &[]])
+    })
 }
 
 /// What a failed flash returns may be what another line has left there.
@@ -217,18 +212,17 @@ fn caches_that_trust_failed_flash_are_found_out() {
 /// Two lines of an append-only log are changed again and again while the host waits for flushes, and then power is
 /// lost. Returns in how many of `runs` runs promised data are lost.
 fn losses_under_flushes(runs: u64, fault: Option<Fault>) -> usize {
-    let loses = |seed: &u64| {
-        let mut rng = Rng::new(*seed);
-        let mut world = World::new(super::log::append_only(8, 16), *seed);
+    testing::losses(runs, |seed| {
+        let mut rng = Rng::new(seed);
+        let mut world = World::new(super::log::append_only(8, 16), seed);
         world.engine_mut().fault = fault;
         let mut operation = |_| {
             let (kind, start) = (if rng.chance(1, 4) { 13 } else { 1 }, rng.below(2 * LINE));
             (kind, start, 1 + rng.below(2), false, rng.below(4) as u8)
         };
         let operations: Vec<Operation> = (0..40).map(&mut operation).collect();
-        live_and_crash(world, [&operations, &[]]).is_err()
-    };
-    (0..runs).filter(loses).count()
+        live_and_crash(world, [&operations, &[]])
+    })
 }
 
 /// Data that a flush was to make durable survive, even if their line moves to another slot before the flush has ended.
@@ -242,31 +236,29 @@ fn a_flush_keeps_what_moves_meanwhile() {
 /// A cache that owns its flash has little room, most lines are used now and then, and power is lost. Returns in how
 /// many of `runs` runs something is wrong.
 fn losses_of_owned_flash(runs: u64, fault: Option<Fault>) -> usize {
-    let loses = |seed: &u64| {
-        let mut rng = Rng::new(*seed);
+    testing::losses(runs, |seed| {
+        let mut rng = Rng::new(seed);
         let (role, write) = MODES[rng.below(MODES.len() as u64) as usize];
         let line = Bytes(LINE * 512);
         let room = OwnedFlash { user: Bytes(2 * line.0), suspects: Bytes(3 * line.0), hot: Bytes::ZERO };
         let settings = FlashCacheSettings { owned: Some(room), ..super::owned_flash::owned(role, write) };
-        let mut world = World::new(settings, *seed);
+        let mut world = World::new(settings, seed);
         world.engine_mut().fault = fault;
         let mut operation = |_| {
             let kind = [0, 1, 6, 6, 6, 13][rng.below(6) as usize];
             (kind, rng.below(10) * LINE, LINE, false, rng.below(6) as u8)
         };
         let lives: [Vec<Operation>; 2] = std::array::from_fn(|_| (0..80).map(&mut operation).collect());
-        let run = AssertUnwindSafe(|| live_and_crash(world, [&lives[0], &lives[1]]));
-        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..runs).filter(loses).count()
+        live_and_crash(world, [&lives[0], &lives[1]])
+    })
 }
 
 /// Owned flash wears out while half of the requests are writes. Returns in how many of `runs` runs something is wrong.
 fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
-    let loses = |seed: &u64| {
-        let mut rng = Rng::new(*seed);
+    testing::losses(runs, |seed| {
+        let mut rng = Rng::new(seed);
         let (role, write) = MODES[rng.below(2) as usize];
-        let mut world = World::new(super::owned_flash::owned(role, write), *seed);
+        let mut world = World::new(super::owned_flash::owned(role, write), seed);
         world.engine_mut().fault = fault;
         let mut operation = |number: u64| {
             let wears = number % 20 == 19;
@@ -274,14 +266,10 @@ fn losses_of_worn_flash(runs: u64, fault: Option<Fault>) -> usize {
             (kind, start, LINE, wears, rng.below(6) as u8)
         };
         let lives: [Vec<Operation>; 3] = std::array::from_fn(|_| (0..160).map(&mut operation).collect());
-        let run = AssertUnwindSafe(|| {
-            lives[0].iter().for_each(|&operation| submit(&mut world, operation));
-            world.drain();
-            live_and_crash(world, [&lives[1], &lives[2]])
-        });
-        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..runs).filter(loses).count()
+        lives[0].iter().for_each(|&operation| submit(&mut world, operation));
+        world.drain();
+        live_and_crash(world, [&lives[1], &lives[2]])
+    })
 }
 
 /// The flash shrinks until no room is left, and takes no write for which it has no room.

@@ -1,13 +1,12 @@
 //! Properties under random requests, moves, failures and crashes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use esker_core::{FaultPlan, Rng};
 use proptest::prelude::*;
 
 use super::world::{PlacementRules, World};
 use super::*;
 use crate::placement::cache;
+use crate::testing;
 
 /// A world on two devices, whose policy redirects writes.
 fn redirecting(seed: u64) -> World {
@@ -170,13 +169,7 @@ fn losses(runs: u64, flushes: u64, spoil: fn(&mut PlacementEngine)) -> usize {
 
 /// Returns in how many of `runs` runs the engine that `make` makes breaks a promise.
 fn losses_of(runs: u64, make: impl Fn(u64) -> World) -> usize {
-    let loses = |seed: &u64| {
-        let world = make(*seed);
-        // A record of data that may still be lost fails an assertion on the way.
-        let run = AssertUnwindSafe(|| live_and_crash(world, &[drawn_operations(*seed)]));
-        !catch_unwind(run).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..runs).filter(loses).count()
+    testing::losses(runs, |seed| live_and_crash(make(seed), &[drawn_operations(seed)]))
 }
 
 fn drawn_operations(seed: u64) -> Vec<Operation> {
@@ -193,18 +186,14 @@ fn drawn_operations(seed: u64) -> Vec<Operation> {
 /// Returns in how many of `runs` runs a host that overlaps its writes reads one value from the cache and then another
 /// one from the device.
 fn changing_reads(runs: u64, fault: Option<cache::CacheFault>) -> usize {
-    let changes = |seed: &u64| {
-        let mut world = cached(4, *seed);
+    testing::losses(runs, |seed| {
+        let mut world = cached(4, seed);
         world.host.overlaps = true;
         world.engine_mut().cache().fault = fault;
-        let run = AssertUnwindSafe(|| {
-            drawn_operations(*seed).into_iter().for_each(|operation| submit(&mut world, operation));
-            let first = world.read_everything();
-            assert_eq!(first, world.read_everything());
-        });
-        catch_unwind(run).is_err()
-    };
-    (0..runs).filter(changes).count()
+        drawn_operations(seed).into_iter().for_each(|operation| submit(&mut world, operation));
+        let first = world.read_everything();
+        if first == world.read_everything() { Ok(()) } else { Err("it reads another value".to_string()) }
+    })
 }
 
 /// Faulty engines lose promised data, or return data that are not the host's: one that retries a failed flush and

@@ -1,7 +1,5 @@
 //! Stripes under random requests, failures, and loss of power: data that were flushed or written durably survive.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use esker_core::{FaultPlan, Rng};
 use proptest::prelude::*;
 
@@ -100,20 +98,16 @@ proptest! {
 
 /// Returns in how many of 300 runs an engine breaks a promise after `spoil` has introduced a fault.
 fn losses(failures: u64, spoil: fn(&mut StripeEngine)) -> usize {
-    let loses = |seed: &u64| {
-        let mut world = world(3, FaultPlan::flushes(failures), *seed);
+    testing::losses(300, |seed| {
+        let mut world = world(3, FaultPlan::flushes(failures), seed);
         spoil(world.engine_mut());
-        let mut rng = Rng::new(*seed);
+        let mut rng = Rng::new(seed);
         let mut next = |below| rng.below(below);
         let operations: Vec<Operation> =
             (0..60).map(|_| (next(8) as u8, next(64), 1 + next(29), next(4) == 0, next(8) as u8)).collect();
-        let outcome = AssertUnwindSafe(|| {
-            run(&mut world, &operations);
-            world.crash().check_survivors()
-        });
-        !catch_unwind(outcome).is_ok_and(|outcome| outcome.is_ok())
-    };
-    (0..300).filter(loses).count()
+        run(&mut world, &operations);
+        world.crash().check_survivors()
+    })
 }
 
 /// A stripe whose flush leaves out the last of three devices, and one that believes a second flush after a failed one,

@@ -1,10 +1,12 @@
-//! Stores that fail flushes, drop data that they had to write, or answer late.
+//! Stores that refuse requests, fail flushes, drop data that they had to write, or answer late.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Bytes, Nanos, Rng};
-use esker_volume::{Backend, BlockingBackend, Ended, FileBackend, Operation};
+use esker_volume::{Backend, BlockingBackend, Ended, FileBackend, MemoryBackend, Operation, PlacedError};
 
 const SECTOR: usize = 512;
 
@@ -90,6 +92,62 @@ impl BlockingBackend for RetryingFile {
     }
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush().or_else(|_| self.0.flush())
+    }
+}
+
+/// The fault of a store.
+#[derive(Clone, Copy)]
+pub(super) enum StoreFault {
+    /// It has no space for writes.
+    Full,
+    /// It cannot be read.
+    Unreadable,
+    /// The sector that begins at this byte cannot be read.
+    BadSector(u64),
+}
+
+/// A store with a fault, while its switch is on.
+pub(super) struct FaultyBackend {
+    pub(super) memory: MemoryBackend,
+    pub(super) fault: StoreFault,
+    pub(super) on: Arc<AtomicBool>,
+}
+
+impl FaultyBackend {
+    /// Returns the fault, if the switch is on.
+    fn fault(&self) -> Option<StoreFault> {
+        self.on.load(Ordering::Relaxed).then_some(self.fault)
+    }
+}
+
+impl BlockingBackend for FaultyBackend {
+    fn capacity(&self) -> Bytes {
+        self.memory.capacity()
+    }
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let unreadable = || io::Error::other("unreadable sector");
+        match self.fault() {
+            Some(StoreFault::Unreadable) => Err(unreadable()),
+            Some(StoreFault::BadSector(bad)) if (offset..offset + buffer.len() as u64).contains(&bad) => {
+                Err(PlacedError::new(bad - offset, unreadable()))
+            }
+            _ => self.memory.read(offset, buffer),
+        }
+    }
+    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
+        match self.fault() {
+            Some(StoreFault::Full) => Err(io::ErrorKind::StorageFull.into()),
+            _ => self.memory.write(offset, data, durable),
+        }
+    }
+    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
+        self.memory.write_zeroes(offset, length, durable)
+    }
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.memory.trim(offset, length)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.memory.flush()
     }
 }
 
