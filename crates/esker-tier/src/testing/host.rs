@@ -102,16 +102,16 @@ impl Host {
         tag
     }
 
-    /// Takes the answer to a request at `step`, and returns the request. Checks what was read: a value that nothing has
-    /// replaced, and the same one until the next write. If `may_be_old`, devices have lost unflushed data: then a read
-    /// may also return what was promised before.
+    /// Takes the answer to a request at `step`. Returns the request, and the step at which it was sent. Checks what was
+    /// read: a value that nothing has replaced, and the same one until the next write. If `may_be_old`, devices have
+    /// lost unflushed data: then a read may also return what was promised before.
     pub(crate) fn answered(
         &mut self,
         tag: Tag,
         result: Result<(), DeviceError>,
         step: u64,
         may_be_old: bool,
-    ) -> Request {
+    ) -> (Request, u64) {
         self.tags.remove(tag);
         let Pending { request, sent } = self.pending.remove(&tag).expect("a request is answered once");
         let buffer = self.buffers.end(tag);
@@ -132,7 +132,7 @@ impl Host {
                 written.for_each(|history| history.end(sent, step, result.is_ok(), kind.is_fua()));
             }
         }
-        request
+        (request, sent)
     }
 
     fn read(&mut self, sector: usize, value: u64, sent: u64, may_be_old: bool) {

@@ -19,13 +19,13 @@ pub(crate) trait Rules: Sized {
         engine
     }
 
-    /// Returns true if the host may be told `error`.
-    fn may_fail(around: &Around<Self>, request: &Request, error: DeviceError) -> bool;
+    /// Returns true if the host may be told `error` for a request that it sent at step `sent`.
+    fn may_fail(around: &Around<Self>, request: &Request, sent: u64, error: DeviceError) -> bool;
 
     /// Checks a request that the engine sends to a device: nothing is written to a device that has failed.
     fn check_io(around: &Around<Self>, engine: &Self::Engine, device: DeviceIndex, request: &Request) {
         let _ = engine;
-        let failed = around.journal.failed || around.device(device).store.failed;
+        let failed = around.journal.failed || around.device(device).told_failed;
         assert!(!failed || request.kind == RequestKind::Read, "sent to a failed device: {device:?}, {request:?}");
     }
 

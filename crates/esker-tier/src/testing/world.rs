@@ -90,7 +90,7 @@ impl<R: Rules> World<R> {
     /// Performs one effect, or lets the timer come, as chance decides. Returns false if there was none.
     pub(crate) fn perform_one(&mut self) -> bool {
         let timer = u64::from(self.machine.timer().is_some());
-        let waiting = self.around.effects.len() as u64;
+        let waiting = self.around.waiting();
         if waiting + timer == 0 {
             return false;
         }
@@ -101,9 +101,13 @@ impl<R: Rules> World<R> {
         true
     }
 
+    /// Performs the effect at `index`, or reports the end of a request if there are no more effects.
     fn perform_effect(&mut self, index: usize) {
         self.around.step += 1;
-        self.around.perform(index);
+        match index.checked_sub(self.around.effects.len()) {
+            None => self.around.perform(index),
+            Some(index) => self.around.report(index),
+        }
         self.machine.settle(self.around.now(), &mut self.around);
         self.engine().check();
     }
@@ -122,8 +126,9 @@ impl<R: Rules> World<R> {
     pub(crate) fn drain(&mut self) {
         let mut idle_timers = 0;
         while idle_timers < IDLE_TIMERS {
-            if !self.around.effects.is_empty() {
-                let index = self.around.rng.below(self.around.effects.len() as u64) as usize;
+            let waiting = self.around.waiting();
+            if waiting > 0 {
+                let index = self.around.rng.below(waiting) as usize;
                 self.perform_effect(index);
                 idle_timers = 0;
             } else if self.machine.timer().is_some() {
@@ -244,13 +249,27 @@ impl<R: Rules> Around<R> {
         self.devices.iter().any(|device| device.writes_failed)
     }
 
+    /// Number of effects to perform, and of devices with ends to report.
+    fn waiting(&self) -> u64 {
+        let ends = self.devices.iter().filter(|device| !device.ends.is_empty());
+        (self.effects.len() + ends.count()) as u64
+    }
+
+    /// Reports an end of the device at `index` among those that have some.
+    fn report(&mut self, index: usize) {
+        let mut devices = self.devices.iter_mut().filter(|device| !device.ends.is_empty());
+        let device = devices.nth(index).expect("it has ends to report");
+        self.inputs.push_back(device.report(&mut self.rng));
+    }
+
     /// Performs the effect at `index`, if it can be performed now.
     fn perform(&mut self, index: usize) {
         match self.effects[index].clone() {
             Effect::Io { io, device, request, data, .. } => {
                 self.effects.swap_remove(index);
                 let result = self.perform_io(device, &request, data);
-                self.inputs.push_back(Input::Done { io, at: self.now(), result });
+                let end = Input::Done { io, at: self.now(), result };
+                self.devices[usize::from(device.0)].performed(request.kind, end);
             }
             Effect::Record { number, record } => {
                 self.effects.swap_remove(index);
@@ -300,8 +319,8 @@ impl<R: Rules> esker_core::World<R::Engine> for Around<R> {
             Effect::Buffer(step) => return self.host.buffers.step(step),
             Effect::Reply { tag, result } => {
                 let may_be_old = self.has_lost_data();
-                let request = self.host.answered(tag, result, self.step, may_be_old);
-                let is_allowed = result.err().is_none_or(|error| R::may_fail(self, &request, error));
+                let (request, sent) = self.host.answered(tag, result, self.step, may_be_old);
+                let is_allowed = result.err().is_none_or(|error| R::may_fail(self, &request, sent, error));
                 return assert!(is_allowed, "{request:?}: {result:?}");
             }
             _ => return R::perform(self, effect, engine),

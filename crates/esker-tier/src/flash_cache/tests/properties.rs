@@ -169,7 +169,7 @@ fn wrong_caches_are_found_out() {
         (300, Fault::HurriesSlots),
         (900, Fault::AnswersEarly),
         (100, Fault::KeepsStale),
-        (100, Fault::ForgetsDirty),
+        (300, Fault::ForgetsDirty),
         (1500, Fault::ChangesUnannounced),
         (100, Fault::TrustsBacking),
         (200, Fault::OverlooksChanges),
@@ -178,7 +178,7 @@ fn wrong_caches_are_found_out() {
         (1500, Fault::HurriesOutdated),
         (1500, Fault::DropsInUse),
         (300, Fault::KeepsDropped),
-        (1500, Fault::ForgetsFormer),
+        (2500, Fault::ForgetsFormer),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");

@@ -22,7 +22,7 @@ impl Rules for FlashCacheRules {
         restore(&self.settings, base, &mut records.iter().copied()).unwrap()
     }
 
-    fn may_fail(around: &Around<Self>, request: &Request, _: DeviceError) -> bool {
+    fn may_fail(around: &Around<Self>, request: &Request, _: u64, _: DeviceError) -> bool {
         let write_back = around.rules.settings.write == WriteHandling::WriteBack;
         let flash = around.device(FLASH);
         // Only data that the flash alone had may be lost with it.

@@ -23,6 +23,8 @@ pub(super) struct PlacementRules {
     /// Devices that were reported to be drained.
     pub(super) drained: BTreeSet<u16>,
     removed: BTreeSet<DeviceIndex>,
+    /// The last step at which a device was removed that had failed: until then it made flushes fail.
+    failed_removed_at: u64,
     /// Whether there may be no room for new data: a device was to be drained, or refused a write.
     is_short_of_room: bool,
 }
@@ -37,6 +39,7 @@ impl PlacementRules {
             cache: None,
             drained: BTreeSet::new(),
             removed: BTreeSet::new(),
+            failed_removed_at: 0,
             is_short_of_room: false,
         }
     }
@@ -87,13 +90,13 @@ impl Rules for PlacementRules {
         }
     }
 
-    fn may_fail(around: &Around<Self>, request: &Request, error: DeviceError) -> bool {
+    fn may_fail(around: &Around<Self>, request: &Request, sent: u64, error: DeviceError) -> bool {
         match request.kind {
             RequestKind::Read => {
                 let lost = error == DeviceError::Failed && around.devices.iter().any(|device| device.store.failed);
                 lost || around.devices.iter().any(|device| device.reads_failed)
             }
-            _ if around.has_lost_data() => true,
+            _ if around.has_lost_data() || sent <= around.rules.failed_removed_at => true,
             RequestKind::Flush => false,
             _ => around.has_failed_writes() || (error == DeviceError::NoSpace && around.rules.is_short_of_room),
         }
@@ -101,10 +104,10 @@ impl Rules for PlacementRules {
 
     /// Nothing is sent to a removed device, and nothing is written to a failed one.
     fn check_io(around: &Around<Self>, engine: &UnderTest, device: DeviceIndex, request: &Request) {
-        let store = &around.device(device).store;
+        let Device { store, told_failed, .. } = around.device(device);
         assert!(!store.live.is_empty(), "sent to a removed device: {device:?}, {request:?}");
         let is_write = !matches!(request.kind, RequestKind::Read | RequestKind::Trim);
-        let failed = around.journal.failed || store.failed;
+        let failed = around.journal.failed || *told_failed;
         assert!(!(is_write && failed) || engine.health.forgives, "sent to a failed device: {device:?}, {request:?}");
     }
 
@@ -191,6 +194,9 @@ impl World {
             Reshape::Remove { device } => {
                 assert!(self.rules.drained.contains(&device.0), "only what was told to be empty is removed");
                 self.rules.removed.insert(device);
+                if self.device(device).store.failed {
+                    self.rules.failed_removed_at = self.step;
+                }
                 self.devices[usize::from(device.0)].store.remove();
             }
             Reshape::Shrink { .. } => unreachable!("placement does not shrink"),

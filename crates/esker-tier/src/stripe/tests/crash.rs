@@ -24,7 +24,7 @@ impl Rules for StripeRules {
         engine(&vec![SECTORS * 512; self.0])
     }
 
-    fn may_fail(around: &Around<Self>, request: &Request, _: DeviceError) -> bool {
+    fn may_fail(around: &Around<Self>, request: &Request, _: u64, _: DeviceError) -> bool {
         match request.kind {
             RequestKind::Read => around.devices.iter().any(|device| device.reads_failed),
             RequestKind::Flush => around.has_lost_data(),
@@ -34,7 +34,7 @@ impl Rules for StripeRules {
 
     /// Writes of a wrong engine go to failed devices, too.
     fn check_io(around: &Around<Self>, engine: &StripeEngine, device: DeviceIndex, request: &Request) {
-        let failed = around.device(device).store.failed && !engine.health.forgives;
+        let failed = around.device(device).told_failed && !engine.health.forgives;
         assert!(!failed || request.kind == RequestKind::Read, "sent to a failed device: {device:?}, {request:?}");
     }
 }
