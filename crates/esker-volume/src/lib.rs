@@ -4,21 +4,29 @@ mod backend;
 mod buffers;
 mod clock;
 mod driver;
+mod format;
 mod journal;
 mod memory;
+mod part;
 mod queue;
 mod signal;
 mod stacked;
 mod store;
+mod volume;
 
 pub use backend::{
-    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, Operation, OperationData, PlacedError,
-    Threaded,
+    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, OpenDevice, Operation, OperationData,
+    PlacedError, Threaded, ThreadedFile,
 };
 pub use clock::{Clock, SystemClock};
 pub use driver::{RealDriver, Reply, StuckDrain};
-pub use journal::{BlockingJournal, DirectJournal, Journal, JournalShare, MemoryJournal, ThreadedJournal, share};
+pub use format::{Damage, Identity, LayoutError, SuperblockError};
+pub use journal::{
+    BlockingJournal, CheckpointNeed, DirectJournal, Journal, JournalShare, MemoryJournal, ThreadedJournal, share,
+};
 pub use memory::{Buffer, BufferPool, ReplyData};
+pub use part::{Part, divide};
 pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;
+pub use volume::{MapDamage, Volume, VolumeError, VolumeSettings, VolumeState, check, create};

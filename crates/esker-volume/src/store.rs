@@ -12,7 +12,7 @@ use crate::buffers::Buffers;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
 /// disks and NVMe drives.
-const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
+pub(crate) const ANSWER_LIMIT: Nanos = Nanos::from_secs(30);
 
 /// Time after which a store that has refused a write for want of space may take writes again.
 const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);

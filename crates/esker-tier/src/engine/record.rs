@@ -1,18 +1,16 @@
 //! Records: changes of an engine's map, as a journal and a checkpoint keep them.
 //!
-//! An encoded record is 32 bytes, little endian:
+//! An encoded record is 24 bytes, little endian:
 //!
 //! | offset | length | meaning |
 //! | --- | --- | --- |
-//! | 0 | 1 | version of the encoding: 1 |
-//! | 1 | 1 | engine that the record belongs to: 1 placement, 2 flash cache |
-//! | 2 | 1 | kind of the record, defined by that engine |
-//! | 3 | 1 | layer of the engine in a stack of engines that share a journal; 0 for a single engine |
+//! | 0 | 1 | engine that the record belongs to: 1 placement, 2 flash cache |
+//! | 1 | 1 | kind of the record, defined by that engine |
+//! | 2 | 1 | layer of the engine in a stack of engines that share a journal; 0 for a single engine |
+//! | 3 | 1 | zero |
 //! | 4 | 20 | five fields of 4 bytes, defined by the kind; unused ones are zero |
-//! | 24 | 4 | zero |
-//! | 28 | 4 | CRC-32C of the record's number (8 bytes) and of the bytes before the checksum |
 //!
-//! The checksum covers the number, so that a record in another record's place is found.
+//! Version and checksum are those of the batch or the piece of a checkpoint that holds the record.
 
 use thiserror::Error;
 
@@ -22,12 +20,6 @@ pub struct RecordNumber(pub u64);
 
 /// Fields of a record.
 pub(crate) const FIELDS: usize = 5;
-
-/// Version of the encoding.
-const VERSION: u8 = 1;
-
-/// Where the checksum is.
-const CHECKSUM: usize = 28;
 
 /// A change of the map of some engine. What it means is known to that engine alone: see
 /// [`PlacementRecord`](crate::PlacementRecord) and [`FlashCacheRecord`](crate::FlashCacheRecord).
@@ -41,17 +33,9 @@ pub struct Record {
 /// Why a record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// The bytes were changed, or belong to another record.
-    #[error("the checksum of record {} is wrong: its bytes were changed, or are those of another record", .0.0)]
-    Checksum(RecordNumber),
-    /// The encoding is of another version.
-    #[error("record {} has version {found} of the encoding; this program reads version {VERSION}", number.0)]
-    Version {
-        /// The record.
-        number: RecordNumber,
-        /// Its version.
-        found: u8,
-    },
+    /// The bytes are no record of this version.
+    #[error("what should be a record begins with the bytes {0:02x?}")]
+    Bytes([u8; 4]),
     /// The record belongs to another kind of engine.
     #[error("a record is one of {found}, not of {wanted}")]
     Engine {
@@ -113,39 +97,30 @@ fn engine_name(engine: u8) -> &'static str {
 
 impl Record {
     /// Bytes of an encoded record.
-    pub const ENCODED: usize = 32;
+    pub const ENCODED: usize = 24;
 
-    /// Encodes the record, whose number is `number`, of the engine in `layer`.
-    pub fn encode(&self, number: RecordNumber, layer: u8) -> [u8; Self::ENCODED] {
+    /// Encodes the record of the engine in `layer`.
+    pub fn encode(&self, layer: u8) -> [u8; Self::ENCODED] {
         let mut bytes = [0; Self::ENCODED];
-        bytes[..4].copy_from_slice(&[VERSION, self.engine, self.kind, layer]);
-        for (field, into) in self.fields.iter().zip(bytes[4..24].as_chunks_mut::<4>().0) {
+        bytes[..3].copy_from_slice(&[self.engine, self.kind, layer]);
+        for (field, into) in self.fields.iter().zip(bytes[4..].as_chunks_mut::<4>().0) {
             *into = field.to_le_bytes();
         }
-        let checksum = checksum(number, &bytes);
-        bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
-    /// Reads the record with `number`. Returns it with the layer of its engine.
+    /// Reads a record. Returns it with the layer of its engine.
     ///
     /// # Errors
-    /// If the checksum is wrong or the version is not known. What the fields mean is checked by the engine.
-    pub fn decode(bytes: &[u8; Self::ENCODED], number: RecordNumber) -> Result<(u8, Self), RecordError> {
-        if bytes[CHECKSUM..] != checksum(number, bytes).to_le_bytes() {
-            return Err(RecordError::Checksum(number));
+    /// If these bytes are no record. What its fields mean is checked by the engine.
+    pub fn decode(bytes: &[u8; Self::ENCODED]) -> Result<(u8, Self), RecordError> {
+        let [engine, kind, layer, zero] = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        if engine == 0 || zero != 0 {
+            return Err(RecordError::Bytes([engine, kind, layer, zero]));
         }
-        let [version, engine, kind, layer] = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        if version != VERSION || bytes[24..CHECKSUM] != [0; 4] {
-            return Err(RecordError::Version { number, found: version });
-        }
-        let words = bytes[4..24].as_chunks::<4>().0;
+        let words = bytes[4..].as_chunks::<4>().0;
         Ok((layer, Self { engine, kind, fields: std::array::from_fn(|field| u32::from_le_bytes(words[field])) }))
     }
-}
-
-fn checksum(number: RecordNumber, bytes: &[u8; Record::ENCODED]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&number.0.to_le_bytes()), &bytes[..CHECKSUM])
 }
 
 #[cfg(test)]
@@ -161,39 +136,39 @@ mod tests {
     fn golden_records_are_read_as_ever() {
         let place = ExtentPlace { device: DeviceIndex(2), extent: PhysicalExtent(0x0102_0304) };
         let (extent, blocks) = (LogicalExtent(7), BlockRange { first: 3, count: 29 });
-        let golden: [(Record, &str); 6] = [
+        let golden: [(Record, &str); 7] = [
             (PlacementRecord::Mapped { extent, place, blocks }.into(), MAPPED),
             (PlacementRecord::Written { extent, blocks }.into(), WRITTEN),
             (PlacementRecord::Moved { extent, place }.into(), MOVED),
             (PlacementRecord::Freed { extent }.into(), FREED),
+            (PlacementRecord::Scattered { extent, first: 3, blocks: [5, 1 << 31, 0] }.into(), SCATTERED),
             (FlashCacheRecord::Cached { line: LogicalExtent(9), slot: PhysicalExtent(5), dirty: true }.into(), CACHED),
             (FlashCacheRecord::Uncached { line: LogicalExtent(9) }.into(), UNCACHED),
         ];
-        for (number, (record, hex)) in (1..).map(RecordNumber).zip(golden) {
-            let bytes = record.encode(number, 1);
+        for (record, hex) in golden {
+            let bytes = record.encode(1);
             let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(written, hex, "{record:?}");
-            assert_eq!(Record::decode(&bytes, number), Ok((1, record)));
-            assert_eq!(Record::decode(&bytes, RecordNumber(9)), Err(RecordError::Checksum(RecordNumber(9))));
+            assert_eq!(Record::decode(&bytes), Ok((1, record)));
         }
     }
 
-    const MAPPED: &str = "01010101070000000200000004030201030000001d00000000000000de45b27a";
-    const WRITTEN: &str = "0101020107000000030000001d0000000000000000000000000000004ee329cf";
-    const MOVED: &str = "01010301070000000200000004030201000000000000000000000000ccb488bb";
-    const FREED: &str = "01010401070000000000000000000000000000000000000000000000aedc6a78";
-    const CACHED: &str = "0102010109000000050000000100000000000000000000000000000004cd0679";
-    const UNCACHED: &str = "0102020109000000000000000000000000000000000000000000000066a9e043";
+    const MAPPED: &str = "01010100070000000200000004030201030000001d000000";
+    const WRITTEN: &str = "0102010007000000030000001d0000000000000000000000";
+    const MOVED: &str = "010301000700000002000000040302010000000000000000";
+    const FREED: &str = "010401000700000000000000000000000000000000000000";
+    const SCATTERED: &str = "010501000700000003000000050000000000008000000000";
+    const CACHED: &str = "020101000900000005000000010000000000000000000000";
+    const UNCACHED: &str = "020201000900000000000000000000000000000000000000";
 
     #[test]
-    fn records_of_other_versions_and_engines_are_refused() {
+    fn what_is_no_record_and_records_of_other_engines_are_refused() {
         let record: Record = FlashCacheRecord::Uncached { line: LogicalExtent(9) }.into();
-        let mut bytes = record.encode(RecordNumber(1), 0);
-        bytes[0] = 2;
-        let sum = checksum(RecordNumber(1), &bytes).to_le_bytes();
-        bytes[CHECKSUM..].copy_from_slice(&sum);
-        let error = Record::decode(&bytes, RecordNumber(1)).unwrap_err();
-        assert_eq!(error.to_string(), "record 1 has version 2 of the encoding; this program reads version 1");
+        let mut bytes = record.encode(0);
+        bytes[3] = 2;
+        let error = Record::decode(&bytes).unwrap_err();
+        assert_eq!(error.to_string(), "what should be a record begins with the bytes [02, 02, 00, 02]");
+        assert!(Record::decode(&[0; Record::ENCODED]).is_err(), "zeroes are no record");
         let error = PlacementRecord::try_from(record).unwrap_err();
         assert_eq!(error.to_string(), "a record is one of a flash cache, not of placement");
         let unknown = Record { kind: 77, ..record };
@@ -203,20 +178,11 @@ mod tests {
     }
 
     proptest! {
-        /// One changed bit anywhere is found.
-        #[test]
-        fn a_changed_bit_is_found(fields: [u32; FIELDS], kind: u8, number: u64, layer: u8, bit in 0usize..256) {
-            let (record, number) = (Record { engine: PLACEMENT, kind, fields }, RecordNumber(number));
-            let mut bytes = record.encode(number, layer);
-            prop_assert_eq!(Record::decode(&bytes, number), Ok((layer, record)));
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(Record::decode(&bytes, number), Err(RecordError::Checksum(number)));
-        }
-
         /// Whatever fields a record has, it is read or refused, and what is read is written in the same way.
         #[test]
-        fn any_fields_are_read_or_refused(fields in prop::array::uniform5(0u32..4), engine in 0u8..4, kind in 0u8..8) {
+        fn any_fields_are_read_or_refused(fields in prop::array::uniform5(0u32..4), engine in 1u8..4, kind in 0u8..8) {
             let record = Record { engine, kind, fields };
+            prop_assert_eq!(Record::decode(&record.encode(3)), Ok((3, record)));
             if let Ok(read) = PlacementRecord::try_from(record) {
                 prop_assert_eq!(Record::from(read), record);
             }

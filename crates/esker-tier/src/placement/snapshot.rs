@@ -1,9 +1,14 @@
 //! Checkpoints of the map, taken in steps while the engine goes on serving.
 
+use std::ops::Range;
+
 use super::PlacementEngine;
 use super::map::{PlacementRecord, RecordedPlace};
 use crate::engine::{Record, RecordNumber, Snapshot};
-use crate::extent::{BlockRange, LogicalExtent};
+use crate::extent::LogicalExtent;
+
+/// Blocks that a [`PlacementRecord::Scattered`] describes.
+const SCATTERED_BLOCKS: usize = 96;
 
 impl PlacementEngine {
     /// Calls `visit` with the records that make what the journal knows about `extent`.
@@ -14,17 +19,31 @@ impl PlacementEngine {
             RecordedPlace::Elsewhere => self.leaving.recorded_place(extent),
         };
         let Some(place) = place else { return };
-        let mut left = self.map.blocks_of(extent);
-        let mut is_mapped = false;
+        let all = self.map.blocks_of(extent);
+        let Some(run) = self.map.blocks.next_recorded(all.clone()) else { return };
+        visit(PlacementRecord::Mapped { extent, place, blocks: self.map.block_range(&run) }.into());
+        let mut left = run.end..all.end;
         while let Some(run) = self.map.blocks.next_recorded(left.clone()) {
-            left.start = run.end;
-            let blocks: BlockRange = self.map.block_range(&run);
-            let record = match std::mem::replace(&mut is_mapped, true) {
-                false => PlacementRecord::Mapped { extent, place, blocks },
-                true => PlacementRecord::Written { extent, blocks },
+            let near = run.start..(run.start + SCATTERED_BLOCKS).min(all.end);
+            let is_alone = self.map.blocks.next_recorded(run.end..near.end.max(run.end)).is_none();
+            let (record, end) = match is_alone {
+                true => (PlacementRecord::Written { extent, blocks: self.map.block_range(&run) }, run.end),
+                false => (self.scattered(extent, near.clone()), near.end),
             };
             visit(record.into());
+            left.start = end;
         }
+    }
+
+    /// Returns the record of the blocks in `range`, which are few enough for one.
+    fn scattered(&self, extent: LogicalExtent, range: Range<usize>) -> PlacementRecord {
+        let (mut bits, mut left) = (0u128, range.clone());
+        while let Some(run) = self.map.blocks.next_recorded(left.clone()) {
+            bits |= ((1 << run.len()) - 1) << (run.start - range.start);
+            left.start = run.end;
+        }
+        let first = self.map.block_range(&range).first;
+        PlacementRecord::Scattered { extent, first, blocks: [0, 32, 64].map(|shift| (bits >> shift) as u32) }
     }
 
     /// Begins a checkpoint in steps, and discards one that was under way. Returns the last record that it includes.

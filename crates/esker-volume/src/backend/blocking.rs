@@ -107,6 +107,12 @@ impl FileBackend {
         Ok(Self { file, capacity })
     }
 
+    /// Has the operating system forget what it keeps of the file in memory and has written out.
+    pub fn forget_cached(&self) -> io::Result<()> {
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?;
+        Ok(())
+    }
+
     /// Makes the written data durable. The file system may only now find that it has no space for data that it has
     /// accepted: that is not a refusal of this write.
     fn make_durable(&self) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod direct;
+mod open_device;
 mod operation;
 mod placed_error;
 mod threaded;
@@ -12,6 +13,7 @@ use esker_core::{Bytes, Nanos};
 
 pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
 pub use direct::Direct;
+pub use open_device::{OpenDevice, ThreadedFile};
 pub use operation::{Gather, Operation, OperationData};
 pub use placed_error::PlacedError;
 pub use threaded::Threaded;

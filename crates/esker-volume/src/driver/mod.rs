@@ -9,7 +9,7 @@ use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos,
 use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, ReshapeError};
 
 use crate::clock::Clock;
-use crate::journal::Journal;
+use crate::journal::{CheckpointNeed, Journal};
 use crate::memory::{Buffer, ReplyData};
 use crate::store::Store;
 use world::RealWorld;
@@ -56,14 +56,19 @@ pub struct RealDriver<E: Engine + ?Sized, C> {
     /// Requests that have arrived and have not been given to the engine.
     arrivals: VecDeque<(Nanos, Tag, Request)>,
     now: Nanos,
+    /// Whether the journal wants more of a checkpoint than one step may take.
+    checkpoint_waits: bool,
 }
+
+/// Extents of a checkpoint that one step takes at most, and how many it takes at once.
+const CHECKPOINT_STEP: [u32; 2] = [1 << 16, 1 << 12];
 
 impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Creates a driver of `engine` over `stores`, which are the engine's devices in their order.
     pub fn new(engine: Box<E>, stores: Vec<Store>, journal: Box<dyn Journal>, clock: C) -> Self {
         let now = clock.now();
         let world = RealWorld::new(stores, journal, clock);
-        Self { engine: MachineLoop::new(engine, now), world, arrivals: VecDeque::new(), now }
+        Self { engine: MachineLoop::new(engine, now), world, arrivals: VecDeque::new(), now, checkpoint_waits: false }
     }
 
     /// Has `log` called with every effect, in the order in which they are performed.
@@ -87,6 +92,11 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.engine
             .machine()
             .device_state(DeviceIndex(u16::try_from(store).expect("an engine has at most 65,536 devices")))
+    }
+
+    /// Returns the time of its clock.
+    pub(crate) fn time(&self) -> Nanos {
+        self.world.clock.now()
     }
 
     /// Returns the first error of a failed flush, durable write or journal operation, or of a store that did not answer
@@ -145,13 +155,39 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Performs everything that is due by now, in the order in which it was due.
     pub fn step(&mut self) {
         let wall = self.world.clock.now();
+        self.continue_checkpoint();
         loop {
             self.settle();
-            let next = self.next_event();
+            let next = self.next_due();
             if next > wall || next == Nanos::NEVER {
                 return;
             }
             self.advance(next);
+        }
+    }
+
+    /// Gives the journal what it needs of a checkpoint.
+    fn continue_checkpoint(&mut self) {
+        let [step, piece] = CHECKPOINT_STEP;
+        let mut left = step;
+        self.checkpoint_waits = false;
+        loop {
+            let journal = &mut self.world.journal;
+            match journal.checkpoint_need() {
+                CheckpointNeed::Nothing => return,
+                CheckpointNeed::Begin => journal.begin_checkpoint(self.engine.machine_mut().begin_checkpoint()),
+                CheckpointNeed::More if left == 0 => {
+                    self.checkpoint_waits = true;
+                    return;
+                }
+                CheckpointNeed::More => {
+                    left -= piece;
+                    let add = &mut |record| journal.add_to_checkpoint(0, record);
+                    if self.engine.machine_mut().continue_checkpoint(piece, add) {
+                        journal.end_checkpoint();
+                    }
+                }
+            }
         }
     }
 
@@ -176,6 +212,11 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Returns when [`step`](Self::step) has to be called next, at the latest. [`Nanos::NEVER`] if only a new request,
     /// or the end of an operation of a store or of the journal, can bring work.
     pub fn next_event(&self) -> Nanos {
+        if self.checkpoint_waits { self.now } else { self.next_due() }
+    }
+
+    /// Returns the time of the next event.
+    fn next_due(&self) -> Nanos {
         let arrival = self.arrivals.front().map_or(Nanos::NEVER, |(at, ..)| *at);
         self.world.next_event().min(self.engine.next_event()).min(arrival)
     }

@@ -16,7 +16,7 @@ use crate::store::{Store, StoreEnd};
 /// Stores, a journal, buffers and a clock.
 pub(super) struct RealWorld<C> {
     pub(super) stores: Vec<Store>,
-    journal: Box<dyn Journal>,
+    pub(super) journal: Box<dyn Journal>,
     pub(super) clock: C,
     pub(super) buffers: Buffers,
     /// What stores and the journal have ended, and the engine does not know yet.
@@ -55,20 +55,24 @@ impl<C: Clock> RealWorld<C> {
         }
     }
 
-    /// Returns the time of the next event of a store.
+    /// Returns the time of the next event of a store or of the journal.
     pub(super) fn next_event(&self) -> Nanos {
-        self.stores.iter().map(Store::next_event).min().unwrap_or(Nanos::NEVER)
+        let stores = self.stores.iter().map(Store::next_event).min();
+        stores.unwrap_or(Nanos::NEVER).min(self.journal.next_event())
     }
 
     /// Performs the event of a store that is due at `now == next_event()`.
     pub(super) fn advance(&mut self, now: Nanos) {
-        let due = self.stores.iter_mut().find(|store| store.next_event() == now).expect("one is due");
+        // What is due in the journal is done whenever it is asked for what has ended.
+        let Some(due) = self.stores.iter_mut().find(|store| store.next_event() == now) else {
+            return self.journal.take_ended(now, &mut self.hardened);
+        };
         due.advance(now, &mut self.buffers, &mut self.ends);
     }
 
     /// Returns true while a store or the journal is working.
     pub(super) fn is_busy(&self) -> bool {
-        (self.hardening > 0 && !self.journal_failed) || self.stores.iter().any(Store::is_busy)
+        (self.hardening > 0 && !self.journal_failed) || self.journal.is_busy() || self.stores.iter().any(Store::is_busy)
     }
 
     /// Notes a change of the devices that the engine has accepted.
@@ -95,7 +99,7 @@ impl<C: Clock> RealWorld<C> {
         for store in &mut self.stores {
             store.take_ended(|| clock.now(), &mut self.buffers, &mut self.ends);
         }
-        self.journal.take_ended(&mut self.hardened);
+        self.journal.take_ended(clock.now(), &mut self.hardened);
         for StoreEnd { io, at, result, failure } in self.ends.drain(..) {
             if let Some(failure) = failure {
                 self.failure.get_or_insert(failure);

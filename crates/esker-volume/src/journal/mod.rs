@@ -1,10 +1,12 @@
 //! Journals, which keep the records of maps.
 
+pub(crate) mod disk;
 mod shared;
 
 use std::io;
 use std::thread::{self, JoinHandle};
 
+use esker_core::Nanos;
 use esker_tier::{Record, RecordNumber};
 
 pub use shared::{JournalShare, share};
@@ -21,9 +23,49 @@ pub trait Journal: Send {
     /// Starts to make all records up to `through` durable. All of them have been appended.
     fn harden(&mut self, through: RecordNumber);
 
-    /// Appends to `ended` the hardenings that have ended since the last call, or the first error. After an error
-    /// nothing more ends.
-    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>);
+    /// Appends to `ended` the hardenings that have ended by `now`, since the last call, or the first error. After an
+    /// error nothing more ends.
+    fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>);
+
+    /// Returns when [`Self::take_ended`] has to be called next, at the latest, even if nothing ends: never for a
+    /// journal that has no limit for its devices.
+    fn next_event(&self) -> Nanos {
+        Nanos::NEVER
+    }
+
+    /// Returns true while it has work that ends later.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// Returns what the journal needs of a checkpoint now. One without checkpoints needs nothing.
+    fn checkpoint_need(&mut self) -> CheckpointNeed {
+        CheckpointNeed::Nothing
+    }
+
+    /// Begins a checkpoint that includes the records up to `through`, after [`CheckpointNeed::Begin`].
+    fn begin_checkpoint(&mut self, through: RecordNumber) {
+        let _ = through;
+    }
+
+    /// Adds a record to the checkpoint under way, after [`CheckpointNeed::More`].
+    fn add_to_checkpoint(&mut self, layer: u8, record: Record) {
+        let _ = (layer, record);
+    }
+
+    /// Notes that the checkpoint under way has all of its records.
+    fn end_checkpoint(&mut self) {}
+}
+
+/// What a journal needs of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointNeed {
+    /// Nothing now.
+    Nothing,
+    /// A checkpoint has to be begun, to make room.
+    Begin,
+    /// The next records of the checkpoint under way.
+    More,
 }
 
 /// A journal whose calls block until their work is done. [`DirectJournal`] and [`ThreadedJournal`] turn it into a
@@ -101,7 +143,7 @@ impl<J: BlockingJournal> Journal for DirectJournal<J> {
     fn harden(&mut self, through: RecordNumber) {
         self.work(|journal| journal.harden(through), Some(through));
     }
-    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+    fn take_ended(&mut self, _: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
         ended.append(&mut self.ended);
     }
 }
@@ -150,7 +192,7 @@ impl Journal for ThreadedJournal {
     fn harden(&mut self, through: RecordNumber) {
         self.work.push(Work::Harden(through));
     }
-    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+    fn take_ended(&mut self, _: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
         self.ended.take_all(ended);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use esker_core::Nanos;
 use esker_tier::{Record, RecordNumber};
 
 use super::Journal;
@@ -68,18 +69,18 @@ impl Journal for JournalShare {
         shared.journal.harden(in_journal);
     }
 
-    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+    fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
         let mut shared = self.shared();
-        shared.collect();
+        shared.collect(now);
         ended.append(&mut shared.layers[usize::from(self.layer)].ended);
     }
 }
 
 impl Shared {
     /// Hands what the journal has ended to the engines that wait for it. An error concerns all engines.
-    fn collect(&mut self) {
+    fn collect(&mut self, now: Nanos) {
         let mut ended = std::mem::take(&mut self.ended);
-        self.journal.take_ended(&mut ended);
+        self.journal.take_ended(now, &mut ended);
         for hardened in ended.drain(..) {
             for layer in &mut self.layers {
                 match &hardened {
@@ -129,7 +130,7 @@ mod tests {
 
     fn ended(share: &mut JournalShare) -> Vec<Option<u64>> {
         let mut ended = Vec::new();
-        share.take_ended(&mut ended);
+        share.take_ended(Nanos::ZERO, &mut ended);
         ended.into_iter().map(|ended| ended.ok().map(|number| number.0)).collect()
     }
 

@@ -38,13 +38,13 @@ impl Journal for LateJournal {
     fn harden(&mut self, through: RecordNumber) {
         self.hardening.push_back(through);
     }
-    fn take_ended(&mut self, ended: &mut Vec<io::Result<RecordNumber>>) {
+    fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
         while self.rng.chance(1, 3)
             && let Some(through) = self.hardening.pop_front()
         {
             self.journal.harden(through);
         }
-        self.journal.take_ended(ended);
+        self.journal.take_ended(now, ended);
     }
 }
 

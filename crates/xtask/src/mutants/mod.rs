@@ -24,6 +24,16 @@ pub(crate) struct Mutant {
     replace: String,
     /// The tests that may find it: parts of their names.
     tests: Vec<String>,
+    /// The package of these tests, if it is another one than that of the file.
+    tests_of: Option<String>,
+}
+
+impl Mutant {
+    /// The package of the tests that may find it.
+    fn package(&self) -> &str {
+        let own = self.file.split('/').next().unwrap_or(&self.file);
+        self.tests_of.as_deref().unwrap_or(own)
+    }
 }
 
 #[derive(Debug, Deserialize)]

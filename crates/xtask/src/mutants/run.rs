@@ -53,11 +53,6 @@ impl fmt::Display for Outcome<'_> {
     }
 }
 
-/// The package of a file in the folder `crates`.
-fn package(file: &str) -> &str {
-    file.split('/').next().unwrap_or(file)
-}
-
 /// Begins the library tests of `package` whose names contain one of `tests`.
 fn begin(copy: &WorkspaceCopy, package: &str, tests: &[String]) -> Result<Child, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -114,7 +109,7 @@ fn stop(tests: &Mutex<Child>) {
 
 /// Checks that the tests pass without a fault.
 pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<(), String> {
-    let mut packages: Vec<&str> = mutants.iter().map(|mutant| package(&mutant.file)).collect();
+    let mut packages: Vec<&str> = mutants.iter().map(Mutant::package).collect();
     packages.sort_unstable();
     packages.dedup();
     for package in packages {
@@ -133,7 +128,7 @@ pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<()
 #[expect(clippy::disallowed_methods, reason = "the time is only told")]
 pub(super) fn run<'a>(copy: &WorkspaceCopy, mutant: &'a Mutant) -> Result<Outcome<'a>, String> {
     let begun = Instant::now();
-    let tests = || first_failure(begin(copy, package(&mutant.file), &mutant.tests)?, LIMIT);
+    let tests = || first_failure(begin(copy, mutant.package(), &mutant.tests)?, LIMIT);
     let found = match copy.with_replaced(&mutant.file, (&mutant.find, &mutant.replace), tests) {
         Ok(found) => found?,
         Err(problem) => Found::Unfit(problem),

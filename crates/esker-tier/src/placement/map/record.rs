@@ -22,6 +22,16 @@ pub enum PlacementRecord {
         /// The blocks.
         blocks: BlockRange,
     },
+    /// More blocks of a mapped extent have been written, with gaps between them. A checkpoint has this in place of
+    /// many [`Self::Written`].
+    Scattered {
+        /// The extent.
+        extent: LogicalExtent,
+        /// The block that the lowest bit of the first word stands for.
+        first: u32,
+        /// A bit for each block, which is set if the block has been written.
+        blocks: [u32; 3],
+    },
     /// The data of the extent are now at `place`, with the same written blocks. The former place is free.
     Moved {
         /// The extent.
@@ -42,6 +52,7 @@ impl PlacementRecord {
         match *self {
             Self::Mapped { extent, .. }
             | Self::Written { extent, .. }
+            | Self::Scattered { extent, .. }
             | Self::Moved { extent, .. }
             | Self::Freed { extent } => extent,
         }
@@ -53,6 +64,7 @@ const MAPPED: u8 = 1; // extent, device, extent there, first block, number of bl
 const WRITTEN: u8 = 2; // extent, first block, number of blocks
 const MOVED: u8 = 3; // extent, device, extent there
 const FREED: u8 = 4; // extent
+const SCATTERED: u8 = 5; // extent, first block, three words of bits
 
 impl EngineRecord for PlacementRecord {
     const ENGINE: u8 = PLACEMENT;
@@ -65,6 +77,7 @@ impl EngineRecord for PlacementRecord {
             }
             Self::Written { blocks, .. } => (WRITTEN, [extent, blocks.first, blocks.count, 0, 0]),
             Self::Moved { place, .. } => (MOVED, [extent, place.device.0.into(), place.extent.0, 0, 0]),
+            Self::Scattered { first, blocks: [a, b, c], .. } => (SCATTERED, [extent, first, a, b, c]),
             Self::Freed { .. } => (FREED, [extent, 0, 0, 0, 0]),
         }
     }
@@ -81,6 +94,7 @@ impl EngineRecord for PlacementRecord {
             (WRITTEN, [_, first, count, 0, 0]) => Self::Written { extent, blocks: BlockRange { first, count } },
             (MOVED, [_, device, at, 0, 0]) => Self::Moved { extent, place: place(device, at)? },
             (FREED, [_, 0, 0, 0, 0]) => Self::Freed { extent },
+            (SCATTERED, [_, first, a, b, c]) => Self::Scattered { extent, first, blocks: [a, b, c] },
             _ => return None,
         })
     }

@@ -32,6 +32,11 @@ impl ExtentMap {
             }
             _ if !is_mapped => return Err(RestoreError::Absent(extent.0)),
             PlacementRecord::Written { blocks, .. } => self.apply_blocks(extent, blocks)?,
+            PlacementRecord::Scattered { first, blocks, .. } => {
+                for run in runs(blocks) {
+                    self.apply_blocks(extent, BlockRange { first: first.saturating_add(run.first), ..run })?;
+                }
+            }
             PlacementRecord::Moved { place, .. } => {
                 self.claim_place(place)?;
                 let (from, _) = self.relocate(extent, place);
@@ -65,4 +70,15 @@ impl ExtentMap {
         self.blocks.record(range);
         Ok(())
     }
+}
+
+/// Returns the runs of set bits.
+fn runs(words: [u32; 3]) -> impl Iterator<Item = BlockRange> {
+    let mut left = words.iter().rev().fold(0u128, |bits, &word| bits << 32 | u128::from(word));
+    std::iter::from_fn(move || {
+        let first = left.trailing_zeros();
+        let count = (left.checked_shr(first)?).trailing_ones();
+        left &= !(((1 << count) - 1) << first);
+        Some(BlockRange { first, count })
+    })
 }

@@ -7,6 +7,7 @@ mod errors;
 mod moves;
 mod properties;
 mod redirects;
+mod snapshots;
 mod under_test;
 mod world;
 

@@ -1,0 +1,11 @@
+//! Deterministic simulation of whole volumes: the driver, the engine, the journal, checkpoints and recovery run over
+//! virtual disks, which lose, tear and reorder what was not flushed. One seed always gives the same run.
+
+mod disk;
+mod host;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use disk::{DiskFault, VirtualDisk};
+pub use world::{Outcome, Plan, Violation, run};

@@ -1,0 +1,40 @@
+//! Seeds of the simulation. `ESKER_SOAK=N` runs N times as many.
+
+use super::*;
+
+/// Runs `count` seeds, and returns what happened in all of them.
+fn run_all(count: u64, plan: Plan) -> Outcome {
+    let times = std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse::<u64>().ok()).unwrap_or(1);
+    let mut all = Outcome::default();
+    for seed in 0..count * times {
+        all += run(&Plan { seed, ..plan }).unwrap_or_else(|violation| panic!("{violation}"));
+    }
+    all
+}
+
+const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, wrong: DiskFault::None };
+
+#[test]
+fn what_was_promised_survives_losses_of_power() {
+    let all = run_all(250, PLAN);
+    assert!(all.answered > 100_000 && all.power_losses > 500 && all.kills > 200 && all.cut_openings > 20, "{all:?}");
+    assert!(all.checkpoints > 500 && all.journal_records > 20_000 && all.lost == 0, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_survives_failures_of_disks_too() {
+    let all = run_all(250, Plan { faults: true, ..PLAN });
+    assert!(all.answered > 100_000 && all.degraded > 50 && all.lost < 100, "{all:?}");
+}
+
+#[test]
+fn a_disk_that_lies_is_found_out() {
+    let found = (0..20).filter(|&seed| run(&Plan { seed, wrong: DiskFault::Lies, ..PLAN }).is_err()).count();
+    assert!(found >= 15, "{found}");
+}
+
+#[test]
+fn a_seed_always_gives_the_same_run() {
+    let plan = Plan { seed: 7, faults: true, ..PLAN };
+    assert_eq!(run(&plan), run(&plan));
+}

@@ -1,0 +1,324 @@
+//! A volume over virtual disks, with a host that checks every answer, through several lives.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
+use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, VolumeSettings, create};
+
+use crate::disk::{DiskFault, SECTOR, VirtualDisk};
+use crate::host::Host;
+
+/// What a run does. The seed decides everything else.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// Steps of each life: a request is sent, an operation of a disk is performed, or time passes.
+    pub steps: u64,
+    /// How many times the volume is opened.
+    pub lives: u32,
+    /// Whether a disk fails now and then.
+    pub faults: bool,
+    /// A fault that the first disk has from the beginning, to see that the oracle finds it.
+    pub wrong: DiskFault,
+}
+
+/// What happened in a run, to see that it did what it should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Losses of power.
+    pub power_losses: u64,
+    /// Deaths of the process, after which the operating system still has what was not flushed.
+    pub kills: u64,
+    /// Losses of power while the volume was being opened.
+    pub cut_openings: u64,
+    /// Checkpoints that were complete.
+    pub checkpoints: u64,
+    /// Records that were read behind checkpoints.
+    pub journal_records: u64,
+    /// Times at which the volume was opened with a device missing.
+    pub degraded: u64,
+    /// Whether all devices that kept the journal have died.
+    pub lost: u64,
+}
+
+/// A promise that the volume has broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The seed of the run.
+    pub seed: u64,
+    /// The life in which it was seen.
+    pub life: u32,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}, life {}: {}", self.seed, self.life, self.what)
+    }
+}
+
+/// A clock that the run sets.
+#[derive(Clone, Debug, Default)]
+struct SetClock(Arc<AtomicU64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Nanos {
+        Nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Requests that are under way at most.
+const DEPTH: usize = 16;
+
+/// Bytes that one request reads when everything is checked.
+const CHECKED: u64 = 64 << 10;
+
+struct World {
+    rng: Rng,
+    clock: SetClock,
+    disks: Vec<VirtualDisk>,
+    /// Disks that have died, and are missing when the volume is opened.
+    dead: Vec<bool>,
+    host: Host,
+    outcome: Outcome,
+}
+
+/// Runs a volume through its lives.
+///
+/// # Errors
+/// The first promise that it breaks.
+pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
+    let violation = |life, what| Violation { seed: plan.seed, life, what };
+    let mut world = World::create(plan).map_err(|what| violation(0, what))?;
+    for life in 1..=plan.lives {
+        let Some(mut volume) = world.open().map_err(|what| violation(life, what))? else { return Ok(world.outcome) };
+        let lived = world.check_recovered(&mut volume).and_then(|()| world.live(&mut volume, plan, life));
+        lived.map_err(|what| violation(life, what))?;
+        world.crash();
+    }
+    let Some(mut volume) = world.open().map_err(|what| violation(plan.lives, what))? else { return Ok(world.outcome) };
+    world.check_recovered(&mut volume).map_err(|what| violation(plan.lives, what))?;
+    Ok(world.outcome)
+}
+
+impl std::ops::AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        let Self { answered, power_losses, kills, cut_openings, checkpoints, journal_records, degraded, lost } = other;
+        self.answered += answered;
+        self.power_losses += power_losses;
+        self.kills += kills;
+        self.cut_openings += cut_openings;
+        self.checkpoints += checkpoints;
+        self.journal_records += journal_records;
+        self.degraded += degraded;
+        self.lost += lost;
+    }
+}
+
+impl World {
+    fn create(plan: &Plan) -> Result<Self, String> {
+        let mut rng = Rng::derive(plan.seed, "volume");
+        let count = 1 + rng.below(3);
+        let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
+        let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
+        let policies = [
+            r#"{"kind":"fast-first"}"#,
+            r#"{"kind":"static-split"}"#,
+            r#"{"kind":"migration"}"#,
+            r#"{"kind":"wardrop"}"#,
+        ];
+        let policy = policies[rng.below(policies.len() as u64) as usize];
+        let settings = VolumeSettings::Placement {
+            extent_bytes: 4096 << rng.below(5),
+            policy: serde_json::from_str(policy).map_err(|error| error.to_string())?,
+            free_on_trim: rng.chance(1, 2),
+            kept_free_per_billion: 100_000_000,
+            capacity_bytes: None,
+        };
+        let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
+        let identities: Vec<Identity> = (0..=count).map(&mut identity).collect();
+        let mut boxed = boxed(&disks);
+        create(&mut boxed, &settings, &identities).map_err(|error| error.to_string())?;
+        disks[0].set_fault(plan.wrong);
+        let dead = vec![false; disks.len()];
+        let host = Host::new(Bytes::ZERO);
+        Ok(Self { rng, clock: SetClock::default(), disks, dead, host, outcome: Outcome::default() })
+    }
+
+    /// The disks that can be opened.
+    fn present(&self) -> Vec<VirtualDisk> {
+        let alive = self.disks.iter().zip(&self.dead).filter(|(_, dead)| !**dead);
+        alive.map(|(disk, _)| disk.clone()).collect()
+    }
+
+    /// Opens the volume; now and then the power fails meanwhile, and it is opened again. `None` if the devices that
+    /// kept the journal have died.
+    fn open(&mut self) -> Result<Option<Volume<SetClock>>, String> {
+        loop {
+            let disks = self.present();
+            let cut = self.rng.chance(1, 4).then(|| self.rng.below(6));
+            disks.iter().for_each(|disk| disk.cut_power_after(cut));
+            let may_fail = disks.iter().any(|disk| disk.fault() == DiskFault::FlushFails);
+            let opened = Volume::open(boxed(&disks), self.clock.clone());
+            let was_cut = disks.iter().any(VirtualDisk::was_cut);
+            match opened {
+                Err(VolumeError::Io { .. } | VolumeError::NotDurable { .. }) if was_cut => {
+                    self.outcome.cut_openings += 1;
+                    disks.iter().for_each(|disk| disk.lose_power(&mut self.rng));
+                }
+                // A user would do as the error says.
+                Err(VolumeError::NotDurable { .. }) if may_fail => {}
+                Err(VolumeError::NoJournal(_) | VolumeError::Count(0)) if self.dead.contains(&true) => {
+                    self.outcome.lost = 1;
+                    return Ok(None);
+                }
+                Err(error) => return Err(format!("cannot be opened: {error}")),
+                Ok(volume) => {
+                    disks.iter().for_each(|disk| disk.cut_power_after(None));
+                    let state = volume.state();
+                    self.outcome.checkpoints = self.outcome.checkpoints.max(state.checkpoint);
+                    self.outcome.journal_records += state.journal_records;
+                    self.outcome.degraded += u64::from(!state.missing.is_empty());
+                    if self.host.capacity() == Bytes::ZERO {
+                        self.host = Host::new(volume.capacity());
+                    }
+                    self.host.may_fail = !state.missing.is_empty();
+                    return Ok(Some(volume));
+                }
+            }
+        }
+    }
+}
+
+impl World {
+    /// Reads everything, and checks it.
+    fn check_recovered(&mut self, volume: &mut Volume<SetClock>) -> Result<(), String> {
+        let capacity = self.host.capacity().0;
+        for start in (0..capacity).step_by(CHECKED as usize) {
+            let length = CHECKED.min(capacity - start);
+            // A device that is missing makes a whole request fail: the rest is read in small parts.
+            let whole = self.read(volume, start, length)?;
+            let parts: Vec<(u64, Option<Vec<u8>>)> = match whole {
+                Some(bytes) => vec![(start, Some(bytes))],
+                None => (start..start + length)
+                    .step_by(SECTOR)
+                    .map(|at| Ok((at, self.read(volume, at, SECTOR as u64)?)))
+                    .collect::<Result<_, String>>()?,
+            };
+            for (at, bytes) in parts {
+                match bytes {
+                    Some(bytes) => self.host.check_recovered(at / SECTOR as u64, &bytes)?,
+                    None if self.host.may_fail => {}
+                    None => return Err(format!("sector {} cannot be read", at / SECTOR as u64)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads bytes while nothing else is under way. `None` if that fails.
+    fn read(&mut self, volume: &mut Volume<SetClock>, start: u64, length: u64) -> Result<Option<Vec<u8>>, String> {
+        let tag = Tag::new(0, 0);
+        volume.submit(tag, Request::read(Lba(start / SECTOR as u64), Bytes(length)), Buffer::default());
+        loop {
+            volume.step();
+            if let Some(reply) = volume.next_reply() {
+                return Ok(reply.result.is_ok().then(|| reply.data.to_vec()));
+            }
+            if !self.perform_one() && !self.pass_time(volume) {
+                return Err(format!("a read of byte {start} never ends"));
+            }
+        }
+    }
+
+    /// Performs an operation of some disk. Returns false if none can be performed.
+    fn perform_one(&mut self) -> bool {
+        let waiting: Vec<usize> = (0..self.disks.len()).filter(|&disk| self.disks[disk].waiting() > 0).collect();
+        if waiting.is_empty() {
+            return false;
+        }
+        let disk = &self.disks[waiting[self.rng.below(waiting.len() as u64) as usize]];
+        disk.perform(self.rng.below(disk.waiting() as u64) as usize);
+        true
+    }
+
+    /// Lets time pass until something is due. Returns false if nothing ever is.
+    fn pass_time(&mut self, volume: &Volume<SetClock>) -> bool {
+        let next = volume.next_event();
+        if next == Nanos::NEVER {
+            return false;
+        }
+        self.clock.0.fetch_max(next.0, Ordering::Relaxed);
+        true
+    }
+
+    /// Serves requests until the power fails.
+    fn live(&mut self, volume: &mut Volume<SetClock>, plan: &Plan, life: u32) -> Result<(), String> {
+        let is_read_only = !volume.state().missing.is_empty();
+        let steps = self.rng.below(plan.steps) + 1;
+        let fault_at = (plan.faults && life > 1 && self.rng.chance(1, 3)).then(|| self.rng.below(steps));
+        // Half of the lives end in the midst of everything, the others once all is done.
+        let ends_quietly = self.rng.chance(1, 2);
+        for step in 0..steps {
+            if fault_at == Some(step) {
+                self.fail_a_disk();
+            }
+            self.clock.0.fetch_add(1_000, Ordering::Relaxed);
+            let wants_request = self.rng.chance(1, 3) && self.host.under_way() < DEPTH && !is_read_only;
+            match wants_request.then(|| self.host.request(&mut self.rng)).flatten() {
+                Some((tag, request, data)) => volume.submit(tag, request, data),
+                None => _ = self.perform_one() || self.rng.chance(1, 4) && self.pass_time(volume),
+            }
+            self.serve(volume)?;
+        }
+        let mut idle = 0;
+        while ends_quietly && self.host.under_way() > 0 {
+            idle = if self.perform_one() { 0 } else { idle + 1 };
+            if idle > 0 && (!self.pass_time(volume) || idle > 1_000) {
+                return Err(format!("{} requests are never answered", self.host.under_way()));
+            }
+            self.serve(volume)?;
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, volume: &mut Volume<SetClock>) -> Result<(), String> {
+        volume.step();
+        while let Some(reply) = volume.next_reply() {
+            self.outcome.answered += 1;
+            self.host.reply(&reply)?;
+        }
+        Ok(())
+    }
+
+    /// Has a disk fail from now on.
+    fn fail_a_disk(&mut self) {
+        let index = self.rng.below(self.disks.len() as u64) as usize;
+        let fault = [DiskFault::FlushFails, DiskFault::Dead, DiskFault::Silent][self.rng.below(3) as usize];
+        self.disks[index].set_fault(fault);
+        self.host.may_fail = true;
+        self.dead[index] |= fault != DiskFault::FlushFails;
+    }
+
+    /// The power fails, or only the process dies.
+    fn crash(&mut self) {
+        if self.rng.chance(2, 3) {
+            self.outcome.power_losses += 1;
+            self.disks.iter().for_each(|disk| disk.lose_power(&mut self.rng));
+        } else {
+            self.outcome.kills += 1;
+            self.disks.iter().for_each(|disk| disk.kill(&mut self.rng));
+        }
+        self.host.crash();
+    }
+}
+
+fn boxed(disks: &[VirtualDisk]) -> Vec<Box<dyn OpenDevice>> {
+    disks.iter().map(|disk| Box::new(disk.clone()) as Box<dyn OpenDevice>).collect()
+}

@@ -1,0 +1,249 @@
+//! Superblocks: what a volume is made of.
+
+use esker_core::Bytes;
+use thiserror::Error;
+
+use super::{Damage, Fields, Header, Identity, Kind, Layout, Output, SUPERBLOCK, SealedBy};
+
+/// Version of the format that this program writes.
+const VERSION: u32 = 1;
+
+/// A superblock, which is 16 KiB and lies at the start and at the end of each device. After the header:
+///
+/// | offset | length | meaning |
+/// | --- | --- | --- |
+/// | 32 | 4 | version of the format: 1 |
+/// | 36 | 4 | features that a program has to know to read the volume: none are defined |
+/// | 40 | 4 | features that a program has to know to write to it: none are defined |
+/// | 44 | 2 | index of this device |
+/// | 46 | 2 | number of devices |
+/// | 48 | 16 | identity of the volume |
+/// | 64 | 8 | bytes of this device that belong to the volume |
+/// | 72 | 8 | length of the journal, which begins at byte 16,384; zero if there is no room for one |
+/// | 80 | 8 | length of each checkpoint area; they follow the journal |
+/// | 88 | 8 | first byte of the data |
+/// | 96 | 8 | length of the data |
+/// | 104 | 4 | length of the settings in bytes |
+/// | 108 | 20 | zero |
+/// | 128 | 32 each | the devices, by index |
+/// | | | the settings of the engine: JSON |
+///
+/// A device: its identity (16 bytes), length of its data (8), its state (1 byte: 0 in use, 1 removed), whether it keeps
+/// journal and checkpoints (1), zero (6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    /// The volume.
+    pub(crate) volume: Identity,
+    /// Rises with every change of the superblock.
+    pub(crate) generation: u64,
+    /// Index of the device on which it lies.
+    pub(crate) index: u16,
+    /// All devices.
+    pub(crate) members: Vec<Member>,
+    /// Where the parts of this device lie.
+    pub(crate) layout: Layout,
+    /// The engine's settings.
+    pub(crate) settings: String,
+}
+
+/// A device of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Its identity.
+    pub(crate) id: Identity,
+    /// Length of its data.
+    pub(crate) data: Bytes,
+    /// Its state.
+    pub(crate) state: MemberState,
+    /// Whether it keeps a copy of journal and checkpoints.
+    pub(crate) keeps_journal: bool,
+}
+
+/// The state of a device, as the superblocks say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemberState {
+    /// It is in use.
+    InUse,
+    /// It was drained and removed.
+    Removed,
+}
+
+/// Why a superblock cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SuperblockError {
+    /// It is damaged, or there is none.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    /// A later program has written it.
+    #[error("it has version {found} of the format; this program knows version {VERSION}: use a newer esker")]
+    Version {
+        /// The version.
+        found: u32,
+    },
+    /// It uses features that this program does not know.
+    #[error("it needs features that this program does not know ({features:#x}): use a newer esker")]
+    Features {
+        /// The features, as bits.
+        features: u32,
+    },
+}
+
+impl Superblock {
+    /// Where the devices begin.
+    const MEMBERS: usize = 128;
+    /// Bytes for each device.
+    const MEMBER: usize = 32;
+    /// The most devices of a volume.
+    pub(crate) const MEMBERS_MAX: usize = 256;
+    /// The most bytes of settings.
+    pub(crate) const SETTINGS_MAX: usize = SUPERBLOCK - Self::MEMBERS - Self::MEMBERS_MAX * Self::MEMBER;
+
+    /// Returns the bytes of the copy that begins at `address`.
+    pub(crate) fn encode(&self, address: u64) -> Vec<u8> {
+        let Self { volume, generation, index, members, layout, settings } = self;
+        assert!(members.len() <= Self::MEMBERS_MAX && settings.len() <= Self::SETTINGS_MAX, "a superblock holds it");
+        let mut bytes = vec![0; SUPERBLOCK];
+        let mut into = Output(&mut bytes[Header::BYTES..]);
+        into.put(&VERSION.to_le_bytes()).put(&[0; 8]).put(&index.to_le_bytes());
+        into.put(&(members.len() as u16).to_le_bytes()).put(&volume.0);
+        for part in [layout.size, layout.journal, layout.checkpoint, layout.data, layout.data_length] {
+            into.put(&part.to_le_bytes());
+        }
+        into.put(&(settings.len() as u32).to_le_bytes()).put(&[0; 20]);
+        for Member { id, data, state, keeps_journal } in members {
+            into.put(&id.0).put(&data.0.to_le_bytes()).put(&[state.code(), u8::from(*keeps_journal)]).put(&[0; 6]);
+        }
+        into.put(settings.as_bytes());
+        let header = Header { kind: Kind::Superblock, length: SUPERBLOCK as u32, generation: *generation, number: 0 };
+        header.seal(SealedBy { volume: *volume, address }, &mut bytes);
+        bytes
+    }
+
+    /// Reads the copy that begins at `address`.
+    ///
+    /// # Errors
+    /// If it is damaged, or if a later program has written it.
+    pub(crate) fn decode(bytes: &[u8], address: u64) -> Result<Self, SuperblockError> {
+        let header = Header::peek(Kind::Superblock, bytes)?;
+        if header.length as usize != SUPERBLOCK {
+            return Err(Damage::Checksum.into());
+        }
+        let mut fields = Fields(&bytes[Header::BYTES..]);
+        let (version, to_read, _to_write) = (fields.u32(), fields.u32(), fields.u32());
+        let (index, count, volume) = (fields.u16(), fields.u16(), Identity(fields.take()));
+        // The places of version and identity are the same in all versions.
+        let (header, bytes) = Header::open(Kind::Superblock, SealedBy { volume, address }, bytes)?;
+        if version != VERSION {
+            return Err(SuperblockError::Version { found: version });
+        }
+        if to_read != 0 {
+            return Err(SuperblockError::Features { features: to_read });
+        }
+        let [size, journal, checkpoint, data, data_length] = std::array::from_fn(|_| fields.u64());
+        let layout = Layout { size, journal, checkpoint, data, data_length };
+        let settings_length = fields.u32() as usize;
+        let content = Self::MEMBERS + usize::from(count) * Self::MEMBER;
+        let is_sound = index < count && usize::from(count) <= Self::MEMBERS_MAX && layout.is_sound();
+        if !is_sound || settings_length > Self::SETTINGS_MAX {
+            return Err(Damage::Content.into());
+        }
+        let mut fields = Fields(&bytes[Self::MEMBERS..content]);
+        let members: Option<Vec<Member>> = (0..count).map(|_| Member::read(&mut fields)).collect();
+        let settings = str::from_utf8(&bytes[content..content + settings_length]).map_err(|_| Damage::Content)?;
+        Ok(Self {
+            volume,
+            generation: header.generation,
+            index,
+            members: members.ok_or(Damage::Content)?,
+            layout,
+            settings: settings.to_string(),
+        })
+    }
+
+    /// Returns the device on which it lies.
+    pub(crate) fn member(&self) -> &Member {
+        &self.members[usize::from(self.index)]
+    }
+}
+
+impl Member {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let (id, data) = (Identity(fields.take()), Bytes(fields.u64()));
+        let (state, keeps_journal) = (MemberState::of_code(fields.u8())?, fields.u8() != 0);
+        fields.take::<6>();
+        Some(Self { id, data, state, keeps_journal })
+    }
+}
+
+impl MemberState {
+    fn code(self) -> u8 {
+        match self {
+            Self::InUse => 0,
+            Self::Removed => 1,
+        }
+    }
+
+    fn of_code(code: u8) -> Option<Self> {
+        [Self::InUse, Self::Removed].into_iter().find(|state| state.code() == code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn superblock() -> Superblock {
+        let member = |id, keeps_journal| Member {
+            id: Identity([id; 16]),
+            data: Bytes::mib(2),
+            state: MemberState::InUse,
+            keeps_journal,
+        };
+        Superblock {
+            volume: Identity([0xab; 16]),
+            generation: 7,
+            index: 1,
+            members: vec![member(1, true), Member { state: MemberState::Removed, ..member(2, false) }],
+            layout: Layout::plan(Bytes::mib(4), 256 << 10, 8192, 128 << 10).unwrap(),
+            settings: r#"{"kind":"placement"}"#.to_string(),
+        }
+    }
+
+    /// The bytes of a superblock: they must never change their meaning.
+    #[test]
+    fn a_golden_superblock_is_read_as_ever() {
+        let bytes = superblock().encode(0);
+        let hex: String = bytes[..128].iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, GOLDEN);
+        assert_eq!(bytes[Superblock::MEMBERS + 2 * Superblock::MEMBER..][..20], *br#"{"kind":"placement"}"#);
+        assert_eq!(Superblock::decode(&bytes, 0), Ok(superblock()));
+    }
+
+    const GOLDEN: &str = concat!(
+        "65736b6572564f4cce1bea90004000000700000000000000000000000000000001000000000000000000000001000200",
+        "abababababababababababababababab0000400000000000000004000000000000200000000000000000100000000000",
+        "00002e0000000000140000000000000000000000000000000000000000000000",
+    );
+
+    #[test]
+    fn a_changed_bit_another_place_and_later_versions_are_found() {
+        let bytes = superblock().encode(4096);
+        for bit in (0..SUPERBLOCK * 8).step_by(61) {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(Superblock::decode(&changed, 4096).is_err(), "bit {bit}");
+        }
+        assert_eq!(Superblock::decode(&bytes, 0), Err(Damage::Checksum.into()));
+        let seal = |change: &dyn Fn(&mut [u8])| {
+            let mut changed = bytes.clone();
+            change(&mut changed);
+            let header = Header::peek(Kind::Superblock, &changed).unwrap();
+            header.seal(SealedBy { volume: superblock().volume, address: 4096 }, &mut changed);
+            Superblock::decode(&changed, 4096).unwrap_err()
+        };
+        assert_eq!(seal(&|bytes| bytes[32] = 2), SuperblockError::Version { found: 2 });
+        assert_eq!(seal(&|bytes| bytes[37] = 1), SuperblockError::Features { features: 256 });
+        assert_eq!(seal(&|bytes| bytes[44] = 2), SuperblockError::Damaged(Damage::Content));
+        assert_eq!(seal(&|bytes| bytes[107] = 2), SuperblockError::Damaged(Damage::Content));
+    }
+}

@@ -1,0 +1,234 @@
+//! Parts of a device: its data and its journal share one back end.
+//!
+//! Linux reports a failed write-back once per open file: of two syncs under way, one may report success although data
+//! are lost. A device therefore has one flush or durable write under way at a time. Those that are asked for meanwhile
+//! share the next flush, and after a failed one all others fail.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use esker_core::{Bytes, Nanos, RequestKind, Tag, TagSlab};
+
+use crate::backend::{Backend, Ended, Operation, OperationData};
+
+/// A part of a device, with addresses of its own.
+pub struct Part {
+    device: Arc<Mutex<Device>>,
+    index: usize,
+    start: u64,
+    length: u64,
+}
+
+/// A device whose parts are used separately.
+struct Device {
+    backend: Box<dyn Backend>,
+    under_way: TagSlab<UnderWay>,
+    /// What waits until all earlier writes of its part are durable.
+    waiting: VecDeque<Waiting>,
+    /// Whether a flush or a durable write is under way.
+    is_syncing: bool,
+    /// The first error of a flush or of a durable write.
+    failed: Option<(io::ErrorKind, String)>,
+    /// Whether nobody waits for the back end any more.
+    is_abandoned: bool,
+    /// What has ended, by part.
+    ended: Vec<Vec<Ended>>,
+    from_backend: Vec<Ended>,
+}
+
+/// An operation that the back end has.
+enum UnderWay {
+    /// An operation of a part, which ends when the back end says so; `sync` is its kind if it is a flush or a durable
+    /// write.
+    Operation { part: usize, id: u64, sync: Option<RequestKind> },
+    /// A durable write of a part whose data a flush has to make durable.
+    First { part: usize, id: u64 },
+    /// A flush for all of these.
+    Flush(Vec<Waiting>),
+}
+
+/// An operation of a part that waits for a flush, or for one of its own.
+struct Waiting {
+    part: usize,
+    id: u64,
+    /// The memory of a durable write whose bytes were written.
+    data: OperationData,
+}
+
+/// Divides a back end into parts, each given by its first byte and its length.
+pub fn divide(backend: Box<dyn Backend>, parts: &[(u64, u64)]) -> Vec<Part> {
+    let device = Device {
+        backend,
+        under_way: TagSlab::default(),
+        waiting: VecDeque::new(),
+        is_syncing: false,
+        failed: None,
+        is_abandoned: false,
+        ended: parts.iter().map(|_| Vec::new()).collect(),
+        from_backend: Vec::new(),
+    };
+    let device = Arc::new(Mutex::new(device));
+    let part = |(index, &(start, length))| Part { device: Arc::clone(&device), index, start, length };
+    parts.iter().enumerate().map(part).collect()
+}
+
+impl Part {
+    /// Returns the first error of a flush or of a durable write of the device, or why it was abandoned.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.device().failed.as_ref().map(|(_, text)| text.clone())
+    }
+
+    fn device(&self) -> MutexGuard<'_, Device> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for Part {
+    fn capacity(&self) -> Bytes {
+        Bytes(self.length)
+    }
+
+    fn submit(&mut self, now: Nanos, id: u64, operation: Operation) {
+        let operation = Operation { offset: self.start + operation.offset, ..operation };
+        self.device().submit(now, self.index, id, operation);
+    }
+
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        let mut device = self.device();
+        device.collect(Nanos::ZERO);
+        ended.append(&mut device.ended[self.index]);
+    }
+
+    fn next_event(&self) -> Nanos {
+        self.device().backend.next_event()
+    }
+
+    fn advance(&mut self, now: Nanos) {
+        let mut device = self.device();
+        device.backend.advance(now);
+        device.collect(now);
+    }
+
+    fn abandon(&mut self) {
+        self.device().abandon();
+    }
+}
+
+impl Device {
+    fn submit(&mut self, now: Nanos, part: usize, id: u64, operation: Operation) {
+        let sync = Some(operation.kind).filter(|kind| *kind == RequestKind::Flush || kind.is_fua());
+        if self.is_abandoned {
+            return self.fail(part, id, operation.data);
+        }
+        if sync.is_none() {
+            return self.send(now, UnderWay::Operation { part, id, sync }, operation);
+        }
+        if self.failed.is_some() {
+            return self.fail(part, id, operation.data);
+        }
+        if !self.is_syncing {
+            self.is_syncing = true;
+            return self.send(now, UnderWay::Operation { part, id, sync }, operation);
+        }
+        let kind = match operation.kind {
+            RequestKind::Write { .. } => RequestKind::Write { fua: false },
+            RequestKind::WriteZeroes { .. } => RequestKind::WriteZeroes { fua: false },
+            _ => return self.waiting.push_back(Waiting { part, id, data: operation.data }),
+        };
+        self.send(now, UnderWay::First { part, id }, Operation { kind, ..operation });
+    }
+
+    fn send(&mut self, now: Nanos, what: UnderWay, operation: Operation) {
+        let tag = self.under_way.insert(what);
+        self.backend.submit(now, tag.to_bits(), operation);
+    }
+
+    /// Takes what the back end has ended.
+    fn collect(&mut self, now: Nanos) {
+        if self.is_abandoned {
+            return;
+        }
+        let mut from_backend = std::mem::take(&mut self.from_backend);
+        self.backend.take_ended(&mut from_backend);
+        for Ended { id, at, result, data } in from_backend.drain(..) {
+            match self.under_way.remove(Tag::from_bits(id)) {
+                UnderWay::Operation { part, id, sync } => {
+                    if let Some(kind) = sync {
+                        self.synced(kind, &result);
+                    }
+                    self.ended[part].push(Ended { id, at, result, data });
+                }
+                UnderWay::First { part, id } if result.is_ok() => self.waiting.push_back(Waiting { part, id, data }),
+                UnderWay::First { part, id } => self.ended[part].push(Ended { id, at, result, data }),
+                UnderWay::Flush(all) => {
+                    self.synced(RequestKind::Flush, &result);
+                    for Waiting { part, id, data } in all {
+                        let result = result.as_ref().map_err(copy_of).copied();
+                        self.ended[part].push(Ended { id, at, result, data });
+                    }
+                }
+            }
+        }
+        self.from_backend = from_backend;
+        self.go_on(now);
+    }
+
+    /// Notes the end of a flush or of a durable write, which is of this `kind`. A write that was refused has lost
+    /// nothing.
+    fn synced(&mut self, kind: RequestKind, result: &io::Result<()>) {
+        self.is_syncing = false;
+        if let Err(error) = result
+            && !(kind.is_write() && is_refusal(error))
+        {
+            self.failed.get_or_insert((error.kind(), error.to_string()));
+        }
+    }
+
+    /// Ends an operation with the error after which nothing can be made durable any more.
+    fn fail(&mut self, part: usize, id: u64, data: OperationData) {
+        let (kind, text) = self.failed.clone().unwrap_or((io::ErrorKind::Other, "the device has failed".to_string()));
+        self.ended[part].push(Ended { id, at: None, result: Err(io::Error::new(kind, text)), data });
+    }
+
+    /// Ends everything that is under way: nobody waits for the back end any more.
+    fn abandon(&mut self) {
+        self.backend.abandon();
+        self.is_abandoned = true;
+        self.failed.get_or_insert((io::ErrorKind::TimedOut, "the device has not answered in time".to_string()));
+        let mut all: Vec<Waiting> = self.waiting.drain(..).collect();
+        let mut add = |part, id| all.push(Waiting { part, id, data: OperationData::None });
+        for under_way in std::mem::take(&mut self.under_way).iter() {
+            match under_way {
+                UnderWay::Operation { part, id, .. } | UnderWay::First { part, id } => add(*part, *id),
+                UnderWay::Flush(waiting) => waiting.iter().for_each(|waiting| add(waiting.part, waiting.id)),
+            }
+        }
+        all.into_iter().for_each(|Waiting { part, id, data }| self.fail(part, id, data));
+    }
+
+    /// Begins a flush for all that wait for one.
+    fn go_on(&mut self, now: Nanos) {
+        if self.is_syncing || self.waiting.is_empty() {
+            return;
+        }
+        let all: Vec<Waiting> = self.waiting.drain(..).collect();
+        if self.failed.is_some() {
+            return all.into_iter().for_each(|Waiting { part, id, data }| self.fail(part, id, data));
+        }
+        self.is_syncing = true;
+        let flush = Operation::new(RequestKind::Flush, 0, 0, OperationData::None);
+        self.send(now, UnderWay::Flush(all), flush);
+    }
+}
+
+/// Returns true if an error says that a write was refused, so that nothing was lost.
+fn is_refusal(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+}
+
+/// Returns an error for another operation that has failed in the same way.
+fn copy_of(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
+}

@@ -1,0 +1,117 @@
+//! Creates a volume.
+
+use std::io::{self, IoSlice};
+
+use esker_core::Bytes;
+use esker_tier::{PlacementEngine, RecordNumber};
+
+use super::error::VolumeError;
+use super::settings::VolumeSettings;
+use super::signs::what_is_on;
+use crate::backend::{BlockingBackend, OpenDevice};
+use crate::format::{
+    Identity, JournalPlace, Layout, Member, MemberState, PieceWriter, SealedBy, Superblock, checkpoint_bytes,
+};
+use crate::journal::disk::KEEPERS;
+
+/// A device has room for journal and checkpoints if they take at most this part of it.
+const STRUCTURES_PART: u64 = 4;
+
+/// Creates a volume on `devices`; `identities` are those of the volume and of each device.
+///
+/// # Errors
+/// If a device holds something already, if there is no room, or if the settings contradict each other: then nothing was
+/// written. If writing fails, there is no volume.
+pub fn create(
+    devices: &mut [Box<dyn OpenDevice>],
+    settings: &VolumeSettings,
+    identities: &[Identity],
+) -> Result<(), VolumeError> {
+    assert_eq!(identities.len(), devices.len() + 1, "the volume and each device have an identity");
+    if devices.is_empty() || devices.len() > Superblock::MEMBERS_MAX {
+        return Err(VolumeError::Count(devices.len()));
+    }
+    for (device, backend) in devices.iter_mut().enumerate() {
+        let found = what_is_on(&mut **backend).map_err(|error| VolumeError::Io { device, error })?;
+        if let Some(what) = found {
+            return Err(VolumeError::Holds { device, what });
+        }
+    }
+    let superblocks = plan(devices, settings, identities)?;
+    let sizes = superblocks[0].members.iter().map(|member| member.data).collect();
+    settings.offer(&mut PlacementEngine::new(&settings.placement(sizes))?)?;
+    for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
+        prepare(&mut **backend, superblock).map_err(|error| VolumeError::Io { device, error })?;
+    }
+    // The first superblocks come last: until then, there is no volume.
+    for copy in [1, 0] {
+        for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
+            let address = superblock.layout.superblocks()[copy];
+            let written = backend.write(address, &mut [IoSlice::new(&superblock.encode(address))], true);
+            written.map_err(|error| VolumeError::Io { device, error })?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the superblock of each device.
+fn plan(
+    devices: &[Box<dyn OpenDevice>],
+    settings: &VolumeSettings,
+    identities: &[Identity],
+) -> Result<Vec<Superblock>, VolumeError> {
+    let sizes: Vec<Bytes> = devices.iter().map(|device| device.capacity()).collect();
+    let journal = Layout::journal_of(sizes.iter().copied().min().unwrap_or_default());
+    let checkpoint = checkpoint_bytes(settings.records_max(sizes.iter().map(|size| size.0).sum()));
+    let extent = settings.extent().0.max(1);
+    // Without two such devices, at least the largest one keeps the journal.
+    let largest = (0..sizes.len()).max_by_key(|&device| (sizes[device], std::cmp::Reverse(device)));
+    let has_room = |layout: &Layout| layout.overhead() <= layout.size / STRUCTURES_PART;
+    let layout = |device: usize| {
+        let with = Layout::plan(sizes[device], journal, checkpoint, extent);
+        match with {
+            Ok(layout) if has_room(&layout) || Some(device) == largest => Ok(layout),
+            Err(error) if Some(device) == largest => Err(VolumeError::Layout { device, error }),
+            _ => Layout::plan(sizes[device], 0, 0, extent).map_err(|error| VolumeError::Layout { device, error }),
+        }
+    };
+    let layouts: Vec<Layout> = (0..sizes.len()).map(layout).collect::<Result<_, _>>()?;
+    let can_keep = (0..sizes.len()).filter(|&device| layouts[device].journal > 0);
+    let keepers: Vec<usize> = can_keep.take(KEEPERS).collect();
+    let text = serde_json::to_string(settings).map_err(VolumeError::SettingsText)?;
+    if text.len() > Superblock::SETTINGS_MAX {
+        return Err(VolumeError::SettingsLength(text.len()));
+    }
+    let member = |(index, layout): (usize, &Layout)| Member {
+        id: identities[index + 1],
+        data: Bytes(layout.data_length),
+        state: MemberState::InUse,
+        keeps_journal: keepers.contains(&index),
+    };
+    let members: Vec<Member> = layouts.iter().enumerate().map(member).collect();
+    let superblock = |(index, layout)| Superblock {
+        volume: identities[0],
+        generation: 1,
+        index: index as u16,
+        members: members.clone(),
+        layout,
+        settings: text.clone(),
+    };
+    Ok(layouts.into_iter().enumerate().map(superblock).collect())
+}
+
+/// Writes an empty journal and an empty checkpoint.
+fn prepare(device: &mut dyn BlockingBackend, superblock: &Superblock) -> io::Result<()> {
+    let layout = superblock.layout;
+    if superblock.member().keeps_journal {
+        device.write_zeroes(layout.journal_start(), layout.journal, false)?;
+        let after = JournalPlace { through: RecordNumber(0), batch: 1, offset: 0 };
+        let mut pieces = PieceWriter::new(1, after);
+        let address = layout.checkpoint_start(1);
+        let mut bytes = vec![0; pieces.bytes()];
+        let by = SealedBy { volume: superblock.volume, address };
+        pieces.write(by, superblock.generation, true, &mut bytes);
+        device.write(address, &mut [IoSlice::new(&bytes)], false)?;
+    }
+    device.flush()
+}

@@ -1,0 +1,199 @@
+//! Volumes: engines whose data, map and journal lie on devices.
+
+mod create;
+mod error;
+mod map;
+mod recover;
+mod settings;
+mod signs;
+mod superblocks;
+
+use std::io::{self, IoSlice};
+
+use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
+use esker_tier::PlacementEngine;
+
+use crate::backend::OpenDevice;
+use crate::clock::Clock;
+use crate::driver::{RealDriver, Reply};
+use crate::format::{Identity, MemberState, Superblock};
+use crate::journal::disk::{Devices, DiskJournal, JournalState, VolumeDevice};
+use crate::memory::{Buffer, ReplyData};
+use crate::part::{Part, divide};
+use crate::store::Store;
+pub use create::create;
+pub use error::{MapDamage, VolumeError};
+use map::Repair;
+use recover::{Recovered, recover};
+pub use settings::VolumeSettings;
+use superblocks::Keeper;
+
+/// A volume that is open.
+pub struct Volume<C> {
+    driver: RealDriver<PlacementEngine, C>,
+    state: VolumeState,
+    /// Replies to requests that were refused.
+    refused: Vec<Reply>,
+}
+
+/// What is known of a volume when it is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeState {
+    /// Its identity.
+    pub volume: Identity,
+    /// Generation of its superblocks.
+    pub generation: u64,
+    /// The devices that are missing. If there are some, the volume is read-only.
+    pub missing: Vec<Identity>,
+    /// The checkpoint that was read.
+    pub checkpoint: u64,
+    /// Number of records behind the checkpoint.
+    pub journal_records: u64,
+    /// Whether something was damaged on one device, and whole on another.
+    pub was_damaged: bool,
+}
+
+impl Recovered {
+    fn state(&self) -> VolumeState {
+        let members = self.found.newest.members.iter().zip(&self.found.given);
+        let missing = members.filter(|(member, given)| given.is_none() && member.state != MemberState::Removed);
+        VolumeState {
+            volume: self.found.newest.volume,
+            generation: self.found.newest.generation,
+            missing: missing.map(|(member, _)| member.id).collect(),
+            checkpoint: self.checkpoint,
+            journal_records: self.journal.records.len() as u64,
+            was_damaged: self.is_damaged || !self.found.to_write.is_empty(),
+        }
+    }
+}
+
+/// Reads all that a volume consists of but its data, and writes nothing.
+///
+/// # Errors
+/// If the volume cannot be opened.
+pub fn check(devices: &mut [Box<dyn OpenDevice>]) -> Result<VolumeState, VolumeError> {
+    Ok(recover(devices)?.state())
+}
+
+impl<C: Clock> Volume<C> {
+    /// Opens the volume on `devices`, which may come in any order. Repairs what one device lacks and another one has; a
+    /// volume of which a device is missing is only read.
+    ///
+    /// # Errors
+    /// If the devices do not belong together, or if the map cannot be read. Then nothing was written.
+    pub fn open(mut devices: Vec<Box<dyn OpenDevice>>, clock: C) -> Result<Self, VolumeError> {
+        make_durable(&mut devices)?;
+        let recovered = recover(&mut devices)?;
+        let state = recovered.state();
+        let is_writable = state.missing.is_empty();
+        if is_writable {
+            repair(&mut devices, &recovered)?;
+        }
+        let Recovered { found, engine, journal, checkpoint, is_damaged, .. } = recovered;
+        let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
+        let (mut stores, mut all) = (Vec::new(), Vec::new());
+        for (given, own) in found.given.iter().zip(&found.own) {
+            let (Some(given), Some(own)) = (given, own) else {
+                stores.push(Store::missing());
+                all.push(VolumeDevice::new(None, false, found.newest.clone()));
+                continue;
+            };
+            let device = devices[*given].take().expect("each is given once").into_backend();
+            let layout = own.layout;
+            let parts = divide(device, &[(0, layout.size), (layout.data, layout.data_length)]);
+            let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
+            stores.push(Store::new(Box::new(data)));
+            let superblock = Superblock { index: own.index, layout, ..found.newest.clone() };
+            all.push(VolumeDevice::new(Some(whole), is_writable, superblock));
+        }
+        let through = journal.through;
+        let journal_state = JournalState { ring: journal.ring, through, checkpoint, is_damaged };
+        let journal = DiskJournal::new(Devices::new(all), journal_state);
+        let driver = RealDriver::new(Box::new(engine), stores, Box::new(journal), clock);
+        Ok(Self { driver, state, refused: Vec::new() })
+    }
+
+    /// What was known when the volume was opened.
+    pub fn state(&self) -> &VolumeState {
+        &self.state
+    }
+
+    /// Bytes that the host can address.
+    pub fn capacity(&self) -> Bytes {
+        self.driver.capacity()
+    }
+
+    /// The driver, which tells about devices and memory.
+    pub fn driver(&mut self) -> &mut RealDriver<PlacementEngine, C> {
+        &mut self.driver
+    }
+
+    /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing refuses
+    /// everything but reads and flushes, which have nothing to do there.
+    pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
+        let changes = !matches!(request.kind, RequestKind::Read | RequestKind::Flush);
+        if changes && !self.state.missing.is_empty() {
+            let (at, result) = (self.driver.time(), Err(DeviceError::ReadOnly));
+            return self.refused.push(Reply { tag, at, result, data: ReplyData::default() });
+        }
+        self.driver.submit(tag, request, data);
+    }
+
+    /// Performs everything that is due by now.
+    pub fn step(&mut self) {
+        self.driver.step();
+    }
+
+    /// Returns when [`Self::step`] has to be called next, at the latest.
+    pub fn next_event(&self) -> Nanos {
+        self.driver.next_event()
+    }
+
+    /// Returns true while a device or the journal is working.
+    pub fn is_busy(&self) -> bool {
+        self.driver.is_busy()
+    }
+
+    /// Takes the reply of the next request that has ended.
+    pub fn next_reply(&mut self) -> Option<Reply> {
+        self.refused.pop().or_else(|| self.driver.next_reply())
+    }
+}
+
+fn failed(device: usize) -> impl Fn(io::Error) -> VolumeError {
+    move |error| VolumeError::Io { device, error }
+}
+
+/// Makes durable what the operating system has in memory, and forgets it: a flush that failed earlier may have left
+/// bytes there that the device does not hold. Whatever is read afterwards stays.
+fn make_durable(devices: &mut [Box<dyn OpenDevice>]) -> Result<(), VolumeError> {
+    for (device, backend) in devices.iter_mut().enumerate() {
+        let flushed = backend.flush();
+        let forgotten = backend.forget_cached();
+        flushed.and(forgotten).map_err(|error| VolumeError::NotDurable { device, error })?;
+    }
+    Ok(())
+}
+
+/// Writes what one device lacks and another one has: batches, and superblocks that are damaged or of an earlier
+/// generation.
+fn repair(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
+    for Repair { keeper, offset, bytes } in &recovered.journal.to_repair {
+        let Keeper { given, layout } = recovered.keepers[*keeper];
+        let address = layout.journal_start() + offset;
+        devices[given].write(address, &mut [IoSlice::new(bytes)], true).map_err(failed(given))?;
+    }
+    let found = &recovered.found;
+    for copy in [1, 0] {
+        for &member in &found.to_write {
+            let own = found.own[member].as_ref().expect("it was given");
+            let given = found.given[member].expect("it was given");
+            let superblock = Superblock { index: own.index, layout: own.layout, ..found.newest.clone() };
+            let address = superblock.layout.superblocks()[copy];
+            let bytes = superblock.encode(address);
+            devices[given].write(address, &mut [IoSlice::new(&bytes)], true).map_err(failed(given))?;
+        }
+    }
+    Ok(())
+}

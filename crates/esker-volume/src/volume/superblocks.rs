@@ -1,0 +1,118 @@
+//! Reads the superblocks of devices, and finds out which devices are believed.
+
+use esker_core::Bytes;
+
+use super::error::VolumeError;
+use crate::backend::{BlockingBackend, OpenDevice};
+use crate::format::{Identity, MemberState, SUPERBLOCK, Superblock, SuperblockError};
+
+/// The devices of a volume, as their superblocks describe them.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The newest superblock.
+    pub(super) newest: Superblock,
+    /// For each device of the volume, its place in the list that was given; `None` if it is missing.
+    pub(super) given: Vec<Option<usize>>,
+    /// The devices of the volume whose superblocks have to be written again: one is damaged, or of an earlier
+    /// generation.
+    pub(super) to_write: Vec<usize>,
+    /// The superblock of each device of the volume that was given.
+    pub(super) own: Vec<Option<Superblock>>,
+}
+
+/// Reads both superblocks of a device. Returns the newer one, and whether both are alike.
+fn read(device: usize, backend: &mut dyn BlockingBackend) -> Result<(Superblock, bool), VolumeError> {
+    let capacity = backend.capacity().0;
+    let mut at = |address: u64| -> Result<Result<Superblock, SuperblockError>, VolumeError> {
+        let mut bytes = vec![0; SUPERBLOCK];
+        if address + bytes.len() as u64 > capacity {
+            return Ok(Err(crate::format::Damage::Absent.into()));
+        }
+        backend.read(address, &mut bytes).map_err(|error| VolumeError::Io { device, error })?;
+        Ok(Superblock::decode(&bytes, address))
+    };
+    let end = |size: u64| (size - size % 4096).saturating_sub(SUPERBLOCK as u64);
+    let first = at(0)?;
+    // The device may have become larger since.
+    let last = at(first.as_ref().map_or(end(capacity), |first| first.layout.superblocks()[1]))?;
+    let (found, alike) = match (first, last) {
+        (Ok(first), Ok(last)) => {
+            let alike = first == last;
+            (if last.generation > first.generation { last } else { first }, alike)
+        }
+        (Ok(one), Err(SuperblockError::Damaged(_))) | (Err(SuperblockError::Damaged(_)), Ok(one)) => (one, false),
+        (Err(error), _) | (_, Err(error)) => return Err(VolumeError::Superblock { device, error }),
+    };
+    if found.layout.size > capacity {
+        return Err(VolumeError::Smaller { device, holds: capacity, recorded: found.layout.size });
+    }
+    Ok((found, alike))
+}
+
+/// Finds out which devices of a volume were given.
+pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeError> {
+    let mut all = Vec::new();
+    for (device, backend) in devices.iter_mut().enumerate() {
+        all.push(read(device, &mut **backend)?);
+    }
+    let volume = all.first().ok_or(VolumeError::Count(0))?.0.volume;
+    for (device, (superblock, _)) in all.iter().enumerate() {
+        let found = superblock.volume;
+        if found != volume {
+            return Err(VolumeError::TwoVolumes { device, found, volume });
+        }
+        let same = |(other, _): &(Superblock, bool)| other.member().id == superblock.member().id;
+        if let Some(first) = all[..device].iter().position(same) {
+            return Err(VolumeError::Twice { first, second: device });
+        }
+    }
+    let newest = (0..all.len()).rev().max_by_key(|&device| all[device].0.generation).expect("there is one");
+    let Superblock { generation, ref members, ref settings, .. } = all[newest].0;
+    let disagrees = |(other, _): &(Superblock, bool)| {
+        other.generation == generation && (&other.members, &other.settings) != (members, settings)
+    };
+    if let Some(second) = all.iter().position(disagrees) {
+        return Err(VolumeError::Split { first: newest, second });
+    }
+    let newest = all[newest].0.clone();
+    let of = |id: Identity| all.iter().position(|(superblock, _)| superblock.member().id == id);
+    let is_used = |member: &&crate::format::Member| member.state == MemberState::InUse;
+    let given: Vec<Option<usize>> =
+        newest.members.iter().map(|member| Some(member).filter(is_used).and_then(|member| of(member.id))).collect();
+    let own = |given: &Option<usize>| given.map(|given| all[given].0.clone());
+    let to_write = |member: &usize| {
+        let given = given[*member].map(|given| &all[given]);
+        given.is_some_and(|(superblock, alike)| !alike || superblock.generation < newest.generation)
+    };
+    Ok(Found {
+        to_write: (0..given.len()).filter(to_write).collect(),
+        own: given.iter().map(own).collect(),
+        newest,
+        given,
+    })
+}
+
+impl Found {
+    /// Bytes of data of each device.
+    pub(super) fn sizes(&self) -> Vec<Bytes> {
+        self.newest.members.iter().map(|member| member.data).collect()
+    }
+
+    /// The devices of the volume that keep the journal and are there: their index in the volume, their place in the
+    /// list, and where their parts lie.
+    pub(super) fn keepers(&self) -> Vec<Keeper> {
+        let keeper = |(index, member): (usize, &crate::format::Member)| {
+            let given = self.given[index].filter(|_| member.keeps_journal)?;
+            Some(Keeper { given, layout: self.own[index].as_ref()?.layout })
+        };
+        self.newest.members.iter().enumerate().filter_map(keeper).collect()
+    }
+}
+
+/// A device that keeps the journal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keeper {
+    /// Its place in the list that was given.
+    pub(super) given: usize,
+    pub(super) layout: crate::format::Layout,
+}
