@@ -1,14 +1,19 @@
-//! Controllers of flash caches. They study the accesses to a cache, and choose its size or the shares of its parts anew
-//! in each window. They lie apart from the engines: a volume links none of them.
+//! What chooses for an engine in simulations only; a volume links none of it.
+//!
+//! - Controllers of flash caches study the accesses to a cache, and choose its size or the shares of its parts anew in
+//!   each window.
+//! - Placement policies that only reproduce papers ([`PUBLISHED_PLACEMENTS`]).
 
 mod allocation;
 mod error;
 mod partition;
+mod published;
 #[cfg(test)]
 mod tests;
 
 pub use allocation::{AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime};
 pub use partition::{PartitionBy, PartitionSettings};
+pub use published::PUBLISHED_PLACEMENTS;
 
 use allocation::Allocator;
 use esker_tier::{BuildController, CacheController, CacheSizes, ControllerFault, FlashCacheSettings};

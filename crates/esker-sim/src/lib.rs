@@ -25,8 +25,8 @@ pub use config::{
 };
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
-    DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EngineDevice, EraseUnit, HostManagedCacheSettings,
-    HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
+    DeviceFault, DeviceKind, DeviceReader, DeviceSettings, EngineDevice, EraseUnit, HYBRID_POLICIES,
+    HostManagedCacheSettings, HybridSettings, Instance, OwnFlash, PageStreams, ServiceTimes, device_kind, preset,
 };
 pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};

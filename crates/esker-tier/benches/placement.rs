@@ -6,7 +6,7 @@ use std::time::Instant;
 use allocation_counter::measure;
 use esker_core::{Bytes, Lba, Machine, Nanos, Ratio, Request, Rng, Tag};
 use esker_testkit::Bench;
-use esker_tier::{Checkpoint, DeviceIndex, Effect, Engine, Input, PlacementEngine, PlacementSettings};
+use esker_tier::{Checkpoint, DeviceIndex, Effect, Engine, Input, PLACEMENTS, PlacementEngine, PlacementSettings};
 
 const EXTENT: Bytes = Bytes::kib(128);
 
@@ -23,7 +23,7 @@ fn requests() -> u64 {
 fn engine(policy: &str) -> PlacementEngine {
     let devices = vec![Bytes(volume() * 6 / 10), Bytes(volume() * 6 / 10)];
     let policy = serde_json::from_str(policy).expect("a policy");
-    let settings = PlacementSettings { extent: EXTENT, devices, policy, free_on_trim: true };
+    let settings = PlacementSettings { extent: EXTENT, devices, policy, policies: PLACEMENTS, free_on_trim: true };
     let mut engine = PlacementEngine::new(&settings).expect("sound settings");
     engine.offer(Bytes(volume())).expect("it fits");
     engine.fill(Ratio::ONE);
@@ -129,7 +129,7 @@ fn main() {
 fn first_writes() {
     let devices = vec![Bytes(volume())];
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).expect("a policy");
-    let settings = PlacementSettings { extent: EXTENT, devices, policy, free_on_trim: true };
+    let settings = PlacementSettings { extent: EXTENT, devices, policy, policies: PLACEMENTS, free_on_trim: true };
     let mut engine = PlacementEngine::new(&settings).expect("sound settings");
     let (mut rng, mut longest, mut effects) = (Rng::new(1), std::time::Duration::ZERO, Vec::new());
     let mut on = |input, effects: &mut Vec<Effect>| {

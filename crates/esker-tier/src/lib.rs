@@ -20,8 +20,9 @@ pub use flash_cache::{
     WriteHandling,
 };
 pub use placement::{
-    BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, PLACEMENTS, Placement,
-    PlacementEngine, PlacementEntry, PlacementError, PlacementRecord, PlacementSettings, PolicySettings, RestoreError,
-    Rewrite, SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MemoryCache, MoveOutcome, NewExtent, NewPolicy, PLACEMENTS,
+    Placement, PlacementEngine, PlacementEntry, PlacementError, PlacementRecord, PlacementSettings, PolicySettings,
+    RestoreError, Rewrite, SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
+    checked_weights, schema_of,
 };
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

@@ -5,7 +5,7 @@ mod null_store;
 
 use esker_core::{Bytes, Lba, Ratio, Request, Rng, Tag};
 use esker_testkit::Bench;
-use esker_tier::{Engine, PlacementEngine, PlacementSettings, StripeEngine, StripeSettings};
+use esker_tier::{Engine, PLACEMENTS, PlacementEngine, PlacementSettings, StripeEngine, StripeSettings};
 use esker_volume::{Direct, DirectJournal, MemoryJournal, RealDriver, Store, SystemClock};
 use null_store::NullStore;
 
@@ -27,7 +27,8 @@ fn stores() -> Vec<Store> {
 fn placement() -> PlacementEngine {
     let policy = serde_json::from_str(r#"{"kind":"static-split","weights":[2,1]}"#).expect("a policy");
     let devices = vec![device(); 2];
-    let settings = PlacementSettings { extent: Bytes::kib(1024), devices, policy, free_on_trim: true };
+    let settings =
+        PlacementSettings { extent: Bytes::kib(1024), devices, policy, policies: PLACEMENTS, free_on_trim: true };
     let mut engine = PlacementEngine::new(&settings).expect("sound settings");
     engine.fill(Ratio::ONE);
     engine

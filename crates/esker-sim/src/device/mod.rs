@@ -45,7 +45,7 @@ pub use constant::{Constant, ConstantSettings, ServiceTimes};
 pub use engine::EngineDevice;
 pub use flash_cache::{CacheSettings, OwnFlash};
 pub use host_managed_cache::{CacheReply, EraseUnit, HostManagedCacheSettings, PageStreams};
-pub use hybrid::{Allocate, HybridSettings};
+pub use hybrid::{Allocate, HYBRID_POLICIES, HybridSettings};
 pub(crate) use slowed::Slowed;
 
 /// Every kind of device, in the order in which lists show them.

@@ -51,7 +51,7 @@ pub fn choices() -> Vec<Choices> {
         of("Replacement policies of caches", "policy", esker_cache::REPLACEMENTS),
         of("Admission policies of caches", "admission", esker_cache::ADMISSIONS),
         of("Policies of host-managed caches", "policy", esker_cache::FLASH_POLICIES),
-        of("Placement policies", "policy", esker_tier::PLACEMENTS),
+        of("Placement policies", "policy", &crate::device::HYBRID_POLICIES),
     ]
 }
 

@@ -1,8 +1,7 @@
 //! Messages for mistakes in experiment files: one line each, with position, key and hint.
 
 use esker_core::{Hint, registry};
-use esker_sim::{DEVICE_KINDS, Experiment, RunOptions, run};
-use esker_tier::PLACEMENTS;
+use esker_sim::{DEVICE_KINDS, Experiment, HYBRID_POLICIES, RunOptions, run};
 
 const GOOD: &str = r#"
 [workload]
@@ -486,7 +485,7 @@ fn hints() {
     assert_eq!(hint("kind = \"constant\"", ""), format!("name a `preset`, or one of the kinds: {}", kinds.join(", ")));
     let presets = hint("preset = \"ibm-ultrastar-36z15\"", "");
     assert!(presets.starts_with("name a preset, which gives all of them: ibm-ultrastar-36z15, "), "{presets}");
-    let policies: Vec<&str> = registry::names(PLACEMENTS).collect();
+    let policies: Vec<&str> = registry::names(&HYBRID_POLICIES).collect();
     assert_eq!(hint("static-split", "best"), format!("there is: {}", policies.join(", ")));
     let presets = hint("\"ibm-ultrastar-36z15\"", "\"unheard-of\"");
     assert!(presets.starts_with("there is: ibm-ultrastar-36z15, "), "{presets}");

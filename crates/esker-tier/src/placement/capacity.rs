@@ -119,13 +119,19 @@ mod tests {
     use super::*;
     use esker_results::ExtentPlaces;
 
-    use crate::placement::PlacementSettings;
+    use crate::placement::{PLACEMENTS, PlacementSettings};
 
     fn engine(devices: &[u64], policy: &str) -> PlacementEngine {
         let devices = devices.iter().map(|&kib| Bytes::kib(4 * kib)).collect();
         let policy = serde_json::from_str(policy).unwrap();
-        PlacementEngine::new(&PlacementSettings { extent: Bytes::kib(4), devices, policy, free_on_trim: false })
-            .unwrap()
+        PlacementEngine::new(&PlacementSettings {
+            extent: Bytes::kib(4),
+            devices,
+            policy,
+            policies: PLACEMENTS,
+            free_on_trim: false,
+        })
+        .unwrap()
     }
 
     fn held(engine: &PlacementEngine) -> Vec<u64> {

@@ -47,8 +47,9 @@ pub use cache::MemoryCache;
 pub use capacity::UnmetShare;
 pub use map::PlacementRecord;
 pub use policy::{
-    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, PLACEMENTS, Placement, PlacementEntry,
-    PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
+    BuildPlacement, Completed, DeviceView, Event, MoveOutcome, NewExtent, NewPolicy, PLACEMENTS, Placement,
+    PlacementEntry, PlacementError, PolicySettings, Rewrite, StaticSplit, StaticSplitSettings, WishedMove, Wishes,
+    checked_weights, schema_of,
 };
 pub use settings::{PlacementSettings, RestoreError, SettingsError};
 
@@ -176,7 +177,7 @@ impl PlacementEngine {
     ) -> Result<Self, RestoreError> {
         let sizes = settings.sizes()?;
         let count = sizes.len();
-        let policy = settings.policy.build(count).map_err(SettingsError::Policy)?;
+        let policy = settings.policy.build(settings.policies, count).map_err(SettingsError::Policy)?;
         let mut through = through;
         let extent = settings.extent.0;
         let map = ExtentMap::restore(&sizes, extent, checkpoint.chain(journal.inspect(|_| through.0 += 1)))?;

@@ -4,13 +4,13 @@ use esker_core::{Bytes, Hint};
 use thiserror::Error;
 
 use super::blocks::BLOCK;
-use super::policy::{PlacementError, PolicySettings};
+use super::policy::{PlacementEntry, PlacementError, PolicySettings};
 use super::{DEVICES_MAX, EXTENTS_MAX};
 use crate::engine::RecordError;
 use crate::extent::ExtentPlace;
 
 /// The settings of a [`PlacementEngine`](super::PlacementEngine). They stay the same for the life of a volume.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PlacementSettings {
     /// Bytes of an extent, the unit of placement: a multiple of 4 KiB.
     pub extent: Bytes,
@@ -18,6 +18,8 @@ pub struct PlacementSettings {
     pub devices: Vec<Bytes>,
     /// The policy, which chooses a device for each extent.
     pub policy: PolicySettings,
+    /// The policies that `policy` is one of: [`PLACEMENTS`](super::PLACEMENTS), or more.
+    pub policies: &'static [PlacementEntry],
     /// Whether an extent gives up its place when the host trims all of it.
     pub free_on_trim: bool,
 }

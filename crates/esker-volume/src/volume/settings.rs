@@ -1,7 +1,7 @@
 //! The settings of a volume's engine, as its superblocks keep them.
 
 use esker_core::{Bytes, Ratio};
-use esker_tier::{PlacementEngine, PlacementSettings, PolicySettings, SettingsError};
+use esker_tier::{PLACEMENTS, PlacementEngine, PlacementSettings, PolicySettings, SettingsError};
 use serde::{Deserialize, Serialize};
 
 /// The engine of a volume.
@@ -44,7 +44,13 @@ impl VolumeSettings {
     /// The settings of the engine over devices with this much data.
     pub(super) fn placement(&self, devices: Vec<Bytes>) -> PlacementSettings {
         let Self::Placement { extent_bytes, policy, free_on_trim, .. } = self;
-        PlacementSettings { extent: Bytes(*extent_bytes), devices, policy: policy.clone(), free_on_trim: *free_on_trim }
+        PlacementSettings {
+            extent: Bytes(*extent_bytes),
+            devices,
+            policy: policy.clone(),
+            policies: PLACEMENTS,
+            free_on_trim: *free_on_trim,
+        }
     }
 
     /// Has `engine` offer what the settings say.

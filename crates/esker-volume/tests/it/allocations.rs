@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use esker_core::{Bytes, Lba, Nanos, Ratio, Request, Rng, Tag};
-use esker_tier::{Engine, MemoryCache, PlacementEngine, PlacementSettings, StripeEngine, StripeSettings};
+use esker_tier::{Engine, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings, StripeEngine, StripeSettings};
 use esker_volume::{Clock, Direct, DirectJournal, MemoryJournal, RealDriver, Store};
 
 use crate::null_store::NullStore;
@@ -18,7 +18,13 @@ impl Clock for NoClock {
 
 fn placement() -> PlacementEngine {
     let policy = serde_json::from_str(r#"{"kind":"static-split","weights":[2,1]}"#).unwrap();
-    let settings = PlacementSettings { extent: Bytes::kib(128), devices: vec![DEVICE; 2], policy, free_on_trim: true };
+    let settings = PlacementSettings {
+        extent: Bytes::kib(128),
+        devices: vec![DEVICE; 2],
+        policy,
+        policies: PLACEMENTS,
+        free_on_trim: true,
+    };
     let mut engine = PlacementEngine::new(&settings).unwrap();
     engine.offer(Bytes::mib(100)).unwrap();
     engine.fill(Ratio::ONE);

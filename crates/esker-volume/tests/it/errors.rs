@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Tag};
-use esker_tier::{DeviceIndex, PlacementEngine, PlacementSettings, Reshape};
+use esker_tier::{DeviceIndex, PLACEMENTS, PlacementEngine, PlacementSettings, Reshape};
 use esker_volume::{
     Backend, Clock, Direct, DirectJournal, Ended, MemoryBackend, MemoryJournal, Operation, RealDriver, Store,
 };
@@ -43,7 +43,13 @@ type Driver<'a> = RealDriver<PlacementEngine, &'a HandClock>;
 /// Creates a driver of two stores, the first of which is `first`.
 fn driver(first: Store, clock: &HandClock) -> Driver<'_> {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
-    let settings = PlacementSettings { extent: EXTENT, devices: vec![DEVICE; 2], policy, free_on_trim: true };
+    let settings = PlacementSettings {
+        extent: EXTENT,
+        devices: vec![DEVICE; 2],
+        policy,
+        policies: PLACEMENTS,
+        free_on_trim: true,
+    };
     let second = Store::new(Box::new(Direct::new(MemoryBackend::new(DEVICE))));
     let engine = PlacementEngine::new(&settings).unwrap();
     RealDriver::new(

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind, Rng, Tag};
 use esker_tier::{
-    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MemoryCache, NewExtent, Placement,
+    Checkpoint, DeviceIndex, DeviceView, Engine, Event, LogicalExtent, MemoryCache, NewExtent, PLACEMENTS, Placement,
     PlacementEngine, PlacementRecord, PlacementSettings, Record, RecordNumber, Reshape, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
@@ -107,7 +107,7 @@ impl Clock for NoClock {
 
 fn settings() -> PlacementSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap();
-    PlacementSettings { extent: EXTENT, devices: DEVICES.to_vec(), policy, free_on_trim: false }
+    PlacementSettings { extent: EXTENT, devices: DEVICES.to_vec(), policy, policies: PLACEMENTS, free_on_trim: false }
 }
 
 fn paths(folder: &Path) -> [PathBuf; 2] {

@@ -13,8 +13,8 @@ use esker_core::{
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
-    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, NewExtent, Placement, PlacementEngine, PlacementRecord,
-    PlacementSettings, Record, RecordNumber, Rewrite, WishedMove, Wishes,
+    DeviceIndex, DeviceView, Effect, Event, LogicalExtent, NewExtent, PLACEMENTS, Placement, PlacementEngine,
+    PlacementRecord, PlacementSettings, Record, RecordNumber, Rewrite, WishedMove, Wishes,
 };
 use esker_volume::{
     Backend, BlockingJournal, Clock, Direct, DirectJournal, FileBackend, MemoryBackend, MemoryJournal, RealDriver,
@@ -42,7 +42,8 @@ fn models() -> Vec<Child> {
 
 fn engine() -> PlacementEngine {
     let devices = DEVICES.iter().map(|device| device.3).collect();
-    let settings = PlacementSettings { extent: EXTENT, devices, policy: policy(), free_on_trim: true };
+    let settings =
+        PlacementSettings { extent: EXTENT, devices, policy: policy(), policies: PLACEMENTS, free_on_trim: true };
     PlacementEngine::new(&settings).unwrap().with_policy(Box::new(Restless::default()))
 }
 
@@ -346,7 +347,7 @@ fn a_failed_journal_fails_everything_but_reads() {
     let stores = models()
         .into_iter()
         .map(|child| Store::new(Box::new(Direct::new(MemoryBackend::new(child.device.capacity())))));
-    let engine = engine().with_policy(policy().build(3).unwrap());
+    let engine = engine().with_policy(policy().build(PLACEMENTS, 3).unwrap());
     let mut driver =
         RealDriver::new(Box::new(engine), stores.collect(), Box::new(DirectJournal::new(BrokenJournal)), &clock);
     let tag = |slot| Tag::new(slot, 0);

@@ -9,8 +9,8 @@ use esker_core::{
 };
 use esker_sim::{Child, Constant, ConstantSettings, EngineDevice, Instance};
 use esker_tier::{
-    Effect, Engine, FlashCacheEngine, FlashCacheSettings, PlacementEngine, PlacementSettings, Record, RecordNumber,
-    WriteHandling,
+    Effect, Engine, FlashCacheEngine, FlashCacheSettings, PLACEMENTS, PlacementEngine, PlacementSettings, Record,
+    RecordNumber, WriteHandling,
 };
 use esker_volume::{
     BlockingBackend, BlockingJournal, Clock, Direct, DirectJournal, Journal, MemoryBackend, MemoryJournal, RealDriver,
@@ -31,7 +31,13 @@ fn constant(name: &str, micros: u64, capacity: Bytes) -> Constant {
 
 fn placement_settings() -> PlacementSettings {
     let policy = serde_json::from_str(r#"{"kind":"static-split","weights":[1,1]}"#).unwrap();
-    PlacementSettings { extent: Bytes::kib(8), devices: BELOW.to_vec(), policy, free_on_trim: true }
+    PlacementSettings {
+        extent: Bytes::kib(8),
+        devices: BELOW.to_vec(),
+        policy,
+        policies: PLACEMENTS,
+        free_on_trim: true,
+    }
 }
 
 fn cache_settings(backing: Bytes) -> FlashCacheSettings {

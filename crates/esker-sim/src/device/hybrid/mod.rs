@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::engine::EngineDevice;
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
 
+mod policies;
+
+pub use policies::HYBRID_POLICIES;
+
 /// The `hybrid` kind.
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "hybrid",
@@ -90,7 +94,7 @@ fn read(table: &Node) -> Result<Box<dyn DeviceSettings>, ReadError> {
         let problem = Problem::with_hint("a hybrid has at least one child", "name the devices it is made of");
         return Err(ReadError::new(problem).below("children"));
     }
-    settings.policy.build(settings.children.len()).map_err(|error| error.below("policy"))?;
+    settings.policy.build(&HYBRID_POLICIES, settings.children.len()).map_err(|error| error.below("policy"))?;
     Ok(Box::new(settings))
 }
 
@@ -224,7 +228,8 @@ impl HybridSettings {
         let devices: Vec<Bytes> = children.iter().map(|child| child.device.capacity()).collect();
         let mut policy = self.policy.clone();
         truncate_weights(&mut policy, children.len());
-        let settings = PlacementSettings { extent: self.extent, devices, policy, free_on_trim: false };
+        let settings =
+            PlacementSettings { extent: self.extent, devices, policy, policies: &HYBRID_POLICIES, free_on_trim: false };
         let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
         let moves = engine.needs_free_extents() && children.iter().all(|child| extents_of(child, self.extent) > 1);
         let reserve = self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::room::{RoomMaker, RoomSettings};
 use super::{
-    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Wishes, check_device,
-    schema_of,
+    DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Wishes, check_device, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -35,18 +34,18 @@ struct FastFirstSettings {
     make_room: Option<RoomSettings>,
 }
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let FastFirstSettings { mut order, make_room } = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let FastFirstSettings { mut order, make_room } = policy.options()?;
     make_room.as_ref().map_or(Ok(()), |room| room.check("make_room"))?;
     for (position, &device) in order.iter().enumerate() {
-        check_device("order", device, devices)?;
+        check_device("order", device, policy.devices)?;
         if order[..position].contains(&device) {
             return Err(PlacementError::new("order", format!("device {device} is there twice")));
         }
     }
-    let rest = (0..devices as u16).filter(|device| !order.contains(device));
+    let rest = (0..policy.devices as u16).filter(|device| !order.contains(device));
     order.extend(rest.collect::<Vec<_>>());
-    let room = make_room.map(|settings| RoomMaker::new(settings, devices));
+    let room = make_room.map(|settings| RoomMaker::new(settings, policy.devices));
     Ok(Box::new(FastFirst { order: order.into_iter().map(DeviceIndex).collect(), room }))
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::room::{RoomMaker, RoomSettings};
 use super::{
-    Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, StaticSplit,
+    Completed, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, StaticSplit,
     WishedMove, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
@@ -87,8 +87,8 @@ impl Default for MigrationSettings {
 /// Limit of `recent`: the list is searched at each access.
 const RECENT_MAX: u32 = 10_000;
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let settings: MigrationSettings = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings: MigrationSettings = policy.options()?;
     let error = |key: &str, message: String| Err(PlacementError::new(key, message));
     if settings.interval == Nanos::ZERO {
         return error("interval", "`interval` is 0; an extent moves in some time".to_string());
@@ -97,8 +97,8 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
         return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
     }
     settings.make_room.as_ref().map_or(Ok(()), |room| room.check("make_room"))?;
-    let stripes = StaticSplit::of_weights(&settings.weights, devices)?;
-    Ok(Box::new(Migration::new(settings, stripes, devices)))
+    let stripes = StaticSplit::of_weights(&settings.weights, policy.devices)?;
+    Ok(Box::new(Migration::new(settings, stripes, policy.devices)))
 }
 
 /// Average response times of a device, in nanoseconds; `None` before the first request.

@@ -25,28 +25,28 @@ mod rates;
 mod room;
 mod size_threshold;
 mod static_split;
+mod table;
 #[cfg(test)]
 mod tests;
 mod throughput;
 mod usage;
 mod wardrop;
-mod wardrop_published;
 
 use std::fmt::Debug;
 
-use esker_core::registry::{self, Entry};
-use esker_core::{Bytes, DeviceState, Hint, Nanos, Priority, Problem, ReadError, Request, RequestKind, Telemetry};
+use esker_core::registry::Entry;
+use esker_core::{Bytes, DeviceState, Nanos, Priority, Request, RequestKind, Telemetry};
 use esker_results::TokenReport;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::extent::{DeviceIndex, LogicalExtent};
 
-pub use static_split::{StaticSplit, StaticSplitSettings};
+pub use static_split::{StaticSplit, StaticSplitSettings, checked_weights};
+pub use table::{NewPolicy, PlacementError, PolicySettings, schema_of};
 
-/// All policies, in the order in which lists show them.
+use table::check_device;
+
+/// The policies that every engine knows, in the order in which lists show them. Those that only reproduce papers are in
+/// `esker-controllers`.
 pub static PLACEMENTS: &[PlacementEntry] = &[
     static_split::ENTRY,
     fast_first::ENTRY,
@@ -54,15 +54,14 @@ pub static PLACEMENTS: &[PlacementEntry] = &[
     pinned::ENTRY,
     migration::ENTRY,
     wardrop::ENTRY,
-    wardrop_published::ENTRY,
     throughput::ENTRY,
 ];
 
 /// An entry of the registry of policies.
 pub type PlacementEntry = Entry<BuildPlacement>;
 
-/// Makes a policy for `devices` devices from its settings.
-pub type BuildPlacement = fn(&PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError>;
+/// Makes a policy from its table.
+pub type BuildPlacement = fn(&NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError>;
 
 /// Decides where extents go. A policy knows only what it is told: it has no clock, no journal, and does not copy data
 /// itself.
@@ -304,72 +303,5 @@ impl DeviceView {
     /// Returns true if a new extent can go there.
     pub fn has_room(&self) -> bool {
         self.free_extents > 0 && self.state == DeviceState::Online && !self.drained
-    }
-}
-
-/// The table of a policy: its name, and the keys of that policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PolicySettings {
-    /// The name of the policy, one of [`PLACEMENTS`].
-    pub kind: String,
-    /// The policy's own keys.
-    #[serde(flatten)]
-    pub options: serde_json::Map<String, serde_json::Value>,
-}
-
-/// Why a policy cannot be made: which key of its table, and what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(transparent)]
-pub struct PlacementError(#[from] ReadError);
-
-impl PlacementError {
-    /// An error about the policy's own key `key`.
-    fn new(key: &str, message: impl Into<String>) -> Self {
-        Self::of(key, Problem::new(message))
-    }
-
-    /// A problem with the policy's own key `key`.
-    fn of(key: &str, problem: Problem) -> Self {
-        Self(ReadError::new(problem).below(key))
-    }
-
-    /// Returns this error as one of settings that contain the policy's table at `key`.
-    pub fn below(&self, key: &str) -> ReadError {
-        self.0.clone().below(key)
-    }
-}
-
-impl Hint for PlacementError {
-    fn hint(&self) -> Option<String> {
-        self.0.hint()
-    }
-}
-
-impl PolicySettings {
-    /// Makes the policy for `devices` devices; there has to be at least one.
-    pub fn build(&self, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-        let entry = registry::find(PLACEMENTS, "policy", &self.kind)
-            .map_err(|name| ReadError::new(name.into()).below("kind"))?;
-        if devices == 0 {
-            return Err(PlacementError::new("kind", "a policy places extents on at least one device"));
-        }
-        (entry.build)(self, devices)
-    }
-
-    /// Returns the policy's own keys as settings of type `T`.
-    fn options<T: DeserializeOwned>(&self) -> Result<T, PlacementError> {
-        Ok(esker_core::read(&serde_json::Value::Object(self.options.clone()))?)
-    }
-}
-
-fn schema_of<T: JsonSchema>() -> Schema {
-    SchemaGenerator::default().into_root_schema_for::<T>()
-}
-
-/// Checks that the device with index `device`, which the key `key` names, exists.
-fn check_device(key: &str, device: u16, devices: usize) -> Result<(), PlacementError> {
-    match usize::from(device) < devices {
-        true => Ok(()),
-        false => Err(PlacementError::new(key, format!("there is no device {device}; {devices} devices count from 0"))),
     }
 }

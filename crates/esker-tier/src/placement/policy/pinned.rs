@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, Wishes,
-    check_device, schema_of,
+    DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite,
+    Wishes, check_device, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -52,11 +52,11 @@ fn in_turns() -> PolicySettings {
     PolicySettings { kind: "static-split".to_string(), options: serde_json::Map::new() }
 }
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let PinnedSettings { ranges, rest } = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let PinnedSettings { ranges, rest } = policy.options()?;
     for (index, range) in ranges.iter().enumerate() {
         let key = format!("ranges[{index}]");
-        check_device(&format!("{key}.device"), range.device, devices)?;
+        check_device(&format!("{key}.device"), range.device, policy.devices)?;
         if range.length == Bytes::ZERO {
             return Err(PlacementError::new(&format!("{key}.length"), "the range is empty"));
         }
@@ -64,7 +64,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     if rest.kind == ENTRY.name {
         return Err(PlacementError::new("rest.kind", "ranges of ranges: give all of them in one list"));
     }
-    let rest = rest.build(devices).map_err(|error| PlacementError(error.below("rest")))?;
+    let rest = policy.other("rest", &rest)?;
     Ok(Box::new(Pinned { ranges, rest, pinned: Vec::new() }))
 }
 

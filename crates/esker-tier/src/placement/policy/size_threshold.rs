@@ -5,9 +5,7 @@ use esker_core::registry::ParameterSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    DeviceView, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, check_device, schema_of,
-};
+use super::{DeviceView, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, check_device, schema_of};
 use crate::extent::DeviceIndex;
 
 /// The entry of [`super::PLACEMENTS`].
@@ -39,10 +37,10 @@ impl Default for SizeThresholdSettings {
     }
 }
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let settings: SizeThresholdSettings = settings.options()?;
-    check_device("small", settings.small, devices)?;
-    check_device("large", settings.large, devices)?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings: SizeThresholdSettings = policy.options()?;
+    check_device("small", settings.small, policy.devices)?;
+    check_device("large", settings.large, policy.devices)?;
     Ok(Box::new(SizeThreshold(settings)))
 }
 

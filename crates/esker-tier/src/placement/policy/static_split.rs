@@ -5,7 +5,7 @@ use esker_core::{Bytes, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceView, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, schema_of};
+use super::{DeviceView, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, schema_of};
 use crate::extent::DeviceIndex;
 
 /// The entry of [`super::PLACEMENTS`].
@@ -30,13 +30,13 @@ pub struct StaticSplitSettings {
 /// Limit of the sum of weights: the table of turns has one entry per unit of weight.
 const WEIGHT_SUM_MAX: u64 = 65_536;
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let StaticSplitSettings { weights } = settings.options()?;
-    Ok(Box::new(StaticSplit::of_weights(&weights, devices)?))
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let StaticSplitSettings { weights } = policy.options()?;
+    Ok(Box::new(StaticSplit::of_weights(&weights, policy.devices)?))
 }
 
 /// Returns the weights of the key `weights` for `devices` devices; equal ones if the key is empty.
-pub(super) fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32>, PlacementError> {
+pub fn checked_weights(weights: &[u32], devices: usize) -> Result<Vec<u32>, PlacementError> {
     let error = |message: String, hint: &str| Err(PlacementError::of("weights", Problem::with_hint(message, hint)));
     if weights.is_empty() {
         return Ok(vec![1; devices]);

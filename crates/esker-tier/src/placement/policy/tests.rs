@@ -1,6 +1,6 @@
 //! Rules that every policy keeps, and single cases.
 
-use esker_core::{Lba, Request};
+use esker_core::{Lba, Request, registry};
 
 use super::*;
 
@@ -11,7 +11,9 @@ fn the_registry_is_sound() {
 
 #[test]
 fn mistakes_are_named() {
-    let policy = |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap_err().to_string();
+    let policy = |text: &str| {
+        serde_json::from_str::<PolicySettings>(text).unwrap().build(PLACEMENTS, 2).unwrap_err().to_string()
+    };
     assert_eq!(policy(r#"{"kind":"static-slit"}"#), "kind: `static-slit` is no policy; did you mean `static-split`?");
     let found = policy(r#"{"kind":"static-split","wieghts":[1]}"#);
     assert_eq!(found, "wieghts: unknown key; did you mean `weights`?");
@@ -21,7 +23,7 @@ fn mistakes_are_named() {
 /// free extents of each device at first; each extent is created by a write with its size in `sizes`.
 fn chosen(table: &str, room: &[u32], sizes: &[u64]) -> Vec<u16> {
     let settings: PolicySettings = serde_json::from_str(table).unwrap();
-    let mut policy = settings.build(room.len()).unwrap();
+    let mut policy = settings.build(PLACEMENTS, room.len()).unwrap();
     let online = |&free_extents: &u32| DeviceView {
         extents: 9,
         free_extents,
@@ -48,7 +50,8 @@ fn fast_first_fills_one_device_after_the_other() {
 
 #[test]
 fn policies_with_shares_say_which() {
-    let targets = |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap().targets();
+    let targets =
+        |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(PLACEMENTS, 2).unwrap().targets();
     for kind in ["static-split", "wardrop", "throughput"] {
         assert_eq!(targets(&format!(r#"{{"kind":"{kind}","weights":[3,1]}}"#)), Some(vec![0.75, 0.25]), "{kind}");
     }
@@ -77,7 +80,9 @@ fn pinned_ranges_stay_where_they_belong_and_the_rest_is_placed_by_its_policy() {
 
 #[test]
 fn devices_that_are_not_there_are_named() {
-    let error = |text: &str| serde_json::from_str::<PolicySettings>(text).unwrap().build(2).unwrap_err().to_string();
+    let error = |text: &str| {
+        serde_json::from_str::<PolicySettings>(text).unwrap().build(PLACEMENTS, 2).unwrap_err().to_string()
+    };
     assert_eq!(error(r#"{"kind":"size-threshold","large":2}"#), "large: there is no device 2; 2 devices count from 0");
     assert_eq!(error(r#"{"kind":"fast-first","order":[1,1]}"#), "order: device 1 is there twice");
     let ranges = r#"{"kind":"pinned","ranges":[{"length":"1MiB","device":3}]}"#;
@@ -91,7 +96,7 @@ fn devices_that_are_not_there_are_named() {
 fn extents_stay_pinned_when_a_volume_is_opened() {
     let table =
         r#"{"kind":"pinned","ranges":[{"length":"1MiB","device":0}],"rest":{"kind":"wardrop","weights":[0,1]}}"#;
-    let mut policy = serde_json::from_str::<PolicySettings>(table).unwrap().build(2).unwrap();
+    let mut policy = serde_json::from_str::<PolicySettings>(table).unwrap().build(PLACEMENTS, 2).unwrap();
     (0..2).for_each(|extent| {
         policy.placed(LogicalExtent(extent), Bytes::mib(extent.into()), Some(DeviceIndex(0)));
     });

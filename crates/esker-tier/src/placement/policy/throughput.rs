@@ -11,8 +11,8 @@ use super::homes::Homes;
 use super::rates::{Rates, best_shares};
 use super::static_split::checked_weights;
 use super::{
-    Completed, DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite,
-    Wishes, schema_of,
+    Completed, DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes,
+    schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -58,14 +58,15 @@ const ASTRAY_MAX: f64 = 0.02;
 const MEMORY: f64 = 0.8;
 const MEMORY_AFTER: u64 = 2048;
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let ThroughputSettings { weights, probe, interval } = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let ThroughputSettings { weights, probe, interval } = policy.options()?;
     if probe == Nanos::ZERO {
         return Err(PlacementError::new("probe", "`probe` is 0; a device gets a request once in some time"));
     }
-    let weights = checked_weights(&weights, devices)?;
+    let weights = checked_weights(&weights, policy.devices)?;
     let homes = Homes::new(&weights, 1.0 / probe.as_secs_f64(), interval);
-    let (rates, window, stage) = (Rates::new(devices), SearchWindow::default(), ThroughputStage::first(devices));
+    let (rates, window, stage) =
+        (Rates::new(policy.devices), SearchWindow::default(), ThroughputStage::first(policy.devices));
     Ok(Box::new(Throughput { homes, rates, window, stage }))
 }
 

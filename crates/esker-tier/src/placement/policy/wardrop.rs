@@ -9,7 +9,7 @@ use super::balance::Balance;
 use super::homes::Homes;
 use super::static_split::checked_weights;
 use super::{
-    DeviceView, Event, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings, Rewrite, Wishes, schema_of,
+    DeviceView, Event, NewExtent, NewPolicy, Placement, PlacementEntry, PlacementError, Rewrite, Wishes, schema_of,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 
@@ -43,14 +43,14 @@ impl Default for WardropSettings {
     }
 }
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let WardropSettings { weights, probe, interval } = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let WardropSettings { weights, probe, interval } = policy.options()?;
     if probe == Nanos::ZERO {
         return Err(PlacementError::new("probe", "`probe` is 0; a device gets a request once in some time"));
     }
-    let weights = checked_weights(&weights, devices)?;
+    let weights = checked_weights(&weights, policy.devices)?;
     let homes = Homes::new(&weights, 1.0 / probe.as_secs_f64(), interval);
-    Ok(Box::new(Wardrop { homes, balance: Balance::new(devices) }))
+    Ok(Box::new(Wardrop { homes, balance: Balance::new(policy.devices) }))
 }
 
 /// Shifts the shares of [`Homes`] until all devices answer equally fast ([`Balance`]).

@@ -7,6 +7,7 @@ mod errors;
 mod moves;
 mod properties;
 mod redirects;
+mod restless;
 mod snapshots;
 mod under_test;
 mod world;
@@ -60,6 +61,7 @@ fn settings_of(extent: u64, devices: &[u64], weights: &str) -> PlacementSettings
         extent: Bytes(extent * 512),
         devices: devices.iter().map(|&d| Bytes(d * 512)).collect(),
         policy,
+        policies: PLACEMENTS,
         free_on_trim: true,
     }
 }

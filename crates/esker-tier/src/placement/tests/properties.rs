@@ -18,6 +18,11 @@ fn redirecting_long(seed: u64) -> World {
     PlacementRules::new(settings_of(8 * SECTORS as u64, &[256, 384], "[1, 1]")).redirecting(seed).world(seed)
 }
 
+/// A world on two devices, whose policy may ask for anything.
+fn restless(seed: u64) -> World {
+    PlacementRules::new(settings(&[64, 96], "[1, 1]")).restless(seed).world(seed)
+}
+
 /// A world on two devices, whose policy redirects writes, with a cache of `extents` extents.
 fn cached(extents: u32, seed: u64) -> World {
     PlacementRules::new(settings(&[64, 96], "[1, 1]")).redirecting(seed).cached(extents).world(seed)
@@ -78,8 +83,13 @@ fn plans() -> impl Strategy<Value = FaultPlan> {
 
 /// One of the worlds on two devices.
 fn worlds() -> impl Strategy<Value = World> {
-    let cases: [fn(u64) -> World; 4] =
-        [|seed| World::new(settings(&[64, 64], "[1, 1]"), seed), redirecting, redirecting_long, |seed| cached(3, seed)];
+    let cases: [fn(u64) -> World; 5] = [
+        |seed| World::new(settings(&[64, 64], "[1, 1]"), seed),
+        redirecting,
+        redirecting_long,
+        restless,
+        |seed| cached(3, seed),
+    ];
     (0..cases.len(), any::<u64>()).prop_map(move |(case, seed)| cases[case](seed))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::redirects::RedirectingPolicy;
+use super::restless::RestlessPolicy;
 use super::under_test::UnderTest;
 use super::*;
 use crate::placement::cache::MemoryCache;
@@ -18,6 +19,8 @@ pub(super) struct PlacementRules {
     offered: Option<Bytes>,
     /// The seed of a [`RedirectingPolicy`], which replaces the policy of the settings.
     redirects: Option<u64>,
+    /// The seed of a [`RestlessPolicy`], which replaces the policy of the settings.
+    restless: Option<u64>,
     /// Extents of a cache in front of the engine.
     cache: Option<u32>,
     /// Devices that were reported to be drained.
@@ -36,6 +39,7 @@ impl PlacementRules {
             settings,
             offered: None,
             redirects: None,
+            restless: None,
             cache: None,
             drained: BTreeSet::new(),
             removed: BTreeSet::new(),
@@ -47,6 +51,11 @@ impl PlacementRules {
     /// A policy redirects half of the writes.
     pub(super) fn redirecting(self, seed: u64) -> Self {
         Self { redirects: Some(seed), ..self }
+    }
+
+    /// A policy asks for anything.
+    pub(super) fn restless(self, seed: u64) -> Self {
+        Self { restless: Some(seed), ..self }
     }
 
     /// A cache of `extents` extents lies in front of the engine.
@@ -83,6 +92,9 @@ impl Rules for PlacementRules {
         }
         if let Some(seed) = self.redirects {
             engine = Box::new(engine.with_policy(Box::new(RedirectingPolicy::new(1, 2, seed))));
+        }
+        if let Some(seed) = self.restless {
+            engine = Box::new(engine.with_policy(Box::new(RestlessPolicy::new(seed))));
         }
         match self.cache {
             Some(extents) => UnderTest::Cached(Box::new(MemoryCache::new(*engine, extents))),

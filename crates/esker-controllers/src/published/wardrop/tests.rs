@@ -1,6 +1,8 @@
 use esker_core::{Bytes, DeviceState, Lba, Request, RequestKind};
+use esker_tier::PolicySettings;
 
 use super::*;
+use crate::PUBLISHED_PLACEMENTS;
 
 const ROOM: DeviceView =
     DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
@@ -167,6 +169,6 @@ fn settings_are_checked() {
     ] {
         let options = serde_json::from_str(table).unwrap();
         let settings = PolicySettings { kind: "wardrop-published".to_string(), options };
-        assert_eq!(settings.build(2).unwrap_err().to_string(), message);
+        assert_eq!(settings.build(PUBLISHED_PLACEMENTS, 2).unwrap_err().to_string(), message);
     }
 }

@@ -1,24 +1,21 @@
-//! Equation 3.1 as published, with its constants; `wardrop` is a variant without them.
+//! Equation 3.1 as published, with its constants; the engine's `wardrop` is a variant without them.
 
 use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
 use esker_core::{Nanos, Ratio};
 use esker_results::TokenReport;
+use esker_tier::{
+    Completed, DeviceIndex, DeviceView, Event, LogicalExtent, MoveOutcome, NewExtent, NewPolicy, Placement,
+    PlacementEntry, PlacementError, Rewrite, WishedMove, Wishes, checked_weights, schema_of,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::static_split::checked_weights;
-use super::{
-    Completed, DeviceView, Event, MoveOutcome, NewExtent, Placement, PlacementEntry, PlacementError, PolicySettings,
-    Rewrite, WishedMove, Wishes, schema_of,
-};
-use crate::extent::{DeviceIndex, LogicalExtent};
 
 #[cfg(test)]
 mod tests;
 
-/// The entry of [`super::PLACEMENTS`].
+/// The entry of [`super::PUBLISHED_PLACEMENTS`].
 pub(super) const ENTRY: PlacementEntry = PlacementEntry {
     name: "wardrop-published",
     summary: "The rule that `wardrop` began as: a timer turns differences of response times, in ms, into tokens",
@@ -72,8 +69,8 @@ impl Default for WardropPublishedSettings {
 /// Limit of `recent`: the list is searched at each access.
 const RECENT_MAX: u32 = 10_000;
 
-fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>, PlacementError> {
-    let settings: WardropPublishedSettings = settings.options()?;
+fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
+    let settings: WardropPublishedSettings = policy.options()?;
     let error = |key: &str, message: String| Err(PlacementError::new(key, message));
     for (key, value) in [("alpha", settings.alpha), ("beta", settings.beta)] {
         if !(0.0..=1e9).contains(&value) {
@@ -90,7 +87,7 @@ fn build(settings: &PolicySettings, devices: usize) -> Result<Box<dyn Placement>
     if settings.recent == 0 || settings.recent > RECENT_MAX {
         return error("recent", format!("`recent` is {}; it has to be 1 to {RECENT_MAX}", settings.recent));
     }
-    let weights = checked_weights(&settings.weights, devices)?;
+    let weights = checked_weights(&settings.weights, policy.devices)?;
     Ok(Box::new(WardropPublished::new(settings, &weights)))
 }
 
