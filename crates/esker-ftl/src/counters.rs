@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use esker_results::{MappingCounts, MergeCounts};
+use esker_results::{Counters, MappingCounts, MergeCounts};
 
 /// Counts of a translation layer since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,41 +46,18 @@ impl FtlCounters {
         self.merges.get_or_insert_default().full += 1;
         *self.full_merge_data_blocks.entry(data_blocks).or_default() += 1;
     }
+}
 
-    /// Adds the counts of another layer.
-    pub fn add(&mut self, other: &Self) {
-        if let Some(more) = other.merges {
-            self.merges = Some(self.merges.unwrap_or_default().plus(&more));
-        }
-        for (data_blocks, count) in &other.full_merge_data_blocks {
-            *self.full_merge_data_blocks.entry(*data_blocks).or_default() += count;
-        }
-        self.dead_log_blocks += other.dead_log_blocks;
-        self.dropped_pages += other.dropped_pages;
-        self.revived_pages += other.revived_pages;
-        self.erased_suspects += other.erased_suspects;
-        if let Some(more) = other.mapping {
-            // The sizes are those of the other layer, the newer one.
-            self.mapping = Some(more.plus(&self.mapping.unwrap_or_default()));
-        }
-    }
-
-    /// Returns what was counted since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        let full_merge_data_blocks = self
-            .full_merge_data_blocks
-            .iter()
-            .map(|(blocks, count)| (*blocks, count - earlier.full_merge_data_blocks.get(blocks).unwrap_or(&0)))
-            .filter(|(_, count)| *count > 0)
-            .collect();
+impl Counters for FtlCounters {
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
-            merges: self.merges.map(|now| now.since(&earlier.merges.unwrap_or_default())),
-            full_merge_data_blocks,
-            dead_log_blocks: self.dead_log_blocks - earlier.dead_log_blocks,
-            dropped_pages: self.dropped_pages - earlier.dropped_pages,
-            revived_pages: self.revived_pages - earlier.revived_pages,
-            erased_suspects: self.erased_suspects - earlier.erased_suspects,
-            mapping: self.mapping.map(|now| now.since(&earlier.mapping.unwrap_or_default())),
+            merges: self.merges.each_with(&other.merges, of),
+            full_merge_data_blocks: self.full_merge_data_blocks.each_with(&other.full_merge_data_blocks, of),
+            dead_log_blocks: of(self.dead_log_blocks, other.dead_log_blocks),
+            dropped_pages: of(self.dropped_pages, other.dropped_pages),
+            revived_pages: of(self.revived_pages, other.revived_pages),
+            erased_suspects: of(self.erased_suspects, other.erased_suspects),
+            mapping: self.mapping.each_with(&other.mapping, of),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! these types.
 
 pub mod cache;
+mod counters;
 mod device;
 mod parse;
 mod placement_map;
@@ -16,6 +17,7 @@ mod settled;
 pub mod study;
 pub mod validation;
 
+pub use counters::Counters;
 pub use device::*;
 pub use placement_map::*;
 pub use remarks::remarks;

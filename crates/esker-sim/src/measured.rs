@@ -7,8 +7,8 @@ use esker_core::{
     ResourceKind, Verdict,
 };
 use esker_results::{
-    ChildResponses, PlacedExtents, PlacementMap, PlacementReport, Reporting, RequestResults, RequestStatistics,
-    SeriesChild, SeriesPoint, Throughput, WorkloadResults,
+    ChildResponses, Counters, PlacedExtents, PlacementMap, PlacementReport, Reporting, RequestResults,
+    RequestStatistics, SeriesChild, SeriesPoint, Throughput, WorkloadResults,
 };
 
 use crate::map_frames::MapFrames;

@@ -16,7 +16,7 @@ use esker_nand::array::{Array, Timing, Waiter};
 use esker_nand::ecc::Ecc;
 use esker_nand::state::{Cause, FlashOp, FlashState, HostAccess, OpList};
 use esker_nand::{Geometry, Placement, ValueError};
-use esker_results::PreconditionReport;
+use esker_results::{Counters, PreconditionReport};
 
 use super::PageCounts;
 use crate::{SsdError, SsdSettings};
@@ -345,7 +345,7 @@ impl Back {
             self.flash.set_wear(wear.initial_erases);
         }
         self.read_only = false;
-        self.former.add(&self.ftl.counters());
+        self.former = self.layer_counters();
         self.flash.backlog.clear();
         self.ftl = ftl;
         let (report, writes) = precondition::run(condition, &mut *self.ftl, &mut self.flash, &self.space);
@@ -359,7 +359,7 @@ impl Back {
 
     /// Makes a new layer find its data in flash, as after a power failure. `ops` receives the operations for that.
     pub(super) fn recover_layer(&mut self, ops: &mut OpList) -> Result<(), FtlError> {
-        self.former.add(&self.ftl.counters());
+        self.former = self.layer_counters();
         if let Some(wear) = self.ftl.wear() {
             self.former_wear.add_events(&wear);
         }
@@ -376,9 +376,7 @@ impl Back {
 
     /// Returns the counts of all translation layers since the drive was new.
     pub(super) fn layer_counters(&self) -> FtlCounters {
-        let mut counters = self.former.clone();
-        counters.add(&self.ftl.counters());
-        counters
+        self.ftl.counters().plus(&self.former)
     }
 
     /// Asserts the invariants that hold at any time. Slow.

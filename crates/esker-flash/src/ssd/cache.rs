@@ -10,7 +10,7 @@ use esker_core::{Bytes, LogicalPage, Nanos, StreamId};
 use esker_ftl::{FtlCounters, PageOwner, Space};
 use esker_nand::array::{Ended, Waiter};
 use esker_nand::state::OperationCounts;
-use esker_results::HostManagedCacheReport;
+use esker_results::{Counters, HostManagedCacheReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,18 +59,32 @@ pub struct HostManagedCache {
     back: Back,
     contents: Contents,
     admission: Box<dyn Admission>,
-    counts: Counts,
-    before: (Counts, OperationCounts, FtlCounters),
+    counts: CacheCounts,
+    before: (CacheCounts, OperationCounts, FtlCounters),
 }
 
+/// Counts of pages since the cache was made.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct CacheCounts {
     hits: u64,
     revived: u64,
     misses: u64,
     invalidated: u64,
     refused: u64,
     not_admitted: u64,
+}
+
+impl Counters for CacheCounts {
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            hits: of(self.hits, other.hits),
+            revived: of(self.revived, other.revived),
+            misses: of(self.misses, other.misses),
+            invalidated: of(self.invalidated, other.invalidated),
+            refused: of(self.refused, other.refused),
+            not_admitted: of(self.not_admitted, other.not_admitted),
+        }
+    }
 }
 
 /// The policy, and the room that it has. Cleaning asks it about pages.
@@ -167,7 +181,7 @@ impl HostManagedCache {
                 left,
             },
             admission,
-            counts: Counts::default(),
+            counts: CacheCounts::default(),
             before: Default::default(),
         })
     }
@@ -321,10 +335,19 @@ impl HostManagedCache {
     /// Returns the counts since [`Self::start_measuring`].
     pub fn report(&self) -> HostManagedCacheReport {
         let (before, operations, layer) = &self.before;
-        let (now, operations) = (&self.counts, self.back.flash.counts().since(operations));
-        let layer = self.back.layer_counters().since(layer);
-        let [hits, revived, misses] =
-            [now.hits - before.hits, now.revived - before.revived, now.misses - before.misses];
+        let CacheCounts { hits, revived, misses, invalidated, refused, not_admitted } = self.counts.since(before);
+        let operations = self.back.flash.counts().since(operations);
+        let FtlCounters {
+            dropped_pages,
+            erased_suspects,
+            // The cache counts revived pages itself.
+            revived_pages: _,
+            // Counts of layers that merge, or have their map on flash: a cache is on none of them.
+            merges: _,
+            full_merge_data_blocks: _,
+            dead_log_blocks: _,
+            mapping: _,
+        } = self.back.layer_counters().since(layer);
         let (policy, programs) = (&self.contents.policy, operations.programs());
         HostManagedCacheReport {
             hits,
@@ -332,13 +355,13 @@ impl HostManagedCache {
             misses,
             hit_ratio: (hits + revived) as f64 / (hits + revived + misses).max(1) as f64,
             filled_pages: programs.host,
-            refused_pages: now.refused - before.refused,
-            not_admitted_pages: now.not_admitted - before.not_admitted,
-            invalidated_pages: now.invalidated - before.invalidated,
+            refused_pages: refused,
+            not_admitted_pages: not_admitted,
+            invalidated_pages: invalidated,
             erases: operations.erases,
             copied_pages: programs.cleaning,
-            dropped_pages: layer.dropped_pages,
-            erased_suspects: layer.erased_suspects,
+            dropped_pages,
+            erased_suspects,
             write_amplification: (programs.host > 0).then(|| programs.total() as f64 / programs.host as f64),
             flash_pages: u64::from(self.back.geometry.pages()),
             user_pages: u64::from(self.contents.capacity),

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use esker_core::{BusyTime, Bytes, DeviceState, Nanos, Ratio, ResourceKind, Telemetry};
+use esker_ftl::FtlCounters;
 use esker_nand::array::DieStep;
 use esker_nand::ecc::Ecc;
 use esker_nand::state::{Cause, OperationCounts, WriteMode, by_cause};
 use esker_results::{
-    CleaningReport, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport, WriteModeReport,
-    WriteModesReport,
+    CleaningReport, Counters, DeviceReport, EccReport, EraseCounts, FlashReport, MergeCounts, WearReport,
+    WriteModeReport, WriteModesReport,
 };
 
 use super::power::PowerFailure;
@@ -117,10 +118,25 @@ impl Ssd {
         })
     }
 
+    /// Returns the bytes of memory that the simulator takes for the flash and its tables.
+    fn memory_bytes(&self) -> usize {
+        let ecc = self.back.ecc.as_ref().map_or(0, |ecc| ecc.memory_bytes());
+        self.back.ftl.memory_bytes() + self.back.flash.memory_bytes() + ecc
+    }
+
     fn flash_report(&self, measured: Nanos) -> FlashReport {
         let measured_s = measured.as_secs_f64();
         let counts = self.back.flash.counts().since(&self.measuring.operations);
-        let layer = self.back.layer_counters().since(&self.measuring.layer);
+        let FtlCounters {
+            merges,
+            full_merge_data_blocks,
+            dead_log_blocks,
+            mapping,
+            // What the owner of the pages asked for: it counts that itself.
+            dropped_pages: _,
+            revived_pages: _,
+            erased_suspects: _,
+        } = self.back.layer_counters().since(&self.measuring.layer);
         let (pages, before) = (self.back.counts, self.measuring.pages);
         let host_page_writes = pages.writes - before.writes;
         let erase_count = self.back.flash.erase_counts();
@@ -129,8 +145,6 @@ impl Ssd {
             let erases_per_block_and_s = counts.erases as f64 / f64::from(self.back.geometry.blocks()) / measured_s;
             (endurance as f64 - erase_count.mean).max(0.0) / erases_per_block_and_s / SECONDS_PER_YEAR
         });
-        let ecc = self.back.ecc.as_ref().map_or(0, |ecc| ecc.memory_bytes());
-        let memory = self.back.ftl.memory_bytes() + self.back.flash.memory_bytes() + ecc;
         FlashReport {
             reads: counts.reads(),
             programs: counts.programs(),
@@ -141,13 +155,13 @@ impl Ssd {
             effective_spare_factor: self.back.space.effective_spare_factor(),
             erases: counts.erases,
             // A layer that maps pages does not count merges. Each of its victims counts as a merge.
-            merges: layer.merges.unwrap_or(MergeCounts {
+            merges: merges.unwrap_or(MergeCounts {
                 switch: counts.erases_without_copies,
                 partial: counts.erases - counts.erases_without_copies,
                 full: 0,
             }),
-            full_merge_data_blocks: layer.full_merge_data_blocks,
-            dead_log_blocks: layer.dead_log_blocks,
+            full_merge_data_blocks,
+            dead_log_blocks,
             map_bytes: self.back.ftl.map_bytes(),
             write_amplification: (host_page_writes > 0)
                 .then(|| counts.programs().total() as f64 / host_page_writes as f64),
@@ -162,9 +176,9 @@ impl Ssd {
             ecc: self.back.ecc.as_ref().map(|ecc| ecc_report(ecc)),
             write_modes: self.write_modes_report(),
             write_buffer: self.front.buffer.as_ref().map(|buffer| buffer.counts.since(&buffer.earlier)),
-            simulator_bytes_per_page: memory as f64 / f64::from(self.back.geometry.pages()),
+            simulator_bytes_per_page: self.memory_bytes() as f64 / f64::from(self.back.geometry.pages()),
             precondition: self.precondition,
-            mapping: layer.mapping,
+            mapping,
             recovery: self.power.as_ref().and_then(PowerFailure::report),
             power_failure_missed: self.power.as_ref().is_some_and(PowerFailure::is_pending),
         }

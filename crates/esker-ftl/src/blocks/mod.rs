@@ -27,6 +27,7 @@ use std::fmt;
 use esker_core::{LogicalPage, PhysicalPage};
 use esker_nand::state::{Cause, FlashState, OpIndex, OpList, OpSink, Silent};
 use esker_nand::{BlockIndex, Divisor};
+use esker_results::Counters;
 
 use crate::{BuildError, Cells, Ftl, FtlContext, FtlCounters, FtlError, WriteExtent};
 
@@ -271,9 +272,7 @@ impl<T: Scheme> Ftl for BlockMapped<T> {
     }
 
     fn counters(&self) -> FtlCounters {
-        let mut sum = FtlCounters::merging();
-        self.parts.iter().for_each(|(pool, _)| sum.add(&pool.counters));
-        sum
+        self.parts.iter().fold(FtlCounters::merging(), |sum, (pool, _)| sum.plus(&pool.counters))
     }
 
     fn check(&self, flash: &FlashState) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use esker_core::{Ratio, Rng};
 use esker_nand::state::{FlashOp, FlashOpKind, OpModes, Transfer};
 use esker_nand::{Geometry, PoolScope, ValueError};
+use esker_results::Counters;
 
 use super::*;
 use crate::testing::{DriveSettings, layer, one_plane};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use esker_results::{PlacementReport, SeriesChild, SeriesPoint};
+use esker_results::{Counters, PlacementReport, SeriesChild, SeriesPoint};
 
 /// With more intervals than this, steps would be thinner than two pixels.
 const INTERVALS_MAX: usize = 480;
@@ -73,7 +73,7 @@ fn children_together(points: &[SeriesPoint], last: &SeriesPoint) -> BTreeMap<Str
 
 fn moved_together(points: &[SeriesPoint]) -> PlacementReport {
     let moved = points.iter().filter_map(|point| point.placement.as_ref());
-    moved.fold(PlacementReport::default(), |sum, moved| sum.and(moved))
+    moved.fold(PlacementReport::default(), |sum, moved| sum.plus(moved))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::zero::is_zero;
 use super::{ArrayReport, EnergyReport, MappingCounts, MergeCounts, RecoveryReport, TimelineReport};
+use crate::Counters;
 
 /// Page operations by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -242,18 +243,16 @@ pub struct BufferReport {
     pub writes_that_waited: u64,
 }
 
-impl BufferReport {
-    /// Counts since `earlier`. The size does not change.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+impl Counters for BufferReport {
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
             pages_max: self.pages_max,
-            pages_read: self.pages_read - earlier.pages_read,
-            pages_read_from_buffer: self.pages_read_from_buffer - earlier.pages_read_from_buffer,
-            pages_written: self.pages_written - earlier.pages_written,
-            pages_overwritten_in_buffer: self.pages_overwritten_in_buffer - earlier.pages_overwritten_in_buffer,
-            pages_to_flash: self.pages_to_flash - earlier.pages_to_flash,
-            writes_that_waited: self.writes_that_waited - earlier.writes_that_waited,
+            pages_read: of(self.pages_read, other.pages_read),
+            pages_read_from_buffer: of(self.pages_read_from_buffer, other.pages_read_from_buffer),
+            pages_written: of(self.pages_written, other.pages_written),
+            pages_overwritten_in_buffer: of(self.pages_overwritten_in_buffer, other.pages_overwritten_in_buffer),
+            pages_to_flash: of(self.pages_to_flash, other.pages_to_flash),
+            writes_that_waited: of(self.writes_that_waited, other.writes_that_waited),
         }
     }
 }

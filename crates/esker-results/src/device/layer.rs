@@ -1,9 +1,9 @@
 //! Counts of a drive's translation layer.
 
-use std::ops::{Add, Sub};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Counters;
 
 /// Merges of block- and log-mapped translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,19 +18,7 @@ pub struct MergeCounts {
     pub full: u64,
 }
 
-impl MergeCounts {
-    /// Counts since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        self.each_with(earlier, u64::sub)
-    }
-
-    /// Sums of both counts.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        self.each_with(other, u64::add)
-    }
-
+impl Counters for MergeCounts {
     fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
             switch: of(self.switch, other.switch),
@@ -88,19 +76,9 @@ impl MappingCounts {
     pub fn hit_ratio(&self) -> Option<f64> {
         (self.lookups > 0).then(|| self.hits as f64 / self.lookups as f64)
     }
+}
 
-    /// Counts since `earlier`. Sizes do not change.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        self.each_with(earlier, u64::sub)
-    }
-
-    /// Sums of both counts. Sizes are those of `self`.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        self.each_with(other, u64::add)
-    }
-
+impl Counters for MappingCounts {
     fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
             cache_entries: self.cache_entries,

@@ -1,9 +1,9 @@
 //! Results of placement: extents that were moved or freed, and what a memory cache did.
 
-use std::ops::{Add, Sub};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Counters;
 
 /// Counts of extents that were moved or freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,25 +31,8 @@ pub struct PlacementReport {
     pub tokens: Option<TokenReport>,
 }
 
-impl PlacementReport {
-    /// The counts since they were `before`.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        let tokens = self.tokens.map(|now| now.since(&before.tokens.unwrap_or_default()));
-        self.each_with(before, u64::sub, tokens)
-    }
-
-    /// The counts of both together.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        let tokens = match (&self.tokens, &other.tokens) {
-            (Some(one), Some(other)) => Some(one.and(other)),
-            (one, other) => one.or(*other),
-        };
-        self.each_with(other, u64::add, tokens)
-    }
-
-    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64, tokens: Option<TokenReport>) -> Self {
+impl Counters for PlacementReport {
+    fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
             moved_extents: of(self.moved_extents, other.moved_extents),
             moved_bytes: of(self.moved_bytes, other.moved_bytes),
@@ -59,7 +42,7 @@ impl PlacementReport {
             freed_extents: of(self.freed_extents, other.freed_extents),
             displaced_extents: of(self.displaced_extents, other.displaced_extents),
             moves_without_room: of(self.moves_without_room, other.moves_without_room),
-            tokens,
+            tokens: self.tokens.each_with(&other.tokens, of),
         }
     }
 }
@@ -81,17 +64,7 @@ pub struct TokenReport {
     pub lapsed: u64,
 }
 
-impl TokenReport {
-    /// The counts since they were `before`.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        self.each_with(before, u64::sub)
-    }
-
-    fn and(&self, other: &Self) -> Self {
-        self.each_with(other, u64::add)
-    }
-
+impl Counters for TokenReport {
     fn each_with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
             granted: of(self.granted, other.granted),

@@ -1,7 +1,7 @@
 //! Where the extents are, and what was moved.
 
 use esker_core::Bytes;
-use esker_results::{DeviceExtents, ExtentPlaces, PlacedExtents, PlacementReport};
+use esker_results::{Counters, DeviceExtents, ExtentPlaces, PlacedExtents, PlacementReport};
 
 use super::PlacementEngine;
 use crate::extent::LogicalExtent;
