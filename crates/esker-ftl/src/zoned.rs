@@ -113,7 +113,7 @@ impl ZonePool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<BlockIndex, FtlError> {
-        // Policies may pick zones without a superseded page, which gain nothing, but hardly this often.
+        // Some policies may pick zones without a superseded page, which gain nothing, but hardly this often.
         let mut attempts = 64 * 64 * self.closed.len();
         while self.room == 0 {
             self.open_next(cells)?;
@@ -152,7 +152,8 @@ impl ZonePool {
     /// open zone is empty: it has room for all pages of the other one.
     #[cold]
     fn clean<S: OpSink>(&mut self, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) -> Result<(), FtlError> {
-        let victim = self.victims.take().ok_or(FtlError::NoSpace)?.0;
+        let gains = |zone: PoolBlock| self.valid[zone.index()] < self.pages;
+        let victim = gc::take_victim(&mut *self.victims, false, gains).ok_or(FtlError::NoSpace)?.0;
         bits::clear(&mut self.closed, victim as usize);
         for offset in 0..self.data_pages_per_block {
             for plane in 0..self.planes.len() {

@@ -102,6 +102,10 @@ impl VictimPolicy for CostBenefit {
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.blocks)
     }
+
+    fn decides_alone(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -95,6 +95,10 @@ impl VictimPolicy for RandomDraws {
         self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.valid)
     }
 
+    fn decides_alone(&self) -> bool {
+        true
+    }
+
     fn compares(&self) -> Option<Compared> {
         Some(Compared::Drawn(self.draws))
     }

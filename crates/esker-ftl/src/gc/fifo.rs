@@ -44,4 +44,8 @@ impl VictimPolicy for Fifo {
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<PoolBlock>()
     }
+
+    fn decides_alone(&self) -> bool {
+        true
+    }
 }

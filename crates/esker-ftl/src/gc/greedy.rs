@@ -130,6 +130,10 @@ impl VictimPolicy for Greedy {
         self.levels.iter().map(|level| size_of_val(&**level)).sum()
     }
 
+    fn decides_alone(&self) -> bool {
+        true
+    }
+
     fn compares(&self) -> Option<Compared> {
         Some(Compared::All)
     }

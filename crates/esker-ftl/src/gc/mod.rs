@@ -11,11 +11,17 @@
 //!
 //! and two lines here: `mod emptiest_newest;`, and `emptiest_newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk
 //! the registry then cover it, and `cleaning = { victim = "emptiest-newest" }` selects it.
+//!
+//! Cleaning a block without superseded pages gains no space. A policy need not look for that: such a block is passed
+//! over as long as cleaning another one gains space. A policy that is published otherwise, such as `fifo`, or that picks
+//! such a block only where there is no other, as `greedy` does, says so with [`VictimPolicy::decides_alone`].
 
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
+#[cfg(test)]
+mod mru;
 mod random;
 mod search_fraction;
 mod stationary;
@@ -43,6 +49,8 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
     search_fraction::ENTRY,
     #[cfg(test)]
     worked_example::ENTRY,
+    #[cfg(test)]
+    mru::ENTRY,
 ];
 
 /// Picks victims among the closed blocks of one pool.
@@ -74,6 +82,13 @@ pub trait VictimPolicy: fmt::Debug + Send {
 
     /// Returns the bytes of memory in use.
     fn memory_bytes(&self) -> usize;
+
+    /// Returns true if the policy's choice is cleaned even if it has no superseded page, so that cleaning it gains no
+    /// space. Such a policy must not pick blocks like that for ever: those that were just filled with copies have to
+    /// wait for others. By default they are passed over as long as cleaning another block gains space.
+    fn decides_alone(&self) -> bool {
+        false
+    }
 
     /// Returns among how many blocks the policy takes the one with the fewest valid pages, if it considers nothing
     /// else. For such policies, the distribution of valid pages in the steady state is known, and preconditioning can
@@ -147,6 +162,22 @@ impl Capability for VictimCapability {
 pub(crate) fn find(choice: &Choice) -> Result<&'static VictimEntry, BuildError> {
     registry::find(VICTIM_POLICIES, "victim policy", &choice.kind)
         .map_err(|name| BuildError::UnknownKind { key: "cleaning.victim", name })
+}
+
+/// Takes the block that `policy` would have cleaned next. `gains` returns true for blocks whose cleaning gains space;
+/// with `gainful`, no other block is taken.
+pub(crate) fn take_victim(
+    policy: &mut dyn VictimPolicy,
+    gainful: bool,
+    gains: impl Fn(PoolBlock) -> bool,
+) -> Option<PoolBlock> {
+    let alone = policy.decides_alone();
+    if alone && !gainful {
+        return policy.take();
+    }
+    let otherwise = if alone { VictimAnswer::Stop } else { VictimAnswer::Skip };
+    let taken = policy.take_where(&mut |block| if gains(block) { VictimAnswer::Take } else { otherwise });
+    if taken.is_some() || gainful { taken } else { policy.take() }
 }
 
 /// Builds the policy that `choice` names.

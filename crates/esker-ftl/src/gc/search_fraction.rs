@@ -84,6 +84,10 @@ impl VictimPolicy for SearchFraction {
     fn memory_bytes(&self) -> usize {
         self.closed.capacity() * size_of::<PoolBlock>() + size_of_val(&*self.valid)
     }
+
+    fn decides_alone(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

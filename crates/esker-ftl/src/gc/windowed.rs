@@ -71,4 +71,8 @@ impl VictimPolicy for Windowed {
     fn memory_bytes(&self) -> usize {
         (self.closed.capacity() + self.valid.len()) * size_of::<u32>()
     }
+
+    fn decides_alone(&self) -> bool {
+        true
+    }
 }

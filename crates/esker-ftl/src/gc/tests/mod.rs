@@ -1,3 +1,4 @@
+mod gain;
 mod rules;
 
 use std::cell::RefCell;

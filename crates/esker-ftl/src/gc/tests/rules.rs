@@ -22,6 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { choice: || Choice::named("cost-benefit"), best: cost_benefit },
     Rule { choice: || with("search-fraction", "fraction", ParameterValue::Text("100%".into())), best: emptiest },
     Rule { choice: || Choice::named("emptiest-newest"), best: emptiest_newest },
+    Rule { choice: || Choice::named("mru"), best: mru },
 ];
 
 /// Number of blocks that `windowed` looks at.
@@ -74,4 +75,9 @@ fn emptiest(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
 fn emptiest_newest(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
     // Of several minima, `min_by_key` keeps the first.
     left.iter().rev().min_by_key(|closed| closed.valid).map(|closed| closed.block).into_iter().collect()
+}
+
+/// The block that was filled last.
+fn mru(_: &Model, left: &[ClosedBlock]) -> Vec<PoolBlock> {
+    left.last().map(|closed| closed.block).into_iter().collect()
 }

@@ -5,7 +5,7 @@ use esker_nand::BlockIndex;
 use esker_nand::state::{Cause, FlashState, OpSink};
 
 use super::{COLD, Pool, Victim};
-use crate::gc::VictimAnswer;
+use crate::gc::{self, VictimAnswer};
 use crate::numbers::PoolBlock;
 use crate::pools::owned::{asked_stream, drop_unwanted, report_lost, valid_pages};
 use crate::pools::wear::{BlockFate, Wear};
@@ -241,35 +241,40 @@ impl Pool {
             return self.take_unworn(gainful, flash);
         }
         let gains = self.gains(flash);
-        if gainful { self.victims.take_where(&mut |block| take_if(gains(block))) } else { self.victims.take() }
+        gc::take_victim(&mut *self.victims, gainful, gains)
     }
 
     /// Takes a victim among the blocks of the map.
     fn take_map(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
-        self.map.as_mut()?.victims.take_where(&mut |block| take_if(!gainful || gains(block)))
+        gc::take_victim(&mut *self.map.as_mut()?.victims, gainful, gains)
     }
 
     /// Takes the policy's first choice among data blocks that the rate limit allows. If none is allowed, takes its
-    /// first choice of all.
+    /// first choice of all, as [`gc::take_victim`] would.
     fn take_unworn(&mut self, gainful: bool, flash: &FlashState) -> Option<PoolBlock> {
         let gains = self.gains(flash);
         let wear = self.wear.as_mut().expect("wear is counted");
-        let (mut first, mut spared) = (None, 0);
+        let decides_alone = self.victims.decides_alone();
+        let (mut first, mut first_without_gain, mut spared) = (None, None, 0);
         let allowed = self.victims.take_where(&mut |block| {
-            // A block that gains no space is not a better victim for being less worn.
             let gains = gains(block);
             if gains && wear.allows(block, flash) {
                 return VictimAnswer::Take;
             }
+            if !gains && !decides_alone {
+                first_without_gain.get_or_insert(block);
+                return VictimAnswer::Skip;
+            }
             first.get_or_insert(block);
             spared += 1;
+            // A block that gains no space is not a better victim for being less worn.
             if !gains || spared == Wear::draws_max() { VictimAnswer::Stop } else { VictimAnswer::Skip }
         });
         if allowed.is_some() {
             return allowed;
         }
-        let first = first.filter(|block| !gainful || gains(*block))?;
+        let first = first.or(first_without_gain).filter(|block| !gainful || gains(*block))?;
         self.victims.remove(first);
         Some(first)
     }
@@ -361,11 +366,6 @@ impl Pool {
         self.policy_for(chosen).remove(chosen);
         Some(chosen)
     }
-}
-
-/// Takes the policy's choice if it is wanted; otherwise stops.
-fn take_if(wanted: bool) -> VictimAnswer {
-    if wanted { VictimAnswer::Take } else { VictimAnswer::Stop }
 }
 
 /// Returns the pages to copy per page written, for a victim with `valid` valid pages of `pages`.

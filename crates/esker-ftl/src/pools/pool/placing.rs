@@ -121,7 +121,7 @@ impl Pool {
         cells: &mut Cells<'_, S>,
         page_map: &mut impl PageMap,
     ) -> Result<usize, FtlError> {
-        // Policies may pick blocks without a superseded page, which gain nothing, but hardly this often.
+        // Some policies may pick blocks without a superseded page, which gain nothing, but hardly this often.
         let patience = self.blocks().min(64);
         let mut attempts = 64 * self.closed.len() * 64;
         let most = attempts;
