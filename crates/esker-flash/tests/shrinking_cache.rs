@@ -1,7 +1,7 @@
 //! Read caches whose flash wears out. They hold fewer and fewer pages, and keep working.
 
-use esker_cache::Found;
-use esker_core::{Bytes, LogicalPage, Nanos, Ratio, Rng};
+use esker_cache::{FLASH_POLICIES, Found};
+use esker_core::{Bytes, LogicalPage, Nanos, Ratio, Rng, registry};
 use esker_flash::{CacheCleaning, Choice, EndOfLife, HostManagedCache, SsdSettings, WearSettings};
 use esker_results::HostManagedCacheReport;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ proptest! {
     #[test]
     fn a_cache_shrinks_with_its_flash(seed: u64, blocks in 12u32..24, over_provisioning in 30u64..60) {
         let (flash, volume) = (flash(blocks, over_provisioning), 400);
-        for policy in ["lru", "flru", "arc", "farc"] {
+        for policy in registry::names(FLASH_POLICIES) {
             for cleaning in [CacheCleaning::Migrate, CacheCleaning::ZeroMigration, CacheCleaning::Conditional] {
                 let (mut cache, mut rng) = (cache(&flash, policy, cleaning, volume), Rng::new(seed));
                 let mut before = cache.report();

@@ -10,8 +10,8 @@ use esker_flash::{
     WriteBufferSettings,
 };
 use esker_ftl::{
-    BuildError, Choice, EndOfLife, FTLS, LayerCapability, ParameterValue, Separation, VICTIM_POLICIES, WearLevelling,
-    WearSettings, WriteFrontiers,
+    BuildError, Choice, EndOfLife, FTLS, LayerCapability, ParameterValue, Separation, VICTIM_POLICIES,
+    WRITE_MODE_POLICIES, WearLevelling, WearSettings, WriteFrontiers,
 };
 use esker_nand::{
     ArrayLevel, CopyBack, DecodingStepSettings, EccCode, EccSettings, EnergySettings, ErrorCount, FlashArraySettings,
@@ -144,16 +144,18 @@ fn write_modes() -> impl Strategy<Value = Option<WriteModeSettings>> {
         },
     );
     let modes = prop::array::uniform3(prop::option::weighted(0.95, mode));
-    let modes = (prop::sample::select(vec!["normal", "agcr", "differentiated"]), 0u64..4, modes).prop_map(
-        |(policy, n, [low_cost, medium_cost, high_cost])| {
-            let mut policy = Choice::named(policy);
-            if policy.kind == "differentiated" {
-                policy.parameters.insert("n".to_string(), ParameterValue::Integer(n));
-                policy.parameters.insert("decay".to_string(), ParameterValue::Integer(64));
+    let modes =
+        (0..WRITE_MODE_POLICIES.len(), 0u64..4, modes).prop_map(|(policy, n, [low_cost, medium_cost, high_cost])| {
+            let entry = &WRITE_MODE_POLICIES[policy];
+            let mut policy = Choice::named(entry.name);
+            // A few requests are then enough for a policy to change its mind about a page.
+            for (name, value) in [("n", n), ("decay", 64)] {
+                if entry.parameters.listed().iter().any(|parameter| parameter.name == name) {
+                    policy.parameters.insert(name.to_string(), ParameterValue::Integer(value));
+                }
             }
             WriteModeSettings { policy, low_cost, medium_cost, high_cost }
-        },
-    );
+        });
     prop::option::weighted(0.4, modes)
 }
 
