@@ -1,11 +1,11 @@
 //! One design of a study, step by step: from the data to the capacity, the price, the budgets and the life.
 
+mod composition;
 mod costs;
 
 use esker_core::words;
 use esker_results::study::{
-    Budgets, CachedVolume, Candidate, CandidateOutcome, HybridPart, JudgedPercentile, JudgedTime, Need, StudyReport,
-    WorkloadStudy,
+    Budgets, Candidate, CandidateOutcome, DesignPart, JudgedPercentile, JudgedTime, Need, StudyReport, WorkloadStudy,
 };
 
 /// Explains the design called `name` in every workload that has it, simulated or not; `None` if none has.
@@ -35,9 +35,7 @@ fn in_workload(workload: &WorkloadStudy, name: &str) -> Option<String> {
     let budgets = &workload.budgets;
     let mut page = Page { text: format!("{} for {}:\n", candidate.title_and_year(), workload.name) };
     page.capacity(&workload.need, candidate);
-    if let Some(cache) = &candidate.cache {
-        page.cache(cache);
-    }
+    page.composition(candidate);
     page.price(candidate, budgets);
     page.survival(candidate, budgets);
     page.response_times(candidate, budgets);
@@ -83,71 +81,11 @@ impl Page {
             words::percent(need.fill_limit),
             bytes(need.capacity_bytes)
         ));
-        if let Some([flash, disks]) = candidate.parts() {
-            let HybridPart { capacity_on_sale_bytes: each, count, .. } = disks;
-            let all = each.saturating_mul(u64::from(*count));
-            self.step(&format!(
-                "{count} x {} = {}, or {}, on disks",
-                words::on_sale(*each),
-                words::on_sale(all),
-                bytes(all)
-            ));
-            let (drives, each) = (flash.count, words::on_sale(flash.capacity_on_sale_bytes));
-            let why = match (&candidate.cache, candidate.hybrid.is_some()) {
-                (_, true) => "as much of all devices stays free, so that extents can move",
-                (Some(cache), _) if cache.mirrored => "a mirrored cache, which adds no capacity",
-                _ => "a cache, which adds no capacity",
-            };
-            self.step(&format!("{drives} x {each} of flash on top: {why}"));
-        }
+        self.parts(candidate);
         if let Some(each) = candidate.capacity_on_sale_bytes {
             let count = candidate.count;
             let all = each.saturating_mul(count.into());
             self.step(&format!("{count} x {} = {}, or {}", words::on_sale(each), words::on_sale(all), bytes(all)));
-        }
-    }
-
-    fn cache(&mut self, cache: &CachedVolume) {
-        self.section("Cache");
-        let bytes = |bytes: u64| words::bytes(bytes as f64);
-        self.step(&format!(
-            "{} of lines of {}; its tables take {} of memory",
-            bytes(cache.cache_bytes),
-            bytes(cache.line_bytes),
-            bytes(cache.memory_bytes)
-        ));
-        self.step(&format!("{} ({})", cache.policy, cache.because.trim_end_matches('.')));
-        for other in &cache.compared {
-            self.step(&format!("  {}: {} of accesses miss", other.policy, words::percent(other.miss_ratio)));
-        }
-        self.step(&format!("admission {} ({})", cache.admission, cache.admission_because.trim_end_matches('.')));
-        for other in &cache.admissions_compared {
-            let written = words::bytes(other.written_bytes_per_access);
-            let slow = words::percent(other.slow_ratio);
-            self.step(&format!(
-                "  {}: {slow} of accesses wait for disks, {written} written per access",
-                other.admission
-            ));
-        }
-        self.step(match (cache.write.as_str(), cache.mirrored) {
-            ("write-back", true) => {
-                "write-back: what was written is on two flash drives until it is copied to the disks"
-            }
-            ("write-back", false) => "write-back: each copy of the data has what was written in a cache of its own",
-            _ => "write-through: the disks have all that was written, so that a flash drive may fail",
-        });
-        if let Some(hits) = cache.hit_ratio {
-            self.step(&format!("warm, it misses {} of accesses to lines", words::percent(1.0 - hits)));
-        }
-        if let Some(warmed) = &cache.warmed {
-            let free = if warmed.full { "; it was full" } else { "" };
-            self.step(&format!(
-                "new lines in the last {} requests before the busiest stretch: {} ({} may{free}): {}",
-                words::count(warmed.late_requests),
-                words::count(warmed.late_lines),
-                words::count(warmed.late_lines_max),
-                if warmed.warm { "warm" } else { "not warm" }
-            ));
         }
     }
 
@@ -157,12 +95,11 @@ impl Page {
         let currency = &cost.currency;
         let years = words::years(budgets.years);
         let count = candidate.count.max(1);
-        if let Some(parts) = candidate.parts() {
-            for HybridPart { product, count, purchase, .. } in parts {
-                let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
-                self.step(&format!("{}: {count} x {each} {currency} = {all} {currency} to buy", product.title));
-            }
-        } else if cost.purchase > 0.0 {
+        for DesignPart { product, count, purchase, .. } in &candidate.parts {
+            let (each, all) = (words::money(purchase / f64::from((*count).max(1))), words::money(*purchase));
+            self.step(&format!("{}: {count} x {each} {currency} = {all} {currency} to buy", product.title));
+        }
+        if candidate.parts.is_empty() && cost.purchase > 0.0 {
             let (each, all) = (words::money(cost.purchase / f64::from(count)), words::money(cost.purchase));
             self.step(&format!("{count} x {each} {currency} = {all} {currency} to buy"));
         }

@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_core::words::page::{self, GROUP_SPACE, UNIT_SPACE};
-use esker_results::study::{Candidate, HybridPart, ON_PREMISES};
+use esker_results::study::{Candidate, DesignPart, ON_PREMISES};
 
 /// The markets by name, each with its word on the page. The order is that of colours and marks.
 const MARKETS: [(&str, &str); 4] =
@@ -30,18 +30,17 @@ pub(crate) fn amount(amount: &f64, currency: &str) -> String {
 
 /// Number and capacity of the devices as they are sold: "4 × 3.84 TB", or "2 × 960 GB + 4 × 20 TB".
 pub(crate) fn size(candidate: &Candidate) -> String {
-    if let Some([flash, disks]) = candidate.parts() {
-        let part = |part: &HybridPart| {
-            format!("{}{UNIT_SPACE}×{UNIT_SPACE}{}", part.count, on_sale(&part.capacity_on_sale_bytes))
-        };
-        return format!("{} + {}", part(flash), part(disks));
+    let devices = |count: u32, each: u64| format!("{count}{UNIT_SPACE}×{UNIT_SPACE}{}", on_sale(&each));
+    if candidate.parts.is_empty() {
+        return devices(candidate.count, capacity_on_sale(candidate));
     }
-    format!("{}{UNIT_SPACE}×{UNIT_SPACE}{}", candidate.count, on_sale(&capacity_on_sale(candidate)))
+    let part = |part: &DesignPart| devices(part.count, part.capacity_on_sale_bytes);
+    candidate.parts.iter().map(part).collect::<Vec<_>>().join(" + ")
 }
 
-/// Capacity of one device as it is sold; of a hybrid or a cache, that of one copy's volume.
+/// Capacity of one device as it is sold; of a design of several products, that of one copy's volume.
 pub(crate) fn capacity_on_sale(candidate: &Candidate) -> u64 {
-    candidate.volume_bytes().or(candidate.capacity_on_sale_bytes).unwrap_or(candidate.capacity_bytes)
+    candidate.volume_on_sale_bytes.or(candidate.capacity_on_sale_bytes).unwrap_or(candidate.capacity_bytes)
 }
 
 /// A capacity as it is sold, for a page.

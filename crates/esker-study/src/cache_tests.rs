@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use esker_catalogue::Rating;
 use esker_core::{Bytes, Ratio};
-use esker_results::study::{Candidate, WorkloadStudy};
+use esker_results::study::{CachedVolume, Candidate, Composition, JudgedState, WorkloadStudy};
 use esker_sim::{CacheSettings, DeviceDescription, System};
 
 use crate::brute_force_tests::nothing_cheaper_keeps_the_budgets;
@@ -28,7 +28,12 @@ fn with_caches(made: &SyntheticWorkload, folder: &Path) -> StudySettings {
 }
 
 fn caches(study: &WorkloadStudy) -> Vec<&Candidate> {
-    study.candidates.iter().filter(|candidate| candidate.cache.is_some()).collect()
+    study.candidates.iter().filter(|one| matches!(one.composition, Composition::Cache(_))).collect()
+}
+
+fn cache(candidate: &Candidate) -> &CachedVolume {
+    let Composition::Cache(cache) = &candidate.composition else { panic!("{:?}", candidate.composition) };
+    cache
 }
 
 /// Asserts that no cache is recommended. Returns the caches that were simulated.
@@ -51,15 +56,16 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     assert_eq!(study.verdict.recommended.as_deref(), Some(THROUGH), "{}", study.verdict.headline);
     let best = candidate(&study, THROUGH);
     assert_eq!(best.title, "1 x Micron 5400 PRO, 960 GB + 1 x Toshiba MG10, 20 TB, cache (lru, write-through)");
-    let cache = best.cache.as_ref().unwrap();
-    assert!(cache.warmed.unwrap().warm && !cache.mirrored, "{cache:?}");
+    let cache = cache(best);
+    let JudgedState::Warm(state) = best.judged else { panic!("{:?}", best.judged) };
+    assert!(state.warmed.unwrap().warm && !cache.mirrored, "{state:?}, {cache:?}");
     // All misses are first uses, about one in 400 requests; they are neither lost nor counted twice.
-    let misses = 1.0 - cache.hit_ratio.unwrap();
+    let misses = 1.0 - state.hit_ratio.unwrap();
     assert!((0.001..0.01).contains(&misses), "{misses}");
     // The volume is that of the disk, and the price that of both.
-    assert_eq!((cache.capacity_bytes, cache.line_bytes), (20_000_000_000_000, 64 << 10));
+    assert_eq!((best.volume_on_sale_bytes, cache.line_bytes), (Some(20_000_000_000_000), 64 << 10));
     assert_eq!((cache.cache_bytes, best.device_count), (960_000_000_000 * 85 / 100 / 65_536 * 65_536, 2));
-    let (cost, parts) = (&best.cost, [&cache.flash, &cache.disks]);
+    let (cost, parts) = (&best.cost, &best.parts);
     let total: f64 = parts.iter().map(|part| part.purchase + part.power).sum();
     assert!((total - cost.total).abs() < 1e-6 && parts.iter().all(|part| part.power > 0.0), "{cost:?}");
     assert!(study.verdict.findings.iter().any(|finding| finding.text.contains("Its policy is lru")));
@@ -75,8 +81,8 @@ fn where_more_is_written_than_disks_take_it_takes_write_back() {
     let study = studied(&with_caches(&WRITES, folder.path()));
     assert_eq!(study.verdict.recommended.as_deref(), Some(BACK), "{}", study.verdict.headline);
     let best = candidate(&study, BACK);
-    let cache = best.cache.as_ref().unwrap();
-    assert!(cache.mirrored && cache.flash.count == 2 && best.device_count == 3, "{cache:?}");
+    let cache = cache(best);
+    assert!(cache.mirrored && best.parts[0].count == 2 && best.device_count == 3, "{cache:?}, {:?}", best.parts);
     let through = candidate(&study, THROUGH);
     assert!(!through.judgement.keeps_budgets, "{:?}", through.judgement);
     assert!(through.cost.total < best.cost.total);

@@ -1,7 +1,7 @@
 //! Grades the evidence behind a study's answer.
 
 use esker_core::words;
-use esker_results::study::{Candidate, Evidence, Grade, ProductSummary};
+use esker_results::study::{Candidate, Composition, Evidence, Grade, ProductSummary};
 
 const TEN_MINUTES: f64 = 600.0;
 const DAY: f64 = 86_400.0;
@@ -16,8 +16,9 @@ pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candi
     let product = recommended.map(|candidate| &candidate.product);
     let assumed = product.filter(|product| !product.assumed.is_empty());
     let sheet = product.and_then(beside_data_sheet);
-    let hybrid = recommended.is_some_and(|candidate| candidate.hybrid.is_some());
-    let cache = recommended.is_some_and(|candidate| candidate.cache.is_some());
+    let composition = recommended.map(|candidate| &candidate.composition);
+    let hybrid = matches!(composition, Some(Composition::Hybrid(_)));
+    let cache = matches!(composition, Some(Composition::Cache(_)));
     if assumed.is_some() || hybrid || cache {
         grade = match grade {
             Grade::High => Grade::Medium,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use esker_catalogue::{Catalogue, Market, Rating};
 use esker_core::{Bytes, Ratio, Rng};
-use esker_results::study::{Budgets, Candidate, HybridPart, WorkloadStudy};
+use esker_results::study::{Budgets, Candidate, Composition, DesignPart, JudgedState, SettledState, WorkloadStudy};
 
 use crate::brute_force_tests::{nothing_cheaper_keeps_the_budgets, settings};
 use crate::offers::Offer;
@@ -95,6 +95,15 @@ pub(crate) fn candidate<'a>(study: &'a WorkloadStudy, name: &str) -> &'a Candida
     study.candidates.iter().find(|candidate| candidate.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
+fn is_hybrid(candidate: &Candidate) -> bool {
+    matches!(candidate.composition, Composition::Hybrid(_))
+}
+
+fn settled(candidate: &Candidate) -> SettledState {
+    let JudgedState::Settled(state) = candidate.judged else { panic!("{:?}", candidate.judged) };
+    state
+}
+
 const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
 pub(crate) const FLASH: &str = "3x-micron-5400-pro-7.68TB";
 
@@ -108,24 +117,25 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     assert_eq!(study.verdict.recommended.as_deref(), Some(HYBRID), "{}", study.verdict.headline);
     let best = candidate(&study, HYBRID);
     assert_eq!(best.title, "1 x Micron 5400 PRO, 960 GB + 1 x Toshiba MG10, 20 TB, hybrid (migration)");
-    let hybrid = best.hybrid.as_ref().unwrap();
-    let settled = hybrid.settled.unwrap();
-    assert!(hybrid.moved_extents >= 100 && settled.settled, "{hybrid:?}");
-    assert_eq!((hybrid.capacity_bytes, hybrid.reserve_bytes), (20_000_000_000_000, 960_000_000_000));
+    let state = settled(best);
+    assert!(state.moved_extents >= 100 && state.settled.unwrap().settled, "{state:?}");
+    let Composition::Hybrid(hybrid) = &best.composition else { panic!("{:?}", best.composition) };
+    assert_eq!((best.volume_on_sale_bytes, hybrid.reserve_bytes), (Some(20_000_000_000_000), 960_000_000_000));
     // The price is the sum of the parts' prices in the catalogue.
     let product = |name: &str| settings.catalogue.product(name).unwrap();
-    let purchase = |part: &HybridPart| {
+    let purchase = |part: &DesignPart| {
         product(&part.product.name).purchase(Bytes(part.capacity_on_sale_bytes)).as_f64() * f64::from(part.count)
     };
-    let (cost, parts) = (&best.cost, [&hybrid.flash, &hybrid.disks]);
-    let sum = |of: fn(&HybridPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
+    let (cost, parts) = (&best.cost, &best.parts);
+    let sum = |of: fn(&DesignPart) -> f64| parts.iter().map(of).sum::<f64>();
+    assert_eq!(parts.len(), 2);
     assert!(parts.iter().all(|part| (part.purchase - purchase(part)).abs() < 1e-6 && part.power > 0.0), "{parts:?}");
     assert!((sum(|part| part.purchase) - cost.purchase).abs() < 1e-6, "{cost:?}");
     assert!((sum(|part| part.purchase + part.power) - cost.total).abs() < 1e-6, "{cost:?}");
     // Without the option the answer is flash for everything, and no hybrid is simulated.
     let without = studied(&StudySettings { hybrids: false, ..settings });
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
-    assert!(without.candidates.iter().all(|candidate| candidate.hybrid.is_none()));
+    assert!(without.candidates.iter().all(|candidate| !is_hybrid(candidate)));
 }
 
 /// The hot region moves every twenty seconds. Extents that moved to flash are of no use, and in time the flash is full
@@ -136,11 +146,11 @@ fn where_what_is_hot_changes_a_hybrid_is_not_judged_and_not_advised() {
     let made = SyntheticWorkload { moves_after_s: Some(20), ..HOT };
     let study = studied(&asked(&made.write(folder.path()), small()));
     assert_eq!(study.verdict.recommended.as_deref(), Some(FLASH), "{}", study.verdict.headline);
-    let hybrids: Vec<&Candidate> = study.candidates.iter().filter(|candidate| candidate.hybrid.is_some()).collect();
+    let hybrids: Vec<&Candidate> = study.candidates.iter().filter(|one| is_hybrid(one)).collect();
     assert!(!hybrids.is_empty());
     for candidate in hybrids {
         assert!(!candidate.judgement.keeps_budgets, "{}", candidate.name);
-        let settled = candidate.hybrid.as_ref().unwrap().settled;
+        let settled = settled(candidate).settled;
         assert!(settled.is_none_or(|settled| !settled.settled), "{}: {settled:?}", candidate.name);
     }
 }

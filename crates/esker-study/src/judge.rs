@@ -1,7 +1,9 @@
 //! Judges whether a design keeps the budgets.
 
 use esker_core::words;
-use esker_results::study::{Budgets, CacheWarmed, Candidate, CandidateOutcome, Endurance, Judgement, PolicySettled};
+use esker_results::study::{
+    Budgets, CacheWarmed, Candidate, CandidateOutcome, Endurance, JudgedState, Judgement, PolicySettled,
+};
 
 use crate::choose::{Contender, Keeps, Life, NOISE};
 
@@ -51,13 +53,18 @@ pub(crate) fn judge(candidate: &Candidate, budgets: &Budgets) -> Judgement {
     judgement
 }
 
-/// Says why a hybrid or a cache cannot be judged: the policy had not settled by the end of the trace, or the cache was
-/// not warm.
+/// Says why a design cannot be judged: its policy had not settled by the end of the trace, or its cache was not warm.
 fn unsettled(candidate: &Candidate) -> Option<String> {
-    if let Some(cache) = &candidate.cache {
-        return cache.warmed.and_then(|warmed| still_cold(&warmed));
+    match &candidate.judged {
+        JudgedState::Any => None,
+        JudgedState::Settled(state) => still_moving(&state.settled?),
+        JudgedState::Warm(state) => still_cold(&state.warmed?),
     }
-    let PolicySettled { late_moves, late_moves_max, settled } = candidate.hybrid.as_ref()?.settled?;
+}
+
+/// Says why a placement policy cannot be judged, if it had not settled.
+fn still_moving(settled: &PolicySettled) -> Option<String> {
+    let PolicySettled { late_moves, late_moves_max, settled } = *settled;
     (!settled).then(|| {
         format!(
             "its policy had not settled: {} extents moved in the last quarter of the trace, {} may",
@@ -197,9 +204,9 @@ fn first_p99_us(candidate: &Candidate) -> Option<f64> {
     candidate.percentiles(|busy| busy.response_time.p99_us).into_iter().map(|one| one.p99_us).reduce(f64::max)
 }
 
-/// Capacity on sale of all devices; for a hybrid or a cache, the capacity of its volumes.
+/// Capacity on sale of all devices; for a design of several products, the capacity of one copy's volume.
 fn capacity(candidate: &Candidate) -> u64 {
-    match candidate.volume_bytes() {
+    match candidate.volume_on_sale_bytes {
         Some(bytes) => bytes,
         None => candidate.capacity_on_sale_bytes.unwrap_or(0) * u64::from(candidate.count),
     }
@@ -295,7 +302,7 @@ mod tests {
     #[test]
     fn of_a_cache_the_last_quarter_counts_instead_of_the_whole_trace() {
         let mut warm = candidate([97.0, 97.0, 97.0, 60_000.0]);
-        warm.cache = Some(Default::default());
+        warm.judged = JudgedState::Warm(Default::default());
         warm.last_quarter = Some(summary(400.0));
         let judged = judge(&warm, &within(1_000.0));
         assert_eq!(judged.worst_p99.map(|worst| (worst.p99_us, worst.time)), Some((400.0, JudgedTime::LastQuarter)));

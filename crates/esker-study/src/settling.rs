@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use esker_core::{Control, Nanos, replay};
 use esker_results::Report;
-use esker_results::study::{HybridResults, PolicySettled};
+use esker_results::study::{PolicySettled, SettledState};
 use esker_sim::{RunMeasurements, Watch};
 
 use crate::StudyError;
@@ -43,8 +43,8 @@ fn early(workload: &StudyWorkload) -> u64 {
 }
 
 /// Returns what a hybrid moved in its measured run, whose results are in `report`.
-pub(crate) fn moved(report: &Report) -> HybridResults {
-    HybridResults { moved_extents: placement(report).0, ..HybridResults::default() }
+pub(crate) fn moved(report: &Report) -> SettledState {
+    SettledState { moved_extents: placement(report).0, settled: None }
 }
 
 /// Judges the last quarter of the requests of a measured run whose results are in `report`. To find the counts at its

@@ -22,7 +22,7 @@ use crate::strain::{Limits, LoadSearch, Strain, Stretches, headroom, loads, stra
 use crate::task::Task;
 use crate::warming::{self, WarmResults};
 use esker_results::study::{
-    BusiestHour, BusyResults, CachedVolume, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit,
+    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, JudgedState, ResourceLimit, WarmState,
 };
 
 /// Number of points of the distribution of response times.
@@ -57,8 +57,11 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
     candidate.translation_layer = layer::of(design, &candidate.config, &run, &report);
-    candidate.hybrid = design.is_hybrid().then(|| settling::moved(&report));
-    candidate.cache = design.is_cache().then(CachedVolume::default);
+    candidate.judged = match (design.is_hybrid(), design.is_cache()) {
+        (true, _) => JudgedState::Settled(settling::moved(&report)),
+        (_, true) => JudgedState::Warm(WarmState::default()),
+        _ => JudgedState::Any,
+    };
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
         ReplayEnd::Complete => {
@@ -96,8 +99,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
             let late = design.is_hybrid().then(|| settling::late(task, design, &report)).transpose()?;
-            if let (Some((settled, _)), Some(hybrid)) = (&late, &mut candidate.hybrid) {
-                hybrid.settled = Some(*settled);
+            if let (Some((settled, _)), JudgedState::Settled(state)) = (&late, &mut candidate.judged) {
+                state.settled = Some(*settled);
             }
             let late = late.map(|(_, late)| late).or(warm.as_ref().map(|warm| warm.late));
             flash_wear = Some(endurance::flash_wear(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
@@ -144,9 +147,9 @@ fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
 
 /// Plays the busy stretch on a design's warm cache. Returns `None` for other designs, and if the cache cannot keep up.
 fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<WarmResults>, StudyError> {
-    let (Some(busy), Some(cache)) = (task.busy, &mut candidate.cache) else { return Ok(None) };
+    let (Some(busy), JudgedState::Warm(state)) = (task.busy, &mut candidate.judged) else { return Ok(None) };
     let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
-    (cache.warmed, cache.hit_ratio) = (Some(warm.warmed), Some(warm.hit_ratio));
+    *state = WarmState { hit_ratio: Some(warm.hit_ratio), warmed: Some(warm.warmed) };
     candidate.busy.clone_from(&warm.strain.busy);
     candidate.busy_by_bytes.clone_from(&warm.strain.busy_by_bytes);
     candidate.last_quarter = warm.last_quarter;
@@ -165,7 +168,7 @@ fn under_load(
     let stretches = Stretches::of(busy, &run.experiment, &*run.device)?;
     let MeasuredRun { device, replay_settings, now, .. } = run;
     let first = strain(&stretches, &mut **device, replay_settings, 1.0, now, task.hooks)?;
-    if candidate.hybrid.is_some() {
+    if candidate.judged.depends_on_history() {
         candidate.busy.clone_from(&first.busy);
         candidate.busy_by_bytes.clone_from(&first.busy_by_bytes);
     }
@@ -283,8 +286,7 @@ fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHo
 /// noise. A judgement without the results of a busy stretch does not consider that.
 fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
     let (Some(hour), Some(limit)) = (candidate.busiest_hour, task.budgets.p99_us) else { return false };
-    let judged_late = candidate.hybrid.is_some() || candidate.cache.is_some();
-    judged_late && hour.response_time.p99_us > limit * (1.0 + NOISE)
+    candidate.judged.depends_on_history() && hour.response_time.p99_us > limit * (1.0 + NOISE)
 }
 
 fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use esker_catalogue::Market;
-use esker_results::study::{Candidate, CandidateOutcome, StudyReport};
+use esker_results::study::{Candidate, CandidateOutcome, Composition, JudgedState, StudyReport};
 use esker_sim::{Experiment, RunOptions, run};
 use esker_study::{DataSettings, Hooks, StudySettings, builtin_catalogue, study};
 use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
@@ -149,8 +149,10 @@ fn the_configuration_of_a_hybrid_repeats_its_figures() {
     settings.catalogue = settings.catalogue.only(&["micron-5400-pro", "seagate-exos-10e2400"]).unwrap();
     settings.data.capacity = Some(esker_core::Bytes(5_000_000_000_000));
     let report = studied_with(settings);
-    let hybrids: Vec<_> = report.workloads[0].candidates.iter().filter(|one| one.hybrid.is_some()).collect();
-    let moved = hybrids.iter().filter(|one| one.hybrid.as_ref().is_some_and(|hybrid| hybrid.moved_extents > 0)).count();
+    let is_hybrid = |one: &&Candidate| matches!(one.composition, Composition::Hybrid(_));
+    let hybrids: Vec<_> = report.workloads[0].candidates.iter().filter(is_hybrid).collect();
+    let moves = |one: &Candidate| matches!(one.judged, JudgedState::Settled(state) if state.moved_extents > 0);
+    let moved = hybrids.iter().filter(|one| moves(one)).count();
     assert!(moved > 0, "of {} hybrids none moves anything", hybrids.len());
     hybrids.iter().take(4).for_each(|candidate| repeat(candidate, folder.path()));
 }

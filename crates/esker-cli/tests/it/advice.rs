@@ -189,7 +189,8 @@ fn a_hybrid_is_advised_explained_and_run_again() {
     let best = candidate(&workload, name);
     let title = best["title"].as_str().unwrap();
     assert!(title.ends_with(" + 1 x Toshiba MG10, 20 TB, hybrid (migration)"), "{title}");
-    let [flash, disks] = ["flash", "disks"].map(|part| &best["hybrid"][part]);
+    let [flash, disks] = [0, 1].map(|part| &best["parts"][part]);
+    assert_eq!((&best["composition"]["kind"], &best["judged"]["state"]), (&"hybrid".into(), &"settled".into()));
     assert_eq!((&disks["product"]["name"], &disks["count"]), (&"toshiba-mg10".into(), &1.into()));
     let sum = flash["purchase"].as_f64().unwrap() + disks["purchase"].as_f64().unwrap();
     assert_eq!(best["cost"]["purchase"].as_f64(), Some(sum));
@@ -231,7 +232,8 @@ fn a_cache_is_advised_explained_and_run_again() {
     let name = verdict["recommended"].as_str().unwrap_or_else(|| panic!("{verdict}"));
     assert!(name.ends_with("+toshiba-mg10-20TB-write-through-cache"), "{name}: {verdict}");
     let best = candidate(&workload, name);
-    assert_eq!((&best["cache"]["policy"], &best["cache"]["warmed"]["warm"]), (&"lru".into(), &true.into()));
+    assert_eq!((&best["composition"]["kind"], &best["composition"]["policy"]), (&"cache".into(), &"lru".into()));
+    assert_eq!(best["judged"]["warmed"]["warm"], true);
     let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("cache (lru, write-through)") && page.contains("Its policy is lru"));
     let words = format!("study {arguments} --quiet --explain {name}");

@@ -63,7 +63,7 @@ impl Page {
         self.section("Life of the flash");
         self.step(&endurance.basis);
         if let Some(bytes) = endurance.host_bytes_per_day {
-            let what = if candidate.parts().is_some() { "the flash takes" } else { "the trace writes" };
+            let what = if candidate.parts.is_empty() { "the trace writes" } else { "the flash takes" };
             self.step(&format!("{what} {} a day at its mean rate", words::bytes(bytes)));
         }
         match endurance.write_amplification {

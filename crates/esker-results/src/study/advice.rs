@@ -160,7 +160,7 @@ pub enum JudgedTime {
     BusiestHour,
     /// All of it.
     WholeTrace,
-    /// Its last quarter: of a hybrid, whose policy has to settle first, and of a cache, which has to get warm.
+    /// Its last quarter, of a design whose times depend on what it has served.
     LastQuarter,
 }
 

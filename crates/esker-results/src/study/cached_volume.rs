@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::HybridPart;
-
-/// What a cached volume is made of, which policy it has, and whether the cache was warm when it was judged.
+/// How a cache before disks is run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CachedVolume {
@@ -29,23 +27,10 @@ pub struct CachedVolume {
     pub mirrored: bool,
     /// Bytes of a line, which is cached as a whole.
     pub line_bytes: u64,
-    /// Capacity of one copy's volume as it is sold: that of its disks.
-    pub capacity_bytes: u64,
     /// Bytes of lines that the flash of one copy may hold.
     pub cache_bytes: u64,
     /// Memory of the host that the cache takes for one copy, with LRU.
     pub memory_bytes: u64,
-    /// The flash.
-    pub flash: HybridPart,
-    /// The disks.
-    pub disks: HybridPart,
-    /// Share of the reads and writes of lines that the warm cache hit: in the last quarter before the busy stretch, and
-    /// in that. Absent if it was not looked at, because the design cannot keep up.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub hit_ratio: Option<f64>,
-    /// Whether the cache was warm when it was judged; absent likewise.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub warmed: Option<CacheWarmed>,
 }
 
 /// What a policy misses on the trace, from samples of the lines.
@@ -77,20 +62,4 @@ pub struct AdmissionWrites {
     pub noise: f64,
     /// Bytes written to the flash for each access of the trace.
     pub written_bytes_per_access: f64,
-}
-
-/// Whether a cache was warm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CacheWarmed {
-    /// Requests in the last quarter before the busy stretch.
-    pub late_requests: u64,
-    /// Lines that came in for the first time in it.
-    pub late_lines: u64,
-    /// The most that may, for a cache with free room to count as warm.
-    pub late_lines_max: u64,
-    /// Whether all its room was taken before.
-    pub full: bool,
-    /// Whether it was warm: full, or hardly filling any more.
-    pub warm: bool,
 }

@@ -16,7 +16,7 @@ pub struct Candidate {
     pub name: String,
     /// Name for people: "Micron 5400 PRO, 240 GB".
     pub title: String,
-    /// "ssd", "hdd", "array", "hybrid", "cache".
+    /// The kind of the simulated device that requests go to: "ssd", "hdd", "cloud-volume", "array", "hybrid", "cache".
     pub kind: String,
     /// Number of physical devices.
     pub device_count: u32,
@@ -24,15 +24,17 @@ pub struct Candidate {
     pub capacity_bytes: u64,
     /// The product.
     pub product: ProductSummary,
-    /// The parts of a hybrid; its `product` stands for both.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub hybrid: Option<HybridResults>,
-    /// The parts of a flash cache before disks; its `product` stands for both.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cache: Option<CachedVolume>,
-    /// Capacity of one device as it is sold; absent for hybrids and caches, which have two sorts.
+    /// How its parts work together.
+    pub composition: Composition,
+    /// Its parts, if it has devices of several products; `product` stands for all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub parts: Vec<DesignPart>,
+    /// Capacity of one device as it is sold; absent for a design of several products.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_on_sale_bytes: Option<u64>,
+    /// Capacity of one copy's volume as it is sold, of a design of several products.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub volume_on_sale_bytes: Option<u64>,
     /// Number of devices bought, of all copies.
     pub count: u32,
     /// What they cost.
@@ -55,8 +57,10 @@ pub struct Candidate {
     /// Likewise of the busiest stretch by bytes; absent if it is the same stretch.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_by_bytes: Option<BusyResults>,
-    /// Of a hybrid or a cache, response times in the last quarter of the trace: they count instead of those of all
-    /// requests, which include those before its policy had settled or it was warm.
+    /// The state in which it was judged.
+    pub judged: JudgedState,
+    /// Of a design whose times depend on what it has served, response times in the last quarter of the trace: they
+    /// count instead of those of all requests, the first of which found it in another state.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_quarter: Option<LatencySummary>,
     /// How much more load it carries.
@@ -98,9 +102,10 @@ impl Candidate {
             device_count,
             capacity_bytes: 0,
             product: ProductSummary::default(),
-            hybrid: None,
-            cache: None,
+            composition: Composition::default(),
+            parts: Vec::new(),
             capacity_on_sale_bytes: None,
+            volume_on_sale_bytes: None,
             count: device_count,
             cost: Cost::default(),
             survival: Survival::default(),
@@ -109,6 +114,7 @@ impl Candidate {
             requests: None,
             busy: None,
             busy_by_bytes: None,
+            judged: JudgedState::default(),
             last_quarter: None,
             headroom: None,
             busiest_hour: None,
@@ -126,22 +132,16 @@ impl Candidate {
     /// The title with the year of the product: "Micron 7450 PRO, 960 GB (2022)".
     pub fn title_and_year(&self) -> String {
         match self.product.year {
-            year if year > 0 && self.parts().is_none() => format!("{} ({year})", self.title),
+            year if year > 0 && self.parts.is_empty() => format!("{} ({year})", self.title),
             _ => self.title.clone(),
         }
-    }
-
-    /// The flash and the disks of a hybrid or of a cache; `None` for devices of one kind.
-    pub fn parts(&self) -> Option<[&HybridPart; 2]> {
-        let hybrid = self.hybrid.as_ref().map(|hybrid| [&hybrid.flash, &hybrid.disks]);
-        hybrid.or_else(|| self.cache.as_ref().map(|cache| [&cache.flash, &cache.disks]))
     }
 
     /// Every 99th percentile that the budget for it is about, where `of_busy` says which one counts in the busy
     /// stretches.
     pub fn percentiles(&self, of_busy: impl Fn(&BusyResults) -> f64) -> Vec<JudgedPercentile> {
-        let pair = self.hybrid.is_some() || self.cache.is_some();
-        let all = self.requests.as_ref().filter(|_| !pair).map(|requests| requests.all.response_time.p99_us);
+        let first_count = !self.judged.depends_on_history();
+        let all = self.requests.as_ref().filter(|_| first_count).map(|requests| requests.all.response_time.p99_us);
         let times = [
             (JudgedTime::BusiestByRequests, self.busy.as_ref().map(&of_busy)),
             (JudgedTime::BusiestByBytes, self.busy_by_bytes.as_ref().map(&of_busy)),
@@ -172,12 +172,6 @@ impl Candidate {
             Some((busy.utilisation?, time, busy.resource.as_deref().unwrap_or_default()))
         });
         all.reduce(|one, other| if other.0 > one.0 { other } else { one })
-    }
-
-    /// Capacity of one copy's volume as it is sold, of a hybrid or of a cache; `None` for devices of one kind.
-    pub fn volume_bytes(&self) -> Option<u64> {
-        let hybrid = self.hybrid.as_ref().map(|hybrid| hybrid.capacity_bytes);
-        hybrid.or_else(|| self.cache.as_ref().map(|cache| cache.capacity_bytes))
     }
 
     /// Whether it is rented: then its price is known by the month.

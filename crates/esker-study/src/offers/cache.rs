@@ -4,10 +4,10 @@
 //! of what was written. Then each line is on two drives, unless each copy of the data has a cache of its own.
 
 use esker_cache::NO_ADMISSION;
-use esker_catalogue::{Product, Running};
+use esker_catalogue::Product;
 use esker_core::registry::Choice;
 use esker_core::{Bytes, Ratio};
-use esker_results::study::{CachedVolume, Candidate};
+use esker_results::study::CachedVolume;
 use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
 use esker_tier::{CacheRole, WriteHandling};
 
@@ -33,6 +33,9 @@ const BYTES_A_LINE: u64 = 4 + 12;
 const BYTES_A_SLOT: u64 = 28;
 /// The most slots that the engine keeps free, so that lines can come in while others leave.
 const RESERVE_MAX: u64 = 256;
+
+/// The fewest lines, of the largest size. Caches of no other shape are made for flash that is too small for any.
+const SMALLEST: CacheShape = CacheShape { line_bytes: LINE_MAX, slots: 2 };
 
 /// The ways of writing that are offered.
 const WRITES: [WriteHandling; 2] = [WriteHandling::WriteThrough, WriteHandling::WriteBack];
@@ -140,7 +143,7 @@ pub(super) fn design(
     least: PartMinimum,
 ) -> Result<Design, StudyError> {
     let data = pairs::touched(active);
-    let shape = shape(offer, utilisation).unwrap_or(CacheShape { line_bytes: LINE_MAX, slots: 2 });
+    let shape = shape(offer, utilisation).unwrap_or(SMALLEST);
     let slots = shape.slots.min(data / shape.line_bytes + RESERVE_MAX);
     let on_flash = Bytes(slots * shape.line_bytes);
     let (drive, flash) = owned::drive(offer, on_flash, utilisation, least)?;
@@ -172,18 +175,15 @@ pub(super) fn design(
 /// The kind of these designs, and the name of the device that requests go to.
 pub(crate) const CACHE: &str = "cache";
 
-/// Returns what results say of a cache's parts. `simulated` has what the cache did.
-pub(crate) fn results(
+/// Returns what results say of how a cache is run.
+pub(super) fn composition(
     offer: &Offer<'_>,
-    simulated: &Candidate,
-    running: &Running,
+    (disks, cache): (&Disks<'_>, &Cache<'_>),
     utilisation: Ratio,
-) -> Option<CachedVolume> {
-    let (disks, cache) = (offer.disks.as_ref()?, offer.cache.as_ref()?);
-    let shape = shape(offer, utilisation)?;
-    let [flash, disk] = pairs::parts(offer, disks, simulated, running);
+) -> CachedVolume {
+    let shape = shape(offer, utilisation).unwrap_or(SMALLEST);
     let admission = cache.admission();
-    Some(CachedVolume {
+    CachedVolume {
         policy: cache.policy.policy.into(),
         because: cache.policy.because.clone(),
         compared: cache.policy.compared.clone(),
@@ -193,11 +193,7 @@ pub(crate) fn results(
         write: cache.write_name().into(),
         mirrored: cache.drives_a_line(offer.copies) > 1,
         line_bytes: shape.line_bytes,
-        capacity_bytes: disks.bytes(),
         cache_bytes: shape.slots * shape.line_bytes,
         memory_bytes: memory(disks.bytes() / shape.line_bytes, shape.slots),
-        flash,
-        disks: disk,
-        ..simulated.cache.clone().unwrap_or_default()
-    })
+    }
 }

@@ -3,9 +3,9 @@
 //! The disks hold the data. Over all devices, as many extent places stay free as the flash has, so that hot extents
 //! find room there. The policy moves extents in use to the device that answers faster.
 
-use esker_catalogue::{Product, Running};
+use esker_catalogue::Product;
 use esker_core::{Bytes, Ratio};
-use esker_results::study::{Candidate, HybridResults};
+use esker_results::study::Hybrid;
 use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind, System};
 use esker_tier::PolicySettings;
 
@@ -101,17 +101,8 @@ pub(super) fn design(
 /// The kind of these designs, and the name of the device that requests go to.
 pub(crate) const HYBRID: &str = "hybrid";
 
-/// Returns what results say of a hybrid's parts. `simulated` has what its policy did.
-pub(crate) fn results(offer: &Offer<'_>, simulated: &Candidate, running: &Running) -> Option<HybridResults> {
-    let disks = offer.disks.as_ref().filter(|_| offer.cache.is_none())?;
-    let [flash, disk] = pairs::parts(offer, disks, simulated, running);
-    Some(HybridResults {
-        policy: POLICY.into(),
-        extent_bytes: extent(offer)?.0,
-        capacity_bytes: disks.bytes(),
-        reserve_bytes: flash_bytes(offer),
-        flash,
-        disks: disk,
-        ..simulated.hybrid.clone().unwrap_or_default()
-    })
+/// Returns what results say of how a hybrid is run.
+pub(super) fn composition(offer: &Offer<'_>) -> Hybrid {
+    let extent_bytes = extent(offer).map_or(0, |extent| extent.0);
+    Hybrid { policy: POLICY.into(), extent_bytes, reserve_bytes: flash_bytes(offer) }
 }

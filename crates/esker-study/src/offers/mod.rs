@@ -16,7 +16,7 @@ use esker_catalogue::{
     Capacity, Catalogue, Class, CloudVolume, Cost, Market, Money, Product, Running, cloud_cost, owned_cost,
 };
 use esker_core::{Bytes, Nanos, Ratio, words};
-use esker_results::study::{Need, ProductSummary, RuledOut};
+use esker_results::study::{Composition, DesignPart, Need, ProductSummary, RuledOut};
 use esker_sim::{ArraySettings, DeviceDescription, System};
 
 use crate::busy::Stretch;
@@ -27,8 +27,8 @@ use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
 use cache::Cache;
-pub(crate) use cache::{CACHE, results as cache_results, shapes as cache_shapes};
-pub(crate) use hybrid::{HYBRID, POLICY, results as hybrid_results};
+pub(crate) use cache::{CACHE, shapes as cache_shapes};
+pub(crate) use hybrid::{HYBRID, POLICY};
 pub use in_use::InUse;
 pub(crate) use owned::{PartMinimum, RAW_MIN, min_note, smallest_part};
 use pairs::Disks;
@@ -269,6 +269,20 @@ impl Offer<'_> {
         let Some(Disks { product, .. }) = self.disks else { return one };
         let class = if self.cache.is_some() { CACHE } else { HYBRID };
         pairs::summary(one, summary_of(product, self.assumed_of(product)), class)
+    }
+
+    /// Returns what results say of how its parts work together. Data fill `utilisation` of the flash.
+    pub(crate) fn composition(&self, utilisation: Ratio) -> Composition {
+        match (&self.disks, &self.cache) {
+            (None, _) => Composition::Alike,
+            (Some(_), None) => Composition::Hybrid(hybrid::composition(self)),
+            (Some(disks), Some(cache)) => Composition::Cache(cache::composition(self, (disks, cache), utilisation)),
+        }
+    }
+
+    /// Returns what results say of its parts; nothing if all devices are of one product.
+    pub(crate) fn parts(&self, shares: [f64; 2], running: &Running) -> Vec<DesignPart> {
+        self.disks.as_ref().map_or(Vec::new(), |disks| pairs::parts(self, disks, shares, running).into())
     }
 
     /// Returns the names of a product's figures that are assumed.

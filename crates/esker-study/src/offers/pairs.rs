@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use esker_catalogue::{Capacity, Class, Cost, Market, Product, Running, owned_cost};
 use esker_core::{Bytes, Power};
 use esker_disk::DiskSettings;
-use esker_results::study::{Candidate, Electricity, HybridPart, ProductSummary};
+use esker_results::study::{Candidate, DesignPart, Electricity, PartRole, ProductSummary};
 use esker_sim::{ArraySettings, DeviceDescription};
 use esker_trace::AREA_BYTES;
 
@@ -229,18 +229,21 @@ pub(crate) fn busy(simulated: &Candidate) -> [f64; 2] {
     [of(true), of(false)]
 }
 
-/// Returns what results say of both parts.
-pub(super) fn parts(offer: &Offer<'_>, disks: &Disks<'_>, simulated: &Candidate, running: &Running) -> [HybridPart; 2] {
-    let part = |product: &Product, capacity: Capacity, count: u32, cost: &Cost| HybridPart {
-        product: super::summary_of(product, offer.assumed_of(product)),
-        capacity_on_sale_bytes: capacity.bytes.0,
-        count,
-        purchase: cost.purchase.as_f64(),
-        power: cost.power.as_f64(),
-    };
-    let [flash, disk] = cost(offer, disks, busy(simulated), running);
+/// Returns what results say of both parts, which are at work for `shares` of the time.
+pub(super) fn parts(offer: &Offer<'_>, disks: &Disks<'_>, shares: [f64; 2], running: &Running) -> [DesignPart; 2] {
+    let part =
+        |name: &str, role: PartRole, product: &Product, capacity: Capacity, count: u32, cost: &Cost| DesignPart {
+            name: name.into(),
+            role,
+            product: super::summary_of(product, offer.assumed_of(product)),
+            capacity_on_sale_bytes: capacity.bytes.0,
+            count,
+            purchase: cost.purchase.as_f64(),
+            power: cost.power.as_f64(),
+        };
+    let [flash, disk] = cost(offer, disks, shares, running);
     [
-        part(offer.product, offer.capacity, offer.drives(), &flash),
-        part(disks.product, disks.capacity, offer.of_all_copies(disks.count), &disk),
+        part("flash", PartRole::OnTop, offer.product, offer.capacity, offer.drives(), &flash),
+        part("disks", PartRole::Capacity, disks.product, disks.capacity, offer.of_all_copies(disks.count), &disk),
     ]
 }

@@ -19,7 +19,7 @@ use crate::arrivals::Load;
 use crate::choose::Choice;
 use crate::endurance::{self, Demand};
 use crate::judge::judge;
-use crate::offers::{Bounds, Design, Offer, busy_of_parts, cache_results, hybrid_results, ruled_out};
+use crate::offers::{Bounds, Design, Offer, busy_of_parts, ruled_out};
 use crate::setup::experiment;
 use crate::simulate::SimulationResults;
 use crate::strain::{self, StressResults};
@@ -317,9 +317,10 @@ impl<'a> Search<'a> {
             title: design.title.clone(),
             device_count: design.device_count,
             product: offer.summary(),
-            hybrid: hybrid_results(offer, &simulated.candidate, self.running),
-            cache: cache_results(offer, &simulated.candidate, self.running, self.task.settings.utilisation),
+            composition: offer.composition(self.task.settings.utilisation),
+            parts: offer.parts(shares, self.running),
             capacity_on_sale_bytes: offer.disks.is_none().then_some(offer.capacity.bytes.0),
+            volume_on_sale_bytes: offer.disks.map(|disks| disks.bytes()),
             count: offer.devices(),
             cost: Cost {
                 purchase: price.purchase.as_f64(),

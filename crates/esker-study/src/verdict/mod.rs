@@ -6,8 +6,8 @@ mod price;
 use esker_cache::NO_ADMISSION;
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, JudgedTime, Level, Measured, Misalignment,
-    MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
+    Budgets, Candidate, CandidateOutcome, Composition, Evidence, Finding, Grade, JudgedState, JudgedTime, Level,
+    Measured, Misalignment, MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
 };
 
 use crate::search::MarketResult;
@@ -269,8 +269,12 @@ fn lifetime(recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
 
 fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
     let mut say = |text: String| findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
-    if let Some((best, cache)) = recommended.and_then(|best| Some((best, best.cache.as_ref()?))) {
-        let hits = cache.hit_ratio.map_or(String::new(), |hits| {
+    if let Some((best, Composition::Cache(cache))) = recommended.map(|best| (best, &best.composition)) {
+        let hits = match best.judged {
+            JudgedState::Warm(state) => state.hit_ratio,
+            JudgedState::Any | JudgedState::Settled(_) => None,
+        };
+        let hits = hits.map_or(String::new(), |hits| {
             format!("Warm, the cache of {} misses {} of its accesses. ", best.title, words::percent(1.0 - hits))
         });
         say(format!("{hits}Its policy is {}. {}", cache.policy, cache.because));
