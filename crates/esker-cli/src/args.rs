@@ -10,12 +10,14 @@ use crate::values;
 mod cache;
 mod catalogue;
 mod devices;
+mod kinds;
 mod study;
 mod validate;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
+pub(crate) use kinds::KindArguments;
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
 

@@ -1,8 +1,8 @@
 //! The assumptions of a study, for its report.
 
-use crate::StudySettings;
 use crate::offers::{RAW_MIN, min_note};
 use crate::setup::CLOSED_DEPTH;
+use crate::{StudySettings, kinds};
 use esker_cloud::DEFAULT_SAVES_UP;
 use esker_core::words;
 use esker_results::study::Assumption;
@@ -86,24 +86,7 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         ),
         assumption(min_note(), "an experiment file"),
     ];
-    if settings.hybrids {
-        all.push(assumption(
-            "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever \
-            is hot, and the other half is free for what is. What is hot in the trace stays hot: the policy moves \
-            nothing back to make room."
-                .into(),
-            "--hybrids; `hybrid` in an experiment file",
-        ));
-    }
-    if settings.caches {
-        all.push(assumption(
-            "A cache is judged warm: its busiest stretch is played after the rest of the trace, that from after it to \
-            the end first. Its flash is as full as that of other designs, with lines that the trace does not touch; of \
-            mirrored flash one side is simulated. The memory of its host is not part of the price."
-                .into(),
-            "--caches; `cache` in an experiment file",
-        ));
-    }
+    all.extend(kinds::assumptions(settings));
     all
 }
 

@@ -15,7 +15,6 @@ use crate::offers::{Offer, ruled_out};
 use crate::prepare::PreparedWorkload;
 use crate::search::{Search, SimulatedOffer};
 use crate::strain::LoadSearch;
-use crate::stress::stressed;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
 pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budgets: Budgets) -> StudySettings {
@@ -29,8 +28,7 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
         in_use: Vec::new(),
         market,
         consumer: false,
-        hybrids: false,
-        caches: false,
+        kinds: Vec::new(),
         data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
         utilisation: Ratio::percent(85),
         thorough: false,
@@ -53,8 +51,8 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = PreparedWorkload::of(&workload, settings, &hooks).unwrap();
-    let (all, bounds) = (prepared.offers(&workload, settings).unwrap(), prepared.bounds(&workload, settings));
+    let prepared = PreparedWorkload::of(&workload, settings).unwrap();
+    let (all, bounds) = (prepared.offers(&workload, settings, &hooks).unwrap(), prepared.bounds(&workload, settings));
     let PreparedWorkload { budgets, demand, .. } = &prepared;
     let task = prepared.task(&workload, settings, &hooks);
     let active = Bytes(workload.map().footprint());
@@ -68,12 +66,11 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
         let by = ruled_out(offer, &bounds).map_or(String::new(), |ruled| ruled.by);
         !matches!(by.as_str(), "class" | "devices" | "endurance")
     };
-    let of_market = |offer: &&Offer<'_>| offer.market() == settings.market && offer.count <= count_max;
+    let of_market = |offer: &&Offer<'_>| offer.market() == settings.market && offer.first().count <= count_max;
     // An offer that costs more when idle cannot cost less under load. Prices within a thousandth count as equal,
     // because devices that wait more take less electricity.
-    let cheaper = |offer: &&Offer<'_>| offer.cost(0.0, &settings.running).total.as_f64() < limit * 0.999;
-    let every = all.iter().filter(of_market).filter(allowed).filter(cheaper).copied();
-    let every: Vec<Offer<'_>> = every.collect();
+    let cheaper = |offer: &&Offer<'_>| offer.least_cost(&settings.running).as_f64() < limit * 0.999;
+    let every: Vec<&Offer<'_>> = all.iter().filter(of_market).filter(allowed).filter(cheaper).collect();
     let mut by_force = search();
     for offers in every.chunks(2) {
         for SimulatedOffer { candidate, design, .. } in by_force.try_all(offers).unwrap() {
@@ -84,7 +81,7 @@ pub(crate) fn nothing_cheaper_keeps_the_budgets(settings: &StudySettings, count_
             if keeps != Keeps::Yes || !matches!(life, Life::None | Life::Kept) {
                 continue;
             }
-            let again = stressed(&task, &design, settings.seed + 1, LoadSearch::Asked).unwrap().unwrap();
+            let again = design.stressed(&task, settings.seed + 1, LoadSearch::Asked).unwrap().unwrap();
             let p99 = again.first.busy.map_or(f64::INFINITY, |busy| busy.response_time.p99_us);
             assert!(
                 p99 > budgets.p99_us.unwrap() * (1.0 - NOISE),

@@ -11,9 +11,9 @@ use esker_sim::{CacheSettings, DeviceDescription, System};
 
 use crate::brute_force_tests::nothing_cheaper_keeps_the_budgets;
 use crate::hybrid_tests::{FLASH, HOT, SyntheticWorkload, asked, candidate, offered, small, studied};
-use crate::offers::{CACHE, Offer};
+use crate::judging::{WarmResults, warm};
+use crate::offers::Offer;
 use crate::prepare::PreparedWorkload;
-use crate::warming::warm;
 use crate::{DataSettings, Hooks, StudySettings, load};
 
 const THROUGH: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB-write-through-cache";
@@ -24,7 +24,7 @@ const READS: SyntheticWorkload = SyntheticWorkload { write_one_of: 1_000, ..HOT 
 const WRITES: SyntheticWorkload = SyntheticWorkload { per_s: 420, ..HOT };
 
 fn with_caches(made: &SyntheticWorkload, folder: &Path) -> StudySettings {
-    StudySettings { hybrids: false, caches: true, ..asked(&made.write(folder), small()) }
+    StudySettings { kinds: vec!["caches".into()], ..asked(&made.write(folder), small()) }
 }
 
 fn caches(study: &WorkloadStudy) -> Vec<&Candidate> {
@@ -69,7 +69,7 @@ fn where_reads_are_hot_a_cache_is_cheapest() {
     let total: f64 = parts.iter().map(|part| part.purchase + part.power).sum();
     assert!((total - cost.total).abs() < 1e-6 && parts.iter().all(|part| part.power > 0.0), "{cost:?}");
     assert!(study.verdict.findings.iter().any(|finding| finding.text.contains("Its policy is lru")));
-    let without = studied(&StudySettings { caches: false, ..settings });
+    let without = studied(&StudySettings { kinds: Vec::new(), ..settings });
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
 }
 
@@ -147,7 +147,7 @@ fn write_back_is_mirrored_unless_each_copy_has_a_cache() {
     let names = |settings: &StudySettings| {
         let mut names = Vec::new();
         let of = |offers: &[Offer<'_>]| -> Vec<String> {
-            offers.iter().filter(|offer| offer.cache.is_some()).map(Offer::name).collect()
+            offers.iter().filter(|offer| offer.is_on_request()).map(Offer::name).collect()
         };
         let found = std::cell::RefCell::new(&mut names);
         offered(settings, |offers| found.borrow_mut().extend(of(offers)));
@@ -177,8 +177,8 @@ fn a_full_cache_is_warm() {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
-    let offers = prepared.offers(&workload, &settings).unwrap();
+    let prepared = PreparedWorkload::of(&workload, &settings).unwrap();
+    let offers = prepared.offers(&workload, &settings, &hooks).unwrap();
     let offer = offers.iter().find(|offer| offer.name() == THROUGH).unwrap();
     let mut design = offer.design(Bytes(workload.map().footprint()), settings.utilisation).unwrap();
     let small = CacheSettings {
@@ -187,16 +187,18 @@ fn a_full_cache_is_warm() {
         ..CacheSettings::new("ssd", "disk")
     };
     let mut devices = design.system.devices().clone();
-    devices.insert(CACHE.into(), DeviceDescription::new(small));
+    let volume = design.system.target().to_string();
+    devices.insert(volume.clone(), DeviceDescription::new(small));
     let task = prepared.task(&workload, &settings, &hooks);
     let busy = prepared.busy.as_ref().unwrap();
     let large = warm(&task, busy, &design, 1.0).unwrap().unwrap();
-    design.system = System::of(devices, CACHE).unwrap();
+    design.system = System::of(devices, &volume).unwrap();
     let full = warm(&task, busy, &design, 1.0).unwrap().unwrap();
     assert!(full.warmed.full && full.warmed.warm && !large.warmed.full, "{:?}, {:?}", full.warmed, large.warmed);
     assert!((0.42..0.52).contains(&full.hit_ratio) && large.hit_ratio > 0.99, "{}", full.hit_ratio);
-    assert!(full.late.once_bytes == 0 && large.late.once_bytes > 0);
-    assert!(full.late.pages > 20.0 * large.late.pages, "{} and {}", full.late.pages, large.late.pages);
+    assert!(full.played.late.once_bytes == 0 && large.played.late.once_bytes > 0);
+    let pages = |one: &WarmResults| one.played.late.pages;
+    assert!(pages(&full) > 20.0 * pages(&large), "{} and {}", pages(&full), pages(&large));
 }
 
 /// Simulating every cheaper cache finds none that keeps the budgets.

@@ -98,12 +98,12 @@ pub(crate) struct FlashWear {
     rated_cycles: u64,
     /// Bytes of whole pages written per host byte, before amplification: a partial page costs a whole program.
     page_bytes_per_byte: f64,
-    /// For a hybrid or a cache, bytes of whole pages that its flash takes in the time of the trace, including moved
-    /// extents and filled lines. They count instead of the host's bytes.
+    /// Where the flash does not take what the host writes, bytes of whole pages that it takes in the time of the trace,
+    /// including moved extents and filled lines. They count instead of the host's bytes.
     on_flash: Option<f64>,
 }
 
-/// Writes to the flash of a hybrid or a cache late in the trace, when hot data were there already.
+/// Writes late in the trace to flash that does not take what the host writes. Then hot data were there already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateWrites {
     /// Pages that would be written to the flash in the whole trace if all of it were like its late part.
@@ -122,7 +122,7 @@ impl LateWrites {
 }
 
 /// Finds write amplification by going on after the measured run, whose results are in `devices`. `late` has the late
-/// writes to the flash of a hybrid or a cache.
+/// writes to the flash if it does not take what the host writes.
 pub(crate) fn flash_wear(
     workload: &StudyWorkload,
     run: &mut MeasuredRun,

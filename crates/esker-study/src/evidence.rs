@@ -1,47 +1,28 @@
 //! Grades the evidence behind a study's answer.
 
 use esker_core::words;
-use esker_results::study::{Candidate, Composition, Evidence, Grade, ProductSummary};
+use esker_results::study::{Candidate, Evidence, Grade, ProductSummary};
 
 const TEN_MINUTES: f64 = 600.0;
 const DAY: f64 = 86_400.0;
 const WEEK: f64 = 7.0 * DAY;
 const HOUR: f64 = 3_600.0;
 
-/// Grades the evidence for a study that recommends `recommended`. If there is no duration, `Err` says why the trace has
-/// no times.
-pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>) -> Evidence {
+/// Grades the evidence for a study that recommends `recommended`, a design whose results have these doubts. If there is
+/// no duration, `Err` says why the trace has no times.
+pub(crate) fn evidence(duration_s: Result<f64, &str>, recommended: Option<&Candidate>, doubts: &[&str]) -> Evidence {
     let (length, mut grade) = of_length(duration_s);
     let mut reasons: Vec<String> = length.into_iter().collect();
     let product = recommended.map(|candidate| &candidate.product);
     let assumed = product.filter(|product| !product.assumed.is_empty());
     let sheet = product.and_then(beside_data_sheet);
-    let composition = recommended.map(|candidate| &candidate.composition);
-    let hybrid = matches!(composition, Some(Composition::Hybrid(_)));
-    let cache = matches!(composition, Some(Composition::Cache(_)));
-    if assumed.is_some() || hybrid || cache {
+    if assumed.is_some() || !doubts.is_empty() {
         grade = match grade {
             Grade::High => Grade::Medium,
             Grade::Medium | Grade::Low => Grade::Low,
         };
     }
-    if hybrid || cache {
-        reasons.push(
-            "Of its disks the first addresses are simulated, with touched data side by side: in truth their arms go \
-             further."
-                .into(),
-        );
-    }
-    if hybrid {
-        reasons
-            .push("A hybrid is judged as if what is hot in the trace stayed hot: nothing moves back to disks.".into());
-    }
-    if cache {
-        reasons.push(
-            "A cache is judged warm, as if the trace came round again: what is hot in it is in the cache already."
-                .into(),
-        );
-    }
+    reasons.extend(doubts.iter().map(ToString::to_string));
     if let Some(product) = assumed {
         reasons.push(format!("Of the {}, assumed: {}.", product.title, product.assumed.join("; ")));
     }
@@ -90,7 +71,7 @@ mod tests {
 
     #[test]
     fn longer_traces_are_better_evidence_and_assumptions_lower_it() {
-        let grade = |seconds: Result<f64, &str>, candidate: Option<&Candidate>| evidence(seconds, candidate).grade;
+        let grade = |seconds: Result<f64, &str>, candidate: Option<&Candidate>| evidence(seconds, candidate, &[]).grade;
         let none = Err("The trace has no times");
         let long = [none, Ok(1.0), Ok(900.0), Ok(7_200.0), Ok(3.0 * DAY), Ok(WEEK), Ok(30.0 * DAY)];
         let grades: Vec<Grade> = long.iter().map(|&seconds| grade(seconds, None)).collect();
@@ -98,12 +79,14 @@ mod tests {
         let product = ProductSummary { assumed: vec!["the price".into()], ..ProductSummary::default() };
         let candidate = Candidate { product, ..Candidate::new("a", "a", "ssd", 1) };
         assert_eq!(grade(Ok(WEEK), Some(&candidate)), Grade::Medium);
-        assert_eq!(evidence(Ok(WEEK), Some(&candidate)).reasons.len(), 1);
-        assert!(evidence(Ok(WEEK), None).reasons.is_empty());
+        assert_eq!(evidence(Ok(WEEK), Some(&candidate), &[]).reasons.len(), 1);
+        assert!(evidence(Ok(WEEK), None, &[]).reasons.is_empty());
+        let doubted = evidence(Ok(WEEK), None, &["One.", "Two."]);
+        assert!(doubted.grade == Grade::Medium && doubted.reasons == ["One.", "Two."], "{doubted:?}");
         let simulated_over_published = [("random_write".to_string(), 0.5), ("random_read".to_string(), 1.0)].into();
         let product = ProductSummary { title: "A".into(), simulated_over_published, ..ProductSummary::default() };
         let candidate = Candidate { product, ..Candidate::new("a", "a", "ssd", 1) };
-        let Evidence { grade, reasons, .. } = evidence(Ok(WEEK), Some(&candidate));
+        let Evidence { grade, reasons, .. } = evidence(Ok(WEEK), Some(&candidate), &[]);
         let said = "Simulated over published throughput of the A: random reads 1.00, random writes 0.50.";
         assert_eq!((grade, reasons.as_slice()), (Grade::High, [said.to_string()].as_slice()));
     }

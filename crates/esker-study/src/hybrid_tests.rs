@@ -82,7 +82,7 @@ pub(crate) fn small() -> Catalogue {
 
 pub(crate) fn asked(trace: &Path, catalogue: Catalogue) -> StudySettings {
     let budgets = Budgets { years: 5.0, p99_us: Some(5_000.0), devices: Some(8), ..Budgets::default() };
-    StudySettings { hybrids: true, ..settings(trace, catalogue, Market::OnPremises, budgets) }
+    StudySettings { kinds: vec!["hybrids".into()], ..settings(trace, catalogue, Market::OnPremises, budgets) }
 }
 
 pub(crate) fn studied(settings: &StudySettings) -> WorkloadStudy {
@@ -133,7 +133,7 @@ fn where_capacity_asks_for_disks_and_load_for_flash_a_hybrid_is_cheapest() {
     assert!((sum(|part| part.purchase) - cost.purchase).abs() < 1e-6, "{cost:?}");
     assert!((sum(|part| part.purchase + part.power) - cost.total).abs() < 1e-6, "{cost:?}");
     // Without the option the answer is flash for everything, and no hybrid is simulated.
-    let without = studied(&StudySettings { hybrids: false, ..settings });
+    let without = studied(&StudySettings { kinds: Vec::new(), ..settings });
     assert_eq!(without.verdict.recommended.as_deref(), Some(FLASH), "{}", without.verdict.headline);
     assert!(without.candidates.iter().all(|candidate| !is_hybrid(candidate)));
 }
@@ -179,8 +179,8 @@ pub(crate) fn offered(settings: &StudySettings, check: impl Fn(&[Offer<'_>])) {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = PreparedWorkload::of(&workload, settings, &hooks).unwrap();
-    check(&prepared.offers(&workload, settings).unwrap());
+    let prepared = PreparedWorkload::of(&workload, settings).unwrap();
+    check(&prepared.offers(&workload, settings, &hooks).unwrap());
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
     let brief = SyntheticWorkload { seconds: 62, ..HOT };
     let of = |terabytes: u64| asked(&SyntheticWorkload { terabytes, ..brief }.write(folder.path()), small());
     // Two drives of 960 GB hold 1 TB and cost less than one drive and a disk.
-    offered(&of(1), |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
+    offered(&of(1), |offers| assert!(!offers.iter().any(Offer::is_on_request)));
     offered(&of(15), |offers| {
-        let names: Vec<String> = offers.iter().filter(|offer| offer.disks.is_some()).map(Offer::name).collect();
+        let names: Vec<String> = offers.iter().filter(|offer| offer.is_on_request()).map(Offer::name).collect();
         let several = |count: u32| format!("{count}x-{HYBRID}");
         let larger = [1, 2].map(|count| match count {
             1 => "micron-5400-pro-7.68TB+toshiba-mg10-20TB".to_string(),
@@ -202,12 +202,12 @@ fn hybrids_are_offered_only_where_they_are_cheaper_than_their_flash_alone() {
     // The whole catalogue makes few enough hybrids to search.
     let all = StudySettings { catalogue: crate::builtin_catalogue("current").unwrap(), ..of(15) };
     offered(&all, |offers| {
-        let hybrids = offers.iter().filter(|offer| offer.disks.is_some()).count();
+        let hybrids = offers.iter().filter(|offer| offer.is_on_request()).count();
         assert!((100..2_000).contains(&hybrids), "{hybrids}");
     });
     // Above 64 TiB an extent would be larger than the areas by which the trace is known.
     let large = StudySettings { data: crate::DataSettings { capacity: Some(Bytes(64 << 40)), ..all.data }, ..all };
-    offered(&large, |offers| assert!(offers.iter().all(|offer| offer.disks.is_none())));
+    offered(&large, |offers| assert!(!offers.iter().any(Offer::is_on_request)));
 }
 
 /// Simulating every cheaper hybrid finds none that keeps the budgets.

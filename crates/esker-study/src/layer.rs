@@ -3,12 +3,12 @@
 use esker_results::Report;
 use esker_results::study::TranslationLayer;
 
-use crate::offers::Design;
+use crate::design::Design;
 use crate::run::MeasuredRun;
 
 /// Returns the simulated bytes of a design's flash drives.
-fn flash_bytes(design: &Design, run: &MeasuredRun, report: &Report) -> u64 {
-    if !design.is_pair() {
+fn flash_bytes(run: &MeasuredRun, report: &Report) -> u64 {
+    if report.devices.values().all(|device| device.disk.is_none()) {
         return run.device.capacity().0;
     }
     report.devices.values().filter(|device| device.flash.is_some()).map(|device| device.capacity_bytes).sum()
@@ -21,7 +21,7 @@ pub(crate) fn of(
     run: &MeasuredRun,
     report: &Report,
 ) -> Option<TranslationLayer> {
-    let (sold, capacity) = (design.flash?.raw, flash_bytes(design, run, report));
+    let (sold, capacity) = (design.flash?.raw, flash_bytes(run, report));
     let layer = &config["device"]["ssd"]["ftl"];
     let flash = report.devices.values().find_map(|device| device.flash.as_ref())?;
     let page_bytes = capacity / flash.pages.host.max(1);

@@ -1,7 +1,6 @@
 //! Studies traces: characterises them, simulates candidate designs, and recommends the cheapest design that keeps the
 //! budgets.
 
-mod admissions;
 mod arrivals;
 mod assumptions;
 #[cfg(test)]
@@ -12,42 +11,41 @@ mod busy;
 mod cache_tests;
 mod choose;
 mod curve;
+mod design;
 mod endurance;
 mod error;
 mod evidence;
 #[cfg(test)]
 mod hybrid_tests;
 mod judge;
+mod judging;
+mod kinds;
 mod layer;
 mod lifetime;
 mod listed;
 mod load;
 mod look;
-mod miniature;
+mod measure;
 mod misalignment;
 mod models;
 mod need;
 mod offers;
 #[cfg(test)]
 mod parts_tests;
-mod policies;
 mod prepare;
 mod run;
 mod search;
 #[cfg(test)]
 mod seeds_tests;
-mod settling;
 mod setup;
 mod sheet;
 #[cfg(test)]
 mod sheet_tests;
 mod simulate;
 mod strain;
-mod stress;
 mod stretch;
 mod task;
 mod verdict;
-mod warming;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,7 +63,8 @@ pub use offers::InUse;
 pub use sheet::at_sheet_conditions;
 
 use esker_results::study::{
-    ActiveRegion, Budgets, CandidateOutcome, Misalignment, STUDY_SCHEMA, SlowStretch, StudyReport, WorkloadStudy,
+    ActiveRegion, Budgets, CandidateOutcome, Evidence, Misalignment, STUDY_SCHEMA, SlowStretch, StudyReport,
+    WorkloadStudy,
 };
 use load::StudyWorkload;
 use offers::{Bounds, Offer};
@@ -92,10 +91,8 @@ pub struct StudySettings {
     pub market: Market,
     /// Whether desktop drives may be recommended.
     pub consumer: bool,
-    /// Whether hybrids of flash and disks are offered as well.
-    pub hybrids: bool,
-    /// Whether flash caches before disks are offered as well.
-    pub caches: bool,
+    /// Kinds of designs to offer beside devices and volumes of one product, by name: some of [`kinds_on_request`].
+    pub kinds: Vec<String>,
     /// How much data has to be stored.
     pub data: DataSettings,
     /// How long devices run, and what electricity costs.
@@ -110,6 +107,20 @@ pub struct StudySettings {
     pub threads: usize,
     /// The command that repeats the study, for the report.
     pub command: String,
+}
+
+/// A kind of design that is offered only if [`StudySettings::kinds`] names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindOnRequest {
+    /// What several such designs are called: "hybrids".
+    pub name: &'static str,
+    /// What they are, in one line.
+    pub summary: &'static str,
+}
+
+/// Returns the kinds of designs that are offered only if asked for, in the order in which they are searched.
+pub fn kinds_on_request() -> impl Iterator<Item = KindOnRequest> {
+    kinds::on_request().map(|kind| KindOnRequest { name: kind.name, summary: kind.summary })
 }
 
 /// Callbacks and flags by which the caller watches and stops a study.
@@ -179,6 +190,7 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
     if settings.data.copies == 0 {
         return error("0 copies of the data make no sense".into());
     }
+    kinds::check(settings)?;
     for one in &settings.in_use {
         one.product(&settings.catalogue, settings.data.copies)?;
     }
@@ -195,8 +207,8 @@ fn study_workload(
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
     let active = Bytes(workload.map().footprint());
-    let prepared = PreparedWorkload::of(workload, settings, hooks)?;
-    let (all, bounds) = (prepared.offers(workload, settings)?, prepared.bounds(workload, settings));
+    let prepared = PreparedWorkload::of(workload, settings)?;
+    let (all, bounds) = (prepared.offers(workload, settings, hooks)?, prepared.bounds(workload, settings));
     let task = prepared.task(workload, settings, hooks);
     let markets = markets(&task, &prepared, &all, bounds)?;
     task.tell("drawing the miss-ratio curve");
@@ -204,10 +216,7 @@ fn study_workload(
     let misalignments = misalignments(&task, &markets)?;
     let replay = setup::replay_summary(workload);
     let duration_s = workload.profile.duration_s.filter(|_| timed);
-    let evidence = evidence::evidence(
-        duration_s.ok_or(workload.why_no_times()),
-        markets.first().and_then(MarketResult::recommended),
-    );
+    let evidence = evidence(duration_s.ok_or(workload.why_no_times()), markets.first());
     let verdict = verdict::verdict(&verdict::Facts {
         budgets: &prepared.budgets,
         need: &prepared.need,
@@ -249,6 +258,13 @@ fn study_workload(
     })
 }
 
+/// Grades the evidence for the answer of a market, if one was searched.
+fn evidence(duration_s: Result<f64, &str>, answered: Option<&MarketResult>) -> Evidence {
+    let recommended = answered.and_then(MarketResult::recommended_offer);
+    let doubts = recommended.map_or(Vec::new(), |tried| tried.arrangement.doubts());
+    evidence::evidence(duration_s, recommended.map(|tried| &tried.candidate), &doubts)
+}
+
 /// Searches all markets in parallel. The market that the user asked for comes first.
 fn markets(
     task: &Task<'_>,
@@ -283,11 +299,12 @@ fn slowest(task: &Task<'_>, markets: &[MarketResult]) -> Result<Option<SlowStret
 }
 
 /// Returns the drive whose slowest requests are shown: the recommended design of the first market or, if that has no
-/// flash, the first drive that served everything.
+/// flash, the first drive that served everything. A stretch alone shows them only of a design that does the same at any
+/// time.
 fn drive_for_stretch(markets: &[MarketResult]) -> Option<&SimulatedOffer> {
     let found = markets.first()?;
     let served = |tried: &&SimulatedOffer| {
-        let is_flash = tried.design.flash.is_some() && !tried.design.is_pair();
+        let is_flash = tried.design.flash.is_some() && !tried.design.judging.depends_on_history();
         is_flash && tried.candidate.outcome == CandidateOutcome::Served
     };
     let recommended = found.choice.recommended.map(|n| &found.tried[n]).filter(served);

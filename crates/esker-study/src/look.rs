@@ -8,22 +8,22 @@ use esker_sim::Ceiling;
 use crate::StudyError;
 use crate::arrivals::Load;
 use crate::busy::Busy;
-use crate::offers::Design;
-use crate::simulate::measured_run_below;
+use crate::design::Design;
+use crate::judging::ReadyDesign;
+use crate::measure::measured_run_below;
 use crate::strain::{Limits, LoadSearch, Stretches, lost};
-use crate::stress::{ReadyDesign, stressed};
 use crate::task::Task;
 
 /// Returns by how much a design misses a budget, as the logarithm of value over budget. It looks at the busy times of a
-/// large trace, and at all of any other. On a hybrid or a cache it looks at the busy times, too. The look ends early
-/// once the 99th percentile is sure to be `until` times the budget ([`crate::strain::FAR`] mostly); the result is then
-/// a little more than the logarithm of that.
+/// large trace, and at all of any other. On a design whose times depend on what it has served it looks at the busy
+/// times, too. The look ends early once the 99th percentile is sure to be `until` times the budget
+/// ([`crate::strain::FAR`] mostly); the result is then a little more than the logarithm of that.
 pub(crate) fn look(task: &Task<'_>, design: &Design, until: f64) -> Result<f64, StudyError> {
     let Some(limits) = &task.limits else { return Ok(0.0) };
     match task.busy {
-        // What a hybrid does is known once its policy has settled, and what a cache does once it is warm.
-        _ if design.is_pair() => {
-            let stressed = stressed(task, design, task.settings.seed, LoadSearch::Asked)?;
+        // It has to get into the state in which it is judged.
+        _ if design.judging.depends_on_history() => {
+            let stressed = design.stressed(task, task.settings.seed, LoadSearch::Asked)?;
             Ok(stressed.map_or(0.0, |stressed| stressed.missed(limits)))
         }
         Some(busy) => {
@@ -45,7 +45,7 @@ fn in_busy_times(
     design: &Design,
     until: f64,
 ) -> Result<f64, StudyError> {
-    let Some(mut ready) = ReadyDesign::of(task, design)? else { return Ok(f64::MAX) };
+    let mut ready = ReadyDesign::before_trace(task, design)?;
     let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?.judged_alone();
     let stretches = stretches.until(until * limits.p99_us);
     let load = limits.load.max(1.0);

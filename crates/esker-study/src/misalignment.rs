@@ -6,10 +6,10 @@ use esker_core::Bytes;
 
 use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
+use crate::design::Design;
 use crate::load::StudyWorkload;
-use crate::offers::Design;
+use crate::measure::{flash_report, measured_run};
 use crate::run::MeasuredRun;
-use crate::simulate::{flash_report, measured_run};
 use crate::task::Task;
 use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignment, MisalignmentCost};
 

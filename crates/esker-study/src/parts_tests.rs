@@ -15,15 +15,16 @@ use esker_results::study::{Budgets, Candidate};
 use esker_sim::{DeviceDescription, PreconditionKind, System};
 
 use crate::brute_force_tests::{settings, traces};
+use crate::design::Design;
 use crate::models::WholeDrive;
-use crate::offers::{Design, Offer, smallest_part};
+use crate::offers::{Offer, smallest_part};
 use crate::prepare::PreparedWorkload;
 use crate::simulate::simulate;
 use crate::{Hooks, load};
 
 /// Returns the same drive with all of its blocks, filled as much as the part.
 fn whole(offer: &Offer<'_>, part: &Design, utilisation: esker_core::Ratio) -> Design {
-    let settings = WholeDrive::of(offer.product, offer.capacity.bytes).unwrap().settings().clone();
+    let settings = WholeDrive::of(offer.first().product, offer.first().capacity.bytes).unwrap().settings().clone();
     let drive = DeviceDescription::new(settings).preconditioned(PreconditionKind::Steady, utilisation);
     Design { system: System::single("ssd", drive).unwrap(), ..part.clone() }
 }
@@ -46,8 +47,8 @@ fn parts_of_drives_do_like_whole_ones() {
         let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
         let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
         let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-        let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
-        let all = prepared.offers(&workload, &settings).unwrap();
+        let prepared = PreparedWorkload::of(&workload, &settings).unwrap();
+        let all = prepared.offers(&workload, &settings, &hooks).unwrap();
         let task = prepared.task(&workload, &settings, &hooks);
         let active = Bytes(workload.map().footprint());
         for name in ["micron-5400-pro-240GB", "micron-5400-pro-960GB", "micron-7450-pro-960GB"] {

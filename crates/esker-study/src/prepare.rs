@@ -7,11 +7,10 @@ use esker_results::study::{Budgets, Measured, Need};
 use crate::busy::Busy;
 use crate::endurance::Demand;
 use crate::load::StudyWorkload;
-use crate::offers::{Bounds, DataSize, Offer, OfferInputs, Pricing, cache_shapes};
-use crate::policies::Policies;
+use crate::offers::{Bounds, Offer, OfferInputs};
 use crate::strain::Limits;
 use crate::task::Task;
-use crate::{Hooks, StudyError, StudySettings, budgets, need, offers};
+use crate::{Hooks, StudyError, StudySettings, budgets, kinds, need};
 
 /// What is known of a workload before any design is simulated.
 pub(crate) struct PreparedWorkload {
@@ -21,18 +20,12 @@ pub(crate) struct PreparedWorkload {
     pub(crate) need: Need,
     pub(crate) demand: Demand,
     pub(crate) limits: Option<Limits>,
-    /// The policies of caches; `None` if none is offered.
-    policies: Option<Policies>,
     /// Number of designs simulated.
     done: AtomicU64,
 }
 
 impl PreparedWorkload {
-    pub(crate) fn of(
-        workload: &StudyWorkload,
-        settings: &StudySettings,
-        hooks: &Hooks<'_>,
-    ) -> Result<Self, StudyError> {
+    pub(crate) fn of(workload: &StudyWorkload, settings: &StudySettings) -> Result<Self, StudyError> {
         let timed = workload.has_times();
         let measured = workload.profile.measured.as_ref().map(|measured| Measured {
             all: measured.all,
@@ -48,13 +41,8 @@ impl PreparedWorkload {
         let busy = || Busy::of(&workload.requests, &workload.profile, || workload.arrivals());
         let busy = timed.then(busy).transpose()?;
         let need = need::need(workload, &settings.data, budgets.years);
-        let policies = match settings.caches && timed {
-            true => Some(policies(workload, settings, &need, hooks)?),
-            false => None,
-        };
         Ok(Self {
             busy,
-            policies,
             need,
             demand: Demand::of(workload, budgets.growth_per_year, budgets.years),
             limits: timed.then(|| budgets::limits(&budgets)),
@@ -95,34 +83,15 @@ impl PreparedWorkload {
         &'a self,
         workload: &'a StudyWorkload,
         settings: &'a StudySettings,
+        hooks: &'a Hooks<'a>,
     ) -> Result<Vec<Offer<'a>>, StudyError> {
-        let wanted = OfferInputs {
+        kinds::offers(&OfferInputs {
             need: &self.need,
             workload,
             stretch: self.busy.as_ref().map(|busy| &busy.times.stretch),
             utilisation: self.budgets.utilisation.unwrap_or(1.0),
-            pricing: pricing(settings),
-            hybrids: settings.hybrids,
-            policies: self.policies.as_ref(),
-        };
-        offers::offers(&settings.catalogue, &settings.in_use, &wanted)
+            settings,
+            hooks,
+        })
     }
-}
-
-fn pricing(settings: &StudySettings) -> Pricing<'_> {
-    Pricing { running: &settings.running, consumer: settings.consumer }
-}
-
-/// Compares cache policies in all caches that are offered.
-fn policies(
-    workload: &StudyWorkload,
-    settings: &StudySettings,
-    need: &Need,
-    hooks: &Hooks<'_>,
-) -> Result<Policies, StudyError> {
-    let copies = need.copies.max(1);
-    let data_size = DataSize { bytes: need.capacity_bytes.div_ceil(copies.into()), copies };
-    let utilisation = settings.utilisation;
-    let shapes = cache_shapes(&settings.catalogue.products, data_size, &pricing(settings), utilisation)?;
-    Policies::of(workload, &shapes, utilisation, (settings.seed, settings.threads), hooks)
 }

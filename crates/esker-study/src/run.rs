@@ -14,7 +14,7 @@ pub(crate) struct MeasuredRun {
     /// In the busiest stretch by requests and in the one by bytes.
     pub(crate) busy: Option<RequestStatistics>,
     pub(crate) busy_by_bytes: Option<RequestStatistics>,
-    /// In the last quarter of the requests; only for a hybrid.
+    /// From the time on when requests count instead of all; only if there is such a time.
     pub(crate) last_quarter: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
     pub(crate) slowest: Option<Slowest>,

@@ -9,9 +9,9 @@ use esker_sim::{Experiment, OneOrMore, RunSettings, SettleSettings, WorkloadSett
 use esker_trace::ReadOptions;
 
 use crate::arrivals::{Load, beyond_capacity};
+use crate::design::Design;
 use crate::load::StudyWorkload;
 use crate::need;
-use crate::offers::Design;
 use crate::{Hooks, StudyError, StudySettings};
 
 /// Requests under way in a closed-loop replay.

@@ -1,33 +1,26 @@
 //! Simulates a design under a workload.
 
-use std::cell::Cell;
-
-use esker_core::{Control, Nanos, Ratio, ReplayEnd, replay, words};
-use esker_results::{FlashReport, LatencySummary, Report, Reporting, RequestStatistics};
-use esker_sim::{Ceiling, RunMeasurements, Slowest, Watch};
+use esker_core::{Nanos, Ratio, ReplayEnd, words};
+use esker_results::{LatencySummary, Report, RequestStatistics};
+use esker_sim::Slowest;
 
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
-use crate::busy::{Busy, Stretch};
+use crate::arrivals::Load;
 use crate::choose::NOISE;
+use crate::design::Design;
 use crate::endurance::{self, FlashWear};
 use crate::judge::judge;
 use crate::layer;
 use crate::load::StudyWorkload;
-use crate::offers::Design;
+use crate::measure::measured_run;
 use crate::run::MeasuredRun;
-use crate::settling;
-use crate::setup::{Setup, set_up};
-use crate::strain::{Limits, LoadSearch, Strain, Stretches, headroom, loads, strain};
 use crate::task::Task;
-use crate::warming::{self, WarmResults};
 use esker_results::study::{
-    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, JudgedState, ResourceLimit, WarmState,
+    BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit,
 };
 
 /// Number of points of the distribution of response times.
 const CURVE_POINTS: usize = 120;
-const HOUR: Nanos = Nanos::from_secs(3600);
 
 /// The results of a simulation. They hold for every offer with the same simulated design.
 #[derive(Clone)]
@@ -43,7 +36,7 @@ pub(crate) struct SimulationResults {
 /// as write amplification needs; and the busiest stretches under larger loads.
 pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationResults, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
-    let mut candidate = Candidate::new(&design.name, &design.title, design.kind, design.device_count);
+    let mut candidate = Candidate::new(&design.name, &design.title, design.device_kind(), design.device_count);
     let mut run = match measured_run(task, design, &Load::AS_TRACED) {
         Ok(run) => run,
         Err(StudyError::Design(fault)) => {
@@ -57,11 +50,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
     candidate.config = run.experiment.resolved();
     candidate.limits = limits(&report, &run);
     candidate.translation_layer = layer::of(design, &candidate.config, &run, &report);
-    candidate.judged = match (design.is_hybrid(), design.is_cache()) {
-        (true, _) => JudgedState::Settled(settling::moved(&report)),
-        (_, true) => JudgedState::Warm(WarmState::default()),
-        _ => JudgedState::Any,
-    };
+    candidate.judged = design.judging.state(&report);
     candidate.series = std::mem::take(&mut run.series);
     match run.replay.end {
         ReplayEnd::Complete => {
@@ -85,35 +74,25 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
     }
     let mut flash_wear = None;
     if candidate.outcome == CandidateOutcome::Served {
-        // The response times of a hybrid are known once its policy has settled, those of a cache once it is warm.
+        // Of a design whose times depend on what it has served, the stretches are played in the state that counts.
         let of_stretch = |busy: &Option<RequestStatistics>| {
-            let busy = busy.as_ref().filter(|_| !design.is_pair())?;
+            let busy = busy.as_ref().filter(|_| !design.judging.depends_on_history())?;
             Some(BusyResults { response_time: LatencySummary::of(&busy.response()), ..BusyResults::default() })
         };
         (candidate.busy, candidate.busy_by_bytes) = (of_stretch(&run.busy), of_stretch(&run.busy_by_bytes));
         let last_quarter = run.last_quarter.as_ref().filter(|late| late.response().count() > 0);
         candidate.last_quarter = last_quarter.map(|late| LatencySummary::of(&late.response()));
-        let warm = warm(task, design, &mut candidate)?;
+        let played = design.judging.play_busy(task, design, &mut candidate)?;
         // Finding the life of flash takes many further passes: too many for a design that will not be bought anyway.
         let judgement = judge(&candidate, task.budgets);
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
-            let late = design.is_hybrid().then(|| settling::late(task, design, &report)).transpose()?;
-            if let (Some((settled, _)), JudgedState::Settled(state)) = (&late, &mut candidate.judged) {
-                state.settled = Some(*settled);
-            }
-            let late = late.map(|(_, late)| late).or(warm.as_ref().map(|warm| warm.late));
+            let late = design.judging.late_writes(task, design, &report, played.as_ref(), &mut candidate)?;
             flash_wear = Some(endurance::flash_wear(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
         }
         let hopeless = is_hopeless(&candidate, task);
         if let (Some(busy), Some(limits), false) = (task.busy, &task.limits, hopeless) {
-            match design.is_cache() {
-                true => {
-                    let first = warm.map_or(Strain::TOO_MUCH, |warm| warm.strain);
-                    candidate.headroom = Some(warming::carried(task, busy, design, limits, &first)?);
-                }
-                false => under_load(task, busy, limits, &mut run, &mut candidate)?,
-            }
+            design.judging.headroom(task, design, (busy, limits), played, &mut run, &mut candidate)?;
         }
     }
     candidate.devices = report.devices;
@@ -145,129 +124,6 @@ fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
     !task.settings.thorough && candidate.busy.is_some() && worst.p99_us > limit * HOPELESS
 }
 
-/// Plays the busy stretch on a design's warm cache. Returns `None` for other designs, and if the cache cannot keep up.
-fn warm(task: &Task<'_>, design: &Design, candidate: &mut Candidate) -> Result<Option<WarmResults>, StudyError> {
-    let (Some(busy), JudgedState::Warm(state)) = (task.busy, &mut candidate.judged) else { return Ok(None) };
-    let Some(warm) = warming::warm(task, busy, design, 1.0)? else { return Ok(None) };
-    *state = WarmState { hit_ratio: Some(warm.hit_ratio), warmed: Some(warm.warmed) };
-    candidate.busy.clone_from(&warm.strain.busy);
-    candidate.busy_by_bytes.clone_from(&warm.strain.busy_by_bytes);
-    candidate.last_quarter = warm.last_quarter;
-    Ok(Some(warm))
-}
-
-/// Plays the busiest stretches under the load of the trace and under the load that has to be carried, to find the
-/// busiest resource and the headroom.
-fn under_load(
-    task: &Task<'_>,
-    busy: &Busy,
-    limits: &Limits,
-    run: &mut MeasuredRun,
-    candidate: &mut Candidate,
-) -> Result<(), StudyError> {
-    let stretches = Stretches::of(busy, &run.experiment, &*run.device)?;
-    let MeasuredRun { device, replay_settings, now, .. } = run;
-    let first = strain(&stretches, &mut **device, replay_settings, 1.0, now, task.hooks)?;
-    if candidate.judged.depends_on_history() {
-        candidate.busy.clone_from(&first.busy);
-        candidate.busy_by_bytes.clone_from(&first.busy_by_bytes);
-    }
-    let stretches_of = [(&mut candidate.busy, &first.busy), (&mut candidate.busy_by_bytes, &first.busy_by_bytes)];
-    for (results, strained) in stretches_of {
-        if let (Some(results), Some(strained)) = (results, strained) {
-            results.resource.clone_from(&strained.resource);
-            results.utilisation = strained.utilisation;
-        }
-    }
-    let asked = loads(LoadSearch::Asked, limits);
-    let found = headroom(&first, limits, &asked, |load| {
-        strain(&stretches, &mut **device, replay_settings, load, now, task.hooks)
-    })?;
-    candidate.headroom = Some(found);
-    Ok(())
-}
-
-/// Builds a design and replays the workload on it once.
-pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
-    measured_run_below(None, task, design, load)
-}
-
-/// Does the same, but stops at the ceiling, if there is one ([`ReplayEnd::Stopped`]).
-pub(crate) fn measured_run_below(
-    ceiling: Option<Ceiling>,
-    task: &Task<'_>,
-    design: &Design,
-    load: &Load<'_>,
-) -> Result<MeasuredRun, StudyError> {
-    let Task { workload, settings, hooks, .. } = *task;
-    let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
-    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
-    let mut go_on = |ended| hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
-    if workload.has_times() {
-        measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
-        measured = with_windows(measured, task, design, load);
-    }
-    let left_out = Cell::default();
-    let arrivals = arrivals(&workload.requests, &load.on(&experiment), device.capacity(), &left_out)?;
-    let replay = replay(&mut *device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
-    let series = measured.series(&replay, &*device);
-    let statistics = measured.statistics().clone();
-    // Without times, the whole run counts as busy.
-    let (hour, busy) = match workload.has_times() {
-        true => (measured.window(0).cloned(), measured.window(1).cloned()),
-        false => (None, Some(statistics.clone())),
-    };
-    let has_by_bytes = task.busy.is_some_and(|busy| busy.times.by_bytes.is_some());
-    let busy_by_bytes = has_by_bytes.then(|| measured.window(2).cloned()).flatten();
-    let last_quarter = measured.window(3).cloned();
-    let now = replay.last_event;
-    let slowest = measured.slowest();
-    if measured.stopped() {
-        return Err(StudyError::Cancelled);
-    }
-    Ok(MeasuredRun {
-        device,
-        experiment,
-        replay,
-        statistics,
-        hour,
-        busy,
-        busy_by_bytes,
-        last_quarter,
-        series,
-        slowest,
-        now,
-        replay_settings,
-    })
-}
-
-/// Adds windows for the busiest hour, the busiest stretches and, for a hybrid, the last quarter.
-fn with_windows<'a>(
-    mut measured: RunMeasurements<'a>,
-    task: &Task<'_>,
-    design: &Design,
-    load: &Load<'_>,
-) -> RunMeasurements<'a> {
-    let workload = task.workload;
-    if let Some(hour) = workload.profile.busiest_hour.as_ref() {
-        let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
-        let from = if design.is_pair() { settling::judged_from(workload, from, to) } else { from };
-        measured = measured.with_window(load.scaled(from), load.scaled(to));
-    }
-    if let Some(Busy { times, .. }) = task.busy {
-        // If both stretches are the same, the window of the one by bytes is empty.
-        let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
-        for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
-            measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
-        }
-    }
-    if let Some(late) = design.is_hybrid().then(|| settling::late_from(workload)).flatten() {
-        measured = measured.with_window(load.scaled(late), Nanos::NEVER);
-    }
-    measured
-}
-
 fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {
     let response = match (&workload.profile.busiest_hour, &run.hour) {
         (Some(hour), Some(statistics)) => (hour.start_s, statistics.response()),
@@ -282,8 +138,8 @@ fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHo
     })
 }
 
-/// Returns true if a hybrid or a cache misses the budget for the 99th percentile in the busiest hour by more than
-/// noise. A judgement without the results of a busy stretch does not consider that.
+/// Returns true if a design misses the budget for the 99th percentile in the busiest hour by more than noise, and its
+/// busy stretches may not have been played yet. A judgement without their results does not consider that.
 fn slow_in_hour(candidate: &Candidate, task: &Task<'_>) -> bool {
     let (Some(hour), Some(limit)) = (candidate.busiest_hour, task.budgets.p99_us) else { return false };
     candidate.judged.depends_on_history() && hour.response_time.p99_us > limit * (1.0 + NOISE)
@@ -329,10 +185,4 @@ fn limits(report: &Report, run: &MeasuredRun) -> Vec<ResourceLimit> {
     let most = |limit: &ResourceLimit| limit.peak.max(limit.busiest);
     limits.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.resource.cmp(&b.resource)));
     limits
-}
-
-/// Returns the flash counters of the first drive in a device tree.
-pub(crate) fn flash_report(device: &dyn Reporting) -> Option<FlashReport> {
-    let report = Report::of(device);
-    report.devices.into_values().find_map(|device| device.flash)
 }

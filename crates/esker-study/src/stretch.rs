@@ -14,9 +14,9 @@ use esker_sim::{RunMeasurements, Slowest, Watch};
 
 use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
-use crate::offers::Design;
+use crate::design::Design;
+use crate::measure::flash_report;
 use crate::setup::{Setup, set_up};
-use crate::simulate::flash_report;
 use crate::strain::Stretches;
 use crate::task::Task;
 use crate::{Hooks, StudyError};

@@ -32,8 +32,7 @@ fn settings(trace: &Path, thorough: bool) -> StudySettings {
         in_use: Vec::new(),
         market: Market::OnPremises,
         consumer: false,
-        hybrids: false,
-        caches: false,
+        kinds: Vec::new(),
         data: DataSettings {
             capacity: None,
             growth_per_year: 0.0,
@@ -145,7 +144,7 @@ fn the_configuration_of_each_design_repeats_its_figures() {
 fn the_configuration_of_a_hybrid_repeats_its_figures() {
     let folder = tempfile::tempdir().unwrap();
     let trace = cut(folder.path(), 8_000);
-    let mut settings = StudySettings { hybrids: true, ..settings(&trace, false) };
+    let mut settings = StudySettings { kinds: vec!["hybrids".into()], ..settings(&trace, false) };
     settings.catalogue = settings.catalogue.only(&["micron-5400-pro", "seagate-exos-10e2400"]).unwrap();
     settings.data.capacity = Some(esker_core::Bytes(5_000_000_000_000));
     let report = studied_with(settings);

@@ -7,7 +7,7 @@ use esker_catalogue::Market;
 use esker_core::{Bytes, Nanos, Ratio};
 use esker_study::InUse;
 
-use super::{CatalogueArguments, JsonArguments, ReadArguments};
+use super::{CatalogueArguments, JsonArguments, KindArguments, ReadArguments};
 use crate::values;
 
 /// Arguments of `esker study`.
@@ -77,12 +77,9 @@ pub(crate) struct StudyArguments {
     /// Allow drives made for desktops, which lose what their buffer holds when power fails
     #[arg(long, help_heading = "Products")]
     pub(crate) consumer: bool,
-    /// Offer hybrids, too: a few flash drives and some disks as one volume that keeps hot data on flash
-    #[arg(long, help_heading = "Products")]
-    pub(crate) hybrids: bool,
-    /// Offer caches, too: a few flash drives that hold copies of what is used of the disks behind them
-    #[arg(long, help_heading = "Products")]
-    pub(crate) caches: bool,
+    /// The kinds of designs to offer, too.
+    #[command(flatten)]
+    pub(crate) kinds: KindArguments,
     /// Devices that you have already, which cost only electricity: micron-7450-pro:3.84TB, or 4xNAME:SIZE
     #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
     pub(crate) have: Vec<InUse>,

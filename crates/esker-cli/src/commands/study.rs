@@ -91,8 +91,7 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
         in_use: arguments.have.clone(),
         market: arguments.market,
         consumer: arguments.consumer,
-        hybrids: arguments.hybrids,
-        caches: arguments.caches,
+        kinds: arguments.kinds.names.clone(),
         data: DataSettings {
             capacity: arguments.capacity,
             growth_per_year: arguments.data_growth.as_f64(),
@@ -154,12 +153,7 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     if arguments.consumer {
         words.push("--consumer".into());
     }
-    if arguments.hybrids {
-        words.push("--hybrids".into());
-    }
-    if arguments.caches {
-        words.push("--caches".into());
-    }
+    words.extend(arguments.kinds.names.iter().map(|kind| format!("--{kind}")));
     if arguments.thorough {
         words.push("--thorough".into());
     }

@@ -1,14 +1,11 @@
 //! Rules out offers without simulation, by their figures.
 
 use esker_catalogue::{Class, Product};
-use esker_cloud::limits;
 use esker_core::{ByteRate, words};
 use esker_results::study::RuledOut;
 use esker_sim::DEVICES_MAX;
 
 use super::Offer;
-use super::rented::{RentedVolume, settings_of};
-use crate::choose::NOISE;
 use crate::strain::Limits;
 
 /// What the workload needs at least, and what the user allows.
@@ -36,19 +33,19 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     {
         return Some(offer.ruled_out("devices", format!("takes {devices} devices, the budget is {limit}"), None));
     }
-    // Besides its devices, a simulation has those that stripe over them, and the one that makes a volume of flash and
-    // disks.
+    // Besides its devices, a simulation has those that stripe over them, and the one that makes a volume of several
+    // products.
     let simulated = offer.simulated_devices().saturating_add(2);
     if simulated > DEVICES_MAX as u32 {
         let reason = format!("has more devices than a simulation may have ({DEVICES_MAX})");
         return Some(offer.ruled_out("devices", reason, None));
     }
     // All other offers are large enough by construction.
-    if offer.in_use && offer.capacity.bytes.0.saturating_mul(offer.count.into()) < bounds.capacity_bytes {
+    if offer.is_in_use() && offer.first().bytes() < bounds.capacity_bytes {
         let reason = format!("is too small: {} are needed", words::bytes(bounds.capacity_bytes as f64));
         return Some(offer.ruled_out("capacity", reason, None));
     }
-    if offer.class() == Class::Consumer && !bounds.consumer && !offer.in_use {
+    if offer.class() == Class::Consumer && !bounds.consumer && !offer.is_in_use() {
         let reason = "is made for desktops: a power failure loses what its buffer holds, and its warranty is not for \
                       servers; --consumer allows it";
         return Some(offer.ruled_out("class", reason.into(), None));
@@ -56,11 +53,10 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
     if let Some(reason) = gone(offer) {
         return Some(offer.ruled_out("discontinued", reason, None));
     }
-    if let (Some(rented), Some(limits)) = (&offer.rented, &bounds.limits) {
-        return volume(offer, rented, limits);
+    if let Some((by, reason)) = offer.arrangement.ruled_out(offer, bounds) {
+        return Some(offer.ruled_out(by, reason, None));
     }
-    // In a hybrid, the disks may take the writes.
-    let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none());
+    let per_day = bounds.host_bytes_per_day;
     if let (Some(per_day), Some(warranted)) = (per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
         && per_day > warranted
     {
@@ -81,8 +77,8 @@ pub(crate) fn ruled_out(offer: &Offer<'_>, bounds: &Bounds) -> Option<RuledOut> 
 /// Says why an offer cannot be bought: one of its products is no longer sold, and the user neither asked for it nor has
 /// it.
 fn gone(offer: &Offer<'_>) -> Option<String> {
-    let products = [Some(offer.product), offer.disks.map(|disks| disks.product)];
-    let gone = products.into_iter().flatten().find(|product| !product.may_be_advised() && !offer.in_use)?;
+    let mut products = offer.parts.iter().map(|part| part.product);
+    let gone = products.find(|product| !product.may_be_advised() && !offer.is_in_use())?;
     let reason = gone.discontinued.as_deref().unwrap_or_default();
     Some(format!("{} is no longer sold ({reason}); --only {} allows it", gone.title, gone.name))
 }
@@ -98,75 +94,18 @@ pub(crate) fn missed(offer: &Offer<'_>, bounds: &Bounds) -> Option<f64> {
     if matches!(by.as_str(), "capacity" | "class" | "discontinued") {
         return None;
     }
-    let per_day = bounds.host_bytes_per_day.filter(|_| offer.disks.is_none() && offer.rented.is_none());
     let mut missed = times(Some(f64::from(offer.devices())), bounds.devices.map(f64::from))
-        + times(per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
-        + times(bounds.bytes_per_s, links(offer).filter(|_| offer.rented.is_none()));
-    if let (Some(rented), Some(budgets)) = (&offer.rented, &bounds.limits) {
-        let settings = settings_of(offer.product, &rented.volume).ok()?;
-        let (allowed, pace) = (limits(&settings).ok()?, &rented.pace);
-        let count = f64::from(offer.count);
-        for (limit, busy) in [(allowed.operations, pace.busy_operations), (allowed.throughput, pace.busy_bytes)] {
-            missed += times(Some(busy / count), Some(limit.peak() as f64 / 1e3 * budgets.utilisation));
-        }
-        let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
-        missed += times(Some(latency), Some(budgets.p99_us));
+        + times(bounds.host_bytes_per_day, offer.warranty().map(|warranty| warranty.bytes_per_day))
+        + times(bounds.bytes_per_s, links(offer));
+    for more in offer.arrangement.missed_limits(offer, bounds) {
+        missed += more;
     }
     Some(missed)
 }
 
-/// Returns what rules out a volume by its limits or its latency.
-fn volume(offer: &Offer<'_>, rented: &RentedVolume, budgets: &Limits) -> Option<RuledOut> {
-    let settings = settings_of(offer.product, &rented.volume).ok()?;
-    let allowed = limits(&settings).ok()?;
-    let pace = &rented.pace;
-    let share = |all: f64| all / f64::from(offer.count);
-    let checks = [
-        ("operations", allowed.operations, allowed.host_operations, pace.busy_operations, pace.mean_operations),
-        ("throughput", allowed.throughput, allowed.host_throughput, pace.busy_bytes, pace.mean_bytes),
-    ];
-    for (what, limit, host, busy, mean) in checks {
-        let rate = |per_s: f64| match what {
-            "operations" => format!("{} operations/s", words::count(per_s.round() as u64)),
-            _ => format!("{}/s", words::bytes(per_s)),
-        };
-        let peak = limit.peak().min(host.unwrap_or(u64::MAX)) as f64 / 1e3;
-        if share(busy) > peak * budgets.utilisation * (1.0 + ROUNDING) {
-            let reason = format!(
-                "lets {} through, and the busiest time asks for {}: more than {} of it",
-                rate(peak),
-                rate(share(busy)),
-                words::percent(budgets.utilisation)
-            );
-            return Some(offer.ruled_out(what, reason, None));
-        }
-        if share(mean) > limit.sustained_per_s() {
-            let reason = format!(
-                "lets {} through for good, and the trace asks for {} on average: its credits would run dry",
-                rate(limit.sustained_per_s()),
-                rate(share(mean)),
-            );
-            return Some(offer.ruled_out(what, reason, None));
-        }
-    }
-    let latency = settings.latency.read.p99.min(settings.latency.write.p99).as_micros_f64();
-    // The 99th percentile of a simulated sample is near that of the distribution.
-    if latency > budgets.p99_us * (1.0 + NOISE) {
-        let (latency, budget) = (words::time(latency), words::time(budgets.p99_us));
-        let reason = format!("99 % of its requests take up to {latency} without any load, the budget is {budget}");
-        return Some(offer.ruled_out("latency", reason, None));
-    }
-    None
-}
-
-/// Tolerance for ordered rates, which are rounded to whole operations and bytes.
-const ROUNDING: f64 = 1e-6;
-
 /// Returns the bytes per second that all links of an offer can move, if the settings of its devices state their rates.
 fn links(offer: &Offer<'_>) -> Option<f64> {
-    let all = |product: &Product, count: u32| Some(link(product)?.0 as f64 * f64::from(count));
-    let disks = offer.disks.as_ref().map_or(Some(0.0), |disks| all(disks.product, disks.count))?;
-    Some(all(offer.product, offer.count)? + disks)
+    offer.parts.iter().map(|part| Some(link(part.product)?.0 as f64 * f64::from(part.count))).sum()
 }
 
 /// The rate of a device's link to its host, if its settings state one.
@@ -182,8 +121,9 @@ fn link(product: &Product) -> Option<ByteRate> {
 
 #[cfg(test)]
 mod tests {
-
+    use super::super::{Part, Terms};
     use super::*;
+    use crate::kinds::devices_alone;
 
     fn bounds() -> Bounds {
         Bounds {
@@ -204,7 +144,7 @@ mod tests {
     fn a_design_too_large_to_simulate_ends_no_study() {
         let catalogue = crate::builtin_catalogue("current").unwrap();
         let product = catalogue.product("micron-7450-pro").unwrap();
-        let of = |count| Offer::bought(product, product.capacities[0], count, 1);
+        let of = |count| devices_alone(Part::bought(product, product.capacities[0], count), 1);
         assert_eq!(by(&of(DEVICES_MAX as u32)).as_deref(), Some("devices"));
         assert_eq!(by(&of(DEVICES_MAX as u32 - 2)), None);
     }
@@ -214,19 +154,17 @@ mod tests {
         let catalogue = crate::builtin_catalogue("current").unwrap();
         let gone = catalogue.product("samsung-983-zet").unwrap();
         assert!(gone.discontinued.is_some());
-        let offer = Offer::bought(gone, gone.capacities[0], 1, 1);
-        assert_eq!(by(&offer).as_deref(), Some("discontinued"));
-        assert_eq!(by(&Offer { in_use: true, ..offer }), None);
+        let gone = Part::bought(gone, gone.capacities[0], 1);
+        assert_eq!(by(&devices_alone(gone, 1)).as_deref(), Some("discontinued"));
+        assert_eq!(by(&devices_alone(Part { terms: Terms::InUse, ..gone }, 1)), None);
         // It is no part of a hybrid either.
         let flash = catalogue.product("micron-7450-pro").unwrap();
-        let disks = Some(super::super::Disks { product: gone, capacity: gone.capacities[0], count: 1 });
-        assert_eq!(
-            by(&Offer { disks, ..Offer::bought(flash, flash.capacities[0], 1, 1) }).as_deref(),
-            Some("discontinued")
-        );
+        let flash = Part::bought(flash, flash.capacities[0], 1);
+        let both = Offer { parts: vec![flash, gone], ..devices_alone(flash, 1) };
+        assert_eq!(by(&both).as_deref(), Some("discontinued"));
         let only = crate::builtin_catalogue("current").unwrap().only(&["samsung-983-zet"]).unwrap();
         let asked_for = &only.products[0];
-        assert_eq!(by(&Offer::bought(asked_for, asked_for.capacities[0], 1, 1)), None);
+        assert_eq!(by(&devices_alone(Part::bought(asked_for, asked_for.capacities[0], 1), 1)), None);
     }
 
     /// An offer that is warranted for half of what is written misses by a factor of two; likewise for links and
@@ -236,7 +174,7 @@ mod tests {
         let catalogue = crate::builtin_catalogue("current").unwrap();
         let drive = catalogue.product("samsung-pm9a3").unwrap();
         let of = |gigabytes: u64| drive.capacities.iter().find(|one| one.bytes.0 == gigabytes * 1_000_000_000).copied();
-        let offer = |gigabytes: u64, count: u32| Offer::bought(drive, of(gigabytes).unwrap(), count, 1);
+        let offer = |gigabytes: u64, count: u32| devices_alone(Part::bought(drive, of(gigabytes).unwrap(), count), 1);
         let two = missed(&offer(1_920, 1), &bounds()).unwrap();
         assert!((two - 2.0_f64.ln()).abs() < 1e-9, "{two}");
         assert_eq!(missed(&offer(3_840, 1), &bounds()), None, "nothing rules it out");
@@ -246,6 +184,6 @@ mod tests {
         let few = Bounds { devices: Some(1), ..bounds() };
         assert!((missed(&offer(1_920, 3), &few).unwrap() - 3.0_f64.ln()).abs() < 1e-9);
         let consumer = catalogue.product("samsung-990-pro").unwrap();
-        assert_eq!(missed(&Offer::bought(consumer, consumer.capacities[0], 1, 1), &bounds()), None);
+        assert_eq!(missed(&devices_alone(Part::bought(consumer, consumer.capacities[0], 1), 1), &bounds()), None);
     }
 }

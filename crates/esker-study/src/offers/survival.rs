@@ -1,29 +1,27 @@
 //! What remains of the data when a device of an offer fails.
 
-use esker_catalogue::{Product, Running};
+use esker_catalogue::Running;
 use esker_core::Ratio;
 use esker_results::study::Survival;
 
-use super::{Offer, pairs};
-
-/// Devices of one product that lose what they hold if they fail, and their number.
-type Group<'a> = (&'a Product, u32);
+use super::{Offer, Part};
 
 impl Offer<'_> {
-    /// Says what survives the failure of a device, how likely a loss is over the years, and what two copies cost if
-    /// devices are at work for `shares` of the time, as in [`Offer::cost_of_parts`].
-    pub(crate) fn survival(&self, shares: [f64; 2], running: &Running) -> Survival {
-        let groups = self.of_one_copy();
-        let rates = groups.iter().map(|(product, _)| product.annual_failure_rate.as_ref());
+    /// Says what survives the failure of a device, how likely a loss is over the years, and what two copies cost if the
+    /// devices of each part are at work for its share of the time.
+    pub(crate) fn survival(&self, shares: &[f64], running: &Running) -> Survival {
+        // The devices of one copy whose failure loses that copy.
+        let groups: Vec<&Part<'_>> = self.parts.iter().filter(|part| !part.may_fail).collect();
+        let rates = groups.iter().map(|part| part.product.annual_failure_rate.as_ref());
         let rates: Option<Vec<_>> = rates.collect();
         let kept_a_year = rates.as_ref().map(|rates| {
             let kept = |rate: Ratio, count: u32| (1.0 - rate.as_f64()).powi(i32::try_from(count).unwrap_or(i32::MAX));
-            rates.iter().zip(&groups).map(|(rate, (_, count))| kept(rate.value, *count)).product::<f64>()
+            rates.iter().zip(&groups).map(|(rate, part)| kept(rate.value, part.count)).product::<f64>()
         });
         let single = self.copies == 1;
         Survival {
             failures_survived: self.copies.saturating_sub(1),
-            devices_of_one_copy: groups.iter().map(|(_, count)| *count).sum(),
+            devices_of_one_copy: groups.iter().map(|part| part.count).sum(),
             annual_failure_rates: rates.iter().flatten().map(|rate| rate.value.as_f64()).collect(),
             rates_are_assumed: rates.iter().flatten().any(|rate| rate.source.is_none()),
             // With further copies, the loss depends on how soon a failed device is replaced.
@@ -32,33 +30,12 @@ impl Offer<'_> {
         }
     }
 
-    /// Returns the devices of one copy whose failure loses that copy. For a cache that writes through, or whose flash
-    /// is mirrored, these are the disks alone.
-    fn of_one_copy(&self) -> Vec<Group<'_>> {
-        let flash = (self.product, self.count);
-        let Some(disks) = &self.disks else { return vec![flash] };
-        let disks = (disks.product, disks.count);
-        let flash_may_fail = self.cache.is_some_and(|cache| cache.write_name() == "write-through")
-            || self.cache.is_some_and(|cache| cache.drives_a_line(self.copies) > 1);
-        if flash_may_fail { vec![disks] } else { vec![flash, disks] }
-    }
-
     /// Returns the cost with a second copy on the same devices. The second copy is bought, even if the user has the
     /// first.
-    fn two_copies(&self, shares: [f64; 2], running: &Running) -> f64 {
-        let first = self.cost_of_parts(shares, running).total;
-        let second = Self { in_use: false, ..*self }.cost_of_parts(shares, running).total;
-        (first + second).as_f64()
-    }
-
-    /// Returns what the cost of electricity is made of; nothing for rented volumes.
-    pub(crate) fn electricity(&self, shares: [f64; 2], running: &Running) -> Vec<esker_results::study::Electricity> {
-        if self.rented.is_some() {
-            return Vec::new();
-        }
-        let flash = (self.product, self.drives(), shares[0]);
-        let disks = self.disks.as_ref().map(|disks| (disks.product, self.of_all_copies(disks.count), shares[1]));
-        [Some(flash), disks].into_iter().flatten().filter_map(|part| pairs::electricity(part, running)).collect()
+    fn two_copies(&self, shares: &[f64], running: &Running) -> f64 {
+        let first = self.cost(shares, running).total;
+        let second = Offer { parts: self.parts.iter().map(|part| part.once_more()).collect(), ..self.clone() };
+        (first + second.cost(shares, running).total).as_f64()
     }
 }
 
@@ -67,15 +44,20 @@ mod tests {
     use esker_catalogue::{Capacity, Catalogue};
     use esker_core::Bytes;
 
-    use super::super::Disks;
+    use super::super::Terms;
     use super::*;
+    use crate::kinds::devices_alone;
 
-    const BUSY: [f64; 2] = [0.5, 0.5];
+    const BUSY: &[f64] = &[0.5, 0.5];
 
-    fn offer<'a>(catalogue: &'a Catalogue, name: &str, count: u32, copies: u32) -> Offer<'a> {
+    fn part<'a>(catalogue: &'a Catalogue, name: &str, count: u32) -> Part<'a> {
         let product = catalogue.product(name).unwrap();
         let on_sale = product.capacities.first().copied();
-        Offer::bought(product, on_sale.unwrap_or(Capacity { bytes: Bytes::gib(100), dies: None }), count, copies)
+        Part::bought(product, on_sale.unwrap_or(Capacity { bytes: Bytes::gib(100), dies: None }), count)
+    }
+
+    fn offer<'a>(catalogue: &'a Catalogue, name: &str, count: u32, copies: u32) -> Offer<'a> {
+        devices_alone(part(catalogue, name, count), copies)
     }
 
     /// Counts by hand: 0.29 % of a thousand drives fail each year, for five years.
@@ -95,7 +77,7 @@ mod tests {
         assert!((eight.loss_over_years.unwrap() - forty.loss_over_years.unwrap()).abs() < 1e-12);
         // A second copy costs as much as the first, and any one device may fail.
         let both = offer(&catalogue, "micron-5400-pro", 1, 2);
-        let both_cost = both.cost_of_parts(BUSY, &running).total.as_f64();
+        let both_cost = both.cost(BUSY, &running).total.as_f64();
         assert!((one.two_copies_total.unwrap() - both_cost).abs() < 0.01, "{one:?} {both_cost}");
         let two = both.survival(BUSY, &running);
         assert_eq!((two.failures_survived, two.loss_over_years, two.two_copies_total), (1, None, None));
@@ -106,24 +88,24 @@ mod tests {
         let catalogue = crate::builtin_catalogue("current").unwrap();
         let running = Running::usual(5.0);
         let bought = offer(&catalogue, "micron-7450-pro", 1, 1);
-        let have = Offer { in_use: true, ..bought };
-        let [have_cost, bought_cost] = [have, bought].map(|one| one.cost_of_parts(BUSY, &running));
+        let in_use = |name: &str| devices_alone(Part { terms: Terms::InUse, ..part(&catalogue, name, 1) }, 1);
+        let have = in_use("micron-7450-pro");
+        let [have_cost, bought_cost] = [&have, &bought].map(|one| one.cost(BUSY, &running));
         let two = have.survival(BUSY, &running).two_copies_total.unwrap();
         assert!((two - have_cost.total.as_f64() - bought_cost.total.as_f64()).abs() < 1e-6);
         // The price of a device in use does not matter, so it is no assumption.
         assert!(bought.summary().assumed.iter().all(|figure| figure != "price"), "its class has a price with a source");
         let sata = offer(&catalogue, "micron-5400-pro", 1, 1);
         let priced = |one: &Offer<'_>| one.summary().assumed.contains(&"price".to_string());
-        assert!(priced(&sata) && !priced(&Offer { in_use: true, ..sata }));
+        assert!(priced(&sata) && !priced(&in_use("micron-5400-pro")));
     }
 
     #[test]
     fn flash_and_disks_of_a_hybrid_both_count() {
         let catalogue = crate::builtin_catalogue("current").unwrap();
         let running = Running::usual(5.0);
-        let disk = catalogue.product("toshiba-mg10").unwrap();
-        let disks = Some(Disks { product: disk, capacity: disk.capacities[0], count: 3 });
-        let hybrid = Offer { disks, ..offer(&catalogue, "micron-5400-pro", 2, 1) };
+        let parts = vec![part(&catalogue, "micron-5400-pro", 2), part(&catalogue, "toshiba-mg10", 3)];
+        let hybrid = Offer { parts, ..offer(&catalogue, "micron-5400-pro", 2, 1) };
         let survival = hybrid.survival(BUSY, &running);
         assert_eq!((survival.devices_of_one_copy, survival.failures_survived), (5, 0));
         let kept = ((1.0 - 0.0029_f64).powi(2) * (1.0 - 0.0035_f64).powi(3)).powi(5);
@@ -134,7 +116,7 @@ mod tests {
             .iter()
             .map(|part| part.kilowatt_hours(5.0) * part.price_per_kwh * part.power_usage_effectiveness)
             .sum();
-        let cost = hybrid.cost_of_parts(BUSY, &running).power.as_f64();
+        let cost = hybrid.cost(BUSY, &running).power.as_f64();
         assert!(parts.len() == 2 && (sum - cost).abs() < 0.01, "{sum} {cost}");
     }
 }

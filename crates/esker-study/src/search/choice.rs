@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use super::{OTHERS_MAX, Search, SimulatedOffer};
 use crate::StudyError;
 use crate::choose::{Choice, Contender, Life, choose};
+use crate::design::Design;
 use crate::judge::{contender, judge};
-use crate::offers::{Design, Offer};
+use crate::offers::Offer;
 use crate::strain::{self, StressResults};
 
 impl Search<'_> {
@@ -92,8 +93,9 @@ pub(super) fn sorted(tried: Vec<SimulatedOffer>, choice: Choice) -> (Vec<Simulat
 }
 
 /// Orders offers by price, then the larger first, then the one with fewer devices, then by name.
-pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64, Offer<'_>)> {
+pub(super) fn cheapest_first<'o>(mut offers: Vec<(f64, &'o Offer<'o>)>) -> VecDeque<(f64, &'o Offer<'o>)> {
     offers.sort_by(|(one_price, one), (other_price, other)| {
+        let (one, other) = (one.first(), other.first());
         (one_price.total_cmp(other_price))
             .then_with(|| other.capacity.bytes.cmp(&one.capacity.bytes))
             .then_with(|| one.count.cmp(&other.count))
@@ -104,5 +106,5 @@ pub(super) fn cheapest_first(mut offers: Vec<(f64, Offer<'_>)>) -> VecDeque<(f64
 
 /// Returns true if an offer takes long to simulate: disks alone take much less time than flash.
 pub(super) fn takes_long(offer: &Offer<'_>) -> bool {
-    offer.product.kind != "hdd" || offer.disks.is_some()
+    offer.parts.iter().any(|part| part.product.kind != "hdd")
 }

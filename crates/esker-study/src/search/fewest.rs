@@ -18,8 +18,8 @@ use crate::look::look;
 use crate::offers::Offer;
 use crate::strain::FAR;
 
-/// Offers of one product and capacity with their least cost, ordered by the number of devices.
-type Group<'o> = Vec<(f64, Offer<'o>)>;
+/// Offers that differ in the number of devices alone, with their least cost, ordered by the number of devices.
+type Group<'o> = Vec<(f64, &'o Offer<'o>)>;
 
 /// At most about this many rough looks are taken.
 const LOOKS_MAX: usize = 64;
@@ -27,14 +27,14 @@ const LOOKS_MAX: usize = 64;
 /// misses a budget when the whole trace is replayed.
 const MUCH_CHEAPER: f64 = 1.1;
 
-/// What all offers of a group have in common: product, capacity in bytes, whether the user has them already, the
-/// product and capacity of the disks of hybrids and caches, and how caches write.
-pub(super) type Kind<'o> = (&'o str, u64, bool, Option<(&'o str, u64)>, Option<&'static str>);
+/// What all offers of a group have in common: product, capacity in bytes, whether the user has them already, product
+/// and capacity of the other parts, and the variant of how they work together.
+pub(super) type Alike<'o> = (&'o str, u64, bool, Vec<(&'o str, u64)>, &'static str);
 
-fn kind<'o>(offer: &Offer<'o>) -> Kind<'o> {
-    let disks = offer.disks.map(|disks| (disks.product.name.as_str(), disks.capacity.bytes.0));
-    let write = offer.cache.map(|cache| cache.write_name());
-    (offer.product.name.as_str(), offer.capacity.bytes.0, offer.in_use, disks, write)
+fn alike<'o>(offer: &Offer<'o>) -> Alike<'o> {
+    let mut parts = offer.parts.iter().map(|part| (part.product.name.as_str(), part.capacity.bytes.0));
+    let (product, capacity) = parts.next().unwrap_or_default();
+    (product, capacity, offer.is_in_use(), parts.collect(), offer.arrangement.variant())
 }
 
 /// Which offers of a group get through the busiest stretches.
@@ -42,7 +42,7 @@ struct GroupLook<'o> {
     /// Index of the first offer that gets through; `None` if none does.
     first: Option<usize>,
     /// By how much the largest number of devices that was tried misses a budget, and its offer.
-    largest: (f64, Offer<'o>),
+    largest: (f64, &'o Offer<'o>),
     looks: usize,
 }
 
@@ -72,7 +72,7 @@ impl Search<'_> {
     /// more expensive than the cheapest that gets through are not looked at.
     pub(super) fn without_too_few<'o>(
         &self,
-        left: &mut VecDeque<(f64, Offer<'o>)>,
+        left: &mut VecDeque<(f64, &'o Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
         round: &mut SearchProgress<'o>,
     ) -> Result<(), StudyError> {
@@ -84,19 +84,19 @@ impl Search<'_> {
         let mut groups = groups(left).into_iter().peekable();
         while groups.peek().is_some() {
             let mut batch: Vec<Group<'o>> = Vec::new();
-            while batch.iter().filter(|group| takes_long(&group[0].1)).count() < BATCH && batch.len() < BATCH_MAX {
+            while batch.iter().filter(|group| takes_long(group[0].1)).count() < BATCH && batch.len() < BATCH_MAX {
                 let Some(group) = groups.next() else { break };
-                let near = |(least, offer): &(f64, Offer<'o>)| cheapest.may_win(*least, is_untold(offer));
+                let near = |(least, offer): &(f64, &'o Offer<'o>)| cheapest.may_win(*least, is_untold(offer));
                 let (near, dearer): (Group<'o>, Group<'o>) = group.into_iter().partition(near);
                 kept.extend(dearer);
                 let Some((least, offer)) = near.first() else { continue };
-                let kind = kind(offer);
-                if round.looked_at_kinds.contains(&kind) {
+                let alike = alike(offer);
+                if round.looked_at_groups.contains(&alike) {
                     cheapest.any = cheapest.any.min(*least);
                     kept.extend(near);
                 } else if too_small
-                    .get(&*offer.product.name)
-                    .is_some_and(|least| (offer.capacity.bytes.0 as f64) < *least)
+                    .get(&*offer.first().product.name)
+                    .is_some_and(|least| (offer.first().capacity.bytes.0 as f64) < *least)
                 {
                     // It is likely, not known: where requests queue, more dies may gain more than that.
                     ruled.extend(
@@ -105,7 +105,7 @@ impl Search<'_> {
                 } else if looks >= LOOKS_MAX {
                     kept.extend(near);
                 } else {
-                    round.looked_at_kinds.insert(kind);
+                    round.looked_at_groups.insert(alike);
                     batch.push(near);
                 }
             }
@@ -119,7 +119,7 @@ impl Search<'_> {
                 round.got_through.extend(group[few..].iter().map(|(_, offer)| offer.name()));
                 kept.extend(&group[few..]);
                 if let Some(first) = found.first {
-                    cheapest.note(group[first].0, is_untold(&group[first].1));
+                    cheapest.note(group[first].0, is_untold(group[first].1));
                     continue;
                 }
                 note_too_slow(&found, &mut too_small, round);
@@ -130,9 +130,9 @@ impl Search<'_> {
     }
 
     /// Finds the fewest devices of a group that get through the busiest stretches. The group is not empty.
-    fn through<'o>(&self, group: &[(f64, Offer<'o>)]) -> Result<GroupLook<'o>, StudyError> {
+    fn through<'o>(&self, group: &[(f64, &'o Offer<'o>)]) -> Result<GroupLook<'o>, StudyError> {
         let (_, largest) = group[group.len() - 1];
-        let missed = self.missed(&largest, FAR)?;
+        let missed = self.missed(largest, FAR)?;
         let mut through = GroupLook { first: None, largest: (missed, largest), looks: 1 };
         if missed > margin() {
             return Ok(through);
@@ -143,7 +143,7 @@ impl Search<'_> {
         while few < enough {
             through.looks += 1;
             // It does not matter by how much these miss.
-            if self.missed(&group[tried].1, margin().exp())? > margin() {
+            if self.missed(group[tried].1, margin().exp())? > margin() {
                 few = tried + 1;
             } else {
                 enough = tried;
@@ -172,13 +172,11 @@ impl Search<'_> {
 /// too small.
 fn note_too_slow<'o>(found: &GroupLook<'o>, too_small: &mut BTreeMap<&'o str, f64>, round: &mut SearchProgress<'o>) {
     let (missed, offer) = found.largest;
-    if offer.disks.is_some() {
-        // The flash of a hybrid or a cache may have too little room, or its disks too much to do; dies decide neither.
-        return;
-    }
+    // Of several parts, one may have too little room or too much to do. Dies decide neither.
+    let Some(part) = offer.only() else { return };
     // The number of dies grows with the capacity. Mostly, twice as many dies are at best twice as fast.
-    let least = offer.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
-    let known = too_small.entry(&offer.product.name).or_insert(least);
+    let least = part.capacity.bytes.0 as f64 * missed.min(LIKE_NONE).exp();
+    let known = too_small.entry(&part.product.name).or_insert(least);
     *known = known.max(least);
     if round.nearest.as_ref().is_none_or(|(least, _)| missed < *least) {
         round.nearest = Some(found.largest);
@@ -193,24 +191,25 @@ const TOO_SMALL: &str =
 /// A design that cannot keep up counts as too slow by this logarithm: a factor of four.
 const LIKE_NONE: f64 = 1.386_294_361_119_890_6;
 
-fn too_slow((least, offer): &(f64, Offer<'_>), reason: &str) -> RuledOut {
+fn too_slow((least, offer): &(f64, &Offer<'_>), reason: &str) -> RuledOut {
     offer.ruled_out("busiest stretches", reason.into(), Some(*least))
 }
 
-/// Takes the devices out of `left` and groups them by kind, the group with the cheapest offer first.
-fn groups<'o>(left: &mut VecDeque<(f64, Offer<'o>)>) -> Vec<Group<'o>> {
-    let mut groups: BTreeMap<Kind<'o>, Group<'o>> = BTreeMap::new();
+/// Takes the devices out of `left` and groups those that differ in number alone, the group with the cheapest offer
+/// first.
+fn groups<'o>(left: &mut VecDeque<(f64, &'o Offer<'o>)>) -> Vec<Group<'o>> {
+    let mut groups: BTreeMap<Alike<'o>, Group<'o>> = BTreeMap::new();
     let mut others = VecDeque::new();
     for (least, offer) in left.drain(..) {
         if offer.market() == Market::OnPremises {
-            groups.entry(kind(&offer)).or_default().push((least, offer));
+            groups.entry(alike(offer)).or_default().push((least, offer));
         } else {
             others.push_back((least, offer));
         }
     }
     *left = others;
     let mut groups: Vec<Group<'o>> = groups.into_values().collect();
-    groups.iter_mut().for_each(|group| group.sort_by_key(|(_, offer)| offer.count));
+    groups.iter_mut().for_each(|group| group.sort_by_key(|(_, offer)| offer.first().count));
     // Groups with the same price stay in the order of their names.
     groups.sort_by(|one, other| one[0].0.total_cmp(&other[0].0));
     groups

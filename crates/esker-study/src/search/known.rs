@@ -1,21 +1,22 @@
 //! Simulates each design once, even if several offers or steps need it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use esker_core::jobs;
 
 use super::{Search, SimulatedOffer, saving};
+use crate::design::Design;
 use crate::look::look;
-use crate::offers::{Design, Offer};
+use crate::offers::Offer;
 use crate::simulate::simulate;
 use crate::strain::{FAR, StressResults};
-use crate::stress::stressed;
 use crate::{StudyError, strain};
 
 impl Search<'_> {
     /// Simulates offers. A design that was already simulated is not simulated again.
-    pub(crate) fn try_all(&mut self, offers: &[Offer<'_>]) -> Result<Vec<SimulatedOffer>, StudyError> {
+    pub(crate) fn try_all(&mut self, offers: &[&Offer<'_>]) -> Result<Vec<SimulatedOffer>, StudyError> {
         let designs = self.designs(offers)?;
         let keys: Vec<String> = designs.iter().map(Design::key).collect();
         let task = self.task;
@@ -31,12 +32,13 @@ impl Search<'_> {
             let missed_warranty = offer.missed_warranty(self.demand.bytes_per_day().map(|[fewest, _]| fewest));
             let (slowest, saving) = (simulated.slowest, offer.design_saving_up(saving::LONG)?);
             let candidate = self.candidate(offer, &design, simulated);
-            Ok(SimulatedOffer { candidate, design, slowest, saving, missed_warranty })
+            let arrangement = Arc::clone(&offer.arrangement);
+            Ok(SimulatedOffer { candidate, design, arrangement, slowest, saving, missed_warranty })
         });
         tried.collect()
     }
 
-    pub(super) fn designs(&self, offers: &[Offer<'_>]) -> Result<Vec<Design>, StudyError> {
+    pub(super) fn designs(&self, offers: &[&Offer<'_>]) -> Result<Vec<Design>, StudyError> {
         offers.iter().map(|offer| offer.design(self.active, self.task.settings.utilisation)).collect()
     }
 
@@ -51,7 +53,7 @@ impl Search<'_> {
         each_once(&mut self.stressed, task.settings.threads, &keys, |index| {
             let (design, search) = &designs[index];
             task.tell(&format!("looking at {} in the busiest times", design.name));
-            stressed(task, design, seed, *search)
+            design.stressed(task, seed, *search)
         })?;
         Ok(keys.iter().map(|key| self.stressed[key].clone()).collect())
     }

@@ -3,28 +3,32 @@
 mod choice;
 mod fewest;
 mod known;
-mod pairs;
+mod market_result;
+mod on_request;
 pub(crate) mod saving;
 mod screen;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use esker_catalogue::{Class, Market, Running};
 use esker_core::{Bytes, words};
-use esker_results::study::{Candidate, Cost, MarketAnswer, RuledOut};
+use esker_results::study::{Candidate, Cost, RuledOut};
 use esker_sim::Slowest;
 
 use crate::StudyError;
 use crate::arrivals::Load;
 use crate::choose::Choice;
+use crate::design::Design;
 use crate::endurance::{self, Demand};
 use crate::judge::judge;
-use crate::offers::{Bounds, Design, Offer, busy_of_parts, ruled_out};
+use crate::offers::{Arrangement, Bounds, Offer, ruled_out};
 use crate::setup::experiment;
 use crate::simulate::SimulationResults;
 use crate::strain::{self, StressResults};
 use crate::task::Task;
 use choice::{cheapest_first, sorted, takes_long};
+pub(crate) use market_result::MarketResult;
 
 /// Designs simulated at the same time. The number is fixed, so that results do not depend on the number of threads.
 const BATCH: usize = 2;
@@ -63,25 +67,12 @@ pub(crate) struct Search<'a> {
 pub(crate) struct SimulatedOffer {
     pub(crate) candidate: Candidate,
     pub(crate) design: Design,
+    pub(crate) arrangement: Arc<dyn Arrangement>,
     pub(crate) slowest: Option<Slowest>,
     /// The logarithm of how many times the writes exceed the warranty: what is known of a life that was not simulated.
     pub(crate) missed_warranty: f64,
     /// The same design with volumes that save up their limits for longer than assumed; `None` for devices.
     pub(crate) saving: Option<Design>,
-}
-
-/// The result of the search in one market.
-pub(crate) struct MarketResult {
-    pub(crate) market: Market,
-    /// Simulated designs, the cheapest first.
-    pub(crate) tried: Vec<SimulatedOffer>,
-    pub(crate) ruled_out: Vec<RuledOut>,
-    pub(crate) choice: Choice,
-    /// A design that would keep every budget if its volumes saved up more, and costs less than the recommended one, if
-    /// there is one.
-    pub(crate) keeps_if_saving: Option<usize>,
-    /// Number of offers that are cheaper than the best and that no bound rules out, but that were not simulated.
-    pub(crate) not_reached: usize,
 }
 
 /// The progress of a search.
@@ -90,9 +81,9 @@ struct SearchProgress<'o> {
     /// For a large trace, how many designs are replayed in full.
     whole: usize,
     /// Among the designs that miss a budget in the busiest stretches: by how much the nearest misses, and its offer.
-    nearest: Option<(f64, Offer<'o>)>,
-    /// Kinds for which the number of devices is known that they need.
-    looked_at_kinds: BTreeSet<fewest::Kind<'o>>,
+    nearest: Option<(f64, &'o Offer<'o>)>,
+    /// Groups of offers for which the number of devices is known that they need.
+    looked_at_groups: BTreeSet<fewest::Alike<'o>>,
     /// Names of offers that got through a rough look. They need no closer one before they are replayed in full.
     got_through: BTreeSet<String>,
     looked_at: usize,
@@ -108,15 +99,15 @@ impl<'a> Search<'a> {
     /// Searches the offers of a market. Without budgets (`judge` is false), one design of each class is simulated. For
     /// a large trace, only designs that get through its busiest stretches are replayed in full, at most `whole` of
     /// them.
-    pub(crate) fn market(
+    pub(crate) fn market<'o>(
         &mut self,
         market: Market,
-        offers: &[Offer<'_>],
+        offers: &'o [Offer<'o>],
         judge: bool,
         whole: usize,
     ) -> Result<MarketResult, StudyError> {
         let (mut ruled, left) = self.within_bounds(market, offers);
-        let (pairs, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.disks.is_some());
+        let (on_request, mut left): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| offer.is_on_request());
         if judge && !self.task.settings.thorough && left.len() > VOLUMES_SIMULATED_MAX {
             left = self.without_hopeless_orders(left, &mut ruled)?;
         }
@@ -128,9 +119,9 @@ impl<'a> Search<'a> {
         if market == Market::OnPremises && judge && !self.task.settings.thorough {
             self.look_further(&mut left, &mut tried, &mut ruled, &mut state)?;
         }
-        // After the others, so that pairs are found beside them and never instead of them.
-        let pairs = self.pairs(pairs, &mut tried, &mut ruled)?;
-        left = cheapest_first(left.into_iter().chain(pairs).collect());
+        // After the others, so that these are found beside them and never instead of them.
+        let on_request = self.on_request(on_request, &mut tried, &mut ruled)?;
+        left = cheapest_first(left.into_iter().chain(on_request).collect());
         if judge && !self.any_keeps(&tried) {
             self.name_nearest(market, offers, &mut tried, &mut ruled, &state)?;
         }
@@ -158,11 +149,11 @@ impl<'a> Search<'a> {
         let passed_over = ruled.iter().filter(|ruled| ruled.by == NOT_REACHED).filter_map(|ruled| ruled.total);
         let not_reached =
             left.iter().map(|(least, _)| *least).chain(passed_over).filter(|&least| cheaper(least)).count();
-        ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(&offer, least, best, judge)));
+        ruled.extend(left.into_iter().map(|(least, offer)| beyond_search(offer, least, best, judge)));
         Ok(MarketResult {
             market,
             tried,
-            ruled_out: pairs::shortened(ruled, offers),
+            ruled_out: on_request::shortened(ruled, offers),
             choice,
             keeps_if_saving,
             not_reached,
@@ -172,7 +163,7 @@ impl<'a> Search<'a> {
     /// If the cheapest offers do not keep the budgets, finds out which of the others may, and goes on with those.
     fn look_further<'o>(
         &mut self,
-        left: &mut VecDeque<(f64, Offer<'o>)>,
+        left: &mut VecDeque<(f64, &'o Offer<'o>)>,
         tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
         state: &mut SearchProgress<'o>,
@@ -198,7 +189,7 @@ impl<'a> Search<'a> {
     /// reached its limit.
     fn cheapest_on<'o>(
         &mut self,
-        left: &mut VecDeque<(f64, Offer<'o>)>,
+        left: &mut VecDeque<(f64, &'o Offer<'o>)>,
         tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
         round: &mut SearchProgress<'o>,
@@ -209,11 +200,11 @@ impl<'a> Search<'a> {
             if screens && best.is_some() && tried.len() >= round.whole {
                 break;
             }
-            let within = |(least, _): &mut (f64, Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
+            let within = |(least, _): &mut (f64, &Offer<'_>)| best.is_none_or(|best| *least <= best * SAME_PRICE);
             let (mut batch, mut designs) = (Vec::new(), BTreeSet::new());
             while designs.len() < BATCH && batch.len() < BATCH_MAX {
                 let Some((_, offer)) = left.pop_front_if(within) else { break };
-                if takes_long(&offer) {
+                if takes_long(offer) {
                     designs.extend(self.designs(&[offer])?.iter().map(Design::key));
                 }
                 batch.push(offer);
@@ -222,10 +213,13 @@ impl<'a> Search<'a> {
                 break;
             }
             round.looked_at += batch.len();
-            // A hybrid or a cache has to serve the whole trace before its busiest stretches say anything.
-            let (mut through, screened): (Vec<_>, Vec<_>) = batch
-                .into_iter()
-                .partition(|offer| !screens || offer.disks.is_some() || round.got_through.contains(&offer.name()));
+            // What depends on what it has served has to serve the whole trace before its busiest stretches say
+            // anything.
+            let whole = |offer: &Offer<'_>| {
+                offer.arrangement.judging().depends_on_history() || round.got_through.contains(&offer.name())
+            };
+            let (mut through, screened): (Vec<_>, Vec<_>) =
+                batch.into_iter().partition(|offer| !screens || whole(offer));
             through.extend(self.screen(&screened, ruled, &mut round.nearest)?);
             tried.extend(self.try_all(&through)?);
             if screens && self.any_keeps(tried) && self.settled(tried).is_none() {
@@ -240,7 +234,7 @@ impl<'a> Search<'a> {
     fn name_nearest<'o>(
         &mut self,
         market: Market,
-        offers: &[Offer<'o>],
+        offers: &'o [Offer<'o>],
         tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
         round: &SearchProgress<'o>,
@@ -268,17 +262,17 @@ impl<'a> Search<'a> {
     /// Returns the least that an offer can cost: the cost of idle devices. How much they work is known after the
     /// simulation.
     fn least_cost(&self, offer: &Offer<'_>) -> f64 {
-        offer.cost(0.0, self.running).total.as_f64()
+        offer.least_cost(self.running).as_f64()
     }
 
     /// Divides a market's offers into those that bounds rule out, and the others with their least cost.
-    fn within_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> (Vec<RuledOut>, Vec<(f64, Offer<'o>)>) {
+    fn within_bounds<'o>(&self, market: Market, offers: &'o [Offer<'o>]) -> (Vec<RuledOut>, Vec<(f64, &'o Offer<'o>)>) {
         let (mut ruled, mut left) = (Vec::new(), Vec::new());
         for offer in offers.iter().filter(|offer| offer.market() == market) {
             let least = self.least_cost(offer);
             match ruled_out(offer, &self.bounds) {
                 Some(reason) => ruled.push(RuledOut { total: Some(least), ..reason }),
-                None => left.push((least, *offer)),
+                None => left.push((least, offer)),
             }
         }
         (ruled, left)
@@ -288,16 +282,16 @@ impl<'a> Search<'a> {
     fn others<'o>(
         &self,
         tried: &[SimulatedOffer],
-        left: &mut VecDeque<(f64, Offer<'o>)>,
+        left: &mut VecDeque<(f64, &'o Offer<'o>)>,
         room: usize,
-    ) -> Vec<Offer<'o>> {
-        let mut others: Vec<Offer<'o>> = Vec::new();
-        let known = |class: Class, others: &[Offer<'_>]| {
+    ) -> Vec<&'o Offer<'o>> {
+        let mut others: Vec<&'o Offer<'o>> = Vec::new();
+        let known = |class: Class, others: &[&Offer<'_>]| {
             others.iter().any(|offer| offer.class() == class)
                 || tried.iter().any(|tried| tried.candidate.product.class == class.name())
         };
         left.retain(|(_, offer)| {
-            let taken = others.len() < room && offer.disks.is_none() && !known(offer.class(), &others);
+            let taken = others.len() < room && !offer.is_on_request() && !known(offer.class(), &others);
             if taken {
                 others.push(*offer);
             }
@@ -308,19 +302,18 @@ impl<'a> Search<'a> {
 
     /// Adds the figures of an offer to the results of its simulated design, and judges it.
     pub(super) fn candidate(&self, offer: &Offer<'_>, design: &Design, simulated: &SimulationResults) -> Candidate {
-        let busy = simulated.candidate.limits.first().map_or(0.0, |limit| limit.utilisation);
-        let shares = if design.is_pair() { busy_of_parts(&simulated.candidate) } else { [busy; 2] };
-        let price = offer.cost_of_parts(shares, self.running);
-        let electricity = offer.electricity(shares, self.running);
+        let shares = offer.busy_shares(&simulated.candidate);
+        let price = offer.cost(&shares, self.running);
+        let electricity = offer.electricity(&shares, self.running);
         let mut candidate = Candidate {
             name: design.name.clone(),
             title: design.title.clone(),
             device_count: design.device_count,
             product: offer.summary(),
-            composition: offer.composition(self.task.settings.utilisation),
-            parts: offer.parts(shares, self.running),
-            capacity_on_sale_bytes: offer.disks.is_none().then_some(offer.capacity.bytes.0),
-            volume_on_sale_bytes: offer.disks.map(|disks| disks.bytes()),
+            composition: offer.arrangement.composition(offer),
+            parts: offer.design_parts(&shares, self.running),
+            capacity_on_sale_bytes: offer.only().map(|part| part.capacity.bytes.0),
+            volume_on_sale_bytes: offer.volume_bytes(),
             count: offer.devices(),
             cost: Cost {
                 purchase: price.purchase.as_f64(),
@@ -332,10 +325,10 @@ impl<'a> Search<'a> {
                 assumed: price.assumed,
                 electricity,
             },
-            survival: offer.survival(shares, self.running),
+            survival: offer.survival(&shares, self.running),
             ..simulated.candidate.clone()
         };
-        if offer.rented.is_some() {
+        if design.limits.is_some() {
             // The simulated volume may have had another size with the same limits.
             self.as_ordered(offer, design, &mut candidate);
         }
@@ -349,7 +342,7 @@ impl<'a> Search<'a> {
 
     /// Replaces the size and the orders in the results by those of the offer.
     fn as_ordered(&self, offer: &Offer<'_>, design: &Design, candidate: &mut Candidate) {
-        let (size, all) = (offer.capacity.bytes.0, offer.capacity.bytes.0 * u64::from(offer.count));
+        let (size, all) = (offer.first().capacity.bytes.0, offer.first().bytes());
         candidate.capacity_bytes = all;
         for device in candidate.devices.values_mut() {
             device.capacity_bytes = if device.cloud_volume.is_some() { size } else { all };
@@ -369,24 +362,4 @@ fn beyond_search(offer: &Offer<'_>, least: f64, best: Option<f64>, judge: bool) 
         _ => ("class", "another of its class was simulated".into()),
     };
     offer.ruled_out(by, reason, Some(least))
-}
-
-impl MarketResult {
-    /// Returns the recommended design.
-    pub(crate) fn recommended(&self) -> Option<&Candidate> {
-        Some(&self.tried[self.choice.recommended?].candidate)
-    }
-
-    /// The answer for results; `because` says why.
-    pub(crate) fn answer(&self, because: String) -> MarketAnswer {
-        let name = |n: &usize| self.tried[*n].candidate.name.clone();
-        MarketAnswer {
-            market: self.market.name().into(),
-            recommended: self.choice.recommended.as_ref().map(name),
-            equals: self.choice.equals.iter().map(name).collect(),
-            close: self.choice.close.iter().map(name).collect(),
-            nearest: self.choice.nearest.as_ref().map(name),
-            because,
-        }
-    }
 }

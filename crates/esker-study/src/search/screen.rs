@@ -9,7 +9,7 @@ use esker_results::study::RuledOut;
 use super::{BATCH, Search};
 use crate::StudyError;
 use crate::choose::far;
-use crate::offers::{Offer, missed_bounds, peaks};
+use crate::offers::{Offer, missed_bounds};
 
 /// Designs that miss a budget in the busiest stretches by less than this share are replayed in full all the same.
 const SCREEN_MARGIN: f64 = 0.25;
@@ -23,28 +23,29 @@ impl Search<'_> {
     /// Leaves out all orders of a volume product if even the largest order does not get through the busiest stretches.
     pub(super) fn without_hopeless_orders<'o>(
         &mut self,
-        left: Vec<(f64, Offer<'o>)>,
+        left: Vec<(f64, &'o Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
-    ) -> Result<Vec<(f64, Offer<'o>)>, StudyError> {
+    ) -> Result<Vec<(f64, &'o Offer<'o>)>, StudyError> {
         /// The peak operations and bytes of an order, and the order.
-        type Order<'o> = ((u64, u64), Offer<'o>);
+        type Order<'o> = ((u64, u64), &'o Offer<'o>);
         let mut largest: BTreeMap<(&str, u32), Order<'o>> = BTreeMap::new();
         for (_, offer) in &left {
-            let Some(peaks) = peaks(offer) else { continue };
-            let kind = (offer.product.name.as_str(), offer.count);
-            let known = largest.entry(kind).or_insert((peaks, *offer));
+            let Some(peaks) = offer.arrangement.peaks(offer) else { continue };
+            let part = offer.first();
+            let known = largest.entry((part.product.name.as_str(), part.count)).or_insert((peaks, *offer));
             if peaks > known.0 {
                 *known = (peaks, *offer);
             }
         }
-        let tried: Vec<Offer<'o>> = largest.into_values().map(|(_, offer)| offer).collect();
+        let tried: Vec<&'o Offer<'o>> = largest.into_values().map(|(_, offer)| offer).collect();
         let mut through = Vec::new();
         for batch in tried.chunks(BATCH) {
             through.extend(self.screen(batch, &mut Vec::new(), &mut None)?);
         }
         let kept = |offer: &Offer<'_>| {
-            let alike = |one: &&Offer<'_>| one.product.name == offer.product.name && one.count == offer.count;
-            offer.rented.is_none() || through.iter().any(|one| alike(&one))
+            let kind = |one: &Offer<'_>| (one.first().product.name.clone(), one.first().count);
+            let alike = |one: &Offer<'_>| kind(one) == kind(offer);
+            offer.arrangement.peaks(offer).is_none() || through.iter().any(|one| alike(one))
         };
         let (kept, hopeless): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, offer)| kept(offer));
         if kept.is_empty() {
@@ -59,11 +60,11 @@ impl Search<'_> {
     }
 
     /// Returns the offer ruled out by bounds whose [`far`] of misses and price is least.
-    pub(super) fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &[Offer<'o>]) -> Option<Offer<'o>> {
+    pub(super) fn nearest_beyond_bounds<'o>(&self, market: Market, offers: &'o [Offer<'o>]) -> Option<&'o Offer<'o>> {
         let of_market = offers.iter().filter(|offer| offer.market() == market);
         let ranked = of_market.filter_map(|offer| {
             let missed = missed_bounds(offer, &self.bounds)?;
-            Some((far(missed, self.least_cost(offer)), *offer))
+            Some((far(missed, self.least_cost(offer)), offer))
         });
         ranked.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, offer)| offer)
     }
@@ -72,7 +73,7 @@ impl Search<'_> {
     /// such a drive is no better than the cheaper one that was found.
     pub(super) fn without_lives_that_cannot_be_told<'o>(
         &self,
-        left: &mut VecDeque<(f64, Offer<'o>)>,
+        left: &mut VecDeque<(f64, &'o Offer<'o>)>,
         ruled: &mut Vec<RuledOut>,
     ) {
         left.retain(|(least, offer)| {
@@ -88,10 +89,10 @@ impl Search<'_> {
     }
 
     /// Returns the bytes that may be written to an offer's drives in a day and the warranted bytes, if these are fewer:
-    /// then their life cannot be told. For hybrids and caches it is not known how much the flash takes.
+    /// then their life cannot be told. With devices of several products, it is not known how much each of them takes.
     pub(super) fn exceeds_warranty(&self, offer: &Offer<'_>) -> Option<(f64, f64)> {
         let [_, most] = self.demand.bytes_per_day()?;
-        let warranted = offer.warranty().filter(|_| offer.disks.is_none())?.bytes_per_day;
+        let warranted = offer.warranty()?.bytes_per_day;
         (most > warranted).then_some((most, warranted))
     }
 
@@ -103,10 +104,10 @@ impl Search<'_> {
     /// Looks at each offer. Returns those that keep the budgets in the busiest stretches, or nearly do.
     pub(super) fn screen<'o>(
         &mut self,
-        offers: &[Offer<'o>],
+        offers: &[&'o Offer<'o>],
         ruled: &mut Vec<RuledOut>,
-        nearest: &mut Option<(f64, Offer<'o>)>,
-    ) -> Result<Vec<Offer<'o>>, StudyError> {
+        nearest: &mut Option<(f64, &'o Offer<'o>)>,
+    ) -> Result<Vec<&'o Offer<'o>>, StudyError> {
         let found = self.look_at_all(&self.designs(offers)?)?;
         let mut through = Vec::new();
         for (offer, missed) in offers.iter().zip(found) {

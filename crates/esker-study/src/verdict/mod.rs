@@ -3,11 +3,10 @@
 mod phrases;
 mod price;
 
-use esker_cache::NO_ADMISSION;
 use esker_core::words;
 use esker_results::study::{
-    Budgets, Candidate, CandidateOutcome, Composition, Evidence, Finding, Grade, JudgedState, JudgedTime, Level,
-    Measured, Misalignment, MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
+    Budgets, Candidate, CandidateOutcome, Evidence, Finding, Grade, JudgedTime, Level, Measured, Misalignment,
+    MissRatioCurve, Need, ReplayMode, ReplaySummary, Verdict,
 };
 
 use crate::search::MarketResult;
@@ -47,7 +46,9 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Verdict {
     saving(facts, &mut findings);
     performance(facts, recommended, &mut findings);
     lifetime(recommended, &mut findings);
-    cache(facts, recommended, &mut findings);
+    let of_kind = facts.markets.first().and_then(MarketResult::recommended_offer);
+    findings.extend(of_kind.into_iter().flat_map(|best| best.arrangement.findings(&best.candidate)));
+    cache(facts, &mut findings);
     confidence(facts, &mut findings);
     let mut answers = facts.markets.iter().map(|found| found.answer(because(found, facts)));
     let first = answers.next().unwrap_or_default();
@@ -267,21 +268,8 @@ fn lifetime(recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn cache(facts: &Facts<'_>, recommended: Option<&Candidate>, findings: &mut Vec<Finding>) {
+fn cache(facts: &Facts<'_>, findings: &mut Vec<Finding>) {
     let mut say = |text: String| findings.push(Finding { level: Level::Info, topic: "cache".into(), text });
-    if let Some((best, Composition::Cache(cache))) = recommended.map(|best| (best, &best.composition)) {
-        let hits = match best.judged {
-            JudgedState::Warm(state) => state.hit_ratio,
-            JudgedState::Any | JudgedState::Settled(_) => None,
-        };
-        let hits = hits.map_or(String::new(), |hits| {
-            format!("Warm, the cache of {} misses {} of its accesses. ", best.title, words::percent(1.0 - hits))
-        });
-        say(format!("{hits}Its policy is {}. {}", cache.policy, cache.because));
-        if cache.admission != NO_ADMISSION {
-            say(format!("Its admission policy is {}. {}", cache.admission, cache.admission_because));
-        }
-    }
     let curve = facts.curve;
     let Some(full) = curve.points.last() else { return };
     let best_hit_ratio = 1.0 - full.miss_ratio;

@@ -9,7 +9,7 @@ use esker_core::registry::Choice;
 use esker_core::{Nanos, words};
 use esker_results::study::AdmissionWrites;
 
-use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
+use super::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::{Hooks, StudyError};
 
 /// An admission policy has to lower the bytes written to the flash by at least this share; if it saves less, the
@@ -18,23 +18,23 @@ const SAVING_MIN: f64 = 0.1;
 
 /// The admission policy for caches of one shape and one way of writing.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AdmissionChoice {
-    pub(crate) admission: &'static str,
+pub(super) struct AdmissionChoice {
+    pub(super) admission: &'static str,
     /// Why this policy was chosen, as a sentence.
-    pub(crate) because: String,
-    pub(crate) compared: Vec<AdmissionWrites>,
+    pub(super) because: String,
+    pub(super) compared: Vec<AdmissionWrites>,
 }
 
 /// The admission policies for caches of one shape: one for write-through, one for write-back.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Admissions {
-    pub(crate) through: AdmissionChoice,
-    pub(crate) back: AdmissionChoice,
+pub(super) struct Admissions {
+    pub(super) through: AdmissionChoice,
+    pub(super) back: AdmissionChoice,
 }
 
 impl Admissions {
     /// The choice for flash that holds everything the trace touches: nothing is evicted, so each line enters once.
-    pub(crate) fn any() -> Self {
+    pub(super) fn any() -> Self {
         let choice = AdmissionChoice {
             admission: NO_ADMISSION,
             because: "Everything enters: the flash holds all that the trace touches.".into(),
@@ -94,7 +94,7 @@ struct AdmissionResult {
 }
 
 /// Simulates every admission policy together with the replacement policy `policy` in caches of one shape, and chooses.
-pub(crate) fn compare_admissions(
+pub(super) fn compare_admissions(
     samples: &[AccessLog],
     shape: CacheShape,
     policy: &str,

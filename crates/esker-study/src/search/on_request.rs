@@ -1,5 +1,5 @@
-//! Searches hybrids and caches after the designs of one kind of device: from the cheapest on, as long as they cost less
-//! than the best of those.
+//! Searches designs on request after the others: from the cheapest on, as long as they cost less than the best of
+//! those.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,41 +7,44 @@ use esker_core::words;
 use esker_results::study::RuledOut;
 
 use super::{LOOKS, SIMULATED_MAX, Search, SearchProgress, SimulatedOffer, cheapest_first};
-use crate::StudyError;
 use crate::offers::Offer;
+use crate::{StudyError, kinds};
 
-/// For each reason, at most this many ruled-out hybrids are listed, and at most this many caches.
+/// For each reason, at most this many ruled-out designs of a kind are listed.
 const LISTED_MAX: usize = 20;
 
-/// Pairs with their least cost, the cheapest first.
-type Left<'o> = VecDeque<(f64, Offer<'o>)>;
+/// Offers with their least cost, the cheapest first.
+type Left<'o> = VecDeque<(f64, &'o Offer<'o>)>;
 
-/// For a large trace, at most this many hybrids are simulated, and at most this many caches.
+/// For a large trace, at most this many designs of a kind are simulated.
 const WHOLE_MAX: usize = 6;
 
 impl Search<'_> {
-    /// Simulates pairs that may be cheaper than the best design, hybrids first. Returns the pairs that are left.
-    pub(super) fn pairs<'o>(
+    /// Simulates offers on request that may be cheaper than the best design, one kind after the other. Returns the
+    /// offers that are left.
+    pub(super) fn on_request<'o>(
         &mut self,
-        pairs: Vec<(f64, Offer<'o>)>,
+        mut offers: Vec<(f64, &'o Offer<'o>)>,
         tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
-        let (caches, hybrids): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(_, offer)| offer.cache.is_some());
-        let mut left = self.pairs_of_kind(hybrids, tried, ruled)?;
-        left.extend(self.pairs_of_kind(caches, tried, ruled)?);
+        let mut left = Left::new();
+        for kind in kinds::on_request() {
+            let of_kind: Vec<_> = offers.extract_if(.., |(_, offer)| offer.kind.name == kind.name).collect();
+            left.extend(self.of_kind(of_kind, tried, ruled)?);
+        }
         Ok(left)
     }
 
-    /// Does so for hybrids alone, or for caches alone.
-    fn pairs_of_kind<'o>(
+    /// Does so for the offers of one kind.
+    fn of_kind<'o>(
         &mut self,
-        pairs: Vec<(f64, Offer<'o>)>,
+        offers: Vec<(f64, &'o Offer<'o>)>,
         tried: &mut Vec<SimulatedOffer>,
         ruled: &mut Vec<RuledOut>,
     ) -> Result<Left<'o>, StudyError> {
-        let mut left = cheapest_first(pairs);
-        // For a large trace each pair is replayed in full: there is no shorter look at it.
+        let mut left = cheapest_first(offers);
+        // What depends on what it has served is replayed in full, however large the trace: there is no shorter look.
         let (large, thorough) = (self.screens(), self.task.settings.thorough);
         let limit = match (thorough, large) {
             (true, _) => usize::MAX,
@@ -70,24 +73,22 @@ impl Search<'_> {
     }
 }
 
-/// For each reason, replaces all but the cheapest ruled-out hybrids by one line, and does the same for caches: there
-/// are thousands of pairs.
+/// For each reason and each kind on request, replaces all but the cheapest designs that are ruled out by one line:
+/// there are thousands of them.
 pub(super) fn shortened(ruled: Vec<RuledOut>, offers: &[Offer<'_>]) -> Vec<RuledOut> {
-    let pairs = |cached: bool| {
-        let pairs = offers.iter().filter(move |offer| offer.disks.is_some() && offer.cache.is_some() == cached);
-        pairs.map(Offer::name).collect::<BTreeSet<String>>()
-    };
-    let without_hybrids = shortened_of(ruled, "hybrids", &pairs(false));
-    shortened_of(without_hybrids, "caches", &pairs(true))
+    kinds::on_request().fold(ruled, |ruled, kind| {
+        let of_kind = offers.iter().filter(|offer| offer.kind.name == kind.name);
+        shortened_of(ruled, kind.name, &of_kind.map(Offer::name).collect())
+    })
 }
 
 /// Shortens the list of offers whose names are in `names`; `kind` is what they are called.
 fn shortened_of(ruled: Vec<RuledOut>, kind: &str, names: &BTreeSet<String>) -> Vec<RuledOut> {
-    let (mut pairs, mut kept): (Vec<RuledOut>, Vec<RuledOut>) =
+    let (mut of_kind, mut kept): (Vec<RuledOut>, Vec<RuledOut>) =
         ruled.into_iter().partition(|ruled| names.contains(&ruled.name));
     let total = |ruled: &RuledOut| ruled.total.unwrap_or(f64::INFINITY);
-    pairs.sort_by(|one, other| one.by.cmp(&other.by).then(total(one).total_cmp(&total(other))));
-    for alike in pairs.chunk_by(|one, other| one.by == other.by) {
+    of_kind.sort_by(|one, other| one.by.cmp(&other.by).then(total(one).total_cmp(&total(other))));
+    for alike in of_kind.chunk_by(|one, other| one.by == other.by) {
         let (listed, others) = alike.split_at(alike.len().min(LISTED_MAX));
         kept.extend_from_slice(listed);
         if let (Some(first), count) = (others.first(), others.len() as u64) {

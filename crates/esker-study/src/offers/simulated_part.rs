@@ -1,14 +1,15 @@
-//! Simulated designs of drives and disks. Only a part of a drive is simulated, as large as the data need.
+//! The simulated part of a drive, as large as the data need.
 
 use esker_catalogue::Product;
 use esker_core::{Bytes, Ratio};
 use esker_flash::SsdSettings;
-use esker_sim::{DeviceDescription, PreconditionKind};
+use esker_sim::DeviceDescription;
 
-use super::{Design, Offer, STRIPE, settings_fault, striped};
+use super::{Part, settings_fault};
 use crate::StudyError;
+use crate::design::STRIPE;
 use crate::endurance::FlashOnSale;
-use crate::models::{WholeDrive, disk_settings};
+use crate::models::WholeDrive;
 
 /// Raw size of the smallest simulated drive, so that pools have enough blocks to behave like those of a drive.
 pub(crate) const RAW_MIN: Bytes = Bytes::gib(8);
@@ -54,54 +55,28 @@ pub(crate) fn min_note() -> String {
     )
 }
 
-/// Makes the design of an offer for `active` bytes of touched data, which fill `utilisation` of the simulated part of
-/// its drives. Of each drive at least `least` is simulated.
-pub(super) fn design(
-    offer: &Offer<'_>,
-    active: Bytes,
-    utilisation: Ratio,
-    least: PartMinimum,
-) -> Result<Design, StudyError> {
-    let (system, flash) = match offer.product.kind.as_str() {
-        "ssd" => {
-            let (drive, flash) = drive(offer, active, utilisation, least)?;
-            let drive = drive.preconditioned(PreconditionKind::Steady, utilisation);
-            (striped("ssd", drive, offer.count)?, Some(flash))
-        }
-        _ => {
-            let settings = disk_settings(offer.product, offer.capacity.bytes);
-            let settings = settings.ok_or_else(|| settings_fault(offer.product))?;
-            (striped("disk", DeviceDescription::new(settings), offer.count)?, None)
-        }
-    };
-    let kind = match (offer.count, flash.is_some()) {
-        (1, true) => "ssd",
-        (1, false) => "hdd",
-        _ => "array",
-    };
-    let (name, title, device_count) = (offer.name(), offer.title(), offer.devices());
-    Ok(Design { name, title, kind, device_count, system, on_disks: flash.is_none(), limits: None, flash })
+/// The touched data that simulated parts of drives have to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TouchedData {
+    pub(crate) active: Bytes,
+    /// The share of the simulated parts of all drives that the data fill.
+    pub(crate) utilisation: Ratio,
+    /// How much of each drive is simulated at least.
+    pub(crate) least: PartMinimum,
 }
 
-/// Returns the simulated part of each drive of an offer, without data, for `active` bytes that fill `utilisation` of
-/// all parts; and the flash of the whole drives.
-pub(super) fn drive(
-    offer: &Offer<'_>,
-    active: Bytes,
-    utilisation: Ratio,
-    least: PartMinimum,
-) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
-    let whole = WholeDrive::of(offer.product, offer.capacity.bytes).ok_or_else(|| settings_fault(offer.product))?;
+/// Returns the simulated part of each of `drives`, without data; and the flash of the whole drives.
+pub(crate) fn drive(drives: &Part<'_>, data: TouchedData) -> Result<(DeviceDescription, FlashOnSale), StudyError> {
+    let whole = WholeDrive::of(drives.product, drives.capacity.bytes).ok_or_else(|| settings_fault(drives.product))?;
     // Each drive has its share of the data, and at most one stripe unit more.
-    let share = Bytes(active.0.div_ceil(u64::from(offer.count)) + STRIPE.0);
-    let count = u64::from(offer.count);
+    let share = Bytes(data.active.0.div_ceil(u64::from(drives.count)) + STRIPE.0);
     let flash = FlashOnSale {
-        raw: Bytes(whole.raw().0.saturating_mul(count)),
-        capacity: Bytes(offer.capacity.bytes.0.saturating_mul(count)),
-        warranty: offer.warranty(),
-        cycles_are_stated: offer.product.own_settings.iter().any(|key| key == "endurance_cycles"),
+        raw: Bytes(whole.raw().0.saturating_mul(drives.count.into())),
+        capacity: Bytes(drives.bytes()),
+        warranty: drives.warranty(),
+        cycles_are_stated: drives.product.own_settings.iter().any(|key| key == "endurance_cycles"),
     };
-    Ok((DeviceDescription::new(part(&whole, share, (utilisation, least))), flash))
+    Ok((DeviceDescription::new(part(&whole, share, (data.utilisation, data.least))), flash))
 }
 
 /// Returns the part of a drive of `capacity` that is simulated for little data; `None` if the product is no drive.

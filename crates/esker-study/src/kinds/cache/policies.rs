@@ -8,17 +8,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use esker_cache::{AccessKind, AccessLog, AccessLogBuilder, REPLACEMENTS, ReplacementCapability, Sample, Shape, build};
 use esker_core::registry::Choice;
-use esker_core::{Ratio, jobs, words};
+use esker_core::{jobs, words};
 use esker_results::study::PolicyMisses;
 use esker_trace::Operation;
 
-use crate::admissions::{self, Admissions};
+use super::admissions::{self, Admissions};
+use super::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
 use crate::curve::packed_range;
 use crate::load::StudyWorkload;
-use crate::miniature::{CacheShape, NOISE_MIN, mean, standard_error};
+use crate::offers::OfferInputs;
 use crate::{Hooks, StudyError};
 
 /// Number of samples of the lines. Each has its own seed.
@@ -27,54 +29,49 @@ const SAMPLES: u64 = 8;
 const RATE_MAX: f64 = 1.0 / SAMPLES as f64;
 /// Approximate limit for the accesses of a sample.
 const SAMPLED_MAX: f64 = 500_000.0;
+
 /// The replacement policy of caches of one shape.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PolicyChoice {
-    pub(crate) policy: &'static str,
+pub(super) struct PolicyChoice {
+    pub(super) policy: &'static str,
     /// Why this policy was chosen, as a sentence.
-    pub(crate) because: String,
-    pub(crate) compared: Vec<PolicyMisses>,
+    pub(super) because: String,
+    pub(super) compared: Vec<PolicyMisses>,
     /// The admission policies to use with it.
-    pub(crate) admissions: Admissions,
+    pub(super) admissions: Admissions,
 }
 
 /// The policies of all caches that are offered.
 #[derive(Debug)]
-pub(crate) struct Policies {
-    choices: BTreeMap<CacheShape, PolicyChoice>,
-    /// Share of the flash that lines may take.
-    pub(crate) utilisation: Ratio,
+pub(super) struct Policies {
+    choices: BTreeMap<CacheShape, Arc<PolicyChoice>>,
 }
 
 impl Policies {
-    /// Compares policies in caches of `shapes` under a workload.
-    pub(crate) fn of(
-        workload: &StudyWorkload,
-        shapes: &[CacheShape],
-        utilisation: Ratio,
-        (seed, threads): (u64, usize),
-        hooks: &Hooks<'_>,
-    ) -> Result<Self, StudyError> {
+    /// Compares policies in caches of `shapes` under the workload.
+    pub(super) fn of(inputs: &OfferInputs<'_>, shapes: &[CacheShape]) -> Result<Self, StudyError> {
+        let OfferInputs { workload, settings, hooks, .. } = *inputs;
+        let seed = settings.seed;
         let touched = workload.map().footprint();
         let holds_all = |shape: &CacheShape| shape.slots >= touched.div_ceil(shape.line_bytes);
         let (whole, parts): (BTreeSet<_>, BTreeSet<_>) = shapes.iter().copied().partition(holds_all);
         let lines: BTreeSet<u64> = parts.iter().map(|shape| shape.line_bytes).collect();
         let samples = samples(workload, &lines, seed, hooks)?;
         let parts: Vec<CacheShape> = parts.into_iter().collect();
-        let compared = jobs::collect(threads, parts.len(), |index| {
+        let compared = jobs::collect(settings.threads, parts.len(), |index| {
             let shape = parts[index];
             hooks.tell(&format!("comparing policies of caches of {} lines", words::count(shape.slots)), 0, None);
             compare_policies(&samples[&shape.line_bytes], shape, seed, hooks)
         });
-        let mut choices: BTreeMap<_, _> = whole.into_iter().map(|shape| (shape, any())).collect();
+        let mut choices: BTreeMap<_, _> = whole.into_iter().map(|shape| (shape, Arc::new(any()))).collect();
         for (shape, choice) in parts.into_iter().zip(compared) {
-            choices.insert(shape, choice?);
+            choices.insert(shape, Arc::new(choice?));
         }
-        Ok(Self { choices, utilisation })
+        Ok(Self { choices })
     }
 
     /// Returns the policy for caches of this shape, if `shape` was one of those compared.
-    pub(crate) fn choice(&self, shape: CacheShape) -> Option<&PolicyChoice> {
+    pub(super) fn choice(&self, shape: CacheShape) -> Option<&Arc<PolicyChoice>> {
         self.choices.get(&shape)
     }
 }

@@ -26,8 +26,8 @@ fn drives(each: impl FnMut((&Product, Capacity))) {
 }
 
 fn flash_of(product: &Product, on_sale: Capacity, count: u32) -> FlashOnSale {
-    let offer = Offer::bought(product, on_sale, count, 1);
-    drive(&offer, Bytes::gib(1), FULL, PartMinimum::ALONE).unwrap().1
+    let data = TouchedData { active: Bytes::gib(1), utilisation: FULL, least: PartMinimum::ALONE };
+    drive(&Part::bought(product, on_sale, count), data).unwrap().1
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn a_large_drive_lasts_as_long_as_small_ones_with_as_much_flash() {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
     let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
-    let prepared = PreparedWorkload::of(&workload, &settings, &hooks).unwrap();
-    let (all, bounds) = (prepared.offers(&workload, &settings).unwrap(), prepared.bounds(&workload, &settings));
+    let prepared = PreparedWorkload::of(&workload, &settings).unwrap();
+    let (all, bounds) = (prepared.offers(&workload, &settings, &hooks).unwrap(), prepared.bounds(&workload, &settings));
     let task = prepared.task(&workload, &settings, &hooks);
     let active = Bytes(workload.map().footprint());
     let mut search = Search::new(&task, bounds, prepared.demand, &settings.running, active);
     let wanted = ["samsung-pm9a3-3.84TB", "2x-samsung-pm9a3-1.92TB", "4x-samsung-pm9a3-960GB"];
-    let offers = wanted.map(|name| *all.iter().find(|offer| offer.name() == name).unwrap());
+    let offers = wanted.map(|name| all.iter().find(|offer| offer.name() == name).unwrap());
     let tried = search.try_all(&offers).unwrap();
     let lives = tried.iter().map(|tried| &tried.candidate).map(|candidate: &Candidate| {
         let endurance = candidate.endurance.as_ref().unwrap();

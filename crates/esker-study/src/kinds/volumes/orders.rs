@@ -1,22 +1,13 @@
-//! Cloud volumes: which sizes and orders are offered for a workload, and their simulated designs.
+//! What can be ordered of cloud volumes: sizes and rates.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use esker_catalogue::{CloudVolume, PriceRate, Product};
+use esker_cloud::{CloudVolumeSettings, OperationRate, ProvisionedSettings, limits, provisionable};
+use esker_core::{ByteRate, Bytes};
 
-use esker_catalogue::{Capacity, CloudVolume, PriceRate, Product};
-use esker_cloud::{CloudVolumeSettings, Counter, OperationRate, ProvisionedSettings, limits, provisionable};
-use esker_core::{ByteRate, Bytes, Nanos};
-use esker_sim::{DeviceDescription, System};
-
-use super::{Design, Offer, settings_fault, striped};
-use crate::arrivals::{Load, arrivals};
-use crate::busy::Stretch;
-use crate::load::StudyWorkload;
-use crate::{DesignFault, StudyError};
+use crate::StudyError;
+use crate::offers::settings_fault;
 
 const GIB: u64 = 1 << 30;
-/// Numbers of volumes that share the data.
-const COUNTS: [u32; 4] = [1, 2, 4, 8];
 /// Sizes that are offered, as multiples of what the data need. Where limits grow with the size, a larger volume has
 /// higher limits.
 const SIZES: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
@@ -26,129 +17,12 @@ const RATES: [f64; 8] = [1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0];
 /// At most this many size classes are offered.
 const CLASSES_MAX: usize = 5;
 
-/// The rates that a workload asks for, as one kind of volume counts requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Pace {
-    /// Most operations per second, as the volume counts them, in any stretch as long as the busy one.
-    pub(crate) busy_operations: f64,
-    /// Most bytes per second, as the volume counts them, in any stretch as long as the busy one.
-    pub(crate) busy_bytes: f64,
-    /// Operations per second over the whole trace.
-    pub(crate) mean_operations: f64,
-    /// Bytes per second over the whole trace.
-    pub(crate) mean_bytes: f64,
-}
-
-/// The volume of an offer: what is ordered, and what the workload asks for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RentedVolume {
-    pub(crate) volume: CloudVolume,
-    /// The load that all volumes of the offer have to carry together.
-    pub(crate) pace: Pace,
-}
-
-/// The rates that a workload asks for, by the name of the product that counts them.
-pub(super) type Paces = BTreeMap<String, Pace>;
-
-/// Pairs of operations and bytes: in the current stretch, in the stretch with the most, and in all.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    now: (u64, u64),
-    most: (u64, u64),
-    all: (u64, u64),
-}
-
-/// Counts the workload as the volumes of `products` do, in one pass. The minute with the most requests need not be the
-/// one with the most operations or bytes, so time is divided into stretches as long as `stretch`, which is one of them.
-pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &Stretch) -> Result<Paces, StudyError> {
-    let left_out = Cell::default();
-    // Many products count in the same way.
-    let mut counters: Vec<(Counter, Counts)> = Vec::new();
-    let mut counter_of: Vec<(&Product, usize)> = Vec::new();
-    let mut saved = Vec::new();
-    for product in products.iter().filter(|product| product.is_cloud_volume()) {
-        let settings = settings(product)?;
-        saved.push(settings.saves_up);
-        let counter = Counter::new(&settings);
-        let known = counters.iter().position(|(other, _)| *other == counter);
-        let index = known.unwrap_or_else(|| {
-            counters.push((counter, Counts::default()));
-            counters.len() - 1
-        });
-        counter_of.push((product, index));
-    }
-    let (mut index, mut last) = (0, stretch.to);
-    let everything = Bytes(workload.map().footprint().next_multiple_of(1 << 20));
-    // Requests within less time than volumes save up may pass at once.
-    let longest = saved.into_iter().max().unwrap_or(Nanos(1));
-    let length = stretch.length().max(longest);
-    let phase = stretch.from.0 % length.0;
-    for arrival in arrivals(&workload.requests, &Load::AS_TRACED, everything, &left_out)? {
-        last = last.max(arrival.at);
-        if !arrival.request.kind.has_data() {
-            continue;
-        }
-        let its_index = (arrival.at.0 + length.0 - phase) / length.0;
-        let is_next = its_index != index;
-        index = its_index;
-        for (counter, Counts { now, most, all }) in &mut counters {
-            if is_next {
-                *now = (0, 0);
-            }
-            let cost = counter.count(&arrival.request);
-            *now = (now.0 + cost.operations, now.1 + cost.bytes);
-            *all = (all.0 + cost.operations, all.1 + cost.bytes);
-            *most = (most.0.max(now.0), most.1.max(now.1));
-        }
-    }
-    let (busy, whole) = (length.as_secs_f64(), last.as_secs_f64().max(1.0));
-    let pace = |Counts { most, all, .. }: Counts| Pace {
-        busy_operations: most.0 as f64 / busy,
-        busy_bytes: most.1 as f64 / busy,
-        mean_operations: all.0 as f64 / whole,
-        mean_bytes: all.1 as f64 / whole,
-    };
-    Ok(counter_of.into_iter().map(|(product, index)| (product.name.clone(), pace(counters[index].1))).collect())
-}
-
-/// Returns every order of `product` that holds `capacity` bytes and might carry the workload while its limits are used
-/// to at most the share `utilisation`. Without `pace`, the trace has no times, and only the smallest volume is offered.
-pub(super) fn offers<'a>(
-    product: &'a Product,
-    capacity: u64,
-    copies: u32,
-    pace: Option<Pace>,
-    utilisation: f64,
-) -> Result<Vec<Offer<'a>>, StudyError> {
-    let settings = settings(product)?;
-    let Some(pace) = pace else {
-        let size = sizes(product, &settings, capacity, None).into_iter().next();
-        let rented = |size| RentedVolume { volume: plain(size), pace: Pace::default() };
-        return Ok(size.map(|size| Offer::rented(product, rented(size), 1, copies)).into_iter().collect());
-    };
-    let mut offers = Vec::new();
-    for count in COUNTS {
-        let share = 1.0 / f64::from(count) / utilisation;
-        let least = (pace.busy_operations * share, pace.busy_bytes * share);
-        let sizes = sizes(product, &settings, capacity.div_ceil(count.into()), Some(least.0));
-        for &size in &sizes {
-            for volume in orders(&settings, size, least) {
-                offers.push(Offer::rented(product, RentedVolume { volume, pace }, count, copies));
-            }
-        }
-        if sizes.last().is_some_and(|size| carries(&settings, *size, (least.0 * AMPLE, least.1 * AMPLE))) {
-            break;
-        }
-    }
-    Ok(offers)
-}
-
 /// If one volume can be ordered that carries this many times the lowest rate, no larger numbers of volumes are offered:
 /// each further volume may fail, and somebody has to look after the stripe.
-const AMPLE: f64 = 4.0;
+pub(super) const AMPLE: f64 = 4.0;
 
 /// Returns true if a volume of `size` can be ordered that sustains `asked` operations and bytes per second.
-fn carries(settings: &CloudVolumeSettings, size: Bytes, asked: (f64, f64)) -> bool {
+pub(super) fn carries(settings: &CloudVolumeSettings, size: Bytes, asked: (f64, f64)) -> bool {
     let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
     let (Ok(allowed), Ok(plain)) = (provisionable(&sized), limits(&sized)) else { return false };
     let operations = allowed.operations.map_or(plain.operations.sustained, |(_, most)| most.as_thousandths());
@@ -156,12 +30,17 @@ fn carries(settings: &CloudVolumeSettings, size: Bytes, asked: (f64, f64)) -> bo
     operations as f64 / 1e3 >= asked.0 && bytes as f64 / 1e3 >= asked.1
 }
 
-fn plain(size: Bytes) -> CloudVolume {
+pub(super) fn plain(size: Bytes) -> CloudVolume {
     CloudVolume { size, operations_per_s: None, bytes_per_s: None }
 }
 
 /// Returns the sizes to offer for at least `least` bytes and, if given, `operations` per second.
-fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operations: Option<f64>) -> Vec<Bytes> {
+pub(super) fn sizes(
+    product: &Product,
+    settings: &CloudVolumeSettings,
+    least: u64,
+    operations: Option<f64>,
+) -> Vec<Bytes> {
     let Some(range) = product.volume_sizes else { return Vec::new() };
     let least = Bytes(least.max(range.least.0).next_multiple_of(GIB));
     if least > range.most {
@@ -195,7 +74,7 @@ fn sizes(product: &Product, settings: &CloudVolumeSettings, least: u64, operatio
 
 /// Returns what can be ordered with a volume of `size` so that it carries at least `least` operations and bytes per
 /// second.
-fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec<CloudVolume> {
+pub(super) fn orders(settings: &CloudVolumeSettings, size: Bytes, least: (f64, f64)) -> Vec<CloudVolume> {
     let sized = CloudVolumeSettings { size: Some(size), ..settings.clone() };
     let Ok(allowed) = provisionable(&sized) else { return Vec::new() };
     let mut orders = Vec::new();
@@ -249,7 +128,7 @@ fn round_up(value: f64, digits: i32) -> f64 {
 }
 
 /// Returns the settings of a volume as it is ordered.
-pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> CloudVolumeSettings {
+fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> CloudVolumeSettings {
     CloudVolumeSettings {
         size: Some(volume.size),
         provisioned: ProvisionedSettings {
@@ -260,40 +139,14 @@ pub(super) fn order(settings: &CloudVolumeSettings, volume: &CloudVolume) -> Clo
     }
 }
 
-/// The most operations and bytes that a volume of the offer ever lets through, in thousandths per second.
-pub(crate) fn peaks(offer: &Offer<'_>) -> Option<(u64, u64)> {
-    let settings = settings_of(offer.product, &offer.rented.as_ref()?.volume).ok()?;
-    let limits = limits(&settings).ok()?;
-    Some((limits.operations.peak(), limits.throughput.peak()))
-}
-
 /// Returns the settings of the volume of an offer.
-pub(crate) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
+pub(super) fn settings_of(product: &Product, volume: &CloudVolume) -> Result<CloudVolumeSettings, StudyError> {
     Ok(order(&settings(product)?, volume))
 }
 
-fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
+pub(super) fn settings(product: &Product) -> Result<CloudVolumeSettings, StudyError> {
     let settings = product.settings.clone().unwrap_or_default();
     serde_json::from_value(settings).map_err(|_| settings_fault(product))
-}
-
-/// Makes the design of an offer of volumes. `saves_up` replaces the time for which their settings save up unused
-/// limits.
-pub(super) fn design(offer: &Offer<'_>, volume: &CloudVolume, saves_up: Option<Nanos>) -> Result<Design, StudyError> {
-    let settings = settings_of(offer.product, volume)?;
-    let settings = CloudVolumeSettings { saves_up: saves_up.unwrap_or(settings.saves_up), ..settings };
-    let counted = (settings.operations.unit, settings.operations.merge, settings.throughput.whole_units);
-    let allowed = limits(&settings).map_err(|fault| StudyError::design(DesignFault::Settings(fault.to_string())))?;
-    let alike = format!("{} x {allowed:?} {counted:?} {:?} {}", offer.count, settings.latency, settings.queue_depth);
-    let system: System = striped("volume", DeviceDescription::new(settings), offer.count)?;
-    let kind = if offer.count == 1 { "cloud-volume" } else { "array" };
-    let (name, title, device_count) = (offer.name(), offer.title(), offer.devices());
-    Ok(Design { name, title, kind, device_count, system, on_disks: false, limits: Some(alike), flash: None })
-}
-
-/// The capacity on sale of a volume.
-pub(super) fn capacity(volume: &CloudVolume) -> Capacity {
-    Capacity { bytes: volume.size, dies: None }
 }
 
 #[cfg(test)]

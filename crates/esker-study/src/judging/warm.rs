@@ -1,5 +1,5 @@
-//! Measures a flash cache when it is warm. It plays the trace from the end of the busy stretch to the end of the trace,
-//! then from the beginning to the busy stretch, as if the trace repeated; then the stretch itself.
+//! Judges designs with a cache when that is warm. It plays the trace from the end of the busy stretch to the end of the
+//! trace, then from the beginning to the busy stretch, as if the trace repeated; then the stretch itself.
 //!
 //! Every request is played once, as in the trace. Lines that are used for the first time therefore miss as often as in
 //! the trace. If the stretches were played after the whole trace, as on other designs, the cache would hold everything
@@ -8,16 +8,18 @@
 use std::cell::Cell;
 
 use esker_core::{Arrival, LatencyHistogram, Nanos, ReplayEnd, ReplaySettings, replay};
-use esker_results::study::{CacheWarmed, Headroom};
+use esker_results::study::{CacheWarmed, Candidate, Headroom, JudgedState, WarmState};
 use esker_results::{FlashCacheReport, LatencySummary, Report, Reporting};
 use esker_sim::{RunMeasurements, Watch};
 
+use super::last_quarter::{self, LEFT_OUT, flash_pages};
 use crate::StudyError;
 use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
+use crate::design::{Design, Judging, PlayedStretches};
 use crate::endurance::LateWrites;
-use crate::offers::{CACHE, Design};
-use crate::settling::{LEFT_OUT, pages};
+use crate::load::StudyWorkload;
+use crate::run::MeasuredRun;
 use crate::setup::{Setup, set_up};
 use crate::strain::{Limits, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
 use crate::task::Task;
@@ -27,16 +29,72 @@ const REQUESTS_MIN: u64 = 4 * LEFT_OUT;
 /// Time between two parts of the trace.
 const GAP: Nanos = Nanos::from_secs(1);
 
+/// Judges a design once its cache is warm: by the busiest stretches, each played after the rest of the trace.
+#[derive(Debug)]
+pub(crate) struct Warm;
+
+impl Judging for Warm {
+    fn state(&self, _: &Report) -> JudgedState {
+        JudgedState::Warm(WarmState::default())
+    }
+
+    /// Before the last quarter, the cache may be cold.
+    fn hour_from(&self, workload: &StudyWorkload, from: Nanos, to: Nanos) -> Nanos {
+        last_quarter::counted_from(workload, from, to)
+    }
+
+    fn play_busy(
+        &self,
+        task: &Task<'_>,
+        design: &Design,
+        candidate: &mut Candidate,
+    ) -> Result<Option<PlayedStretches>, StudyError> {
+        let Some(busy) = task.busy else { return Ok(None) };
+        let Some(warm) = warm(task, busy, design, 1.0)? else { return Ok(None) };
+        candidate.judged = JudgedState::Warm(WarmState { hit_ratio: Some(warm.hit_ratio), warmed: Some(warm.warmed) });
+        candidate.busy.clone_from(&warm.played.strain.busy);
+        candidate.busy_by_bytes.clone_from(&warm.played.strain.busy_by_bytes);
+        candidate.last_quarter = warm.last_quarter;
+        Ok(Some(warm.played))
+    }
+
+    fn headroom(
+        &self,
+        task: &Task<'_>,
+        design: &Design,
+        asked: (&Busy, &Limits),
+        played: Option<PlayedStretches>,
+        _: &mut MeasuredRun,
+        candidate: &mut Candidate,
+    ) -> Result<(), StudyError> {
+        let first = played.map_or(Strain::TOO_MUCH, |played| played.strain);
+        candidate.headroom = Some(carried(task, design, asked, &first)?);
+        Ok(())
+    }
+
+    /// Each load takes the whole trace again, so only the load that has to be carried is tried.
+    fn stressed(
+        &self,
+        task: &Task<'_>,
+        design: &Design,
+        asked: (&Busy, &Limits),
+        _: LoadSearch,
+    ) -> Result<StressResults, StudyError> {
+        let first = warm(task, asked.0, design, 1.0)?.map_or(Strain::TOO_MUCH, |warm| warm.played.strain);
+        let headroom = carried(task, design, asked, &first)?;
+        Ok(StressResults { first, headroom })
+    }
+}
+
 /// The results of a warm cache in the busy stretch.
 pub(crate) struct WarmResults {
-    pub(crate) strain: Strain,
+    /// What the flash takes in the long run is right if the rest of the trace is like these requests.
+    pub(crate) played: PlayedStretches,
     /// Response times in the last quarter of the requests before the stretch.
     pub(crate) last_quarter: Option<LatencySummary>,
     pub(crate) warmed: CacheWarmed,
     /// Share of accesses to lines that hit, in the last quarter before the stretch and in the stretch itself.
     pub(crate) hit_ratio: f64,
-    /// What the flash takes in the long run, if the rest of the trace is like these requests.
-    pub(crate) late: LateWrites,
 }
 
 /// Warms the cache of a design, and plays the busiest stretch by requests at `load` times the trace's speed. If no
@@ -49,12 +107,12 @@ pub(crate) fn warm(
     load: f64,
 ) -> Result<Option<WarmResults>, StudyError> {
     let Some(mut warm) = warm_before(task, busy, design, (busy.times.stretch, load))? else { return Ok(None) };
-    let broken = task.limits.as_ref().and_then(|limits| warm.strain.broken(limits, load));
+    let broken = task.limits.as_ref().and_then(|limits| warm.played.strain.broken(limits, load));
     if let (Some(by_bytes), None) = (busy.times.by_bytes, broken) {
         let Some(again) = warm_before(task, busy, design, (by_bytes, load))? else { return Ok(None) };
-        match again.strain.busy {
-            Some(busy) => warm.strain.busy_by_bytes = Some(busy),
-            None => warm.strain = Strain::TOO_MUCH,
+        match again.played.strain.busy {
+            Some(busy) => warm.played.strain.busy_by_bytes = Some(busy),
+            None => warm.played.strain = Strain::TOO_MUCH,
         }
     }
     Ok(Some(warm))
@@ -110,41 +168,28 @@ fn of_counts(strain: Strain, rest: u64, busy: u64, [before, all, stretch]: &[Cac
     let misses = all.cache.misses - before.cache.misses + stretch.cache.misses;
     let pages = all.pages - before.pages + stretch.pages;
     let of_trace = (rest + busy) as f64 / (late_requests + busy).max(1) as f64;
+    let late = LateWrites {
+        pages: pages as f64 * of_trace,
+        // A cache with free room is filled once. If lines are evicted, others come in for good.
+        once_bytes: if full { 0 } else { before.cache.filled_bytes },
+    };
     WarmResults {
-        strain,
+        played: PlayedStretches { strain, late },
         last_quarter: None,
         warmed: CacheWarmed { late_requests, late_lines, late_lines_max, full, warm },
         hit_ratio: hits as f64 / (hits + misses).max(1) as f64,
-        late: LateWrites {
-            pages: pages as f64 * of_trace,
-            // A cache with free room is filled once. If lines are evicted, others come in for good.
-            once_bytes: if full { 0 } else { before.cache.filled_bytes },
-        },
     }
 }
 
-/// Plays the busy stretches on a warm cache under the load of the trace, and under the load that has to be carried.
-pub(crate) fn stressed(
+/// Tries the load that has to be carried.
+fn carried(
     task: &Task<'_>,
-    busy: &Busy,
     design: &Design,
-    limits: &Limits,
-) -> Result<StressResults, StudyError> {
-    let first = warm(task, busy, design, 1.0)?.map_or(Strain::TOO_MUCH, |warm| warm.strain);
-    let headroom = carried(task, busy, design, limits, &first)?;
-    Ok(StressResults { first, headroom })
-}
-
-/// Tries the load that has to be carried. Each load takes the whole trace again, so no further ones are tried.
-pub(crate) fn carried(
-    task: &Task<'_>,
-    busy: &Busy,
-    design: &Design,
-    limits: &Limits,
+    (busy, limits): (&Busy, &Limits),
     first: &Strain,
 ) -> Result<Headroom, StudyError> {
     headroom(first, limits, &loads(LoadSearch::Asked, limits), |load| {
-        Ok(warm(task, busy, design, load)?.map_or(Strain::TOO_MUCH, |warm| warm.strain))
+        Ok(warm(task, busy, design, load)?.map_or(Strain::TOO_MUCH, |warm| warm.played.strain))
     })
 }
 
@@ -208,8 +253,9 @@ struct CacheCounts {
 impl CacheCounts {
     fn of(device: &dyn Reporting) -> Self {
         let report = Report::of(device);
-        let cache = report.devices.get(CACHE).and_then(|device| device.flash_cache.clone()).unwrap_or_default();
-        Self { cache, pages: pages(&report) }
+        let pages = flash_pages(&report);
+        let cache = report.devices.into_values().find_map(|device| device.flash_cache).unwrap_or_default();
+        Self { cache, pages }
     }
 }
 

@@ -1,0 +1,14 @@
+//! The ways of judging designs: one file each. A kind of design names the one that fits it.
+
+mod at_any_time;
+mod last_quarter;
+mod ready;
+mod settled;
+mod warm;
+
+pub(crate) use at_any_time::AtAnyTime;
+pub(crate) use ready::ReadyDesign;
+pub(crate) use settled::Settled;
+pub(crate) use warm::Warm;
+#[cfg(test)]
+pub(crate) use warm::{WarmResults, warm};

@@ -1,0 +1,98 @@
+//! The kinds of designs: one file or folder each, and one line each in [`KINDS`].
+
+mod cache;
+mod devices;
+mod hybrid;
+mod pairs;
+mod volumes;
+
+use std::collections::BTreeMap;
+
+use esker_core::registry;
+use esker_results::study::Assumption;
+
+use crate::offers::{KindCapability, KindEntry, Offer, OfferInputs};
+use crate::{StudyError, StudySettings};
+
+#[cfg(test)]
+pub(crate) use devices::offer as devices_alone;
+
+/// The kinds of designs. Those on request are searched in this order.
+pub(crate) static KINDS: &[KindEntry] = &[devices::ENTRY, volumes::ENTRY, hybrid::ENTRY, cache::ENTRY];
+
+/// Returns the kinds of designs that the settings ask for beside those that are always offered.
+pub(crate) fn asked_for(settings: &StudySettings) -> impl Iterator<Item = &'static KindEntry> {
+    on_request().filter(|kind| settings.kinds.iter().any(|asked| asked == kind.name))
+}
+
+/// Returns the kinds of designs that are offered only if asked for.
+pub(crate) fn on_request() -> impl Iterator<Item = &'static KindEntry> {
+    KINDS.iter().filter(|kind| kind.can(KindCapability::OnRequest))
+}
+
+/// Checks that every kind that the settings ask for is offered on request.
+pub(crate) fn check(settings: &StudySettings) -> Result<(), StudyError> {
+    let known = || on_request().map(|kind| kind.name);
+    let unknown = settings.kinds.iter().find(|asked| !known().any(|name| name == **asked));
+    unknown.map_or(Ok(()), |asked| {
+        let error = registry::NotFound::new("kind of design on request", asked, known());
+        Err(StudyError::Settings { message: error.to_string() })
+    })
+}
+
+/// Returns what studies with the kinds of designs assume that the settings ask for.
+pub(crate) fn assumptions(settings: &StudySettings) -> impl Iterator<Item = Assumption> {
+    let stated = asked_for(settings).filter_map(|kind| kind.build.assumption);
+    stated.map(|[text, change]| Assumption { text: text.into(), change: change.into() })
+}
+
+/// Returns every offer that holds the data: devices in use, then those of one product in the order of the catalogue,
+/// then those of several products.
+pub(crate) fn offers<'a>(inputs: &OfferInputs<'a>) -> Result<Vec<Offer<'a>>, StudyError> {
+    let always = KINDS.iter().filter(|kind| !kind.can(KindCapability::OnRequest));
+    // Without times, nothing is judged, so that designs on request would be compared with nothing.
+    let asked_for = asked_for(inputs.settings).filter(|_| inputs.stretch.is_some());
+    let mut offers = Vec::new();
+    for kind in always.chain(asked_for) {
+        offers.extend((kind.build.offers)(inputs)?);
+    }
+    let products = inputs.products().iter().enumerate();
+    let places: BTreeMap<&str, usize> = products.map(|(place, product)| (product.name.as_str(), place)).collect();
+    offers.sort_by_key(|offer| match offer.only() {
+        Some(_) if offer.is_in_use() => (0, 0),
+        Some(part) => (1, places[part.product.name.as_str()]),
+        None => (2, 0),
+    });
+    Ok(offers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use esker_catalogue::Market;
+    use esker_results::study::Budgets;
+
+    use super::*;
+    use crate::brute_force_tests::settings;
+
+    #[test]
+    fn the_registry_is_sound() {
+        assert_eq!(registry::check(KINDS), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_kind_is_asked_for_by_its_name_if_it_is_offered_on_request() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let usual = settings(Path::new("any.spc"), catalogue, Market::OnPremises, Budgets::default());
+        let asking = |name: &str| StudySettings { kinds: vec![name.to_string()], ..usual.clone() };
+        for kind in KINDS {
+            let settings = asking(kind.name);
+            assert_eq!(check(&settings).is_ok(), kind.can(KindCapability::OnRequest), "{}", kind.name);
+            assert_eq!(asked_for(&settings).count(), usize::from(check(&settings).is_ok()), "{}", kind.name);
+        }
+        let error = check(&asking("hybrid")).unwrap_err().to_string();
+        assert_eq!(error, "`hybrid` is no kind of design on request; did you mean `hybrids`?");
+        assert_eq!((asked_for(&usual).count(), assumptions(&usual).count()), (0, 0));
+    }
+}
