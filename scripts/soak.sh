@@ -14,6 +14,8 @@ ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked -
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p esker-ftl -p esker-flash
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
+# Ten thousand seeds of whole volumes that lose power.
+ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
 # That the tests of the engines find faults, one after the other.
 cargo xtask mutants
 # Parameter files of drives, a tenth of that number.

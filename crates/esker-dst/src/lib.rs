@@ -1,11 +1,13 @@
 //! Deterministic simulation of whole volumes: the driver, the engine, the journal, checkpoints and recovery run over
 //! virtual disks, which lose, tear and reorder what was not flushed. One seed always gives the same run.
 
+mod damage;
 mod disk;
 mod host;
 #[cfg(test)]
 mod tests;
 mod world;
 
+pub use damage::{DamageOutcome, damage};
 pub use disk::{DiskFault, VirtualDisk};
 pub use world::{Outcome, Plan, Violation, run};

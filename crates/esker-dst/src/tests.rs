@@ -38,3 +38,16 @@ fn a_seed_always_gives_the_same_run() {
     let plan = Plan { seed: 7, faults: true, ..PLAN };
     assert_eq!(run(&plan), run(&plan));
 }
+
+#[test]
+fn damage_to_one_device_is_repaired_and_no_damage_shows_other_data() {
+    let mut all = DamageOutcome::default();
+    for seed in 0..2 {
+        let outcome = damage(seed, 200).unwrap_or_else(|violation| panic!("{violation}"));
+        all.repaired += outcome.repaired;
+        all.noticed += outcome.noticed;
+        all.refused += outcome.refused;
+        all.harmless += outcome.harmless;
+    }
+    assert!(all.repaired > 200 && all.noticed > 80 && all.refused >= 2 && all.harmless > 10, "{all:?}");
+}

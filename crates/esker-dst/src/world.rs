@@ -65,7 +65,7 @@ impl fmt::Display for Violation {
 
 /// A clock that the run sets.
 #[derive(Clone, Debug, Default)]
-struct SetClock(Arc<AtomicU64>);
+pub(crate) struct SetClock(Arc<AtomicU64>);
 
 impl Clock for SetClock {
     fn now(&self) -> Nanos {
@@ -79,14 +79,14 @@ const DEPTH: usize = 16;
 /// Bytes that one request reads when everything is checked.
 const CHECKED: u64 = 64 << 10;
 
-struct World {
-    rng: Rng,
-    clock: SetClock,
-    disks: Vec<VirtualDisk>,
+pub(crate) struct World {
+    pub(crate) rng: Rng,
+    pub(crate) clock: SetClock,
+    pub(crate) disks: Vec<VirtualDisk>,
     /// Disks that have died, and are missing when the volume is opened.
     dead: Vec<bool>,
     host: Host,
-    outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 /// Runs a volume through its lives.
@@ -127,6 +127,11 @@ impl World {
         let count = 1 + rng.below(3);
         let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
         let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
+        Self::create_on(disks, rng, plan)
+    }
+
+    /// Creates a volume on `disks`.
+    pub(crate) fn create_on(disks: Vec<VirtualDisk>, mut rng: Rng, plan: &Plan) -> Result<Self, String> {
         let policies = [
             r#"{"kind":"fast-first"}"#,
             r#"{"kind":"static-split"}"#,
@@ -142,7 +147,7 @@ impl World {
             capacity_bytes: None,
         };
         let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
-        let identities: Vec<Identity> = (0..=count).map(&mut identity).collect();
+        let identities: Vec<Identity> = (0..=disks.len()).map(&mut identity).collect();
         let mut boxed = boxed(&disks);
         create(&mut boxed, &settings, &identities).map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
@@ -159,7 +164,7 @@ impl World {
 
     /// Opens the volume; now and then the power fails meanwhile, and it is opened again. `None` if the devices that
     /// kept the journal have died.
-    fn open(&mut self) -> Result<Option<Volume<SetClock>>, String> {
+    pub(crate) fn open(&mut self) -> Result<Option<Volume<SetClock>>, String> {
         loop {
             let disks = self.present();
             let cut = self.rng.chance(1, 4).then(|| self.rng.below(6));
@@ -198,7 +203,7 @@ impl World {
 
 impl World {
     /// Reads everything, and checks it.
-    fn check_recovered(&mut self, volume: &mut Volume<SetClock>) -> Result<(), String> {
+    pub(crate) fn check_recovered(&mut self, volume: &mut Volume<SetClock>) -> Result<(), String> {
         let capacity = self.host.capacity().0;
         for start in (0..capacity).step_by(CHECKED as usize) {
             let length = CHECKED.min(capacity - start);
@@ -223,7 +228,12 @@ impl World {
     }
 
     /// Reads bytes while nothing else is under way. `None` if that fails.
-    fn read(&mut self, volume: &mut Volume<SetClock>, start: u64, length: u64) -> Result<Option<Vec<u8>>, String> {
+    pub(crate) fn read(
+        &mut self,
+        volume: &mut Volume<SetClock>,
+        start: u64,
+        length: u64,
+    ) -> Result<Option<Vec<u8>>, String> {
         let tag = Tag::new(0, 0);
         volume.submit(tag, Request::read(Lba(start / SECTOR as u64), Bytes(length)), Buffer::default());
         loop {
@@ -259,7 +269,7 @@ impl World {
     }
 
     /// Serves requests until the power fails.
-    fn live(&mut self, volume: &mut Volume<SetClock>, plan: &Plan, life: u32) -> Result<(), String> {
+    pub(crate) fn live(&mut self, volume: &mut Volume<SetClock>, plan: &Plan, life: u32) -> Result<(), String> {
         let is_read_only = !volume.state().missing.is_empty();
         let steps = self.rng.below(plan.steps) + 1;
         let fault_at = (plan.faults && life > 1 && self.rng.chance(1, 3)).then(|| self.rng.below(steps));
@@ -307,7 +317,7 @@ impl World {
     }
 
     /// The power fails, or only the process dies.
-    fn crash(&mut self) {
+    pub(crate) fn crash(&mut self) {
         if self.rng.chance(2, 3) {
             self.outcome.power_losses += 1;
             self.disks.iter().for_each(|disk| disk.lose_power(&mut self.rng));
@@ -319,6 +329,6 @@ impl World {
     }
 }
 
-fn boxed(disks: &[VirtualDisk]) -> Vec<Box<dyn OpenDevice>> {
+pub(crate) fn boxed(disks: &[VirtualDisk]) -> Vec<Box<dyn OpenDevice>> {
     disks.iter().map(|disk| Box::new(disk.clone()) as Box<dyn OpenDevice>).collect()
 }

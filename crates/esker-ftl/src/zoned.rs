@@ -152,9 +152,9 @@ impl ZonePool {
     /// open zone is empty: it has room for all pages of the other one.
     #[cold]
     fn clean<S: OpSink>(&mut self, cells: &mut Cells<'_, S>, page_map: &mut impl PageMap) -> Result<(), FtlError> {
-        let gains = |zone: PoolBlock| self.valid[zone.index()] < self.pages;
-        let victim = gc::take_victim(&mut *self.victims, false, gains).ok_or(FtlError::NoSpace)?.0;
+        let victim = self.take_victim().ok_or(FtlError::NoSpace)?.0;
         bits::clear(&mut self.closed, victim as usize);
+        let mut left = self.valid[victim as usize];
         for offset in 0..self.data_pages_per_block {
             for plane in 0..self.planes.len() {
                 let block = BlockIndex(self.planes[plane].0 + victim);
@@ -162,7 +162,7 @@ impl ZonePool {
                 if !cells.flash.is_valid(from) {
                     continue;
                 }
-                self.valid[victim as usize] -= 1;
+                left -= 1;
                 if cells.owner.is_some() && drop_unwanted(from, cells, page_map) {
                     self.dropped_pages += 1;
                     continue;
@@ -171,6 +171,7 @@ impl ZonePool {
                 page_map.moved(owner, to, cells.flash);
             }
         }
+        self.valid[victim as usize] = left;
         for plane in 0..self.planes.len() {
             let block = BlockIndex(self.planes[plane].0 + victim);
             if page_map.has_suspects() {
@@ -181,6 +182,12 @@ impl ZonePool {
         }
         self.free.push_back(victim);
         Ok(())
+    }
+
+    /// Takes the zone that the policy would have cleaned next.
+    fn take_victim(&mut self) -> Option<PoolBlock> {
+        let Self { valid, pages, victims, .. } = self;
+        gc::take_victim(&mut **victims, false, |zone| valid[zone.index()] < *pages)
     }
 
     fn superseded(&mut self, block: BlockIndex) {

@@ -9,3 +9,4 @@ mod null_store;
 mod same_mechanism;
 mod stacked;
 mod stripes;
+mod volume;

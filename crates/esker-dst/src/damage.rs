@@ -1,0 +1,133 @@
+//! Damage to what a volume keeps beside its data: superblocks, journal and checkpoints.
+
+use esker_core::{Bytes, Rng};
+use esker_volume::{Volume, VolumeError};
+
+use crate::disk::{DiskFault, VirtualDisk};
+use crate::world::{Plan, SetClock, Violation, World, boxed};
+
+/// What became of the damaged volumes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DamageOutcome {
+    /// Volumes that were damaged on one device, and opened with all of their data.
+    pub repaired: u64,
+    /// Those among them in which something damaged was found.
+    pub noticed: u64,
+    /// Volumes that were damaged on both devices in the same way, and were refused.
+    pub refused: u64,
+    /// The same, opened with all of their data: the damage was where nothing is kept.
+    pub harmless: u64,
+}
+
+/// Bytes before the data of a device: the volumes here are small.
+const STRUCTURES: u64 = 1 << 20;
+
+/// Bytes of a superblock, which is also at the end of the device.
+const SUPERBLOCK: u64 = 16 << 10;
+
+/// Damages a volume on two devices in `cases` ways. Damage to one device has to be repaired from the other one. Damage
+/// to both may have the volume refused; the end of the journal is left alone there: a torn write looks the same.
+///
+/// # Errors
+/// If a volume shows other data.
+pub fn damage(seed: u64, cases: u64) -> Result<DamageOutcome, Violation> {
+    try_damage(seed, cases).map_err(|what| Violation { seed, life: 0, what })
+}
+
+fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
+    let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, wrong: DiskFault::None };
+    let mut rng = Rng::derive(seed, "damage");
+    let size = Bytes(5 << 20);
+    let disks: Vec<VirtualDisk> = (0..2).map(|index| VirtualDisk::new(size, seed ^ index)).collect();
+    let mut world = World::create_on(disks, Rng::derive(seed, "volume"), &plan)?;
+    let mut images = Vec::new();
+    for life in 1..=plan.lives {
+        let mut volume = world.open()?.ok_or("no journal")?;
+        world.check_recovered(&mut volume)?;
+        world.live(&mut volume, &plan, life)?;
+        world.crash();
+        world.disks.iter().for_each(|disk| disk.lose_power(&mut world.rng));
+        images.push(world.disks.iter().map(VirtualDisk::durable).collect::<Vec<_>>());
+    }
+    let newest = images.last().expect("there was a life").clone();
+    let expected = contents(&mut world, &newest)?.map_err(|error| error.to_string())?.0;
+    let mut outcome = DamageOutcome::default();
+    for case in 0..cases {
+        let mut damaged = newest.clone();
+        let on_both = rng.chance(1, 4);
+        let device = rng.below(2) as usize;
+        let older = &images[rng.below(images.len() as u64) as usize];
+        let ways = if on_both { 3 } else { 4 };
+        let (way, place) = (rng.below(ways), place(&mut rng, size.0, on_both));
+        for device in (0..2).filter(|&other| on_both || other == device) {
+            apply(way, place, &mut damaged[device], &older[device]);
+        }
+        let opened = contents(&mut world, &damaged)?;
+        match (opened, on_both) {
+            (Ok((content, _)), _) if content != expected => {
+                return Err(format!(
+                    "case {case}: other data after damage of kind {way} at {place:?}, both: {on_both}"
+                ));
+            }
+            (Ok(_), true) => outcome.harmless += 1,
+            (Ok((_, noticed)), false) => {
+                outcome.repaired += 1;
+                outcome.noticed += u64::from(noticed);
+            }
+            (Err(_), true) => outcome.refused += 1,
+            (Err(error), false) => return Err(format!("case {case}: damage to one device of kind {way}: {error}")),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Returns a random range of bytes in the structures of a device. In those that `is_fatal` damage changes, only
+/// superblocks and the beginnings of checkpoints.
+fn place(rng: &mut Rng, size: u64, is_fatal: bool) -> (usize, usize) {
+    let at = match (rng.below(3), is_fatal) {
+        (0, _) => rng.below(SUPERBLOCK),
+        (1, _) => size - 1 - rng.below(SUPERBLOCK),
+        (_, false) => rng.below(STRUCTURES),
+        // Checkpoint areas follow the journal, which has 256 KiB in so small a volume.
+        (_, true) => SUPERBLOCK + (256 << 10) + rng.below(64 << 10),
+    };
+    let length = [1, 512, 4096, 65_536][rng.below(4) as usize];
+    let limit = if at < STRUCTURES { STRUCTURES } else { size };
+    (at as usize, (at + length).min(limit) as usize)
+}
+
+/// Damages `bytes` in the range `place`.
+fn apply(way: u64, (from, to): (usize, usize), bytes: &mut [u8], older: &[u8]) {
+    match way {
+        0 => bytes[from] ^= 1 << (to % 8),
+        1 => bytes[from..to].fill(0),
+        2 => bytes[from..to].fill(0xff),
+        // All structures of an earlier time.
+        _ => {
+            let (start, end) = (STRUCTURES as usize, bytes.len() - SUPERBLOCK as usize);
+            bytes[..start].copy_from_slice(&older[..start]);
+            bytes[end..].copy_from_slice(&older[end..]);
+        }
+    }
+}
+
+/// Opens a volume on disks with these bytes, and reads everything. Returns also whether something was found to be
+/// damaged.
+fn contents(world: &mut World, images: &[Vec<u8>]) -> Result<Result<(Vec<u8>, bool), VolumeError>, String> {
+    for (disk, image) in world.disks.iter().zip(images) {
+        disk.lose_power(&mut world.rng);
+        disk.set_bytes(image);
+    }
+    let mut volume: Volume<SetClock> = match Volume::open(boxed(&world.disks), world.clock.clone()) {
+        Ok(volume) => volume,
+        Err(error) => return Ok(Err(error)),
+    };
+    let (capacity, noticed) = (volume.capacity().0, volume.state().was_damaged);
+    let mut content = Vec::with_capacity(capacity as usize);
+    while (content.len() as u64) < capacity {
+        let at = content.len() as u64;
+        let length = (256 << 10).min(capacity - at);
+        content.extend(world.read(&mut volume, at, length)?.ok_or("a read fails")?);
+    }
+    Ok(Ok((content, noticed)))
+}

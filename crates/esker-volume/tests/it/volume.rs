@@ -1,0 +1,145 @@
+//! Volumes on files: created, written, left without a word, and opened again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
+use esker_volume::{
+    FileBackend, Identity, OpenDevice, Reply, Signal, SystemClock, ThreadedFile, Volume, VolumeError, VolumeSettings,
+    check, create,
+};
+
+const SIZE: Bytes = Bytes(8 << 20);
+
+fn settings() -> VolumeSettings {
+    VolumeSettings::Placement {
+        extent_bytes: 128 << 10,
+        policy: serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap(),
+        free_on_trim: true,
+        kept_free_per_billion: 50_000_000,
+        capacity_bytes: None,
+    }
+}
+
+fn identities(first: u8, devices: u8) -> Vec<Identity> {
+    (0..=devices).map(|number| Identity([first + number; 16])).collect()
+}
+
+/// Makes files of [`SIZE`] with these names.
+fn files(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let file = |name: &&str| {
+        let path = folder.join(name);
+        FileBackend::create(&path, SIZE).unwrap();
+        path
+    };
+    names.iter().map(file).collect()
+}
+
+fn devices(paths: &[PathBuf], signal: &Signal) -> Vec<Box<dyn OpenDevice>> {
+    let device = |path: &PathBuf| -> Box<dyn OpenDevice> {
+        Box::new(ThreadedFile::new(FileBackend::open(path).unwrap(), signal.clone()))
+    };
+    paths.iter().map(device).collect()
+}
+
+fn open(paths: &[PathBuf]) -> Result<(Volume<SystemClock>, Signal), VolumeError> {
+    let signal = Signal::default();
+    let volume = Volume::open(devices(paths, &signal), SystemClock::start())?;
+    Ok((volume, signal))
+}
+
+/// Sends a request, and waits for its reply.
+fn request((volume, signal): &mut (Volume<SystemClock>, Signal), request: Request, data: &[u8]) -> Reply {
+    volume.submit(Tag::new(0, 0), request, data);
+    for _ in 0..60_000 {
+        volume.step();
+        if let Some(reply) = volume.next_reply() {
+            return reply;
+        }
+        signal.wait(Some(Duration::from_millis(1)));
+    }
+    panic!("no reply within a minute");
+}
+
+const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
+
+fn write(start: u64, length: usize) -> Request {
+    Request::new(RequestKind::Write { fua: false }, Lba(start), Bytes(length as u64))
+}
+
+#[test]
+fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = files(folder.path(), &["first", "second"]);
+    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2)).unwrap();
+    for life in 1..=3u8 {
+        let mut volume = open(&paths).unwrap();
+        assert_eq!(volume.0.state().missing, []);
+        for number in 0..40u64 {
+            let data = vec![life.wrapping_mul(number as u8 + 1); 12_800];
+            assert_eq!(request(&mut volume, write(number * 250 + u64::from(life), 12_800), &data).result, Ok(()));
+            if number % 4 == 3 {
+                assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
+            }
+        }
+        drop(volume);
+        // Devices are known by their identity, not by their place.
+        paths.reverse();
+        let mut volume = open(&paths).unwrap();
+        for number in 0..40u64 {
+            let start = Lba(number * 250 + u64::from(life));
+            let reply = request(&mut volume, Request::read(start, Bytes(12_800)), &[]);
+            assert_eq!(reply.data.to_vec(), vec![life.wrapping_mul(number as u8 + 1); 12_800], "{life} {number}");
+        }
+    }
+    let state = check(&mut devices(&paths, &Signal::default())).unwrap();
+    assert!(!state.was_damaged && state.journal_records > 0, "{state:?}");
+}
+
+#[test]
+fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2)).unwrap();
+    let mut volume = open(&paths).unwrap();
+    let (data, extent) = (vec![7; 128 << 10], 256);
+    (0..4).for_each(|number| _ = request(&mut volume, write(number * extent, 128 << 10), &data));
+    assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
+    drop(volume);
+    let mut volume = open(&paths[..1]).unwrap();
+    assert_eq!(volume.0.state().missing, [Identity([3; 16])]);
+    // Extents take turns on the two devices.
+    let read = |number: u64| Request::read(Lba(number * extent), Bytes(4096));
+    let results: Vec<bool> = (0..4).map(|number| request(&mut volume, read(number), &[]).result.is_ok()).collect();
+    assert_eq!(results.iter().filter(|ok| **ok).count(), 2, "{results:?}");
+    assert_eq!(request(&mut volume, write(0, 4096), &[1; 4096]).result, Err(DeviceError::ReadOnly));
+}
+
+#[test]
+fn odd_devices_are_refused_with_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second", "other", "fresh"]);
+    let signal = Signal::default();
+    create(&mut devices(&paths[..2], &signal), &settings(), &identities(1, 2)).unwrap();
+    create(&mut devices(&paths[2..3], &signal), &settings(), &identities(9, 1)).unwrap();
+    let again = create(&mut devices(&paths[..1], &signal), &settings(), &identities(20, 1)).unwrap_err().to_string();
+    let holds = "device 0 holds an esker volume: nothing was written. Erase it first, or choose another device";
+    assert_eq!(again, holds);
+    let error = |paths: &[PathBuf]| check(&mut devices(paths, &signal)).unwrap_err().to_string();
+    let two = "device 1 belongs to volume 09090909-0909-0909-0909-090909090909, device 0 to volume \
+               01010101-0101-0101-0101-010101010101: open one volume at a time";
+    assert_eq!(error(&[paths[0].clone(), paths[2].clone()]), two);
+    let twice = error(&[paths[0].clone(), paths[0].clone()]);
+    assert_eq!(twice, "devices 0 and 1 are the same device, or one is a copy of the other");
+    let none = error(&paths[3..]);
+    assert!(none.starts_with("device 0 has no superblock of an esker volume"), "{none}");
+    assert_eq!(error(&[]), "0 devices were given; a volume has 1 to 256");
+    std::fs::OpenOptions::new().write(true).open(&paths[0]).unwrap().set_len(4 << 20).unwrap();
+    let smaller = error(&paths[..2]);
+    let cut = "device 0 holds 4194304 bytes; 8388608 bytes of it belong to the volume: it was cut off";
+    assert_eq!(smaller, cut);
+    let tiny = folder.path().join("tiny");
+    FileBackend::create(&tiny, Bytes(1 << 20)).unwrap();
+    let tiny = create(&mut devices(&[tiny], &signal), &settings(), &identities(30, 1)).unwrap_err().to_string();
+    assert!(tiny.starts_with("device 0: a device of 1MiB has no room for data"), "{tiny}");
+}
