@@ -31,6 +31,17 @@ pub enum DiskFault {
     Lies,
 }
 
+/// Operations that a disk was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounts {
+    /// Writes to the first MiB, where superblock, journal and checkpoints are.
+    pub structure_writes: u64,
+    /// Writes behind it.
+    pub data_writes: u64,
+    /// Flushes and durable writes.
+    pub syncs: u64,
+}
+
 struct Disk {
     /// What a loss of power cannot change.
     durable: Vec<u8>,
@@ -41,6 +52,7 @@ struct Disk {
     waiting: VecDeque<(u64, Operation)>,
     ended: Vec<Ended>,
     fault: DiskFault,
+    counts: DiskCounts,
     /// Random numbers for what a failed flush loses.
     rng: Rng,
     /// The power fails once this many more writes and flushes were performed by blocking calls.
@@ -58,6 +70,7 @@ impl VirtualDisk {
             waiting: VecDeque::new(),
             ended: Vec::new(),
             fault: DiskFault::None,
+            counts: DiskCounts::default(),
             rng: Rng::derive(seed, "disk"),
             blocking_left: None,
         })))
@@ -87,14 +100,19 @@ impl VirtualDisk {
         self.disk().blocking_left == Some(0)
     }
 
+    /// Returns what it was asked for since it was made.
+    pub fn counts(&self) -> DiskCounts {
+        self.disk().counts
+    }
+
     /// Number of operations that can be performed.
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         let disk = self.disk();
         if disk.fault == DiskFault::Silent { 0 } else { disk.waiting.len() }
     }
 
     /// Performs the waiting operation at `index`.
-    pub(crate) fn perform(&self, index: usize) {
+    pub fn perform(&self, index: usize) {
         let mut disk = self.disk();
         let (id, operation) = disk.waiting.remove(index).expect("it waits");
         let ended = operation.perform(id, &mut *disk);
@@ -165,6 +183,10 @@ impl Disk {
     }
 
     fn put(&mut self, offset: usize, bytes: &[u8]) {
+        match offset < 1 << 20 {
+            true => self.counts.structure_writes += 1,
+            false => self.counts.data_writes += 1,
+        }
         assert!(offset.is_multiple_of(SECTOR) && bytes.len().is_multiple_of(SECTOR), "whole sectors");
         self.current[offset..offset + bytes.len()].copy_from_slice(bytes);
         let sectors = (offset / SECTOR..).zip(bytes.chunks(SECTOR));
@@ -172,6 +194,7 @@ impl Disk {
     }
 
     fn make_durable(&mut self) -> io::Result<()> {
+        self.counts.syncs += 1;
         match self.fault {
             DiskFault::FlushFails => {
                 self.fault = DiskFault::None;
@@ -212,7 +235,7 @@ impl BlockingBackend for Disk {
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
         self.change()?;
-        let bytes: Vec<u8> = data.iter().flat_map(|slice| slice.iter().copied()).collect();
+        let bytes = data.iter().map(|slice| &**slice).collect::<Vec<&[u8]>>().concat();
         self.put(offset as usize, &bytes);
         if durable { self.make_durable() } else { Ok(()) }
     }

@@ -190,8 +190,11 @@ fn end(request: &Request) -> u64 {
 
 /// Bytes of `length` sectors from `start` on in this version.
 fn content(start: u64, length: u64, version: u64) -> Vec<u8> {
-    let stamp = |sector: u64| [version, sector].map(u64::to_le_bytes).concat();
-    (start..start + length).flat_map(|sector| stamp(sector).repeat(SECTOR / 16)).collect()
+    let mut bytes = Vec::with_capacity(length as usize * SECTOR);
+    for sector in start..start + length {
+        bytes.extend_from_slice(&[version, sector].map(u64::to_le_bytes).concat().repeat(SECTOR / 16));
+    }
+    bytes
 }
 
 /// Returns the version of a sector; zero for zeroes.

@@ -1,6 +1,8 @@
 //! Deterministic simulation of whole volumes: the driver, the engine, the journal, checkpoints and recovery run over
 //! virtual disks, which lose, tear and reorder what was not flushed. One seed always gives the same run.
 
+#[cfg(test)]
+mod counted_tests;
 mod damage;
 mod disk;
 mod host;
@@ -9,5 +11,5 @@ mod tests;
 mod world;
 
 pub use damage::{DamageOutcome, damage};
-pub use disk::{DiskFault, VirtualDisk};
+pub use disk::{DiskCounts, DiskFault, VirtualDisk};
 pub use world::{Outcome, Plan, Violation, run};

@@ -1,11 +1,12 @@
 //! Back ends whose calls block until their work is done: memory and files.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use esker_core::Bytes;
+use rustix::fs::FallocateFlags;
 
 use super::PlacedError;
 
@@ -100,17 +101,43 @@ impl FileBackend {
         Ok(Self { file, capacity })
     }
 
-    /// Opens the file at `path`.
+    /// Opens the file or block device at `path`.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
-        let capacity = Bytes(file.metadata()?.len());
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        // The metadata of a block device say that it is empty.
+        let capacity = Bytes(file.seek(SeekFrom::End(0))?);
         Ok(Self { file, capacity })
+    }
+
+    /// Opens the file or block device at `path`, and keeps other programs that do the same from opening it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ResourceBusy`] if another program has it open in this way.
+    pub fn open_alone(path: &Path) -> io::Result<Self> {
+        let opened = Self::open(path)?;
+        match rustix::fs::flock(&opened.file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(opened),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(io::Error::new(io::ErrorKind::ResourceBusy, "another program uses it"))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Has the operating system forget what it keeps of the file in memory and has written out.
     pub fn forget_cached(&self) -> io::Result<()> {
         rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?;
         Ok(())
+    }
+
+    /// Has the file system zero a range, or make a hole there. Returns false if it cannot.
+    fn change_range(&self, how: FallocateFlags, offset: u64, length: u64) -> io::Result<bool> {
+        use rustix::io::Errno;
+        match rustix::fs::fallocate(&self.file, how | FallocateFlags::KEEP_SIZE, offset, length) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Makes the written data durable. The file system may only now find that it has no space for data that it has
@@ -163,17 +190,19 @@ impl BlockingBackend for FileBackend {
         if durable { self.make_durable() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        let mut done = 0;
-        while done < length {
-            let piece = (length - done).min(ZEROES.len() as u64);
-            self.file.write_all_at(&ZEROES[..piece as usize], offset + done)?;
-            done += piece;
+        if !self.change_range(FallocateFlags::ZERO_RANGE, offset, length)? {
+            let mut done = 0;
+            while done < length {
+                let piece = (length - done).min(ZEROES.len() as u64);
+                self.file.write_all_at(&ZEROES[..piece as usize], offset + done)?;
+                done += piece;
+            }
         }
         if durable { self.make_durable() } else { Ok(()) }
     }
-    /// Keeps the content: this store does not punch holes into its file.
-    fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
-        Ok(())
+    /// Makes a hole, where the file system can.
+    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        self.change_range(FallocateFlags::PUNCH_HOLE, offset, length).map(drop)
     }
     fn flush(&mut self) -> io::Result<()> {
         self.file.sync_data()
@@ -210,6 +239,10 @@ mod tests {
         let path = folder.path().join("store");
         behaves_like_bytes(&mut FileBackend::create(&path, Bytes::mib(1)).unwrap());
         assert!(FileBackend::create(&path, Bytes::mib(1)).is_err(), "what is there is not overwritten");
+        let alone = FileBackend::open_alone(&path).unwrap();
+        assert_eq!(FileBackend::open_alone(&path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        drop(alone);
+        FileBackend::open_alone(&path).unwrap();
         let mut byte = [0];
         FileBackend::open(&path).unwrap().read(150_010, &mut byte).unwrap();
         assert_eq!(byte, [9], "it is still there");

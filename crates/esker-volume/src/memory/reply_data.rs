@@ -65,7 +65,9 @@ impl ReplyData {
 
     /// Copies the bytes.
     pub fn to_vec(&self) -> Vec<u8> {
-        self.slices().flatten().copied().collect()
+        let mut all = Vec::with_capacity(self.len());
+        self.slices().for_each(|slice| all.extend_from_slice(slice));
+        all
     }
 
     /// Returns true if any byte of `range` is in memory that a store has filled.
