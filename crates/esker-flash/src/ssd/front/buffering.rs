@@ -22,7 +22,7 @@ const PAGES_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub(in crate::ssd) struct Buffering {
     pub(in crate::ssd) memory: Buffer,
-    settings: WriteBufferSettings,
+    pub(super) settings: WriteBufferSettings,
     /// The water marks, in pages.
     high_water: u32,
     low_water: u32,
@@ -42,11 +42,11 @@ pub(in crate::ssd) struct Buffering {
     /// Requests that need only the memory: when each of them ends, and its slot.
     timers: VecDeque<(Nanos, u32)>,
     /// Slot of the flush that waits for the buffer's content to reach flash.
-    flush: Option<u32>,
+    pub(super) flush: Option<u32>,
     /// Number of writes that were admitted so far, wholly or in part.
     admitted: u64,
     /// Whether flash takes no more writes.
-    failed: bool,
+    pub(super) failed: bool,
     pub(in crate::ssd) counts: BufferReport,
     /// `counts` when measuring began.
     pub(in crate::ssd) earlier: BufferReport,
@@ -145,25 +145,6 @@ impl Buffering {
         self.settings.mode == BufferMode::WriteBack && !forced
     }
 
-    /// Returns true if a flush has to fail, because the buffer holds pages that can no longer reach flash.
-    pub(in crate::ssd) fn cannot_flush(&self) -> bool {
-        self.failed && !self.settings.power_protected && self.memory.unwritten() > 0
-    }
-
-    /// Makes a flush, if its turn has come, wait for the pages that flash lacks. Returns false if there is nothing to
-    /// wait for.
-    pub(in crate::ssd) fn delay_flush(&mut self, slot: u32) -> bool {
-        if self.settings.power_protected {
-            return false;
-        }
-        self.memory.await_all();
-        let waits = self.memory.is_awaited() && !self.failed;
-        if waits {
-            self.flush = Some(slot);
-        }
-        waits
-    }
-
     /// Begins to serve a request from memory; it ends after the buffer's latency.
     pub(in crate::ssd) fn serve(&mut self, now: Nanos, slot: u32) {
         self.timers.push_back((now + self.settings.latency, slot));
@@ -249,6 +230,8 @@ impl Front {
                     // The request ends in memory. Nothing waits for operations that the map may need.
                     self.buffering().forget(logical);
                     back.forget(now, logical);
+                    // A flush may have waited for this page alone.
+                    self.end_flush(now);
                 }
                 (RequestKind::Trim, WriteExtent::Partial) => {}
                 _ => {
@@ -380,11 +363,7 @@ impl Front {
         if buffering.failed || !buffering.memory.end_operation(entry) {
             return;
         }
-        if !buffering.memory.is_awaited()
-            && let Some(flush) = buffering.flush.take()
-        {
-            self.ready.push_back((now, flush));
-        }
+        self.end_flush(now);
         while let Some((since, Blocked { slot, page, .. })) = self.next_blocked(now) {
             if let Some(blocked) = self.admit(now, slot, page, back) {
                 self.wait_for_room(now, since, blocked, back);
@@ -394,7 +373,7 @@ impl Front {
         self.write_out(now, back);
     }
 
-    fn buffering(&mut self) -> &mut Buffering {
+    pub(super) fn buffering(&mut self) -> &mut Buffering {
         self.buffer.as_mut().expect("it is in use")
     }
 }

@@ -4,6 +4,7 @@ mod buffer;
 mod buffering;
 mod coverage;
 mod departures;
+mod flushing;
 mod link;
 mod pace;
 mod serving;

@@ -74,6 +74,9 @@ impl Front {
                 return awaited;
             }
         }
+        if self.buffer.is_some() {
+            self.end_flush(now);
+        }
         let issued = back.end_request(now, waiter);
         if issued.uncorrectable && self.slots.get(slot).result.is_ok() {
             self.slots.get_mut(slot).result = Err(DeviceError::MEDIUM);

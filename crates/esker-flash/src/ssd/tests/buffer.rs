@@ -310,3 +310,42 @@ fn no_page_is_lost_in_the_buffer() {
         ssd.check();
     }
 }
+
+/// The controller lets a page leave every 4.096 ms. Of the two pages that a flush waits for, the second is discarded
+/// before its turn comes: then the flush waits for nothing more.
+#[test]
+fn a_flush_ends_when_the_last_page_that_it_waits_for_is_discarded() {
+    let zeroes = RequestKind::WriteZeroes { fua: true };
+    for kind in [RequestKind::Trim, RequestKind::WriteZeroes { fua: false }, zeroes] {
+        let mut ssd = {
+            let mut settings = agrawal();
+            settings.write_buffer = Some(WriteBufferSettings {
+                size: Bytes::kib(64),
+                mode: BufferMode::WriteBack,
+                latency: LATENCY,
+                high_water: Ratio::ONE,
+                low_water: Ratio::ZERO,
+                keep_reads: false,
+                power_protected: false,
+            });
+            let rate = Some(esker_core::ByteRate(1_000_000));
+            settings.controller = Some(crate::ControllerSettings { write_rate: rate, ..Default::default() });
+            Ssd::new("flash", &settings, 1).unwrap()
+        };
+        serve(&mut ssd, Nanos::ZERO, write(1));
+        serve(&mut ssd, Nanos(1_000), write(2));
+        ssd.submit(Nanos(2_000), tag(7), flush());
+        let mut ended = Vec::new();
+        while ssd.next_event() <= Nanos::from_millis(1) {
+            ssd.advance(ssd.next_event(), &mut ended);
+        }
+        assert_eq!((ended.len(), host_programs(&ssd)), (0, 1), "{kind:?}");
+        let page = ssd.back.geometry.page_size();
+        ssd.submit(Nanos::from_millis(1), tag(8), Request::new(kind, Lba(2 * page.0 / 512), page));
+        while ssd.next_event() < Nanos::NEVER {
+            ssd.advance(ssd.next_event(), &mut ended);
+        }
+        let tags: Vec<u64> = ended.iter().map(|completion| completion.tag.to_bits()).collect();
+        assert!(tags.contains(&tag(7).to_bits()) && tags.contains(&tag(8).to_bits()), "{kind:?}: {ended:?}");
+    }
+}
