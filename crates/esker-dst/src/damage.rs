@@ -92,7 +92,11 @@ fn place(rng: &mut Rng, size: u64, is_fatal: bool) -> (usize, usize) {
         (_, true) => SUPERBLOCK + (256 << 10) + rng.below(64 << 10),
     };
     let length = [1, 512, 4096, 65_536][rng.below(4) as usize];
-    let limit = if at < STRUCTURES { STRUCTURES } else { size };
+    let limit = match at {
+        _ if is_fatal && at < SUPERBLOCK => SUPERBLOCK,
+        _ if at < STRUCTURES => STRUCTURES,
+        _ => size,
+    };
     (at as usize, (at + length).min(limit) as usize)
 }
 

@@ -49,5 +49,5 @@ fn damage_to_one_device_is_repaired_and_no_damage_shows_other_data() {
         all.refused += outcome.refused;
         all.harmless += outcome.harmless;
     }
-    assert!(all.repaired > 200 && all.noticed > 80 && all.refused >= 2 && all.harmless > 10, "{all:?}");
+    assert!(all.repaired > 200 && all.noticed > 80 && all.refused + all.harmless > 50, "{all:?}");
 }

@@ -73,7 +73,7 @@ pub(crate) struct PieceWriter {
 
 impl PieceWriter {
     /// The most bytes of a piece.
-    pub(crate) const BYTES_MAX: usize = 64 << 10;
+    pub(crate) const BYTES_MAX: usize = 16 << 10;
     /// The most records of a piece.
     pub(crate) const RECORDS_MAX: usize = (Self::BYTES_MAX - RECORDS) / Record::ENCODED;
 

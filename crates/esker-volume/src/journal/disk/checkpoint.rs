@@ -48,6 +48,11 @@ impl DiskJournal {
     pub(super) fn continue_checkpoint(&mut self) {
         let copies = self.devices.copies();
         let Some(checkpoint) = &mut self.checkpoint else { return };
+        // Once the journal has all records that the checkpoint includes, their numbers are never given to others. So a
+        // checkpoint that a crash has cut off and one that begins anew at the same record have the same pieces.
+        if self.durable < checkpoint.pieces.after.through && !self.is_ring_full {
+            return;
+        }
         let limit = PIECES * copies.len();
         while !checkpoint.was_sent && checkpoint.left < limit {
             let has_piece = checkpoint.is_whole || checkpoint.pieces.len() >= PieceWriter::RECORDS_MAX;

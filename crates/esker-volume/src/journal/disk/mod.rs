@@ -40,6 +40,8 @@ pub(crate) struct DiskJournal {
     pool: BufferPool,
     ended: Vec<io::Result<RecordNumber>>,
     failed: bool,
+    /// Whether the next batch waits for room in the ring.
+    is_ring_full: bool,
 }
 
 /// The batch that is being made durable.
@@ -79,6 +81,7 @@ impl DiskJournal {
             pool: BufferPool::default(),
             ended: Vec::new(),
             failed: false,
+            is_ring_full: false,
         }
     }
 
@@ -134,7 +137,9 @@ impl DiskJournal {
             return;
         }
         let length = self.records.bytes(self.ring.batch_max());
-        let Some((number, offset)) = self.ring.take(length as u64) else { return };
+        let place = self.ring.take(length as u64);
+        self.is_ring_full = place.is_none();
+        let Some((number, offset)) = place else { return };
         let copies = self.devices.copies();
         let superblock = &self.devices.all[copies[0]].superblock;
         let (volume, address) = (superblock.volume, superblock.layout.journal_start() + offset);
@@ -190,6 +195,7 @@ impl Journal for DiskJournal {
     fn begin_checkpoint(&mut self, through: RecordNumber) {
         let after = JournalPlace { through, batch: self.ring.next, offset: self.ring.head };
         self.wants_checkpoint = false;
+        self.asked = self.asked.max(through);
         self.devices.begin_copies();
         self.checkpoint = Some(CheckpointUnderWay::new(self.checkpoints + 1, after));
     }
