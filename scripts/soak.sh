@@ -2,7 +2,8 @@
 # A million mutated inputs for every trace format; the same ones on every machine. Give another number or seed to look
 # elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that number of traces per format, a
 # hundredth of it of experiments. Then twenty times as many cases as usual of the properties of flash and engines, which
-# draw anew each time, the reference traces that take longest to study, where they are at hand, and every design of the
+# draw anew each time, ten thousand seeds of whole volumes that lose power, the faults that the tests of engines and
+# volumes have to find, the reference traces that take longest to study, where they are at hand, and every design of the
 # sample's report, run again from its configuration.
 set -eu
 cd "$(dirname "$0")/.."

@@ -23,6 +23,8 @@ pub enum DiskFault {
     /// The next flush or durable write fails, and what was not flushed is lost or not, each sector for itself. All
     /// later flushes succeed, as those of Linux do.
     FlushFails,
+    /// The same, and then operations never end.
+    FlushFailsThenSilent,
     /// Every operation fails.
     Dead,
     /// Operations never end.
@@ -196,8 +198,11 @@ impl Disk {
     fn make_durable(&mut self) -> io::Result<()> {
         self.counts.syncs += 1;
         match self.fault {
-            DiskFault::FlushFails => {
-                self.fault = DiskFault::None;
+            DiskFault::FlushFails | DiskFault::FlushFailsThenSilent => {
+                self.fault = match self.fault {
+                    DiskFault::FlushFails => DiskFault::None,
+                    _ => DiskFault::Silent,
+                };
                 // The cache forgets what it could not write; reads may go on returning it.
                 for (sector, bytes) in std::mem::take(&mut self.unflushed) {
                     if self.rng.chance(1, 2) {
@@ -296,6 +301,9 @@ impl Backend for VirtualDisk {
 }
 
 impl OpenDevice for VirtualDisk {
+    fn blocking(&mut self) -> &mut dyn BlockingBackend {
+        self
+    }
     fn forget_cached(&mut self) -> io::Result<()> {
         let mut disk = self.disk();
         if disk.unflushed.is_empty() {

@@ -169,7 +169,9 @@ impl World {
             let disks = self.present();
             let cut = self.rng.chance(1, 4).then(|| self.rng.below(6));
             disks.iter().for_each(|disk| disk.cut_power_after(cut));
-            let may_fail = disks.iter().any(|disk| disk.fault() == DiskFault::FlushFails);
+            let may_fail = disks
+                .iter()
+                .any(|disk| matches!(disk.fault(), DiskFault::FlushFails | DiskFault::FlushFailsThenSilent));
             let opened = Volume::open(boxed(&disks), self.clock.clone());
             let was_cut = disks.iter().any(VirtualDisk::was_cut);
             match opened {
@@ -310,7 +312,15 @@ impl World {
     /// Has a disk fail from now on.
     fn fail_a_disk(&mut self) {
         let index = self.rng.below(self.disks.len() as u64) as usize;
-        let fault = [DiskFault::FlushFails, DiskFault::Dead, DiskFault::Silent][self.rng.below(3) as usize];
+        // A disk that goes on after a failed flush is the hardest to get right.
+        let faults = [
+            DiskFault::FlushFails,
+            DiskFault::FlushFails,
+            DiskFault::FlushFailsThenSilent,
+            DiskFault::Dead,
+            DiskFault::Silent,
+        ];
+        let fault = faults[self.rng.below(faults.len() as u64) as usize];
         self.disks[index].set_fault(fault);
         self.host.may_fail = true;
         self.dead[index] |= fault != DiskFault::FlushFails;

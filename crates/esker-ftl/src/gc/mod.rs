@@ -13,8 +13,8 @@
 //! the registry then cover it, and `cleaning = { victim = "emptiest-newest" }` selects it.
 //!
 //! Cleaning a block without superseded pages gains no space. A policy need not look for that: such a block is passed
-//! over as long as cleaning another one gains space. A policy that is published otherwise, such as `fifo`, or that picks
-//! such a block only where there is no other, as `greedy` does, says so with [`VictimPolicy::decides_alone`].
+//! over as long as cleaning another one gains space. A policy that is published otherwise, such as `fifo`, or that
+//! picks such a block only where there is no other, as `greedy` does, says so with [`VictimPolicy::decides_alone`].
 
 mod cost_benefit;
 mod d_choices;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use esker_core::Bytes;
 use esker_core::registry::{Entry, ParameterSource};
 use esker_results::study::{Composition, Hybrid};
-use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind, System};
+use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind};
 use esker_tier::PolicySettings;
 
 use super::pairs::{self, Pair};
@@ -114,16 +114,7 @@ impl Arrangement for OneVolume {
             queue_depth: None,
         };
         devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));
-        Ok(Design {
-            name: offer.name(),
-            title: offer.title(),
-            device_count: offer.devices(),
-            system: System::of(devices, VOLUME).map_err(StudyError::design)?,
-            on_disks: false,
-            limits: None,
-            flash: Some(on_sale),
-            judging: self.judging(),
-        })
+        pairs::design(offer, devices, VOLUME, on_sale)
     }
 
     fn in_title(&self, _: &Offer<'_>) -> Option<String> {

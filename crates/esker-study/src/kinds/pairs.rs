@@ -8,12 +8,13 @@ use esker_catalogue::{Class, Market, Money, Product};
 use esker_core::Bytes;
 use esker_disk::DiskSettings;
 use esker_results::study::PartRole;
-use esker_sim::{ArraySettings, DeviceDescription};
+use esker_sim::{ArraySettings, DeviceDescription, System};
 use esker_trace::AREA_BYTES;
 
 use crate::StudyError;
-use crate::design::STRIPE;
-use crate::offers::{COUNT_MAX, OfferInputs, Part, settings_fault};
+use crate::design::{Design, STRIPE};
+use crate::endurance::FlashOnSale;
+use crate::offers::{COUNT_MAX, Offer, OfferInputs, Part, settings_fault};
 
 /// The most flash drives of a pair, for each copy of the data.
 pub(super) const FLASH_MAX: u32 = 4;
@@ -98,6 +99,25 @@ fn disk_settings(disks: &Part<'_>) -> Result<DiskSettings, StudyError> {
 /// Returns the size of the touched data in whole areas, as they lie side by side on simulated disks.
 pub(super) fn touched(active: Bytes) -> u64 {
     active.0.next_multiple_of(AREA_BYTES)
+}
+
+/// Makes the design of `offer` from its simulated devices. Requests go to `volume`; `flash` is what is sold of it.
+pub(super) fn design(
+    offer: &Offer<'_>,
+    devices: Vec<(String, DeviceDescription)>,
+    volume: &str,
+    flash: FlashOnSale,
+) -> Result<Design, StudyError> {
+    Ok(Design {
+        name: offer.name(),
+        title: offer.title(),
+        device_count: offer.devices(),
+        system: System::of(devices, volume).map_err(StudyError::design)?,
+        on_disks: false,
+        limits: None,
+        flash: Some(flash),
+        judging: offer.arrangement.judging(),
+    })
 }
 
 /// Adds the simulated devices of a pair to `devices`: `drive` as often as there is flash, and disks with just enough of

@@ -133,10 +133,13 @@ impl FileBackend {
     /// Has the file system zero a range, or make a hole there. Returns false if it cannot.
     fn change_range(&self, how: FallocateFlags, offset: u64, length: u64) -> io::Result<bool> {
         use rustix::io::Errno;
-        match rustix::fs::fallocate(&self.file, how | FallocateFlags::KEEP_SIZE, offset, length) {
-            Ok(()) => Ok(true),
-            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
-            Err(error) => Err(error.into()),
+        loop {
+            match rustix::fs::fallocate(&self.file, how | FallocateFlags::KEEP_SIZE, offset, length) {
+                Ok(()) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 

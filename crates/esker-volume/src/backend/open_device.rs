@@ -1,14 +1,15 @@
 //! Devices that a volume is opened on.
 
-use std::io::{self, IoSlice};
-
-use esker_core::Bytes;
+use std::io;
 
 use super::{Backend, BlockingBackend, Direct, FileBackend, MemoryBackend, Threaded};
 use crate::signal::Signal;
 
-/// A device on which a volume is created or opened: its calls block until then; afterwards it serves.
-pub trait OpenDevice: BlockingBackend {
+/// A device on which a volume is created or opened, and which serves afterwards.
+pub trait OpenDevice {
+    /// The device while the volume is created or opened.
+    fn blocking(&mut self) -> &mut dyn BlockingBackend;
+
     /// Has the operating system forget what it keeps of the device in memory, after a
     /// [`flush`](BlockingBackend::flush): later reads show what the device holds.
     fn forget_cached(&mut self) -> io::Result<()>;
@@ -18,6 +19,9 @@ pub trait OpenDevice: BlockingBackend {
 }
 
 impl OpenDevice for MemoryBackend {
+    fn blocking(&mut self) -> &mut dyn BlockingBackend {
+        self
+    }
     fn forget_cached(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -41,31 +45,13 @@ impl ThreadedFile {
 }
 
 impl OpenDevice for ThreadedFile {
+    fn blocking(&mut self) -> &mut dyn BlockingBackend {
+        &mut self.backend
+    }
     fn forget_cached(&mut self) -> io::Result<()> {
         self.backend.forget_cached()
     }
     fn into_backend(self: Box<Self>) -> Box<dyn Backend> {
         Box::new(Threaded::new(self.backend, self.signal))
-    }
-}
-
-impl BlockingBackend for ThreadedFile {
-    fn capacity(&self) -> Bytes {
-        self.backend.capacity()
-    }
-    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.backend.read(offset, buffer)
-    }
-    fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
-        self.backend.write(offset, data, durable)
-    }
-    fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.backend.write_zeroes(offset, length, durable)
-    }
-    fn trim(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        self.backend.trim(offset, length)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.backend.flush()
     }
 }

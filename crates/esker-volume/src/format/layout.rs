@@ -69,6 +69,11 @@ impl Layout {
         self.data
     }
 
+    /// Returns true if there is room for a journal and checkpoints.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.journal > 0 && self.checkpoint > 0
+    }
+
     /// First byte of the journal.
     pub(crate) fn journal_start(&self) -> u64 {
         SUPERBLOCK as u64

@@ -129,15 +129,17 @@ impl Superblock {
             return Err(Damage::Checksum.into());
         }
         let mut fields = Fields(&bytes[Header::BYTES..]);
-        let (version, to_read, _to_write) = (fields.u32(), fields.u32(), fields.u32());
+        let (version, to_read, to_write) = (fields.u32(), fields.u32(), fields.u32());
         let (index, count, volume) = (fields.u16(), fields.u16(), Identity(fields.take()));
         // The places of version and identity are the same in all versions.
         let (header, bytes) = Header::open(Kind::Superblock, SealedBy { volume, address }, bytes)?;
         if version != VERSION {
             return Err(SuperblockError::Version { found: version });
         }
-        if to_read != 0 {
-            return Err(SuperblockError::Features { features: to_read });
+        // Whatever is opened may be written to: copies that differ are made alike.
+        let features = to_read | to_write;
+        if features != 0 {
+            return Err(SuperblockError::Features { features });
         }
         let [size, journal, checkpoint, data, data_length] = std::array::from_fn(|_| fields.u64());
         let layout = Layout { size, journal, checkpoint, data, data_length };
@@ -149,15 +151,12 @@ impl Superblock {
         }
         let mut fields = Fields(&bytes[Self::MEMBERS..content]);
         let members: Option<Vec<Member>> = (0..count).map(|_| Member::read(&mut fields)).collect();
+        let members = members.ok_or(Damage::Content)?;
+        if members[usize::from(index)].keeps_journal && !layout.has_journal() {
+            return Err(Damage::Content.into());
+        }
         let settings = str::from_utf8(&bytes[content..content + settings_length]).map_err(|_| Damage::Content)?;
-        Ok(Self {
-            volume,
-            generation: header.generation,
-            index,
-            members: members.ok_or(Damage::Content)?,
-            layout,
-            settings: settings.to_string(),
-        })
+        Ok(Self { volume, generation: header.generation, index, members, layout, settings: settings.to_string() })
     }
 
     /// Returns the device on which it lies.
@@ -243,7 +242,13 @@ mod tests {
         };
         assert_eq!(seal(&|bytes| bytes[32] = 2), SuperblockError::Version { found: 2 });
         assert_eq!(seal(&|bytes| bytes[37] = 1), SuperblockError::Features { features: 256 });
+        assert_eq!(seal(&|bytes| bytes[40] = 2), SuperblockError::Features { features: 2 });
         assert_eq!(seal(&|bytes| bytes[44] = 2), SuperblockError::Damaged(Damage::Content));
         assert_eq!(seal(&|bytes| bytes[107] = 2), SuperblockError::Damaged(Damage::Content));
+        let without_journal = |bytes: &mut [u8]| {
+            bytes[72..80].fill(0);
+            bytes[Superblock::MEMBERS + Superblock::MEMBER + 25] = 1;
+        };
+        assert_eq!(seal(&without_journal), SuperblockError::Damaged(Damage::Content));
     }
 }

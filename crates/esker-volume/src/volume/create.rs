@@ -32,7 +32,7 @@ pub fn create(
         return Err(VolumeError::Count(devices.len()));
     }
     for (device, backend) in devices.iter_mut().enumerate() {
-        let found = what_is_on(&mut **backend).map_err(|error| VolumeError::Io { device, error })?;
+        let found = what_is_on(backend.blocking()).map_err(|error| VolumeError::Io { device, error })?;
         if let Some(what) = found {
             return Err(VolumeError::Holds { device, what });
         }
@@ -41,13 +41,13 @@ pub fn create(
     let sizes = superblocks[0].members.iter().map(|member| member.data).collect();
     settings.offer(&mut PlacementEngine::new(&settings.placement(sizes))?)?;
     for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
-        prepare(&mut **backend, superblock).map_err(|error| VolumeError::Io { device, error })?;
+        prepare(backend.blocking(), superblock).map_err(|error| VolumeError::Io { device, error })?;
     }
     // The first superblocks come last: until then, there is no volume.
     for copy in [1, 0] {
         for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
             let address = superblock.layout.superblocks()[copy];
-            let written = backend.write(address, &mut [IoSlice::new(&superblock.encode(address))], true);
+            let written = backend.blocking().write(address, &mut [IoSlice::new(&superblock.encode(address))], true);
             written.map_err(|error| VolumeError::Io { device, error })?;
         }
     }
@@ -56,11 +56,11 @@ pub fn create(
 
 /// Returns the superblock of each device.
 fn plan(
-    devices: &[Box<dyn OpenDevice>],
+    devices: &mut [Box<dyn OpenDevice>],
     settings: &VolumeSettings,
     identities: &[Identity],
 ) -> Result<Vec<Superblock>, VolumeError> {
-    let sizes: Vec<Bytes> = devices.iter().map(|device| device.capacity()).collect();
+    let sizes: Vec<Bytes> = devices.iter_mut().map(|device| device.blocking().capacity()).collect();
     let journal = Layout::journal_of(sizes.iter().copied().min().unwrap_or_default());
     let checkpoint = checkpoint_bytes(settings.records_max(sizes.iter().map(|size| size.0).sum()));
     let extent = settings.extent().0.max(1);
@@ -76,7 +76,7 @@ fn plan(
         }
     };
     let layouts: Vec<Layout> = (0..sizes.len()).map(layout).collect::<Result<_, _>>()?;
-    let can_keep = (0..sizes.len()).filter(|&device| layouts[device].journal > 0);
+    let can_keep = (0..sizes.len()).filter(|&device| layouts[device].has_journal());
     let keepers: Vec<usize> = can_keep.take(KEEPERS).collect();
     let text = serde_json::to_string(settings).map_err(VolumeError::SettingsText)?;
     if text.len() > Superblock::SETTINGS_MAX {

@@ -8,7 +8,8 @@ mod settings;
 mod signs;
 mod superblocks;
 
-use std::io::{self, IoSlice};
+use std::collections::VecDeque;
+use std::io::IoSlice;
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
 use esker_tier::PlacementEngine;
@@ -26,14 +27,14 @@ pub use error::{MapDamage, VolumeError};
 use map::Repair;
 use recover::{Recovered, recover};
 pub use settings::VolumeSettings;
-use superblocks::Keeper;
+use superblocks::{Found, Keeper};
 
 /// A volume that is open.
 pub struct Volume<C> {
     driver: RealDriver<PlacementEngine, C>,
     state: VolumeState,
-    /// Replies to requests that were refused.
-    refused: Vec<Reply>,
+    /// Replies to requests that need no driver.
+    answered: VecDeque<Reply>,
 }
 
 /// What is known of a volume when it is opened.
@@ -87,16 +88,18 @@ impl<C: Clock> Volume<C> {
         let recovered = recover(&mut devices)?;
         let state = recovered.state();
         let is_writable = state.missing.is_empty();
+        repair_journal(&mut devices, &recovered)?;
         if is_writable {
-            repair(&mut devices, &recovered)?;
+            repair_superblocks(&mut devices, &recovered.found)?;
         }
         let Recovered { found, engine, journal, checkpoint, is_damaged, .. } = recovered;
         let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
         let (mut stores, mut all) = (Vec::new(), Vec::new());
-        for (given, own) in found.given.iter().zip(&found.own) {
+        for (index, (given, own)) in found.given.iter().zip(&found.own).enumerate() {
+            let superblock = Superblock { index: index as u16, ..found.newest.clone() };
             let (Some(given), Some(own)) = (given, own) else {
                 stores.push(Store::missing());
-                all.push(VolumeDevice::new(None, false, found.newest.clone()));
+                all.push(VolumeDevice::new(None, false, superblock));
                 continue;
             };
             let device = devices[*given].take().expect("each is given once").into_backend();
@@ -104,14 +107,13 @@ impl<C: Clock> Volume<C> {
             let parts = divide(device, &[(0, layout.size), (layout.data, layout.data_length)]);
             let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
             stores.push(Store::new(Box::new(data)));
-            let superblock = Superblock { index: own.index, layout, ..found.newest.clone() };
-            all.push(VolumeDevice::new(Some(whole), is_writable, superblock));
+            all.push(VolumeDevice::new(Some(whole), is_writable, Superblock { layout, ..superblock }));
         }
         let through = journal.through;
         let journal_state = JournalState { ring: journal.ring, through, checkpoint, is_damaged };
         let journal = DiskJournal::new(Devices::new(all), journal_state);
         let driver = RealDriver::new(Box::new(engine), stores, Box::new(journal), clock);
-        Ok(Self { driver, state, refused: Vec::new() })
+        Ok(Self { driver, state, answered: VecDeque::new() })
     }
 
     /// What was known when the volume was opened.
@@ -124,20 +126,14 @@ impl<C: Clock> Volume<C> {
         self.driver.capacity()
     }
 
-    /// The driver, which tells about devices and memory.
-    pub fn driver(&mut self) -> &mut RealDriver<PlacementEngine, C> {
-        &mut self.driver
-    }
-
-    /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing refuses
-    /// everything but reads and flushes, which have nothing to do there.
+    /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing takes reads;
+    /// a flush has nothing to do there, and everything else is refused.
     pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
-        let changes = !matches!(request.kind, RequestKind::Read | RequestKind::Flush);
-        if changes && !self.state.missing.is_empty() {
-            let (at, result) = (self.driver.time(), Err(DeviceError::ReadOnly));
-            return self.refused.push(Reply { tag, at, result, data: ReplyData::default() });
+        if self.state.missing.is_empty() || request.kind == RequestKind::Read {
+            return self.driver.submit(tag, request, data);
         }
-        self.driver.submit(tag, request, data);
+        let result = if request.kind == RequestKind::Flush { Ok(()) } else { Err(DeviceError::ReadOnly) };
+        self.answered.push_back(Reply { tag, at: self.driver.time(), result, data: ReplyData::default() });
     }
 
     /// Performs everything that is due by now.
@@ -157,43 +153,51 @@ impl<C: Clock> Volume<C> {
 
     /// Takes the reply of the next request that has ended.
     pub fn next_reply(&mut self) -> Option<Reply> {
-        self.refused.pop().or_else(|| self.driver.next_reply())
+        self.answered.pop_front().or_else(|| self.driver.next_reply())
     }
-}
-
-fn failed(device: usize) -> impl Fn(io::Error) -> VolumeError {
-    move |error| VolumeError::Io { device, error }
 }
 
 /// Makes durable what the operating system has in memory, and forgets it: a flush that failed earlier may have left
 /// bytes there that the device does not hold. Whatever is read afterwards stays.
 fn make_durable(devices: &mut [Box<dyn OpenDevice>]) -> Result<(), VolumeError> {
     for (device, backend) in devices.iter_mut().enumerate() {
-        let flushed = backend.flush();
+        let flushed = backend.blocking().flush();
         let forgotten = backend.forget_cached();
         flushed.and(forgotten).map_err(|error| VolumeError::NotDurable { device, error })?;
     }
     Ok(())
 }
 
-/// Writes what one device lacks and another one has: batches, and superblocks that are damaged or of an earlier
-/// generation.
-fn repair(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
+/// Writes batches that one device lacks and another one has, also if a device is missing: what was read once stays,
+/// even if the one that has it is lost, too.
+fn repair_journal(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) -> Result<(), VolumeError> {
     for Repair { keeper, offset, bytes } in &recovered.journal.to_repair {
         let Keeper { given, layout } = recovered.keepers[*keeper];
-        let address = layout.journal_start() + offset;
-        devices[given].write(address, &mut [IoSlice::new(bytes)], true).map_err(failed(given))?;
+        write_durably(devices, given, layout.journal_start() + offset, bytes)?;
     }
-    let found = &recovered.found;
+    Ok(())
+}
+
+/// Writes superblocks that are damaged or of an earlier generation.
+fn repair_superblocks(devices: &mut [Box<dyn OpenDevice>], found: &Found) -> Result<(), VolumeError> {
     for copy in [1, 0] {
         for &member in &found.to_write {
             let own = found.own[member].as_ref().expect("it was given");
             let given = found.given[member].expect("it was given");
             let superblock = Superblock { index: own.index, layout: own.layout, ..found.newest.clone() };
             let address = superblock.layout.superblocks()[copy];
-            let bytes = superblock.encode(address);
-            devices[given].write(address, &mut [IoSlice::new(&bytes)], true).map_err(failed(given))?;
+            write_durably(devices, given, address, &superblock.encode(address))?;
         }
     }
     Ok(())
+}
+
+fn write_durably(
+    devices: &mut [Box<dyn OpenDevice>],
+    device: usize,
+    address: u64,
+    bytes: &[u8],
+) -> Result<(), VolumeError> {
+    let written = devices[device].blocking().write(address, &mut [IoSlice::new(bytes)], true);
+    written.map_err(|error| VolumeError::Io { device, error })
 }

@@ -53,7 +53,7 @@ fn read(device: usize, backend: &mut dyn BlockingBackend) -> Result<(Superblock,
 pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeError> {
     let mut all = Vec::new();
     for (device, backend) in devices.iter_mut().enumerate() {
-        all.push(read(device, &mut **backend)?);
+        all.push(read(device, backend.blocking())?);
     }
     let volume = all.first().ok_or(VolumeError::Count(0))?.0.volume;
     for (device, (superblock, _)) in all.iter().enumerate() {

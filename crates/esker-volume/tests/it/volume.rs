@@ -113,6 +113,7 @@ fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
     let results: Vec<bool> = (0..4).map(|number| request(&mut volume, read(number), &[]).result.is_ok()).collect();
     assert_eq!(results.iter().filter(|ok| **ok).count(), 2, "{results:?}");
     assert_eq!(request(&mut volume, write(0, 4096), &[1; 4096]).result, Err(DeviceError::ReadOnly));
+    assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
 }
 
 #[test]

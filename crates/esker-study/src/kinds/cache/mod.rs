@@ -13,7 +13,7 @@ use esker_cache::NO_ADMISSION;
 use esker_core::registry::{Choice, Entry, ParameterSource};
 use esker_core::{Bytes, Ratio, words};
 use esker_results::study::{CachedVolume, Candidate, Composition, Finding, JudgedState, Level};
-use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind, System};
+use esker_sim::{CacheSettings, DeviceDescription, PreconditionKind};
 use esker_tier::{CacheRole, WriteHandling};
 
 use super::pairs::{self, FLASH_MAX, Pair};
@@ -172,16 +172,7 @@ impl Arrangement for Cache {
             ..CacheSettings::new(flash_name, backing)
         };
         devices.push((VOLUME.to_string(), DeviceDescription::new(settings)));
-        Ok(Design {
-            name: offer.name(),
-            title: offer.title(),
-            device_count: offer.devices(),
-            system: System::of(devices, VOLUME).map_err(StudyError::design)?,
-            on_disks: false,
-            limits: None,
-            flash: Some(on_sale),
-            judging: self.judging(),
-        })
+        pairs::design(offer, devices, VOLUME, on_sale)
     }
 
     fn name_suffix(&self) -> String {

@@ -46,13 +46,13 @@ impl CheckpointUnderWay {
 impl DiskJournal {
     /// Sends pieces that are full, and the last one; then flushes; then the checkpoint counts.
     pub(super) fn continue_checkpoint(&mut self) {
-        let copies = self.devices.copies();
         let Some(checkpoint) = &mut self.checkpoint else { return };
         // Once the journal has all records that the checkpoint includes, their numbers are never given to others. So a
         // checkpoint that a crash has cut off and one that begins anew at the same record have the same pieces.
         if self.durable < checkpoint.pieces.after.through && !self.is_ring_full {
             return;
         }
+        let copies = self.devices.copies();
         let limit = PIECES * copies.len();
         while !checkpoint.was_sent && checkpoint.left < limit {
             let has_piece = checkpoint.is_whole || checkpoint.pieces.len() >= PieceWriter::RECORDS_MAX;

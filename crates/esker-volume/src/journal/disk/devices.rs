@@ -79,7 +79,7 @@ pub(crate) enum Asked {
     PieceFlush,
 }
 
-/// Devices that keep journal and checkpoints, if so many have room for them.
+/// How many devices keep journal and checkpoints, if there is room on that many.
 pub(crate) const KEEPERS: usize = 2;
 
 const ASKED: [Asked; 5] = [Asked::Superblock, Asked::Batch, Asked::BatchFlush, Asked::Piece, Asked::PieceFlush];
@@ -93,16 +93,18 @@ impl Devices {
 
     /// Returns when a device has to have answered.
     pub(crate) fn answer_by(&self) -> Nanos {
-        let waits = self.all.iter().filter(|device| device.is_live && device.under_way.count > 0);
+        let waits = self.all.iter().filter(|device| device.under_way.count > 0);
         waits.map(|device| device.under_way.since + ANSWER_LIMIT).min().unwrap_or(Nanos::NEVER)
     }
 
-    /// Notes that it is `now`. Devices that have not answered in time have failed.
+    /// Notes that it is `now`. Devices that have not answered in time have failed; one that had failed before may
+    /// still have owed an answer.
     pub(crate) fn set_time(&mut self, now: Nanos) {
         self.now = now;
-        for device in self.all.iter_mut().filter(|device| device.is_live && device.under_way.count > 0) {
-            if device.under_way.since + ANSWER_LIMIT <= now {
-                device.whole.as_mut().expect("a live device is there").abandon();
+        for device in &mut self.all {
+            let is_late = device.under_way.count > 0 && device.under_way.since + ANSWER_LIMIT <= now;
+            if let (Some(whole), true) = (&mut device.whole, is_late) {
+                whole.abandon();
             }
         }
     }
@@ -126,7 +128,7 @@ impl Devices {
         let count = self.keepers().count() + self.all.iter().filter(|device| joins(device)).count();
         let can_join = |device: &&mut VolumeDevice| {
             let is_free = device.joining == Joining::No && !device.superblock.member().keeps_journal;
-            device.is_live && is_free && device.superblock.layout.journal > 0
+            device.is_live && is_free && device.superblock.layout.has_journal()
         };
         let new = self.all.iter_mut().filter(can_join).take(KEEPERS.saturating_sub(count));
         new.for_each(|device| device.joining = Joining::WithNextCheckpoint);

@@ -67,7 +67,9 @@ pub(crate) struct JournalState {
 
 impl DiskJournal {
     /// A journal that goes on from `state`, whose records are all durable.
+    /// Without a device that may be written to, it takes nothing.
     pub(crate) fn new(devices: Devices, state: JournalState) -> Self {
+        let failed = devices.keepers().next().is_none();
         Self {
             devices,
             ring: state.ring,
@@ -80,7 +82,7 @@ impl DiskJournal {
             wants_checkpoint: state.is_damaged,
             pool: BufferPool::default(),
             ended: Vec::new(),
-            failed: false,
+            failed,
             is_ring_full: false,
         }
     }
