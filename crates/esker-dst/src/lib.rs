@@ -2,7 +2,7 @@
 //! virtual disks, which lose, tear and reorder what was not flushed. One seed always gives the same run.
 
 #[cfg(test)]
-mod counted_tests;
+mod case_tests;
 mod damage;
 mod disk;
 mod host;

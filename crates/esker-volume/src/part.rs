@@ -100,6 +100,10 @@ impl Backend for Part {
         ended.append(&mut device.ended[self.index]);
     }
 
+    fn has_failed(&self) -> bool {
+        self.device().failed.is_some()
+    }
+
     fn next_event(&self) -> Nanos {
         self.device().backend.next_event()
     }
@@ -231,4 +235,79 @@ fn is_refusal(error: &io::Error) -> bool {
 /// Returns an error for another operation that has failed in the same way.
 fn copy_of(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Operations that a back end has taken, and those that are to end.
+    #[derive(Default)]
+    struct Lists {
+        taken: Vec<(u64, RequestKind)>,
+        to_end: Vec<Ended>,
+    }
+
+    /// A back end that ends what it is told to end.
+    #[derive(Clone, Default)]
+    struct Told(Arc<Mutex<Lists>>);
+
+    impl Backend for Told {
+        fn capacity(&self) -> Bytes {
+            Bytes::mib(1)
+        }
+        fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
+            self.0.lock().unwrap().taken.push((id, operation.kind));
+        }
+        fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+            ended.append(&mut self.0.lock().unwrap().to_end);
+        }
+    }
+
+    const FLUSH: RequestKind = RequestKind::Flush;
+    const DURABLE: RequestKind = RequestKind::WriteZeroes { fua: true };
+    const PLAIN: RequestKind = RequestKind::WriteZeroes { fua: false };
+
+    /// Two parts, what the back end has, and a way to end the first of it.
+    fn parts() -> (Vec<Part>, Told) {
+        let told = Told::default();
+        (divide(Box::new(told.clone()), &[(0, 4096), (4096, 4096)]), told)
+    }
+
+    #[test]
+    fn one_sync_is_under_way_and_those_that_wait_share_the_next_one() {
+        let (mut parts, told) = parts();
+        let kinds = || told.0.lock().unwrap().taken.iter().map(|(_, kind)| *kind).collect::<Vec<_>>();
+        let end = |result: io::Result<()>| {
+            let mut told = told.0.lock().unwrap();
+            let (id, _) = told.taken.remove(0);
+            told.to_end.push(Ended { id, at: None, result, data: OperationData::None });
+        };
+        let mut submit = |part: usize, id, kind| {
+            parts[part].submit(Nanos::ZERO, id, Operation::new(kind, 0, 512, OperationData::None));
+        };
+        submit(0, 1, FLUSH);
+        submit(1, 2, FLUSH);
+        submit(1, 3, DURABLE);
+        submit(0, 4, FLUSH);
+        // The bytes of the durable write go out at once; a flush makes them durable.
+        assert_eq!(kinds(), [FLUSH, PLAIN]);
+        let ended = |parts: &mut Vec<Part>, part: usize| {
+            let mut ended = Vec::new();
+            parts[part].take_ended(&mut ended);
+            ended.iter().map(|ended| (ended.id, ended.result.is_ok())).collect::<Vec<_>>()
+        };
+        end(Ok(()));
+        assert_eq!((ended(&mut parts, 0), ended(&mut parts, 1)), (vec![(1, true)], vec![]));
+        assert_eq!(kinds(), [PLAIN, FLUSH]);
+        end(Ok(()));
+        end(Ok(()));
+        // The durable write joined after that flush had begun.
+        assert_eq!((ended(&mut parts, 0), ended(&mut parts, 1)), (vec![(4, true)], vec![(2, true)]));
+        assert_eq!(kinds(), [FLUSH]);
+        end(Err(io::Error::other("lost")));
+        assert_eq!(ended(&mut parts, 1), [(3, false)]);
+        parts[0].submit(Nanos::ZERO, 5, Operation::new(FLUSH, 0, 0, OperationData::None));
+        assert_eq!((ended(&mut parts, 0), parts[1].has_failed()), (vec![(5, false)], true));
+    }
 }

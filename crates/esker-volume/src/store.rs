@@ -33,6 +33,8 @@ pub struct Store {
     /// Time to look for operations without an answer; never if none is under way.
     look_at: Nanos,
     health: StoreHealth,
+    /// Whether it has failed and no end of a request tells the engine so.
+    has_news: bool,
     /// Ends of requests that the store fails itself, because it does not answer or was removed.
     too_late: Vec<StoreEnd>,
 }
@@ -85,6 +87,7 @@ impl Store {
             answer_limit: ANSWER_LIMIT,
             look_at: Nanos::NEVER,
             health: StoreHealth::Well,
+            has_news: false,
             too_late: Vec::new(),
         }
     }
@@ -130,6 +133,11 @@ impl Store {
             StoreHealth::Failed | StoreHealth::Silent => DeviceState::Failed,
         };
         Telemetry { state: own.max(telemetry.state), ..telemetry }
+    }
+
+    /// Returns true, once, if it has failed and no end of a request tells the engine so.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
     }
 
     /// Removes the store at `now`: its back end is dropped, and all of its requests fail.
@@ -232,6 +240,9 @@ impl Store {
     pub(crate) fn take_ended(&mut self, now: impl Fn() -> Nanos, buffers: &mut Buffers, ends: &mut Vec<StoreEnd>) {
         ends.append(&mut self.too_late);
         self.backend.take_ended(&mut self.from_backend);
+        if self.backend.has_failed() && !matches!(self.health, StoreHealth::Failed | StoreHealth::Silent) {
+            (self.health, self.has_news) = (StoreHealth::Failed, true);
+        }
         if self.health == StoreHealth::Silent {
             self.from_backend.clear();
             return;

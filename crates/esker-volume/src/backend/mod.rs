@@ -33,6 +33,12 @@ pub trait Backend: Send {
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);
 
+    /// Returns true once written data may be lost although no operation of this back end has said so: a flush that the
+    /// owner of another part of the device asked for has failed.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Returns when [`Self::advance`] has to be called; never for a back end that does nothing at a time of its own.
     fn next_event(&self) -> Nanos {
         Nanos::NEVER

@@ -96,8 +96,12 @@ impl<C: Clock> RealWorld<C> {
     /// Turns operations that the stores and the journal have ended into inputs of the engine.
     fn take_ended(&mut self) {
         let clock = &self.clock;
-        for store in &mut self.stores {
+        for (index, store) in self.stores.iter_mut().enumerate() {
             store.take_ended(|| clock.now(), &mut self.buffers, &mut self.ends);
+            // Before the ends of reads, which may have returned what the device no longer holds.
+            if store.take_news() {
+                self.inputs.push_back(device_input(index, store, clock.now()));
+            }
         }
         self.journal.take_ended(clock.now(), &mut self.hardened);
         for StoreEnd { io, at, result, failure } in self.ends.drain(..) {
@@ -137,6 +141,11 @@ impl<C: Clock> RealWorld<C> {
     }
 }
 
+/// What the engine may know about the store at `index`.
+fn device_input(index: usize, store: &mut Store, now: Nanos) -> Input {
+    Input::Device { device: DeviceIndex(index as u16), telemetry: store.telemetry(now) }
+}
+
 impl<E: Engine + ?Sized, C: Clock> World<E> for RealWorld<C> {
     fn perform(&mut self, now: Nanos, effect: &Effect, _: &E) {
         match *effect {
@@ -174,10 +183,6 @@ impl<E: Engine + ?Sized, C: Clock> World<E> for RealWorld<C> {
     }
 
     fn look(&mut self, now: Nanos, inputs: &mut Vec<Input>) {
-        let telemetry = |(index, store): (usize, &mut Store)| Input::Device {
-            device: DeviceIndex(index as u16),
-            telemetry: store.telemetry(now),
-        };
-        inputs.extend(self.stores.iter_mut().enumerate().map(telemetry));
+        inputs.extend(self.stores.iter_mut().enumerate().map(|(index, store)| device_input(index, store, now)));
     }
 }

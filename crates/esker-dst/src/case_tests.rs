@@ -1,0 +1,142 @@
+//! Single cases: what requests cost, counted in operations of the disks, and what a failed flush takes with it.
+
+use esker_core::{Bytes, Lba, Request, RequestKind, Rng, Tag};
+use esker_volume::{Buffer, Volume, VolumeError};
+
+use crate::disk::{DiskCounts, DiskFault, VirtualDisk};
+use crate::world::{Plan, SetClock, World, boxed};
+
+/// Bytes of a request.
+const LENGTH: usize = 4096;
+
+/// A volume on disks of which the first two keep the journal.
+fn volume(disks: u64) -> (World, Volume<SetClock>) {
+    let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, wrong: DiskFault::None };
+    let disks = (0..disks).map(|index| VirtualDisk::new(Bytes(8 << 20), index)).collect();
+    let mut world = World::create_on(disks, Rng::derive(1, "volume"), &plan).unwrap();
+    let volume = world.open().unwrap().unwrap();
+    (world, volume)
+}
+
+/// Sends these requests together, waits for all replies, and returns what each disk did for them.
+fn cost((world, volume): &mut (World, Volume<SetClock>), requests: &[Request]) -> Vec<DiskCounts> {
+    let counts = |world: &World| -> Vec<DiskCounts> { world.disks.iter().map(VirtualDisk::counts).collect() };
+    let before = counts(world);
+    for (slot, request) in requests.iter().enumerate() {
+        let data = if request.length.0 > 0 { Buffer::from(vec![7; LENGTH]) } else { Buffer::default() };
+        volume.submit(Tag::new(slot as u32, 0), *request, data);
+    }
+    let mut replies = 0;
+    while replies < requests.len() {
+        volume.step();
+        while let Some(reply) = volume.next_reply() {
+            assert_eq!(reply.result, Ok(()));
+            replies += 1;
+        }
+        // All that waits is performed before the volume hears of it.
+        for disk in &world.disks {
+            (0..disk.waiting()).for_each(|_| disk.perform(0));
+        }
+    }
+    let since = |(after, before): (DiskCounts, &DiskCounts)| DiskCounts {
+        structure_writes: after.structure_writes - before.structure_writes,
+        data_writes: after.data_writes - before.data_writes,
+        syncs: after.syncs - before.syncs,
+    };
+    counts(world).into_iter().zip(&before).map(since).collect()
+}
+
+/// A durable write to the `number`th MiB of the volume.
+fn durable(number: u64) -> Request {
+    Request::new(RequestKind::Write { fua: true }, Lba(number * 256), Bytes(LENGTH as u64))
+}
+
+#[test]
+fn a_durable_overwrite_is_one_durable_write() {
+    let mut volume = volume(2);
+    let first = cost(&mut volume, &[durable(3)]);
+    let batches: Vec<u64> = first.iter().map(|counts| counts.structure_writes).collect();
+    assert_eq!(batches, [1, 1], "a fresh block is recorded on both copies");
+    let again = cost(&mut volume, &[durable(3)]);
+    let all = again.iter().fold((0, 0, 0), |(structures, data, syncs), counts| {
+        (structures + counts.structure_writes, data + counts.data_writes, syncs + counts.syncs)
+    });
+    assert_eq!(all, (0, 1, 1), "{again:?}");
+}
+
+#[test]
+fn durable_writes_that_arrive_together_share_the_journal() {
+    let mut volume = volume(2);
+    let requests: Vec<Request> = (0..32).map(durable).collect();
+    let cost = cost(&mut volume, &requests);
+    assert!(cost.iter().all(|counts| (1..=4).contains(&counts.structure_writes)), "{cost:?}");
+    assert_eq!(cost.iter().map(|counts| counts.data_writes).sum::<u64>(), 32);
+    // Each disk makes its data durable together, then the journal.
+    assert!(cost.iter().all(|counts| counts.syncs <= 8), "{cost:?}");
+}
+
+/// The flush of the journal takes with it what the host had written to the same disk: its place holds old bytes.
+#[test]
+fn what_a_failed_flush_of_the_journal_has_lost_cannot_be_read() {
+    let (world, mut volume) = volume(1);
+    let disk = &world.disks[0];
+    let mut send = |slot, request: Request, operations: usize| {
+        let data = if request.kind == RequestKind::Read { Buffer::default() } else { Buffer::from(vec![7; LENGTH]) };
+        volume.submit(Tag::new(slot, 0), request, data);
+        volume.step();
+        assert_eq!(disk.waiting(), operations);
+        (0..operations).for_each(|_| disk.perform(0));
+        volume.step();
+        volume.next_reply()
+    };
+    // The durable write ends, and its record is to be written.
+    assert_eq!(send(0, durable(1), 1), None);
+    let plain = Request::new(RequestKind::Write { fua: false }, Lba(2 * 256), Bytes(LENGTH as u64));
+    assert_eq!(send(1, plain, 2).map(|reply| reply.result), Some(Ok(())));
+    disk.set_fault(DiskFault::FlushFails);
+    let read = Request::read(plain.start, plain.length);
+    // The read is performed before the flush of the journal, or after it.
+    assert!(send(2, read, 2).is_some_and(|reply| reply.result.is_err()));
+    assert!(send(3, read, 0).is_none_or(|reply| reply.result.is_err()));
+}
+
+/// A disk that keeps the journal fails, and the third one takes its place. Whenever the other keeper is lost meanwhile,
+/// the two that are left show all that was promised, or nothing.
+#[test]
+fn a_disk_that_takes_another_ones_place_is_believed_once_it_has_everything() {
+    let mut both = volume(3);
+    cost(&mut both, &[durable(1)]);
+    let (world, volume) = &mut both;
+    world.disks[0].set_fault(DiskFault::FlushFails);
+    volume.submit(Tag::new(0, 0), durable(2), Buffer::from(vec![7; LENGTH]));
+    let (mut opened, mut refused) = (0, 0);
+    loop {
+        volume.step();
+        let Some(disk) = world.disks.iter().find(|disk| disk.waiting() > 0) else { break };
+        disk.perform(0);
+        let left = [0, 2].map(|index: usize| {
+            let copy = VirtualDisk::new(Bytes(8 << 20), 9);
+            copy.set_bytes(&world.disks[index].durable());
+            copy
+        });
+        let mut again = match Volume::open(boxed(&left), world.clock.clone()) {
+            Ok(again) => again,
+            Err(VolumeError::NoJournal(_)) => {
+                refused += 1;
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        opened += 1;
+        again.submit(Tag::new(0, 0), Request::read(durable(1).start, Bytes(LENGTH as u64)), Buffer::default());
+        let reply = loop {
+            again.step();
+            if let Some(reply) = again.next_reply() {
+                break reply;
+            }
+            left.iter().for_each(|disk| (0..disk.waiting()).for_each(|_| disk.perform(0)));
+        };
+        assert!(reply.result.is_err() || reply.data.to_vec() == [7; LENGTH], "it reads as something else");
+    }
+    assert!(opened > 0 && refused > 0, "{opened} {refused}");
+}
