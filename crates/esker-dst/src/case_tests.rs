@@ -109,7 +109,7 @@ fn a_disk_that_takes_another_ones_place_is_believed_once_it_has_everything() {
     let (world, volume) = &mut both;
     world.disks[0].set_fault(DiskFault::FlushFails);
     volume.submit(Tag::new(0, 0), durable(2), Buffer::from(vec![7; LENGTH]));
-    let (mut opened, mut refused) = (0, 0);
+    let (mut opened, mut refused, mut generation) = (0, 0, 0);
     loop {
         volume.step();
         let Some(disk) = world.disks.iter().find(|disk| disk.waiting() > 0) else { break };
@@ -128,6 +128,7 @@ fn a_disk_that_takes_another_ones_place_is_believed_once_it_has_everything() {
             Err(error) => panic!("{error}"),
         };
         opened += 1;
+        generation = again.state().generation;
         again.submit(Tag::new(0, 0), Request::read(durable(1).start, Bytes(LENGTH as u64)), Buffer::default());
         let reply = loop {
             again.step();
@@ -139,4 +140,5 @@ fn a_disk_that_takes_another_ones_place_is_believed_once_it_has_everything() {
         assert!(reply.result.is_err() || reply.data.to_vec() == [7; LENGTH], "it reads as something else");
     }
     assert!(opened > 0 && refused > 0, "{opened} {refused}");
+    assert_eq!(generation, 3, "the failed disk was given up, then the third one is believed");
 }

@@ -155,15 +155,16 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Performs everything that is due by now, in the order in which it was due.
     pub fn step(&mut self) {
         let wall = self.world.clock.now();
-        self.continue_checkpoint();
         loop {
             self.settle();
             let next = self.next_due();
             if next > wall || next == Nanos::NEVER {
-                return;
+                break;
             }
             self.advance(next);
         }
+        // What has ended may be what the journal waited for.
+        self.continue_checkpoint();
     }
 
     /// Gives the journal what it needs of a checkpoint.
