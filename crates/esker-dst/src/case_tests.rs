@@ -1,7 +1,8 @@
 //! Single cases: what requests cost, counted in operations of the disks, and what a failed flush takes with it.
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng, Tag};
-use esker_volume::{Buffer, Volume, VolumeError};
+use esker_volume::{Buffer, Volume, VolumeError, VolumeSettings};
+use serde_json::json;
 
 use crate::disk::{DiskCounts, DiskFault, VirtualDisk};
 use crate::world::{Plan, SetClock, World, boxed};
@@ -9,11 +10,16 @@ use crate::world::{Plan, SetClock, World, boxed};
 /// Bytes of a request.
 const LENGTH: usize = 4096;
 
+/// A hybrid whose devices take new extents in turn.
+fn hybrid() -> VolumeSettings {
+    VolumeSettings::new("hybrid", json!({ "extent": "64KiB", "policy": { "kind": "static-split" } }))
+}
+
 /// A volume on disks of which the first two keep the journal.
 fn volume(disks: u64) -> (World, Volume<SetClock>) {
     let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, wrong: DiskFault::None };
     let disks = (0..disks).map(|index| VirtualDisk::new(Bytes(8 << 20), index)).collect();
-    let mut world = World::create_on(disks, Rng::derive(1, "volume"), &plan).unwrap();
+    let mut world = World::create_on(disks, &hybrid(), Rng::derive(1, "volume"), &plan).unwrap();
     let volume = world.open().unwrap().unwrap();
     (world, volume)
 }

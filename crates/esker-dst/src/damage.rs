@@ -1,7 +1,8 @@
 //! Damage to what a volume keeps beside its data: superblocks, journal and checkpoints.
 
 use esker_core::{Bytes, Rng};
-use esker_volume::{Volume, VolumeError};
+use esker_volume::{Volume, VolumeError, VolumeSettings};
+use serde_json::json;
 
 use crate::disk::{DiskFault, VirtualDisk};
 use crate::world::{Plan, SetClock, Violation, World, boxed};
@@ -38,8 +39,13 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
     let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, wrong: DiskFault::None };
     let mut rng = Rng::derive(seed, "damage");
     let size = Bytes(5 << 20);
+    let policies = ["fast-first", "static-split", "migration", "wardrop"];
+    let policy = policies[rng.below(policies.len() as u64) as usize];
+    let extent = Bytes(4096 << rng.below(5));
+    let settings = json!({ "extent": extent, "policy": { "kind": policy }, "reserve": "10%" });
+    let settings = VolumeSettings::new("hybrid", settings);
     let disks: Vec<VirtualDisk> = (0..2).map(|index| VirtualDisk::new(size, seed ^ index)).collect();
-    let mut world = World::create_on(disks, Rng::derive(seed, "volume"), &plan)?;
+    let mut world = World::create_on(disks, &settings, Rng::derive(seed, "volume"), &plan)?;
     let mut images = Vec::new();
     for life in 1..=plan.lives {
         let mut volume = world.open()?.ok_or("no journal")?;

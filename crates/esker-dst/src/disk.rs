@@ -301,6 +301,9 @@ impl Backend for VirtualDisk {
 }
 
 impl OpenDevice for VirtualDisk {
+    fn name(&self) -> &'static str {
+        "a virtual disk"
+    }
     fn blocking(&mut self) -> &mut dyn BlockingBackend {
         self
     }

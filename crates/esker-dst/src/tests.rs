@@ -18,6 +18,7 @@ const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, wrong:
 fn what_was_promised_survives_losses_of_power() {
     let all = run_all(250, PLAN);
     assert!(all.answered > 100_000 && all.power_losses > 500 && all.kills > 200 && all.cut_openings > 20, "{all:?}");
+    assert!(all.caches > 15 && all.arrays > 15, "{all:?}");
     assert!(all.checkpoints > 500 && all.journal_records > 20_000 && all.lost == 0, "{all:?}");
 }
 

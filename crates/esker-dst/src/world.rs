@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
 use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, VolumeSettings, create};
+use serde_json::json;
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
 use crate::host::Host;
@@ -28,6 +29,10 @@ pub struct Plan {
 /// What happened in a run, to see that it did what it should.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// Volumes that are flash caches.
+    pub caches: u64,
+    /// Volumes that are arrays.
+    pub arrays: u64,
     /// Requests that were answered.
     pub answered: u64,
     /// Losses of power.
@@ -109,7 +114,20 @@ pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
 
 impl std::ops::AddAssign for Outcome {
     fn add_assign(&mut self, other: Self) {
-        let Self { answered, power_losses, kills, cut_openings, checkpoints, journal_records, degraded, lost } = other;
+        let Self {
+            caches,
+            arrays,
+            answered,
+            power_losses,
+            kills,
+            cut_openings,
+            checkpoints,
+            journal_records,
+            degraded,
+            lost,
+        } = other;
+        self.caches += caches;
+        self.arrays += arrays;
         self.answered += answered;
         self.power_losses += power_losses;
         self.kills += kills;
@@ -127,33 +145,27 @@ impl World {
         let count = 1 + rng.below(3);
         let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
         let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
-        Self::create_on(disks, rng, plan)
+        let settings = settings(disks.len(), &mut rng);
+        Self::create_on(disks, &settings, rng, plan)
     }
 
     /// Creates a volume on `disks`.
-    pub(crate) fn create_on(disks: Vec<VirtualDisk>, mut rng: Rng, plan: &Plan) -> Result<Self, String> {
-        let policies = [
-            r#"{"kind":"fast-first"}"#,
-            r#"{"kind":"static-split"}"#,
-            r#"{"kind":"migration"}"#,
-            r#"{"kind":"wardrop"}"#,
-        ];
-        let policy = policies[rng.below(policies.len() as u64) as usize];
-        let settings = VolumeSettings::Placement {
-            extent_bytes: 4096 << rng.below(5),
-            policy: serde_json::from_str(policy).map_err(|error| error.to_string())?,
-            free_on_trim: rng.chance(1, 2),
-            kept_free_per_billion: 100_000_000,
-            capacity_bytes: None,
-        };
+    pub(crate) fn create_on(
+        disks: Vec<VirtualDisk>,
+        settings: &VolumeSettings,
+        mut rng: Rng,
+        plan: &Plan,
+    ) -> Result<Self, String> {
         let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
         let identities: Vec<Identity> = (0..=disks.len()).map(&mut identity).collect();
         let mut boxed = boxed(&disks);
-        create(&mut boxed, &settings, &identities).map_err(|error| error.to_string())?;
+        create(&mut boxed, settings, &identities).map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
         let dead = vec![false; disks.len()];
         let host = Host::new(Bytes::ZERO);
-        Ok(Self { rng, clock: SetClock::default(), disks, dead, host, outcome: Outcome::default() })
+        let is = |kind| u64::from(settings.kind == kind);
+        let outcome = Outcome { caches: is("cache"), arrays: is("array"), ..Outcome::default() };
+        Ok(Self { rng, clock: SetClock::default(), disks, dead, host, outcome })
     }
 
     /// The disks that can be opened.
@@ -336,6 +348,38 @@ impl World {
             self.disks.iter().for_each(|disk| disk.kill(&mut self.rng));
         }
         self.host.crash();
+    }
+}
+
+/// Picks one of several.
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// Random settings of an engine over this many disks.
+fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
+    let policies = ["fast-first", "static-split", "migration", "wardrop"];
+    match rng.below(8) {
+        0..3 if disks == 2 => {
+            let lines = ["512B", "4KiB", "16KiB"];
+            let ways = [("unified", "write-back"), ("unified", "write-through"), ("read", "write-around")];
+            let (role, write) = pick(rng, &ways);
+            let slots = if write == "write-back" { pick(rng, &["any", "log", "append-only"]) } else { "any" };
+            let policy = if slots == "any" { "lru" } else { "fifo" };
+            let line = pick(rng, &lines);
+            let options = json!({ "line": line, "policy": policy, "slots": slots, "role": role, "write": write });
+            VolumeSettings::new("cache", options)
+        }
+        3 => VolumeSettings::new("array", json!({ "stripe": pick(rng, &["512B", "4KiB", "64KiB"]) })),
+        kind => {
+            let policy = pick(rng, &policies);
+            let cached_extents = if kind == 4 { 3 } else { 0 };
+            let extent = Bytes(4096 << rng.below(5));
+            let options = json!({
+                "extent": extent, "policy": { "kind": policy }, "reserve": "10%", "cached_extents": cached_extents,
+            });
+            VolumeSettings::new("hybrid", options)
+        }
     }
 }
 

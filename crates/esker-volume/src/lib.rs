@@ -29,4 +29,7 @@ pub use part::{Part, divide};
 pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;
-pub use volume::{MapDamage, Volume, VolumeError, VolumeSettings, VolumeState, check, create};
+pub use volume::{
+    EngineError, EngineSettings, MapDamage, Restored, VOLUME_KINDS, Volume, VolumeError, VolumeKind, VolumeSettings,
+    VolumeState, check, create,
+};

@@ -224,6 +224,13 @@ impl FlashCacheEngine {
         Ok(engine)
     }
 
+    /// Tells the cache, before any input, that `device` is missing. Without the flash, only clean lines and those that
+    /// the cache does not hold can be read; without the backing device, only those that it holds.
+    pub fn without(mut self, device: DeviceIndex) -> Self {
+        self.health.miss(device);
+        self
+    }
+
     /// Returns true if the cache must not write to the flash any more.
     fn flash_failed(&self) -> bool {
         self.health.has_failed(FLASH)

@@ -20,7 +20,25 @@ pub struct UnmetShare {
     pub fitting: Bytes,
 }
 
+/// Share of each device that is kept free where a policy moves extents: five of a hundred extents can be copied to a
+/// device before one has to leave it.
+const RESERVE: Ratio = Ratio::percent(5);
+
 impl PlacementEngine {
+    /// Offers the host `capacity`, and keeps `reserve` of each device free so that extents can move there. By default,
+    /// all is offered beside the reserve, which is 5% for policies that move extents if each device has several, and
+    /// nothing for others.
+    ///
+    /// # Errors
+    /// As [`offer`](Self::offer).
+    pub fn offer_beside(&mut self, capacity: Option<Bytes>, reserve: Option<Ratio>) -> Result<(), SettingsError> {
+        let moves = self.needs_free_extents() && self.map.sizes().all(|size| size > 1);
+        let reserve = reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });
+        self.offer(capacity.unwrap_or_else(|| self.capacity_beside(reserve)))?;
+        self.keep_free(reserve);
+        Ok(())
+    }
+
     /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. No data
     /// may lie beyond (asserted).
     ///

@@ -4,7 +4,7 @@ mod stripes;
 #[cfg(test)]
 mod tests;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Hint, Lba, Machine, Nanos, Request, RequestKind, Tag, TagSlab};
 use thiserror::Error;
 
 use crate::engine::{DataRef, Effect, Engine, Flushes, Health, Hosts, Input, IoId, NextFlush};
@@ -51,6 +51,8 @@ impl StripeError {
         }
     }
 }
+
+impl Hint for StripeError {}
 
 /// Sends each request of the host to the devices that hold its units, at most one request to each: on each device, the
 /// units of a range are contiguous.
@@ -105,6 +107,12 @@ impl StripeEngine {
             #[cfg(test)]
             skips_last: false,
         })
+    }
+
+    /// Tells the engine, before any input, that `device` is missing: its units cannot be read.
+    pub fn without(mut self, device: DeviceIndex) -> Self {
+        self.health.miss(device);
+        self
     }
 
     #[inline]

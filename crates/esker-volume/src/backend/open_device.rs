@@ -7,6 +7,9 @@ use crate::signal::Signal;
 
 /// A device on which a volume is created or opened, and which serves afterwards.
 pub trait OpenDevice {
+    /// What errors call the device.
+    fn name(&self) -> &str;
+
     /// The device while the volume is created or opened.
     fn blocking(&mut self) -> &mut dyn BlockingBackend;
 
@@ -19,6 +22,9 @@ pub trait OpenDevice {
 }
 
 impl OpenDevice for MemoryBackend {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
     fn blocking(&mut self) -> &mut dyn BlockingBackend {
         self
     }
@@ -33,18 +39,22 @@ impl OpenDevice for MemoryBackend {
 /// A file or block device that a thread of its own serves.
 #[derive(Debug)]
 pub struct ThreadedFile {
+    name: String,
     backend: FileBackend,
     signal: Signal,
 }
 
 impl ThreadedFile {
-    /// A device over `backend`. The `signal` is given whenever an operation has ended.
-    pub fn new(backend: FileBackend, signal: Signal) -> Self {
-        Self { backend, signal }
+    /// A device over `backend`, which errors call `name`. The `signal` is given whenever an operation has ended.
+    pub fn new(name: impl Into<String>, backend: FileBackend, signal: Signal) -> Self {
+        Self { name: name.into(), backend, signal }
     }
 }
 
 impl OpenDevice for ThreadedFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
     fn blocking(&mut self) -> &mut dyn BlockingBackend {
         &mut self.backend
     }

@@ -3,9 +3,10 @@
 use std::io::{self, IoSlice};
 
 use esker_core::Bytes;
-use esker_tier::{PlacementEngine, RecordNumber};
+use esker_tier::RecordNumber;
 
 use super::error::VolumeError;
+use super::kinds::{EngineDevice, Presence, Restored};
 use super::settings::VolumeSettings;
 use super::signs::what_is_on;
 use crate::backend::{BlockingBackend, OpenDevice};
@@ -31,24 +32,30 @@ pub fn create(
     if devices.is_empty() || devices.len() > Superblock::MEMBERS_MAX {
         return Err(VolumeError::Count(devices.len()));
     }
-    for (device, backend) in devices.iter_mut().enumerate() {
-        let found = what_is_on(backend.blocking()).map_err(|error| VolumeError::Io { device, error })?;
+    for device in devices.iter_mut() {
+        let found = what_is_on(device.blocking()).map_err(|error| VolumeError::io(&**device, error))?;
         if let Some(what) = found {
-            return Err(VolumeError::Holds { device, what });
+            return Err(VolumeError::Holds { device: device.name().to_string(), what });
         }
     }
     let superblocks = plan(devices, settings, identities)?;
-    let sizes = superblocks[0].members.iter().map(|member| member.data).collect();
-    settings.offer(&mut PlacementEngine::new(&settings.placement(sizes))?)?;
-    for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
-        prepare(backend.blocking(), superblock).map_err(|error| VolumeError::Io { device, error })?;
+    let present = |member: &Member| EngineDevice { data: member.data, presence: Presence::Present };
+    let members: Vec<EngineDevice> = superblocks[0].members.iter().map(present).collect();
+    settings.engine()?.restore(Restored {
+        devices: &members,
+        through: RecordNumber(0),
+        checkpoint: &mut std::iter::empty(),
+        journal: &mut std::iter::empty(),
+    })?;
+    for (device, superblock) in devices.iter_mut().zip(&superblocks) {
+        prepare(device.blocking(), superblock).map_err(|error| VolumeError::io(&**device, error))?;
     }
     // The first superblocks come last: until then, there is no volume.
     for copy in [1, 0] {
-        for (device, (backend, superblock)) in devices.iter_mut().zip(&superblocks).enumerate() {
+        for (device, superblock) in devices.iter_mut().zip(&superblocks) {
             let address = superblock.layout.superblocks()[copy];
-            let written = backend.blocking().write(address, &mut [IoSlice::new(&superblock.encode(address))], true);
-            written.map_err(|error| VolumeError::Io { device, error })?;
+            let written = device.blocking().write(address, &mut [IoSlice::new(&superblock.encode(address))], true);
+            written.map_err(|error| VolumeError::io(&**device, error))?;
         }
     }
     Ok(())
@@ -62,23 +69,25 @@ fn plan(
 ) -> Result<Vec<Superblock>, VolumeError> {
     let sizes: Vec<Bytes> = devices.iter_mut().map(|device| device.blocking().capacity()).collect();
     let journal = Layout::journal_of(sizes.iter().copied().min().unwrap_or_default());
-    let checkpoint = checkpoint_bytes(settings.records_max(sizes.iter().map(|size| size.0).sum()));
-    let extent = settings.extent().0.max(1);
+    let engine = settings.engine()?;
+    let checkpoint = checkpoint_bytes(engine.records_max(&sizes));
+    let unit = engine.unit().0.max(1);
+    let too_small = |device: usize, error| VolumeError::Layout { device: devices[device].name().to_string(), error };
     // Without two such devices, at least the largest one keeps the journal.
     let largest = (0..sizes.len()).max_by_key(|&device| (sizes[device], std::cmp::Reverse(device)));
     let has_room = |layout: &Layout| layout.overhead() <= layout.size / STRUCTURES_PART;
     let layout = |device: usize| {
-        let with = Layout::plan(sizes[device], journal, checkpoint, extent);
+        let with = Layout::plan(sizes[device], journal, checkpoint, unit);
         match with {
             Ok(layout) if has_room(&layout) || Some(device) == largest => Ok(layout),
-            Err(error) if Some(device) == largest => Err(VolumeError::Layout { device, error }),
-            _ => Layout::plan(sizes[device], 0, 0, extent).map_err(|error| VolumeError::Layout { device, error }),
+            Err(error) if Some(device) == largest => Err(too_small(device, error)),
+            _ => Layout::plan(sizes[device], 0, 0, unit).map_err(|error| too_small(device, error)),
         }
     };
     let layouts: Vec<Layout> = (0..sizes.len()).map(layout).collect::<Result<_, _>>()?;
     let can_keep = (0..sizes.len()).filter(|&device| layouts[device].has_journal());
     let keepers: Vec<usize> = can_keep.take(KEEPERS).collect();
-    let text = serde_json::to_string(settings).map_err(VolumeError::SettingsText)?;
+    let text = serde_json::to_string(&settings.resolved()?).map_err(VolumeError::SettingsText)?;
     if text.len() > Superblock::SETTINGS_MAX {
         return Err(VolumeError::SettingsLength(text.len()));
     }

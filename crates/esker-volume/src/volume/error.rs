@@ -2,36 +2,46 @@
 
 use std::io;
 
-use esker_tier::{RestoreError, SettingsError};
+use esker_core::registry::NotFound;
+use esker_core::{Bytes, Hint, ReadError};
 use thiserror::Error;
 
+use super::kinds::EngineError;
+use crate::backend::OpenDevice;
 use crate::format::{Damage, Identity, LayoutError, SuperblockError};
 
-/// Why a volume cannot be created or opened. Devices are named by their place in the list that was given.
+/// Why a volume cannot be created or opened. Devices have the names that they were given
+/// ([`OpenDevice::name`](crate::OpenDevice::name)).
 #[derive(Debug, Error)]
 pub enum VolumeError {
     /// Something is on a device already.
-    #[error("device {device} holds {what}: nothing was written. Erase it first, or choose another device")]
+    #[error("{device} holds {what}; nothing was written")]
     Holds {
         /// The device.
-        device: usize,
+        device: String,
         /// What it holds.
         what: &'static str,
     },
     /// A device is too small.
-    #[error("device {device}: {error}")]
+    #[error("{device}: {error}")]
     Layout {
         /// The device.
-        device: usize,
+        device: String,
         /// What is missing.
         error: LayoutError,
     },
     /// There is no device, or there are too many.
     #[error("{0} devices were given; a volume has 1 to 256")]
     Count(usize),
-    /// The settings are wrong.
+    /// There is no such kind of engine.
     #[error(transparent)]
-    Settings(#[from] SettingsError),
+    Kind(NotFound),
+    /// An option of the engine is wrong.
+    #[error(transparent)]
+    Option(ReadError),
+    /// The engine's settings contradict each other or the devices, or its map makes no sense.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// The settings in the superblocks cannot be read.
     #[error("the settings in the superblocks cannot be read: {0}")]
     SettingsText(serde_json::Error),
@@ -39,70 +49,72 @@ pub enum VolumeError {
     #[error("the settings have {0} bytes; superblocks hold 8064")]
     SettingsLength(usize),
     /// A device cannot be read or written.
-    #[error("device {device}: {error}")]
+    #[error("{device}: {error}")]
     Io {
         /// The device.
-        device: usize,
+        device: String,
         /// The error.
         error: io::Error,
     },
     /// What an earlier program wrote to a device cannot be made durable.
     #[error(
-        "device {device}: what was written to it last cannot be made durable: {error}. Nothing that was promised is \
-         lost by that; opening again shows what the device holds"
+        "{device}: what was written to it last cannot be made durable: {error}. Nothing that was promised is lost by \
+         that"
     )]
     NotDurable {
         /// The device.
-        device: usize,
+        device: String,
         /// The error.
         error: io::Error,
     },
     /// A device has no superblock that this program can use.
-    #[error("device {device} has no superblock of an esker volume, neither at its start nor at its end: {error}")]
+    #[error("{device} has no superblock of an esker volume, neither at its start nor at its end: {error}")]
     Superblock {
         /// The device.
-        device: usize,
+        device: String,
         /// Why the first one cannot be used.
         error: SuperblockError,
     },
     /// A device is smaller than it was.
-    #[error("device {device} holds {holds} bytes; {recorded} bytes of it belong to the volume: it was cut off")]
+    #[error("{device} holds {holds}; {recorded} of it belong to the volume: it was cut off")]
     Smaller {
         /// The device.
-        device: usize,
+        device: String,
         /// Its bytes.
-        holds: u64,
+        holds: Bytes,
         /// The bytes that the superblock knows.
-        recorded: u64,
+        recorded: Bytes,
     },
     /// Devices of two volumes.
-    #[error("device {device} belongs to volume {found}, device 0 to volume {volume}: open one volume at a time")]
+    #[error("{device} belongs to volume {found}, and {first} to volume {volume}")]
     TwoVolumes {
+        /// The first device.
+        first: String,
         /// The device.
-        device: usize,
+        device: String,
         /// Its volume.
         found: Identity,
         /// The volume of the first device.
         volume: Identity,
     },
     /// One device twice.
-    #[error("devices {first} and {second} are the same device, or one is a copy of the other")]
+    #[error("{first} and {second} are the same device, or one is a copy of the other")]
     Twice {
         /// The first.
-        first: usize,
+        first: String,
         /// The second.
-        second: usize,
+        second: String,
     },
     /// Superblocks of one generation disagree.
     #[error(
-        "devices {first} and {second} have superblocks of one generation that disagree: \
-         the volume was changed on both while the other was away"
+        "{first} and {second} have superblocks of one generation that disagree: the volume was changed on both while \
+         the other was away"
     )]
     Split {
         /// The first.
-        first: usize,
+        first: String,
         /// The second.
-        second: usize,
+        second: String,
     },
     /// No device that keeps the journal is there.
     #[error("no device that keeps the journal is there: {}", names(.0))]
@@ -110,9 +122,34 @@ pub enum VolumeError {
     /// No checkpoint can be read.
     #[error("the map cannot be read: {0}")]
     Map(MapDamage),
-    /// The map makes no sense.
-    #[error("the map contradicts itself: {0}")]
-    Restore(#[from] RestoreError),
+}
+
+impl VolumeError {
+    pub(super) fn io(device: &dyn OpenDevice, error: io::Error) -> Self {
+        Self::Io { device: device.name().to_string(), error }
+    }
+}
+
+impl Hint for VolumeError {
+    fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Holds { .. } => "choose another device; if what is there may be lost, erase its start first",
+            Self::NotDurable { .. } => "open it again: that shows what the device holds",
+            Self::TwoVolumes { .. } => "open one volume at a time",
+            Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
+            Self::Twice { .. } => "name each device once, and no copy of one",
+            Self::NoJournal(_) => "bring one of these devices back: they alone have the map",
+            Self::Kind(error) => return error.hint(),
+            Self::Option(error) => return error.hint(),
+            Self::Engine(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(text.to_string())
+    }
+
+    fn work_failed(&self) -> bool {
+        matches!(self, Self::Io { .. } | Self::NotDurable { .. })
+    }
 }
 
 /// Why the map cannot be read from any device.

@@ -29,8 +29,8 @@ pub(super) struct Candidate {
 impl MapReader<'_> {
     /// Fills `bytes` from byte `address` of a device.
     fn read(&mut self, keeper: usize, address: u64, bytes: &mut [u8]) -> Result<(), VolumeError> {
-        let device = self.keepers[keeper].given;
-        self.devices[device].blocking().read(address, bytes).map_err(|error| VolumeError::Io { device, error })
+        let device = &mut self.devices[self.keepers[keeper].given];
+        device.blocking().read(address, bytes).map_err(|error| VolumeError::io(&**device, error))
     }
 
     /// Returns the checkpoints that have a first piece on some device, the newest first.

@@ -2,6 +2,7 @@
 
 mod create;
 mod error;
+mod kinds;
 mod map;
 mod recover;
 mod settings;
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
-use esker_tier::PlacementEngine;
+use esker_tier::Engine;
 
 use crate::backend::OpenDevice;
 use crate::clock::Clock;
@@ -24,6 +25,7 @@ use crate::part::{Part, divide};
 use crate::store::Store;
 pub use create::create;
 pub use error::{MapDamage, VolumeError};
+pub use kinds::{EngineError, EngineSettings, Restored, VOLUME_KINDS, VolumeKind};
 use map::Repair;
 use recover::{Recovered, recover};
 pub use settings::VolumeSettings;
@@ -31,7 +33,7 @@ use superblocks::{Found, Keeper};
 
 /// A volume that is open.
 pub struct Volume<C> {
-    driver: RealDriver<PlacementEngine, C>,
+    driver: RealDriver<dyn Engine, C>,
     state: VolumeState,
     /// Replies to requests that need no driver.
     answered: VecDeque<Reply>,
@@ -112,7 +114,7 @@ impl<C: Clock> Volume<C> {
         let through = journal.through;
         let journal_state = JournalState { ring: journal.ring, through, checkpoint, is_damaged };
         let journal = DiskJournal::new(Devices::new(all), journal_state);
-        let driver = RealDriver::new(Box::new(engine), stores, Box::new(journal), clock);
+        let driver = RealDriver::new(engine, stores, Box::new(journal), clock);
         Ok(Self { driver, state, answered: VecDeque::new() })
     }
 
@@ -160,10 +162,10 @@ impl<C: Clock> Volume<C> {
 /// Makes durable what the operating system has in memory, and forgets it: a flush that failed earlier may have left
 /// bytes there that the device does not hold. Whatever is read afterwards stays.
 fn make_durable(devices: &mut [Box<dyn OpenDevice>]) -> Result<(), VolumeError> {
-    for (device, backend) in devices.iter_mut().enumerate() {
-        let flushed = backend.blocking().flush();
-        let forgotten = backend.forget_cached();
-        flushed.and(forgotten).map_err(|error| VolumeError::NotDurable { device, error })?;
+    for device in devices.iter_mut() {
+        let flushed = device.blocking().flush();
+        let durable = flushed.and(device.forget_cached());
+        durable.map_err(|error| VolumeError::NotDurable { device: device.name().to_string(), error })?;
     }
     Ok(())
 }
@@ -198,6 +200,7 @@ fn write_durably(
     address: u64,
     bytes: &[u8],
 ) -> Result<(), VolumeError> {
-    let written = devices[device].blocking().write(address, &mut [IoSlice::new(bytes)], true);
-    written.map_err(|error| VolumeError::Io { device, error })
+    let device = &mut devices[device];
+    let written = device.blocking().write(address, &mut [IoSlice::new(bytes)], true);
+    written.map_err(|error| VolumeError::io(&**device, error))
 }

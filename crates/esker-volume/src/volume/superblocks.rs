@@ -3,7 +3,8 @@
 use esker_core::Bytes;
 
 use super::error::VolumeError;
-use crate::backend::{BlockingBackend, OpenDevice};
+use super::kinds::{EngineDevice, Presence};
+use crate::backend::OpenDevice;
 use crate::format::{Identity, MemberState, SUPERBLOCK, Superblock, SuperblockError};
 
 /// The devices of a volume, as their superblocks describe them.
@@ -21,14 +22,14 @@ pub(super) struct Found {
 }
 
 /// Reads both superblocks of a device. Returns the newer one, and whether both are alike.
-fn read(device: usize, backend: &mut dyn BlockingBackend) -> Result<(Superblock, bool), VolumeError> {
-    let capacity = backend.capacity().0;
+fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
+    let capacity = device.blocking().capacity().0;
     let mut at = |address: u64| -> Result<Result<Superblock, SuperblockError>, VolumeError> {
         let mut bytes = vec![0; SUPERBLOCK];
         if address + bytes.len() as u64 > capacity {
             return Ok(Err(crate::format::Damage::Absent.into()));
         }
-        backend.read(address, &mut bytes).map_err(|error| VolumeError::Io { device, error })?;
+        device.blocking().read(address, &mut bytes).map_err(|error| VolumeError::io(device, error))?;
         Ok(Superblock::decode(&bytes, address))
     };
     let end = |size: u64| (size - size % 4096).saturating_sub(SUPERBLOCK as u64);
@@ -41,10 +42,13 @@ fn read(device: usize, backend: &mut dyn BlockingBackend) -> Result<(Superblock,
             (if last.generation > first.generation { last } else { first }, alike)
         }
         (Ok(one), Err(SuperblockError::Damaged(_))) | (Err(SuperblockError::Damaged(_)), Ok(one)) => (one, false),
-        (Err(error), _) | (_, Err(error)) => return Err(VolumeError::Superblock { device, error }),
+        (Err(error), _) | (_, Err(error)) => {
+            return Err(VolumeError::Superblock { device: device.name().to_string(), error });
+        }
     };
     if found.layout.size > capacity {
-        return Err(VolumeError::Smaller { device, holds: capacity, recorded: found.layout.size });
+        let (holds, recorded) = (Bytes(capacity), Bytes(found.layout.size));
+        return Err(VolumeError::Smaller { device: device.name().to_string(), holds, recorded });
     }
     Ok((found, alike))
 }
@@ -52,18 +56,19 @@ fn read(device: usize, backend: &mut dyn BlockingBackend) -> Result<(Superblock,
 /// Finds out which devices of a volume were given.
 pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeError> {
     let mut all = Vec::new();
-    for (device, backend) in devices.iter_mut().enumerate() {
-        all.push(read(device, backend.blocking())?);
+    for device in devices.iter_mut() {
+        all.push(read(&mut **device)?);
     }
+    let name = |device: usize| devices[device].name().to_string();
     let volume = all.first().ok_or(VolumeError::Count(0))?.0.volume;
     for (device, (superblock, _)) in all.iter().enumerate() {
         let found = superblock.volume;
         if found != volume {
-            return Err(VolumeError::TwoVolumes { device, found, volume });
+            return Err(VolumeError::TwoVolumes { first: name(0), device: name(device), found, volume });
         }
         let same = |(other, _): &(Superblock, bool)| other.member().id == superblock.member().id;
         if let Some(first) = all[..device].iter().position(same) {
-            return Err(VolumeError::Twice { first, second: device });
+            return Err(VolumeError::Twice { first: name(first), second: name(device) });
         }
     }
     let newest = (0..all.len()).rev().max_by_key(|&device| all[device].0.generation).expect("there is one");
@@ -72,7 +77,7 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
         other.generation == generation && (&other.members, &other.settings) != (members, settings)
     };
     if let Some(second) = all.iter().position(disagrees) {
-        return Err(VolumeError::Split { first: newest, second });
+        return Err(VolumeError::Split { first: name(newest), second: name(second) });
     }
     let newest = all[newest].0.clone();
     let of = |id: Identity| all.iter().position(|(superblock, _)| superblock.member().id == id);
@@ -93,9 +98,17 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
 }
 
 impl Found {
-    /// Bytes of data of each device.
-    pub(super) fn sizes(&self) -> Vec<Bytes> {
-        self.newest.members.iter().map(|member| member.data).collect()
+    /// The devices of the engine.
+    pub(super) fn engine_devices(&self) -> Vec<EngineDevice> {
+        let device = |(member, given): (&crate::format::Member, &Option<usize>)| {
+            let presence = match (member.state, given) {
+                (MemberState::Removed, _) => Presence::Removed,
+                (MemberState::InUse, None) => Presence::Missing,
+                (MemberState::InUse, Some(_)) => Presence::Present,
+            };
+            EngineDevice { data: member.data, presence }
+        };
+        self.newest.members.iter().zip(&self.given).map(device).collect()
     }
 
     /// The devices of the volume that keep the journal and are there: their index in the volume, their place in the

@@ -8,17 +8,13 @@ use esker_volume::{
     FileBackend, Identity, OpenDevice, Reply, Signal, SystemClock, ThreadedFile, Volume, VolumeError, VolumeSettings,
     check, create,
 };
+use serde_json::json;
 
 const SIZE: Bytes = Bytes(8 << 20);
 
 fn settings() -> VolumeSettings {
-    VolumeSettings::Placement {
-        extent_bytes: 128 << 10,
-        policy: serde_json::from_str(r#"{"kind":"static-split"}"#).unwrap(),
-        free_on_trim: true,
-        kept_free_per_billion: 50_000_000,
-        capacity_bytes: None,
-    }
+    let options = json!({ "extent": "128KiB", "policy": { "kind": "static-split" }, "reserve": "5%" });
+    VolumeSettings::new("hybrid", options)
 }
 
 fn identities(first: u8, devices: u8) -> Vec<Identity> {
@@ -37,7 +33,8 @@ fn files(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
 
 fn devices(paths: &[PathBuf], signal: &Signal) -> Vec<Box<dyn OpenDevice>> {
     let device = |path: &PathBuf| -> Box<dyn OpenDevice> {
-        Box::new(ThreadedFile::new(FileBackend::open(path).unwrap(), signal.clone()))
+        let name = path.file_name().unwrap().to_string_lossy();
+        Box::new(ThreadedFile::new(name, FileBackend::open(path).unwrap(), signal.clone()))
     };
     paths.iter().map(device).collect()
 }
@@ -124,23 +121,22 @@ fn odd_devices_are_refused_with_a_clear_error() {
     create(&mut devices(&paths[..2], &signal), &settings(), &identities(1, 2)).unwrap();
     create(&mut devices(&paths[2..3], &signal), &settings(), &identities(9, 1)).unwrap();
     let again = create(&mut devices(&paths[..1], &signal), &settings(), &identities(20, 1)).unwrap_err().to_string();
-    let holds = "device 0 holds an esker volume: nothing was written. Erase it first, or choose another device";
-    assert_eq!(again, holds);
+    assert_eq!(again, "first holds an esker volume; nothing was written");
     let error = |paths: &[PathBuf]| check(&mut devices(paths, &signal)).unwrap_err().to_string();
-    let two = "device 1 belongs to volume 09090909-0909-0909-0909-090909090909, device 0 to volume \
-               01010101-0101-0101-0101-010101010101: open one volume at a time";
+    let two = "other belongs to volume 09090909-0909-0909-0909-090909090909, and first to volume \
+               01010101-0101-0101-0101-010101010101";
     assert_eq!(error(&[paths[0].clone(), paths[2].clone()]), two);
     let twice = error(&[paths[0].clone(), paths[0].clone()]);
-    assert_eq!(twice, "devices 0 and 1 are the same device, or one is a copy of the other");
+    assert_eq!(twice, "first and first are the same device, or one is a copy of the other");
     let none = error(&paths[3..]);
-    assert!(none.starts_with("device 0 has no superblock of an esker volume"), "{none}");
+    assert!(none.starts_with("fresh has no superblock of an esker volume"), "{none}");
     assert_eq!(error(&[]), "0 devices were given; a volume has 1 to 256");
     std::fs::OpenOptions::new().write(true).open(&paths[0]).unwrap().set_len(4 << 20).unwrap();
     let smaller = error(&paths[..2]);
-    let cut = "device 0 holds 4194304 bytes; 8388608 bytes of it belong to the volume: it was cut off";
+    let cut = "first holds 4MiB; 8MiB of it belong to the volume: it was cut off";
     assert_eq!(smaller, cut);
     let tiny = folder.path().join("tiny");
     FileBackend::create(&tiny, Bytes(1 << 20)).unwrap();
     let tiny = create(&mut devices(&[tiny], &signal), &settings(), &identities(30, 1)).unwrap_err().to_string();
-    assert!(tiny.starts_with("device 0: a device of 1MiB has no room for data"), "{tiny}");
+    assert!(tiny.starts_with("tiny: a device of 1MiB has no room for data"), "{tiny}");
 }

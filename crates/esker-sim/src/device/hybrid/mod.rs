@@ -156,11 +156,6 @@ impl DeviceSettings for HybridSettings {
     }
 }
 
-/// Whole extents of a child.
-fn extents_of(child: &Child, extent: Bytes) -> u64 {
-    child.device.capacity().0.checked_div(extent.0).unwrap_or(0)
-}
-
 fn fault_of(error: &SettingsError, children: &[Child]) -> DeviceFault {
     let message = match error {
         SettingsError::Small { device, capacity, extent } => {
@@ -192,10 +187,6 @@ fn truncate_weights(policy: &mut PolicySettings, children: usize) {
         }
     }
 }
-
-/// Share of each child that is kept free where a policy moves extents: five of a hundred extents can be copied to a
-/// child before one has to leave it.
-const RESERVE: Ratio = Ratio::percent(5);
 
 impl HybridSettings {
     /// Returns the share of each child that the settings use.
@@ -231,11 +222,7 @@ impl HybridSettings {
         let settings =
             PlacementSettings { extent: self.extent, devices, policy, policies: &HYBRID_POLICIES, free_on_trim: false };
         let mut engine = PlacementEngine::new(&settings).map_err(|error| fault_of(&error, children))?;
-        let moves = engine.needs_free_extents() && children.iter().all(|child| extents_of(child, self.extent) > 1);
-        let reserve = self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });
-        let capacity = self.capacity.unwrap_or_else(|| engine.capacity_beside(reserve));
-        engine.offer(capacity).map_err(|error| fault_of(&error, children))?;
-        engine.keep_free(reserve);
+        engine.offer_beside(self.capacity, self.reserve).map_err(|error| fault_of(&error, children))?;
         Ok(engine)
     }
 

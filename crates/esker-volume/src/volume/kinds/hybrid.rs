@@ -1,0 +1,111 @@
+//! Placement: a policy decides which device holds which extent.
+
+use esker_core::registry::ParameterSource;
+use esker_core::{Bytes, Ratio};
+use esker_tier::{
+    Engine, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings, PolicySettings, RestoreError, schema_of,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{EngineError, EngineSettings, Presence, Restored, VolumeKind, read};
+
+pub(super) const KIND: VolumeKind = VolumeKind {
+    name: "hybrid",
+    summary: "Devices of different kinds as one; a policy decides which extent goes where",
+    source: "Wu 2011",
+    parameters: ParameterSource::Schema(schema_of::<Hybrid>),
+    capabilities: &[],
+    build: read::<Hybrid>,
+};
+
+/// Settings of a hybrid.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Hybrid {
+    /// The policy that places extents.
+    #[serde(default = "wardrop")]
+    policy: PolicySettings,
+    /// Bytes of an extent, which is placed as a whole: a multiple of 4 KiB.
+    #[serde(default = "default_extent")]
+    extent: Bytes,
+    /// Capacity offered to the host, in whole extents (default: all but what is kept free).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capacity: Option<Bytes>,
+    /// Share of each device's extents that are kept free, so that extents can move (default: 5% for policies that move
+    /// extents, else none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reserve: Option<Ratio>,
+    /// Extents that are kept in memory as a whole, those read last (default: none). Wu 2011 has 100.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000))]
+    cached_extents: u32,
+}
+
+/// The largest number of cached extents.
+const CACHED_MAX: u32 = 1_000_000;
+
+fn wardrop() -> PolicySettings {
+    PolicySettings { kind: "wardrop".to_string(), options: serde_json::Map::new() }
+}
+
+const fn default_extent() -> Bytes {
+    Bytes::mib(1)
+}
+
+/// Records that one extent takes in a checkpoint at most: its place, and bits for each 96 blocks.
+fn records_an_extent(extent: u64) -> u64 {
+    1 + (extent / 4096).div_ceil(96)
+}
+
+impl EngineSettings for Hybrid {
+    fn resolved(&self) -> Value {
+        serde_json::to_value(self).expect("settings are plain data")
+    }
+
+    fn unit(&self) -> Bytes {
+        self.extent
+    }
+
+    fn records_max(&self, devices: &[Bytes]) -> u64 {
+        let bytes: u64 = devices.iter().map(|device| device.0).sum();
+        bytes.div_ceil(self.extent.0.max(1)) * records_an_extent(self.extent.0)
+    }
+
+    fn restore(&self, from: Restored<'_>) -> Result<Box<dyn Engine>, EngineError> {
+        if self.cached_extents > CACHED_MAX {
+            let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
+            return Err(EngineError::Settings { message, hint: None });
+        }
+        let settings = PlacementSettings {
+            extent: self.extent,
+            devices: from.sizes(),
+            policy: self.policy.clone(),
+            policies: PLACEMENTS,
+            free_on_trim: true,
+        };
+        let (missing, removed) = (from.with_presence(Presence::Missing), from.with_presence(Presence::Removed));
+        let (missing, removed): (Vec<_>, Vec<_>) = (missing.collect(), removed.collect());
+        let engine = PlacementEngine::restore(&settings, from.through, from.checkpoint, from.journal);
+        let mut engine = engine.map_err(error_of)?;
+        for device in removed {
+            engine = engine.with_removed(device).map_err(error_of)?;
+        }
+        for device in missing {
+            engine = engine.without(device);
+        }
+        engine.offer_beside(self.capacity, self.reserve).map_err(|error| EngineError::settings(&error))?;
+        Ok(match self.cached_extents {
+            0 => Box::new(engine),
+            extents => Box::new(MemoryCache::new(engine, extents)),
+        })
+    }
+}
+
+fn error_of(error: RestoreError) -> EngineError {
+    match error {
+        RestoreError::Settings(error) => EngineError::settings(&error),
+        error => EngineError::Map(error.to_string()),
+    }
+}
