@@ -13,6 +13,7 @@ mod devices;
 mod kinds;
 mod study;
 mod validate;
+mod volume;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
@@ -20,6 +21,10 @@ pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use kinds::KindArguments;
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
+pub(crate) use volume::{
+    VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumePart,
+    VolumeReplayArguments,
+};
 
 /// Designs, sizes and verifies storage from your own I/O traces.
 ///
@@ -89,6 +94,9 @@ pub(crate) enum Command {
     Cache(CacheArguments),
     /// List products one can buy and device presets, and show them with their sources
     Devices(DevicesArguments),
+    /// Make and look after volumes: hybrids, caches and arrays of files and disks
+    #[command(subcommand)]
+    Volume(VolumeCommand),
     /// How far a simulated device is from response times that were measured
     Validate(ValidateArguments),
     /// Rerun a table or figure of the papers: published against measured

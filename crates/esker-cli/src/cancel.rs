@@ -4,7 +4,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -76,6 +76,19 @@ fn end(report: fn()) -> ! {
 /// The flag that long work checks.
 pub(crate) fn flag() -> &'static AtomicBool {
     &CANCELLED
+}
+
+/// What is left if the program is ended.
+static LEFT: Mutex<&str> = Mutex::new("nothing half-written was left");
+
+/// Says what is left from now on if the program is ended.
+pub(crate) fn leaves(what: &'static str) {
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = what;
+}
+
+/// What is left if the program is ended now.
+pub(crate) fn left() -> &'static str {
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the user asked the program to end.

@@ -35,7 +35,7 @@ impl Failure {
 
     /// Ended by Ctrl-C or another signal: exit status 130 or that of the signal, as shells expect.
     pub(crate) fn cancelled() -> Self {
-        Self { code: cancel::status(), message: "interrupted; nothing half-written was left".into(), hint: None }
+        Self { code: cancel::status(), message: format!("interrupted; {}", cancel::left()), hint: None }
     }
 
     /// The reader of the output went away: not an error, and nothing is printed.

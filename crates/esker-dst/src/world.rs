@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
-use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, VolumeSettings, create};
+use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, VolumeSettings, WhatIsThere, create};
 use serde_json::json;
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
@@ -159,7 +159,7 @@ impl World {
         let mut identity = |_| Identity([0; 16].map(|_: u8| rng.below(256) as u8));
         let identities: Vec<Identity> = (0..=disks.len()).map(&mut identity).collect();
         let mut boxed = boxed(&disks);
-        create(&mut boxed, settings, &identities).map_err(|error| error.to_string())?;
+        create(&mut boxed, settings, &identities, WhatIsThere::Stays).map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
         let dead = vec![false; disks.len()];
         let host = Host::new(Bytes::ZERO);
@@ -203,11 +203,11 @@ impl World {
                     let state = volume.state();
                     self.outcome.checkpoints = self.outcome.checkpoints.max(state.checkpoint);
                     self.outcome.journal_records += state.journal_records;
-                    self.outcome.degraded += u64::from(!state.missing.is_empty());
+                    self.outcome.degraded += u64::from(state.missing().next().is_some());
                     if self.host.capacity() == Bytes::ZERO {
                         self.host = Host::new(volume.capacity());
                     }
-                    self.host.may_fail = !state.missing.is_empty();
+                    self.host.may_fail = state.missing().next().is_some();
                     return Ok(Some(volume));
                 }
             }
@@ -284,7 +284,7 @@ impl World {
 
     /// Serves requests until the power fails.
     pub(crate) fn live(&mut self, volume: &mut Volume<SetClock>, plan: &Plan, life: u32) -> Result<(), String> {
-        let is_read_only = !volume.state().missing.is_empty();
+        let is_read_only = volume.state().missing().next().is_some();
         let steps = self.rng.below(plan.steps) + 1;
         let fault_at = (plan.faults && life > 1 && self.rng.chance(1, 3)).then(|| self.rng.below(steps));
         // Half of the lives end in the midst of everything, the others once all is done.

@@ -30,6 +30,6 @@ pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;
 pub use volume::{
-    EngineError, EngineSettings, MapDamage, Restored, VOLUME_KINDS, Volume, VolumeError, VolumeKind, VolumeSettings,
-    VolumeState, check, create,
+    DumpPart, EngineError, EngineSettings, MapDamage, Presence, Restored, VOLUME_KINDS, Volume, VolumeError,
+    VolumeKind, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
 };

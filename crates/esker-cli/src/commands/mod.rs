@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod assignments;
 mod cache;
 mod complete;
 mod devices;
@@ -14,6 +15,7 @@ mod sweep;
 mod trace;
 mod transfers;
 mod validate;
+mod volume;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Mrc(arguments) => mrc::run(&arguments, &common),
         Command::Cache(arguments) => cache::run(&arguments, &common),
         Command::Devices(arguments) => devices::run(&arguments, &common),
+        Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Reproduce(arguments) => reproduce::run(&arguments, &common),
         Command::Schema(arguments) => schema::run(&arguments),

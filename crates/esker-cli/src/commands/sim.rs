@@ -60,7 +60,7 @@ pub(super) fn failure(error: RunError) -> Failure {
     }
 }
 
-fn render(results: &RunResults) -> String {
+pub(super) fn render(results: &RunResults) -> String {
     let workload = &results.workload;
     let mut text = format!(
         "{} requests ({} reads, {} writes), {} in {}\n",

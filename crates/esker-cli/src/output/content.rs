@@ -27,6 +27,11 @@ pub(crate) enum Content {
     Manual,
     /// A preset of an imported or measured drive.
     Preset,
+    /// The file of a volume. Without it, nobody knows where the volume's devices are, so one that is there is never
+    /// replaced unasked.
+    VolumeFile,
+    /// A raw image, which nobody can make again.
+    Image,
 }
 
 impl fmt::Display for Content {
@@ -34,7 +39,7 @@ impl fmt::Display for Content {
         match self {
             Self::Page => f.write_str("a report of esker"),
             Self::Json(kind) => f.write_str(kind.what),
-            Self::Trace => f.write_str("empty"),
+            Self::Trace | Self::VolumeFile | Self::Image => f.write_str("empty"),
             Self::SweepTable => f.write_str("the table of a sweep"),
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
@@ -56,7 +61,7 @@ impl Content {
             return Ok(true);
         }
         match self {
-            Self::Trace => Ok(false),
+            Self::Trace | Self::VolumeFile | Self::Image => Ok(false),
             Self::Json(kind) => Ok(kind.is_kind_of(decompressed(path)?)),
             Self::Page => {
                 let head = head(path)?;

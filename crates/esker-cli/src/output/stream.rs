@@ -1,5 +1,6 @@
 //! One output of a command.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -25,6 +26,11 @@ impl Output {
     /// Whether the output is standard output, by whatever name.
     pub(crate) fn is_standard_output(&self) -> bool {
         self.destination.is_standard_output()
+    }
+
+    /// The file itself, to be written as it is.
+    pub(crate) fn file(&mut self) -> Result<File, Failure> {
+        Ok(self.destination.open()?)
     }
 
     /// A writer that can be passed on, for example to a trace writer. It compresses if the name of the file ends in

@@ -23,3 +23,4 @@ mod support;
 mod terminal;
 mod trace;
 mod validate;
+mod volume;

@@ -2,11 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use esker_core::Bytes;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 
 use super::PlacedError;
 
@@ -109,14 +109,36 @@ impl FileBackend {
         Ok(Self { file, capacity })
     }
 
-    /// Opens the file or block device at `path`, and keeps other programs that do the same from opening it.
+    /// Opens the file or block device at `path`, and keeps other programs that do the same from opening it. A block
+    /// device must not be mounted, nor in use by the system in another way.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] if another program has it open in this way.
+    /// [`io::ErrorKind::ResourceBusy`] if it is in use.
     pub fn open_alone(path: &Path) -> io::Result<Self> {
-        let opened = Self::open(path)?;
-        match rustix::fs::flock(&opened.file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(opened),
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        if std::fs::metadata(path)?.file_type().is_block_device() {
+            // Linux refuses this for a device that is mounted or belongs to another one.
+            options.custom_flags(OFlags::EXCL.bits().cast_signed());
+        }
+        Self::locked(options.open(path)?, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Opens the file or block device at `path` for reading, while no program has it open to write
+    /// ([`Self::open_alone`]).
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ResourceBusy`] if one has.
+    pub fn open_to_read(path: &Path) -> io::Result<Self> {
+        Self::locked(File::open(path)?, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn locked(mut file: File, lock: FlockOperation) -> io::Result<Self> {
+        match rustix::fs::flock(&file, lock) {
+            Ok(()) => {
+                let capacity = Bytes(file.seek(SeekFrom::End(0))?);
+                Ok(Self { file, capacity })
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(io::Error::new(io::ErrorKind::ResourceBusy, "another program uses it"))
             }
@@ -244,7 +266,12 @@ mod tests {
         assert!(FileBackend::create(&path, Bytes::mib(1)).is_err(), "what is there is not overwritten");
         let alone = FileBackend::open_alone(&path).unwrap();
         assert_eq!(FileBackend::open_alone(&path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(FileBackend::open_to_read(&path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         drop(alone);
+        let mut readers = [(); 2].map(|()| FileBackend::open_to_read(&path).unwrap());
+        assert_eq!(FileBackend::open_alone(&path).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert!(readers[0].write(0, &mut [IoSlice::new(&[1])], false).is_err());
+        drop(readers);
         FileBackend::open_alone(&path).unwrap();
         let mut byte = [0];
         FileBackend::open(&path).unwrap().read(150_010, &mut byte).unwrap();

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
+use esker_results::DeviceReport;
 use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, ReshapeError};
 
 use crate::clock::Clock;
@@ -75,6 +76,24 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     pub fn with_log(mut self, log: EffectLog<Effect>) -> Self {
         self.engine.set_log(log);
         self
+    }
+
+    /// Returns what the engine did since measuring started.
+    pub fn report(&self) -> DeviceReport {
+        let mut report = DeviceReport::default();
+        self.engine.machine().report(&mut report);
+        report
+    }
+
+    /// Returns true if no extent has a place. False for an engine that keeps no map of extents.
+    pub(crate) fn is_empty(&self) -> bool {
+        let places = self.engine.machine().extent_places();
+        places.is_some_and(|places| places.placed().devices.iter().all(|device| device.extents == 0))
+    }
+
+    /// Sets all counts of [`Self::report`] to zero.
+    pub fn start_measuring(&mut self) {
+        self.engine.machine_mut().start_measuring();
     }
 
     /// Returns the number of bytes that the host can address.

@@ -16,7 +16,7 @@ mod layout;
 mod piece;
 mod superblock;
 
-use std::fmt;
+use std::{fmt, io};
 
 pub(crate) use batch::{Batch, BatchWriter};
 pub use header::Damage;
@@ -37,6 +37,17 @@ pub(crate) const SUPERBLOCK: usize = 16 << 10;
 /// The identity of a volume or of a device: a random UUID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Identity(pub [u8; 16]);
+
+impl Identity {
+    /// A random one, which no other volume or device has (a UUID of version 4).
+    pub fn random() -> io::Result<Self> {
+        let mut bytes = [0; 16];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        Ok(Self(bytes))
+    }
+}
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

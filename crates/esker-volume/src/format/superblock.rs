@@ -175,6 +175,13 @@ impl Member {
 }
 
 impl MemberState {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::InUse => "in use",
+            Self::Removed => "removed",
+        }
+    }
+
     fn code(self) -> u8 {
         match self {
             Self::InUse => 0,

@@ -18,15 +18,25 @@ use crate::journal::disk::KEEPERS;
 /// A device has room for journal and checkpoints if they take at most this part of it.
 const STRUCTURES_PART: u64 = 4;
 
+/// Whether a volume may be created on devices that hold something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhatIsThere {
+    /// It stays: the volume is not created.
+    Stays,
+    /// It is lost.
+    IsLost,
+}
+
 /// Creates a volume on `devices`; `identities` are those of the volume and of each device.
 ///
 /// # Errors
-/// If a device holds something already, if there is no room, or if the settings contradict each other: then nothing was
-/// written. If writing fails, there is no volume.
+/// If a device holds something that stays, if there is no room, or if the settings contradict each other: then nothing
+/// was written. If writing fails, there is no volume.
 pub fn create(
     devices: &mut [Box<dyn OpenDevice>],
     settings: &VolumeSettings,
     identities: &[Identity],
+    what_is_there: WhatIsThere,
 ) -> Result<(), VolumeError> {
     assert_eq!(identities.len(), devices.len() + 1, "the volume and each device have an identity");
     if devices.is_empty() || devices.len() > Superblock::MEMBERS_MAX {
@@ -34,7 +44,7 @@ pub fn create(
     }
     for device in devices.iter_mut() {
         let found = what_is_on(device.blocking()).map_err(|error| VolumeError::io(&**device, error))?;
-        if let Some(what) = found {
+        if let (Some(what), WhatIsThere::Stays) = (found, what_is_there) {
             return Err(VolumeError::Holds { device: device.name().to_string(), what });
         }
     }
@@ -87,7 +97,9 @@ fn plan(
     let layouts: Vec<Layout> = (0..sizes.len()).map(layout).collect::<Result<_, _>>()?;
     let can_keep = (0..sizes.len()).filter(|&device| layouts[device].has_journal());
     let keepers: Vec<usize> = can_keep.take(KEEPERS).collect();
-    let text = serde_json::to_string(&settings.resolved()?).map_err(VolumeError::SettingsText)?;
+    let names = devices.iter().map(|device| device.name().to_string()).collect();
+    let settings = VolumeSettings { devices: names, ..settings.resolved()? };
+    let text = serde_json::to_string(&settings).map_err(VolumeError::SettingsText)?;
     if text.len() > Superblock::SETTINGS_MAX {
         return Err(VolumeError::SettingsLength(text.len()));
     }

@@ -1,6 +1,7 @@
 //! Volumes: engines whose data, map and journal lie on devices.
 
 mod create;
+mod dump;
 mod error;
 mod kinds;
 mod map;
@@ -13,19 +14,22 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
+use esker_results::DeviceReport;
 use esker_tier::Engine;
 
 use crate::backend::OpenDevice;
 use crate::clock::Clock;
 use crate::driver::{RealDriver, Reply};
-use crate::format::{Identity, MemberState, Superblock};
+use crate::format::{Identity, Member, Superblock};
 use crate::journal::disk::{Devices, DiskJournal, JournalState, VolumeDevice};
 use crate::memory::{Buffer, ReplyData};
 use crate::part::{Part, divide};
 use crate::store::Store;
-pub use create::create;
+pub use create::{WhatIsThere, create};
+pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
-pub use kinds::{EngineError, EngineSettings, Restored, VOLUME_KINDS, VolumeKind};
+use kinds::EngineDevice;
+pub use kinds::{EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 use map::Repair;
 use recover::{Recovered, recover};
 pub use settings::VolumeSettings;
@@ -40,14 +44,18 @@ pub struct Volume<C> {
 }
 
 /// What is known of a volume when it is opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VolumeState {
     /// Its identity.
     pub volume: Identity,
+    /// The kind of its engine, and all settings.
+    pub settings: VolumeSettings,
+    /// Bytes that the host can address.
+    pub capacity: Bytes,
+    /// All devices that it has and had.
+    pub devices: Vec<VolumeMember>,
     /// Generation of its superblocks.
     pub generation: u64,
-    /// The devices that are missing. If there are some, the volume is read-only.
-    pub missing: Vec<Identity>,
     /// The checkpoint that was read.
     pub checkpoint: u64,
     /// Number of records behind the checkpoint.
@@ -56,14 +64,54 @@ pub struct VolumeState {
     pub was_damaged: bool,
 }
 
+/// A device of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeMember {
+    /// The name that it has now, or had when the volume was created.
+    pub name: String,
+    /// Its identity.
+    pub identity: Identity,
+    /// Bytes for data.
+    pub data: Bytes,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// Whether it keeps a copy of the map.
+    pub keeps_map: bool,
+}
+
+impl VolumeState {
+    /// The devices that are missing. If there are some, the volume is read-only.
+    pub fn missing(&self) -> impl Iterator<Item = &VolumeMember> {
+        self.devices.iter().filter(|device| device.presence == Presence::Missing)
+    }
+
+    /// Returns true if everything is there and whole.
+    pub fn is_whole(&self) -> bool {
+        self.missing().next().is_none() && !self.was_damaged
+    }
+}
+
 impl Recovered {
-    fn state(&self) -> VolumeState {
-        let members = self.found.newest.members.iter().zip(&self.found.given);
-        let missing = members.filter(|(member, given)| given.is_none() && member.state != MemberState::Removed);
+    fn state(&self, devices: &[Box<dyn OpenDevice>]) -> VolumeState {
+        let Found { newest, given, .. } = &self.found;
+        let name = |index: usize| match given[index] {
+            Some(given) => devices[given].name().to_string(),
+            None => self.settings.devices.get(index).cloned().unwrap_or_default(),
+        };
+        let all = newest.members.iter().zip(self.found.engine_devices()).enumerate();
+        let member = |(index, (member, device)): (usize, (&Member, EngineDevice))| VolumeMember {
+            name: name(index),
+            identity: member.id,
+            data: member.data,
+            presence: device.presence,
+            keeps_map: member.keeps_journal,
+        };
         VolumeState {
-            volume: self.found.newest.volume,
-            generation: self.found.newest.generation,
-            missing: missing.map(|(member, _)| member.id).collect(),
+            volume: newest.volume,
+            settings: self.settings.clone(),
+            capacity: self.engine.capacity(),
+            devices: all.map(member).collect(),
+            generation: newest.generation,
             checkpoint: self.checkpoint,
             journal_records: self.journal.records.len() as u64,
             was_damaged: self.is_damaged || !self.found.to_write.is_empty(),
@@ -76,7 +124,7 @@ impl Recovered {
 /// # Errors
 /// If the volume cannot be opened.
 pub fn check(devices: &mut [Box<dyn OpenDevice>]) -> Result<VolumeState, VolumeError> {
-    Ok(recover(devices)?.state())
+    Ok(recover(devices)?.state(devices))
 }
 
 impl<C: Clock> Volume<C> {
@@ -88,8 +136,8 @@ impl<C: Clock> Volume<C> {
     pub fn open(mut devices: Vec<Box<dyn OpenDevice>>, clock: C) -> Result<Self, VolumeError> {
         make_durable(&mut devices)?;
         let recovered = recover(&mut devices)?;
-        let state = recovered.state();
-        let is_writable = state.missing.is_empty();
+        let state = recovered.state(&devices);
+        let is_writable = state.missing().next().is_none();
         repair_journal(&mut devices, &recovered)?;
         if is_writable {
             repair_superblocks(&mut devices, &recovered.found)?;
@@ -131,7 +179,7 @@ impl<C: Clock> Volume<C> {
     /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing takes reads;
     /// a flush has nothing to do there, and everything else is refused.
     pub fn submit(&mut self, tag: Tag, request: Request, data: impl Into<Buffer>) {
-        if self.state.missing.is_empty() || request.kind == RequestKind::Read {
+        if self.state.missing().next().is_none() || request.kind == RequestKind::Read {
             return self.driver.submit(tag, request, data);
         }
         let result = if request.kind == RequestKind::Flush { Ok(()) } else { Err(DeviceError::ReadOnly) };
@@ -151,6 +199,33 @@ impl<C: Clock> Volume<C> {
     /// Returns true while a device or the journal is working.
     pub fn is_busy(&self) -> bool {
         self.driver.is_busy()
+    }
+
+    /// Returns true if nothing was ever written to the volume, or all of it was trimmed. False for an engine that does
+    /// not know.
+    pub fn is_empty(&self) -> bool {
+        self.driver.is_empty()
+    }
+
+    /// Gives a buffer of `length` bytes for the data of a write. The bytes in it are any bytes.
+    pub fn buffer(&mut self, length: usize) -> Buffer {
+        self.driver.buffer(length)
+    }
+
+    /// Takes the memory of a reply back, so that later requests need no new memory.
+    pub fn recycle(&mut self, data: ReplyData) {
+        self.driver.recycle(data);
+    }
+
+    /// Returns what the engine did since the volume was opened, or since [`Self::start_measuring`].
+    pub fn report(&self) -> DeviceReport {
+        let report = self.driver.report();
+        DeviceReport { kind: self.state.settings.kind.clone(), capacity_bytes: self.capacity().0, ..report }
+    }
+
+    /// Sets all counts of [`Self::report`] to zero.
+    pub fn start_measuring(&mut self) {
+        self.driver.start_measuring();
     }
 
     /// Takes the reply of the next request that has ended.

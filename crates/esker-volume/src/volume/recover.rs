@@ -13,6 +13,7 @@ use crate::format::Damage;
 /// What the devices of a volume hold.
 pub(super) struct Recovered {
     pub(super) found: Found,
+    pub(super) settings: VolumeSettings,
     pub(super) engine: Box<dyn Engine>,
     pub(super) journal: JournalFound,
     pub(super) keepers: Vec<Keeper>,
@@ -26,7 +27,7 @@ pub(super) struct Recovered {
 pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, VolumeError> {
     let found = find(devices)?;
     let settings: VolumeSettings = serde_json::from_str(&found.newest.settings).map_err(VolumeError::SettingsText)?;
-    let settings = settings.engine()?;
+    let engine_settings = settings.engine()?;
     let keepers = found.keepers();
     if keepers.is_empty() {
         let members = found.newest.members.iter().filter(|member| member.keeps_journal);
@@ -37,10 +38,11 @@ pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, 
     let candidates = reader.candidates();
     let mut failure = None;
     for candidate in candidates {
-        match restore(&mut reader, &*settings, &found, candidate) {
+        match restore(&mut reader, &*engine_settings, &found, candidate) {
             Ok((engine, journal)) => {
                 let is_damaged = reader.is_damaged;
-                return Ok(Recovered { found, engine, journal, keepers, checkpoint: candidate.number, is_damaged });
+                let checkpoint = candidate.number;
+                return Ok(Recovered { found, settings, engine, journal, keepers, checkpoint, is_damaged });
             }
             // The newest checkpoint may have been under way; the one before it is whole then.
             Err(error) => _ = failure.get_or_insert(error),

@@ -10,6 +10,9 @@ use super::kinds::{EngineSettings, VOLUME_KINDS};
 /// The engine of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolumeSettings {
+    /// The names of its devices when it was created, to tell which one is missing.
+    #[serde(default)]
+    pub devices: Vec<String>,
     /// Its kind, one of [`VOLUME_KINDS`].
     pub kind: String,
     /// The keys of that kind.
@@ -22,7 +25,7 @@ impl VolumeSettings {
     /// default.
     pub fn new(kind: &str, options: Value) -> Self {
         let Value::Object(options) = options else { panic!("options are a table") };
-        Self { kind: kind.to_string(), options }
+        Self { devices: Vec::new(), kind: kind.to_string(), options }
     }
 
     /// Returns the engine's own settings.
@@ -39,6 +42,6 @@ impl VolumeSettings {
     /// # Errors
     /// If there is no such kind, or if an option is wrong.
     pub fn resolved(&self) -> Result<Self, VolumeError> {
-        Ok(Self::new(&self.kind, self.engine()?.resolved()))
+        Ok(Self { devices: self.devices.clone(), ..Self::new(&self.kind, self.engine()?.resolved()) })
     }
 }

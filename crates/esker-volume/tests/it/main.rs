@@ -5,6 +5,7 @@ mod errors;
 mod failed_flush;
 mod faulty;
 mod flash_cache;
+mod kill;
 mod null_store;
 mod same_mechanism;
 mod stacked;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 use esker_volume::{
     FileBackend, Identity, OpenDevice, Reply, Signal, SystemClock, ThreadedFile, Volume, VolumeError, VolumeSettings,
-    check, create,
+    WhatIsThere, check, create,
 };
 use serde_json::json;
 
@@ -68,10 +68,10 @@ fn write(start: u64, length: usize) -> Request {
 fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = files(folder.path(), &["first", "second"]);
-    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2)).unwrap();
+    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
     for life in 1..=3u8 {
         let mut volume = open(&paths).unwrap();
-        assert_eq!(volume.0.state().missing, []);
+        assert_eq!(volume.0.state().missing().count(), 0);
         for number in 0..40u64 {
             let data = vec![life.wrapping_mul(number as u8 + 1); 12_800];
             assert_eq!(request(&mut volume, write(number * 250 + u64::from(life), 12_800), &data).result, Ok(()));
@@ -97,14 +97,15 @@ fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
 fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second"]);
-    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2)).unwrap();
+    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
     let mut volume = open(&paths).unwrap();
     let (data, extent) = (vec![7; 128 << 10], 256);
     (0..4).for_each(|number| _ = request(&mut volume, write(number * extent, 128 << 10), &data));
     assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
     drop(volume);
     let mut volume = open(&paths[..1]).unwrap();
-    assert_eq!(volume.0.state().missing, [Identity([3; 16])]);
+    let missing: Vec<_> = volume.0.state().missing().map(|device| (device.name.clone(), device.identity)).collect();
+    assert_eq!(missing, [("second".to_string(), Identity([3; 16]))]);
     // Extents take turns on the two devices.
     let read = |number: u64| Request::read(Lba(number * extent), Bytes(4096));
     let results: Vec<bool> = (0..4).map(|number| request(&mut volume, read(number), &[]).result.is_ok()).collect();
@@ -118,9 +119,11 @@ fn odd_devices_are_refused_with_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second", "other", "fresh"]);
     let signal = Signal::default();
-    create(&mut devices(&paths[..2], &signal), &settings(), &identities(1, 2)).unwrap();
-    create(&mut devices(&paths[2..3], &signal), &settings(), &identities(9, 1)).unwrap();
-    let again = create(&mut devices(&paths[..1], &signal), &settings(), &identities(20, 1)).unwrap_err().to_string();
+    create(&mut devices(&paths[..2], &signal), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    create(&mut devices(&paths[2..3], &signal), &settings(), &identities(9, 1), WhatIsThere::Stays).unwrap();
+    let again = create(&mut devices(&paths[..1], &signal), &settings(), &identities(20, 1), WhatIsThere::Stays)
+        .unwrap_err()
+        .to_string();
     assert_eq!(again, "first holds an esker volume; nothing was written");
     let error = |paths: &[PathBuf]| check(&mut devices(paths, &signal)).unwrap_err().to_string();
     let two = "other belongs to volume 09090909-0909-0909-0909-090909090909, and first to volume \
@@ -137,6 +140,8 @@ fn odd_devices_are_refused_with_a_clear_error() {
     assert_eq!(smaller, cut);
     let tiny = folder.path().join("tiny");
     FileBackend::create(&tiny, Bytes(1 << 20)).unwrap();
-    let tiny = create(&mut devices(&[tiny], &signal), &settings(), &identities(30, 1)).unwrap_err().to_string();
+    let tiny = create(&mut devices(&[tiny], &signal), &settings(), &identities(30, 1), WhatIsThere::Stays)
+        .unwrap_err()
+        .to_string();
     assert!(tiny.starts_with("tiny: a device of 1MiB has no room for data"), "{tiny}");
 }

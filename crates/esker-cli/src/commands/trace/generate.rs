@@ -10,6 +10,7 @@ use super::ending::{check_terminal, format_of};
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
+use crate::commands::assignments::assignments;
 use crate::failure::Failure;
 use crate::output::Outputs;
 use crate::progress::Progress;
@@ -73,17 +74,7 @@ fn settings(arguments: &GenerateArguments) -> Result<SyntheticSettings, Failure>
             })?
         }
     };
-    for assignment in &arguments.set {
-        let (key, value) = assignment.split_once('=').ok_or_else(|| {
-            Failure::input(format!("--set {assignment}: expected KEY=VALUE"))
-                .with_hint("such as --set read_fraction=0.7")
-        })?;
-        // A value that is not valid TOML, such as 4KiB, is taken as text.
-        let value = format!("value = {value}")
-            .parse::<toml::Table>()
-            .map_or_else(|_| value.into(), |mut table| table.remove("value").expect("it was just written"));
-        table.insert(key.trim().to_string(), value);
-    }
+    table.extend(assignments(&arguments.set, "read_fraction=0.7")?);
     if let Some(requests) = arguments.requests {
         table.insert("requests".into(), i64::try_from(requests).unwrap_or(i64::MAX).into());
     }

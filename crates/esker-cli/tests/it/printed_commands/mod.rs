@@ -38,6 +38,17 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("PAPER/ITEM", "agrawal/traces", "a placeholder"),
     ("measure /dev/sdb", "measure --simulated samsung-sp2504c-250g", "no test has a disk of its own"),
     ("vol1.csv.gz vol2.csv.gz", "day1.csv.gz day2.csv.gz", "studied once is enough"),
+    (
+        "flash=/dev/nvme0n1p3 --device disk=/dev/sdb",
+        "flash=a.img,64MiB --device disk=b.img,64MiB",
+        "it has no such disk",
+    ),
+    (
+        "home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB",
+        "new.volume --device flash=a.img,2GiB --device disk=b.img,10GiB",
+        "the stand-in for this volume is there already",
+    ),
+    ("home.volume day.csv.zst", "home.volume day.csv.zst --set time_scale=0.00001", "it would take a day"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];
 
@@ -93,7 +104,7 @@ fn is_mention(line: &str) -> bool {
 fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     let words: Vec<&str> = printed.line.split(' ').skip(1).collect();
     let is_command = |word: &&&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
-    let depth = if words.first() == Some(&"trace") { 2 } else { 1 };
+    let depth = if ["trace", "volume"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
     let commands: Vec<&str> = words.iter().take(depth).take_while(is_command).copied().collect();
     let place = &printed.place;
     assert!(!commands.is_empty(), "{place}: `{}` has no command", printed.line);

@@ -45,6 +45,20 @@ const DRIVE: &[&str] = &["small.parv", "small.diskspecs", "small.model", "small.
 /// The trace is named in the experiment and not read.
 const MEASURED: &[&str] = &["experiment.toml", "small.toml", "small.csv", "measured"];
 
+const VOLUME: &[&str] = &["small.volume", "small.img"];
+const REPLAY: &[&str] = &[
+    "volume",
+    "replay",
+    "small.volume",
+    "small.csv",
+    "--set",
+    "beyond_capacity=wrap",
+    "--depth",
+    "8",
+    "--overwrite",
+    "--json=OUT",
+];
+
 const WRITING: &[Writing] = &[
     file("study --output", &["study", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP),
     file("study --json", &["study", "small.csv", "--catalogue", "shop.toml", "-o", "new.html", "--json=OUT"], SHOP),
@@ -94,6 +108,9 @@ const WRITING: &[Writing] = &[
     file("reproduce --output", &["reproduce", "agrawal/traces", "--traces", "traces", "-o", "OUT"], PAPER),
     file("reproduce --json", &["reproduce", "agrawal/traces", "--traces", "traces", "--json=OUT"], PAPER),
     folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
+    file("volume create VOLUME", &["volume", "create", "OUT", "--device", "a=fresh.img,4MiB"], &[]),
+    file("volume copy --to", &["volume", "copy", "small.volume", "--to", "OUT"], VOLUME),
+    file("volume replay --json", REPLAY, &["small.volume", "small.img", "small.csv"]),
 ];
 const PAPER: &[&str] = &["traces/tpcc-small.mqsim"];
 
@@ -117,6 +134,12 @@ const READING: &[(&str, &[&str])] = &[
     ("devices measure DEVICE", &["devices", "measure", "--simulated", "IN", "-o", "new.toml"]),
     ("validate DEVICE", &["validate", "IN", "--measured", "measured"]),
     ("validate --measured", &["validate", "small.toml", "--measured", "IN"]),
+    ("volume check VOLUME", &["volume", "check", "IN"]),
+    ("volume copy VOLUME", &["volume", "copy", "IN", "--to", "new.img"]),
+    ("volume copy --from", &["volume", "copy", "small.volume", "--from", "IN"]),
+    ("volume dump VOLUME", &["volume", "dump", "IN"]),
+    ("volume replay VOLUME", &["volume", "replay", "IN", "small.csv"]),
+    ("volume replay TRACE", &["volume", "replay", "small.volume", "IN"]),
 ];
 
 /// The rows of the table that do this.
@@ -177,6 +200,7 @@ impl Ground {
         fs::create_dir(ground.path("traces")).unwrap();
         fs::write(ground.path("traces/tpcc-small.mqsim"), "1000 0 8 8 1\n").unwrap();
         fs::copy(RECORDED_STUDY, ground.path("study.json")).unwrap();
+        esker_ok(ground.0.path(), &["volume", "create", "small.volume", "--device", "small=small.img,4MiB"]);
         ground
     }
 

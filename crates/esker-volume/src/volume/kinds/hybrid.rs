@@ -1,11 +1,15 @@
 //! Placement: a policy decides which device holds which extent.
 
+use std::fmt;
+
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Ratio};
 use esker_tier::{
     Engine, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings, PolicySettings, RestoreError, schema_of,
 };
 use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,8 +28,8 @@ pub(super) const KIND: VolumeKind = VolumeKind {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Hybrid {
-    /// The policy that places extents.
-    #[serde(default = "wardrop")]
+    /// The policy that places extents: a name, or a table with its keys.
+    #[serde(default = "wardrop", deserialize_with = "read_policy")]
     policy: PolicySettings,
     /// Bytes of an extent, which is placed as a whole: a multiple of 4 KiB.
     #[serde(default = "default_extent")]
@@ -47,7 +51,29 @@ struct Hybrid {
 const CACHED_MAX: u32 = 1_000_000;
 
 fn wardrop() -> PolicySettings {
-    PolicySettings { kind: "wardrop".to_string(), options: serde_json::Map::new() }
+    named("wardrop")
+}
+
+fn named(kind: &str) -> PolicySettings {
+    PolicySettings { kind: kind.to_string(), options: serde_json::Map::new() }
+}
+
+/// Reads a policy by its name, or its table.
+fn read_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PolicySettings, D::Error> {
+    struct NameOrTable;
+    impl<'de> Visitor<'de> for NameOrTable {
+        type Value = PolicySettings;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the name of a policy, or a table with its `kind`")
+        }
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<PolicySettings, E> {
+            Ok(named(name))
+        }
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<PolicySettings, A::Error> {
+            PolicySettings::deserialize(MapAccessDeserializer::new(table))
+        }
+    }
+    deserializer.deserialize_any(NameOrTable)
 }
 
 const fn default_extent() -> Bytes {

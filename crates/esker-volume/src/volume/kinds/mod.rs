@@ -53,9 +53,12 @@ pub(super) struct EngineDevice {
 
 /// Whether a device is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
+pub enum Presence {
+    /// It is.
     Present,
+    /// It belongs to the volume, and was not given.
     Missing,
+    /// It was drained and removed, and belongs to the volume no more.
     Removed,
 }
 

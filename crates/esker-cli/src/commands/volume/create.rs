@@ -1,0 +1,110 @@
+//! `esker volume create`.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use esker_volume::{
+    FileBackend, Identity, OpenDevice, Signal, ThreadedFile, VolumeSettings, WhatIsThere, check, create,
+};
+use serde_json::Value;
+
+use super::check::describe;
+use super::file::{cannot_open, text};
+use crate::args::VolumeCreateArguments;
+use crate::commands::assignments::assignments;
+use crate::failure::Failure;
+use crate::output::{self, Content, Outputs};
+use crate::values::VolumeDevice;
+
+/// Creates the volume, then its file.
+pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure> {
+    let settings = settings(arguments)?;
+    settings.resolved()?;
+    check_names(&arguments.devices)?;
+    let mut outputs = Outputs::new(arguments.force, &[])?;
+    let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
+    let signal = Signal::default();
+    let mut made = MadeFiles(Vec::new());
+    let mut devices = Vec::new();
+    for device in &arguments.devices {
+        devices.push(open(device, &signal, &mut made)?);
+    }
+    let random = |error: io::Error| Failure::work(format!("no random numbers for identities: {error}"));
+    let identities: Vec<Identity> =
+        (0..=devices.len()).map(|_| Identity::random()).collect::<io::Result<_>>().map_err(random)?;
+    let what_is_there = if arguments.force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
+    create(&mut devices, &settings, &identities, what_is_there)?;
+    let paths: Vec<(String, PathBuf)> = arguments.devices.iter().map(|device| place(device, arguments)).collect();
+    let is_printed = file.is_standard_output();
+    file.write_text(&text(&paths))?;
+    made.0.clear();
+    if !is_printed {
+        output::print(&describe(&check(&mut devices)?))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {
+    let mut table = assignments(&arguments.set, "extent=128KiB")?;
+    if let Some(policy) = &arguments.policy {
+        if table.contains_key("policy") {
+            return Err(Failure::input("--policy and --set policy= both say which policy").with_hint("leave one out"));
+        }
+        table.insert("policy".to_string(), toml::Value::String(policy.clone()));
+    }
+    let options = serde_json::to_value(table).map_err(Failure::work)?;
+    debug_assert!(matches!(options, Value::Object(_)), "a table is an object");
+    Ok(VolumeSettings::new(&arguments.kind, options))
+}
+
+fn check_names(devices: &[VolumeDevice]) -> Result<(), Failure> {
+    let is_taken =
+        |(index, device): &(usize, &VolumeDevice)| devices[..*index].iter().any(|other| other.name == device.name);
+    match devices.iter().enumerate().find(is_taken) {
+        Some((_, device)) => Err(Failure::input(format!("two devices are called `{}`", device.name))
+            .with_hint("give each a name of its own: --device flash=PATH --device disk=PATH")),
+        None => Ok(()),
+    }
+}
+
+/// Files that were made for the volume. They are removed again unless all went well.
+struct MadeFiles(Vec<PathBuf>);
+
+impl Drop for MadeFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // What cannot be removed stays as an empty file.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens a device, or makes its file.
+fn open(device: &VolumeDevice, signal: &Signal, made: &mut MadeFiles) -> Result<Box<dyn OpenDevice>, Failure> {
+    let VolumeDevice { name, path, size } = device;
+    if let Some(size) = size {
+        FileBackend::create(path, *size).map_err(|error| {
+            let failure = Failure::input(format!("cannot make {name} ({}): {error}", path.display()));
+            match error.kind() {
+                ErrorKind::AlreadyExists => failure.with_hint("to use what is there, leave its size out"),
+                _ => failure,
+            }
+        })?;
+        made.0.push(path.clone());
+    }
+    let backend = FileBackend::open_alone(path).map_err(|error| cannot_open(name, path, &error))?;
+    Ok(Box::new(ThreadedFile::new(name, backend, signal.clone())))
+}
+
+/// The name and the path of a device, as the volume's file has them: as they were given if the file is in the current
+/// folder, else from the root on.
+fn place(device: &VolumeDevice, arguments: &VolumeCreateArguments) -> (String, PathBuf) {
+    let folder = arguments.volume.parent().unwrap_or(Path::new(""));
+    let is_here = folder == Path::new("") || folder == Path::new(".");
+    let path = match is_here {
+        true => device.path.clone(),
+        false => std::path::absolute(&device.path).unwrap_or_else(|_| device.path.clone()),
+    };
+    (device.name.clone(), path)
+}

@@ -1,0 +1,135 @@
+//! `esker volume replay`: a workload against a volume, in real time.
+
+mod live;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use esker_core::{Arrival, RequestKind};
+use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
+use esker_sim::{RunMeasurements, TargetLayout, Workload, WorkloadSettings};
+use serde_json::json;
+
+use super::file::Places;
+use super::session::Session;
+use crate::args::{Common, VolumeReplayArguments};
+use crate::cancel;
+use crate::commands::assignments::assignments;
+use crate::commands::sim::{failure, render};
+use crate::failure::Failure;
+use crate::output::{self, Outputs, json};
+use crate::progress::Progress;
+use crate::table::percent;
+use live::{Lateness, Live};
+
+/// Runs the workload and prints the results of `esker sim`.
+pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let settings = settings(arguments)?;
+    let places = Places::read(&arguments.volume)?;
+    let mut outputs = Outputs::new(arguments.json.force, &arguments.traces)?;
+    let json = outputs.json(&arguments.json, &json::RUN)?;
+    let seed = common.seed.unwrap_or(1);
+    let workload = Workload::open(&settings, Path::new(""), seed, cancel::flag()).map_err(failure)?;
+    let session = Session::open(&places, common)?;
+    let (capacity, left_out) = (session.volume.capacity(), Cell::<LeftOut>::default());
+    let layout = TargetLayout {
+        beyond_capacity: settings.beyond_capacity,
+        spread_over: settings.spread_over,
+        time_scale: settings.time_scale(),
+        ..TargetLayout::default()
+    };
+    let arrivals = || workload.arrivals(capacity, &layout, &left_out).map_err(|error| of_workload(&error));
+    check_overwrites(arguments, &session, arrivals()?)?;
+    left_out.take();
+    let depth = settings.queue_depth.map(|depth| depth.get() as usize);
+    let depth = depth.or((!workload.has_times()).then_some(1));
+    let bar = Progress::new(common.quiet, "requests");
+    bar.set_message("replaying");
+    let state = session.volume.state().clone();
+    let mut measured = RunMeasurements::new();
+    let live = Live::new(session, depth, &mut measured);
+    let (replay, lateness, session) = live.run(arrivals()?, &mut |done| bar.set(done, workload.len()))?;
+    drop(bar);
+    let results = RunResults {
+        schema: RESULTS_SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        seed,
+        config: json!({ "volume": state.settings, "workload": settings, "run": { "seed": seed } }),
+        workload: WorkloadResults { left_out: left_out.get(), ..measured.workload(&replay) },
+        requests: measured.requests(),
+        throughput: measured.throughput(&replay),
+        saturated: None,
+        settled: None,
+        devices: BTreeMap::from([("volume".to_string(), session.volume.report())]),
+        remarks: remarks(&lateness, replay.arrived),
+        series: Vec::new(),
+        placement_map: None,
+        cost: None,
+    };
+    match json {
+        Some(json) => json.write_json(&results)?,
+        None => output::print(&render(&results))?,
+    }
+    Ok(if results.requests.errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The settings of the workload.
+fn settings(arguments: &VolumeReplayArguments) -> Result<WorkloadSettings, Failure> {
+    let mut table = assignments(&arguments.set, "beyond_capacity=wrap")?;
+    let text = |path: &std::path::PathBuf| toml::Value::String(path.to_string_lossy().into_owned());
+    match &arguments.traces[..] {
+        [] if !table.contains_key("synthetic") => {
+            return Err(Failure::input("there is no trace to replay")
+                .with_hint("name one, or make requests up: --set 'synthetic={requests=10000,read_fraction=0.7}'"));
+        }
+        [] => {}
+        all => _ = table.insert("trace".to_string(), toml::Value::Array(all.iter().map(text).collect())),
+    }
+    if let Some(depth) = arguments.depth {
+        table.insert("queue_depth".to_string(), toml::Value::Integer(depth.into()));
+    }
+    let table = serde_json::to_value(table).map_err(Failure::work)?;
+    let settings: WorkloadSettings = esker_core::read(&table)?;
+    if settings.processes.is_some() {
+        return Err(Failure::input("processes: a volume is replayed by times, or with --depth requests under way")
+            .with_hint("leave it out"));
+    }
+    Ok(settings)
+}
+
+/// Refuses writes to a volume that may hold data.
+fn check_overwrites(
+    arguments: &VolumeReplayArguments,
+    session: &Session,
+    mut arrivals: impl Iterator<Item = Arrival>,
+) -> Result<(), Failure> {
+    let changes = |kind: RequestKind| kind.is_write() || kind == RequestKind::Trim;
+    if arguments.overwrite || session.volume.is_empty() || !arrivals.any(|arrival| changes(arrival.request.kind)) {
+        return Ok(());
+    }
+    Err(Failure::input(format!("{} may hold data, which the writes would replace", arguments.volume.display()))
+        .with_hint("say --overwrite if they may be lost, or replay reads alone: --set 'filter={kinds=[\"read\"]}'"))
+}
+
+fn of_workload(error: &esker_sim::WorkloadError) -> Failure {
+    let failure = Failure::input(format!("{}: {}", error.key, error.message));
+    match &error.hint {
+        Some(hint) => failure.with_hint(hint.clone()),
+        None => failure,
+    }
+}
+
+/// What a reader has to know of a run in real time.
+fn remarks(lateness: &Lateness, arrived: u64) -> Vec<String> {
+    if lateness.late * 100 <= arrived {
+        return Vec::new();
+    }
+    let share = percent(lateness.late as f64 / arrived as f64);
+    vec![format!(
+        "{share} of the requests were sent more than 1 ms after their time, at most {}: this machine, or the limit of \
+         requests under way, held them back; their response times count from their time on",
+        esker_core::words::duration(lateness.most.as_secs_f64()),
+    )]
+}

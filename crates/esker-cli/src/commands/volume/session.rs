@@ -1,0 +1,95 @@
+//! A volume that is open, with requests one after the other or several at a time.
+
+use std::time::Duration;
+
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
+use esker_volume::{Buffer, Clock, Reply, Signal, SystemClock, Volume};
+
+use super::file::{Access, Places};
+use crate::args::Common;
+use crate::cancel;
+use crate::failure::Failure;
+
+/// The longest wait, so that Ctrl-C is noticed.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// An open volume.
+pub(super) struct Session {
+    pub(super) volume: Volume<SystemClock>,
+    clock: SystemClock,
+    signal: Signal,
+}
+
+impl Session {
+    /// Opens the volume whose devices are at `places`, to write to it.
+    pub(super) fn open(places: &Places, common: &Common) -> Result<Self, Failure> {
+        let (signal, clock) = (Signal::default(), SystemClock::start());
+        let devices = places.open(Access::Write, &signal, common)?;
+        Ok(Self { volume: Volume::open(devices, clock)?, clock, signal })
+    }
+
+    /// The time of the volume's clock.
+    pub(super) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Waits for the next thing to do, until `limit` at most, and does it.
+    pub(super) fn step(&mut self, limit: Nanos) {
+        let next = self.volume.next_event().min(limit);
+        let now = self.clock.now();
+        if next > now {
+            let left = if next == Nanos::NEVER { WAIT } else { Duration::from_nanos(next.0 - now.0).min(WAIT) };
+            self.signal.wait(Some(left));
+        }
+        self.volume.step();
+    }
+
+    /// Waits for the reply to the requests under way.
+    pub(super) fn reply(&mut self) -> Result<Reply, Failure> {
+        self.volume.step();
+        loop {
+            if let Some(reply) = self.volume.next_reply() {
+                return Ok(reply);
+            }
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            self.step(Nanos::NEVER);
+        }
+    }
+
+    /// Performs one request.
+    pub(super) fn perform(&mut self, request: Request, data: Buffer) -> Result<Reply, Failure> {
+        self.volume.submit(Tag::new(0, 0), request, data);
+        let reply = self.reply()?;
+        reply.result.map_err(|error| failed(&request, error))?;
+        Ok(reply)
+    }
+
+    /// Makes all that was written durable.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        self.perform(Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default()).map(drop)
+    }
+
+    /// Waits until the volume has nothing more to do for itself.
+    pub(super) fn settle(&mut self) -> Result<(), Failure> {
+        self.volume.step();
+        while self.volume.is_busy() {
+            if cancel::requested() {
+                return Err(Failure::cancelled());
+            }
+            self.step(Nanos::NEVER);
+        }
+        Ok(())
+    }
+}
+
+/// The failure for a request that has failed.
+pub(super) fn failed(request: &Request, error: DeviceError) -> Failure {
+    let what = match request.kind {
+        RequestKind::Read => "read",
+        RequestKind::Flush => return Failure::work(format!("what was written cannot be made durable: {error}")),
+        _ => "write",
+    };
+    Failure::work(format!("cannot {what} {} at byte {}: {error}", request.length, request.start.byte_offset()))
+}

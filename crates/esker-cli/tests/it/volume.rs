@@ -1,0 +1,167 @@
+//! `esker volume`: volumes on files, from the command line.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::support::{esker_in, esker_ok, esker_refuses, folder_with_trace};
+
+/// Creates `home.volume` on two files.
+fn create(folder: &Path, options: &[&str]) -> String {
+    let devices = ["--device", "flash=flash.img,8MiB", "--device", "disk=disk.img,16MiB"];
+    esker_ok(folder, &[&["volume", "create", "home.volume"], &devices[..], options].concat()).stdout
+}
+
+/// An image of this many bytes: data at its start and near its end, and nothing between.
+fn image(length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    let byte = |index: usize| (index * 7 + index / 251) as u8 | 1;
+    (0..300_000).chain(length - 100_001..length - 1).for_each(|index| bytes[index] = byte(index));
+    bytes
+}
+
+#[test]
+fn an_image_comes_out_as_it_went_in_and_its_holes_stay_holes() {
+    for options in [
+        &["--set", "extent=64KiB"][..],
+        &["--set", "extent=64KiB", "--set", "cached_extents=4", "--policy", "migration"],
+        &["--kind", "array", "--set", "stripe=4KiB"],
+        &["--kind", "cache", "--set", "write=write-back", "--policy", "fifo"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let said = create(folder.path(), options);
+        assert!(said.contains("flash") && said.contains("disk") && said.contains("checkpoint 1"), "{said}");
+        let bytes = image(6 << 20);
+        fs::write(folder.path().join("in.img"), &bytes).unwrap();
+        let copied = esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "in.img"]).stdout;
+        assert_eq!(copied, "6 MiB copied into the volume, 396 KiB of it data\n", "{options:?}");
+        esker_ok(folder.path(), &["volume", "copy", "home.volume", "--to", "out.img"]);
+        let out = fs::read(folder.path().join("out.img")).unwrap();
+        assert!(out[..bytes.len()] == bytes && out[bytes.len()..].iter().all(|&byte| byte == 0), "{options:?}");
+        let metadata = fs::metadata(folder.path().join("out.img")).unwrap();
+        assert!(metadata.blocks() * 512 < 600_000, "{} of {}", metadata.blocks() * 512, metadata.len());
+        // What is there already becomes zero where the next image is.
+        fs::write(folder.path().join("empty.img"), vec![0; 6 << 20]).unwrap();
+        esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "empty.img"]);
+        esker_ok(folder.path(), &["volume", "copy", "home.volume", "--to", "out.img", "--force"]);
+        assert!(fs::read(folder.path().join("out.img")).unwrap().iter().all(|&byte| byte == 0), "{options:?}");
+        let checked = esker_ok(folder.path(), &["volume", "check", "home.volume"]).stdout;
+        assert!(checked.contains("everything is there and whole"), "{checked}");
+    }
+}
+
+#[test]
+fn what_is_damaged_on_one_device_is_said_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    fs::write(folder.path().join("in.img"), image(6 << 20)).unwrap();
+    esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "in.img"]);
+    let path = folder.path().join("flash.img");
+    let mut bytes = fs::read(&path).unwrap();
+    // The superblock, the journal and the checkpoints.
+    bytes[..512 << 10].fill(0);
+    fs::write(&path, &bytes).unwrap();
+    let check = |options: &[&str]| esker_in(folder.path(), &[&["volume", "check", "home.volume"], options].concat());
+    let damaged = check(&[]);
+    assert!(damaged.code == 1 && damaged.stdout.contains("--repair writes it again"), "{}", damaged.stdout);
+    assert!(fs::read(&path).unwrap() == bytes, "a check writes nothing");
+    let repaired = check(&["--repair"]);
+    assert!(repaired.code == 0 && repaired.stdout.contains("it was repaired"), "{}", repaired.stdout);
+    let whole = check(&[]);
+    assert!(whole.code == 0 && whole.stdout.contains("everything is there and whole"), "{}", whole.stdout);
+    let dump = esker_ok(folder.path(), &["volume", "dump", "home.volume"]).stdout;
+    for words in ["flash: first superblock at byte 0", "keeps the map", "extent 0 got extent ", ", the last one"] {
+        assert!(dump.contains(words), "{words} is not in:\n{dump}");
+    }
+    let part = esker_ok(folder.path(), &["volume", "dump", "home.volume", "--only", "superblocks"]).stdout;
+    assert!(part.contains("superblock") && !part.contains("checkpoint area 0"), "{part}");
+}
+
+#[test]
+fn a_missing_device_is_named_and_the_rest_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    fs::rename(folder.path().join("disk.img"), folder.path().join("away")).unwrap();
+    let checked = esker_in(folder.path(), &["volume", "check", "home.volume", "--repair"]);
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
+    assert!(checked.stderr.contains("disk (disk.img) is not there"), "{}", checked.stderr);
+    let row = checked.stdout.lines().find(|line| line.starts_with("disk")).unwrap();
+    assert!(row.contains("missing") && checked.stdout.contains("only to be read"), "{}", checked.stdout);
+    fs::rename(folder.path().join("away"), folder.path().join("moved.img")).unwrap();
+    let file = fs::read_to_string(folder.path().join("home.volume")).unwrap();
+    fs::write(folder.path().join("home.volume"), file.replace("disk.img", "moved.img")).unwrap();
+    esker_ok(folder.path(), &["volume", "check", "home.volume"]);
+}
+
+#[test]
+fn a_replay_prints_the_results_of_a_simulation() {
+    let folder = folder_with_trace(300);
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    let options = ["--set", "beyond_capacity=wrap", "--depth", "8"];
+    let replay = ["volume", "replay", "home.volume", "small.csv"];
+    // Nothing is on the volume yet.
+    esker_ok(folder.path(), &[&replay[..], &options, &["--json=live.json"]].concat());
+    let live: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("live.json")).unwrap()).unwrap();
+    let schema = esker_ok(folder.path(), &["schema", "results"]).stdout;
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    assert!(validator.is_valid(&live), "{live:#}");
+    assert_eq!((&live["workload"]["requests"], &live["requests"]["all"]["count"]), (&300.into(), &300.into()));
+    assert_eq!(live["devices"]["volume"]["kind"], "hybrid");
+    let refused = esker_refuses(folder.path(), &[&replay[..], &options].concat());
+    assert!(refused.contains("home.volume may hold data") && refused.contains("--overwrite"), "{refused}");
+    let shown = esker_ok(folder.path(), &[&replay[..], &options, &["--overwrite"]].concat()).stdout;
+    assert!(shown.contains("300 requests") && shown.contains("volume (hybrid, "), "{shown}");
+    // Each sector has its number and that of its request.
+    esker_ok(folder.path(), &["volume", "copy", "home.volume", "--to", "out.img"]);
+    let out = fs::read(folder.path().join("out.img")).unwrap();
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+    let mut written = 0;
+    for (sector, bytes) in (0u64..).zip(out.chunks(512)).filter(|(_, bytes)| bytes.iter().any(|&byte| byte != 0)) {
+        written += 1;
+        let stamp = (number(&bytes[..8]), number(&bytes[8..16]));
+        assert!((1..=300).contains(&stamp.0) && stamp.1 == sector, "sector {sector}: {stamp:?}");
+    }
+    assert!(written > 1000, "{written}");
+}
+
+#[test]
+fn mistakes_are_named_and_leave_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    fs::write(folder.path().join("ext4.img"), {
+        let mut bytes = vec![0; 4 << 20];
+        bytes[1080..1082].copy_from_slice(&[0x53, 0xef]);
+        bytes
+    })
+    .unwrap();
+    fs::write(folder.path().join("large.img"), vec![0; 30 << 20]).unwrap();
+    let two = ["--device", "a=a.img,8MiB", "--device", "b=b.img,8MiB"];
+    let create = |more: &[&'static str]| [&["volume", "create", "new.volume"], more].concat();
+    for (arguments, says) in [
+        (create(&["--device", "a=ext4.img"]), "a holds an ext2, ext3 or ext4 file system; nothing was written"),
+        (create(&["--device", "a=flash.img"]), "a holds an esker volume; nothing was written"),
+        (create(&["--device", "a=flash.img,8MiB"]), "to use what is there, leave its size out"),
+        (create(&["--device", "a=new.img"]), "to make the file, say how large: new.img,10GiB"),
+        (create(&["--device", "a=new.img,1MiB"]), "a device of 1MiB has no room for data"),
+        (create(&["--device", "new.img"]), "it has no name"),
+        (create(&["--device", "a=a.img,8MiB", "--device", "a=b.img,8MiB"]), "two devices are called `a`"),
+        (create(&["--device", "a=a.img,8MiB", "--kind", "cache"]), "a cache has two devices"),
+        (create(&[&two[..], &["--kind", "cahce"]].concat()), "did you mean `cache`?"),
+        (create(&[&two[..], &["--policy", "wardorp"]].concat()), "did you mean `wardrop`?"),
+        (create(&[&two[..], &["--set", "extend=1MiB"]].concat()), "did you mean `extent`?"),
+        (create(&[&two[..], &["--set", "extent"]].concat()), "expected KEY=VALUE"),
+        (vec!["volume", "check", "flash.img"], "name the volume's file, not one of its devices"),
+        (vec!["volume", "check", "none.volume"], "`esker volume create` makes a volume and its file"),
+        (vec!["volume", "copy", "home.volume", "--from", "large.img"], "has 30MiB, more than the"),
+        (vec!["volume", "copy", "home.volume", "--to", "ext4.img"], "--force replaces it"),
+        (vec!["volume", "copy", "home.volume", "--to", "disk.img", "--force"], "would replace the input disk.img"),
+        (vec!["volume", "replay", "home.volume"], "there is no trace to replay"),
+    ] {
+        let error = esker_refuses(folder.path(), &arguments);
+        assert!(error.contains(says), "esker {}: {error}", arguments.join(" "));
+    }
+    let checked = esker_ok(folder.path(), &["volume", "check", "home.volume"]).stdout;
+    assert!(checked.contains("everything is there and whole"), "{checked}");
+    // What is there may be given up.
+    esker_ok(folder.path(), &create(&["--device", "a=ext4.img", "--force"]));
+}
