@@ -22,8 +22,8 @@ pub(crate) use kinds::KindArguments;
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
 pub(crate) use volume::{
-    VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumePart,
-    VolumeReplayArguments,
+    VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumeIo,
+    VolumePart, VolumeReplayArguments,
 };
 
 /// Designs, sizes and verifies storage from your own I/O traces.

@@ -15,8 +15,8 @@ mod store;
 mod volume;
 
 pub use backend::{
-    Backend, BlockingBackend, Direct, Ended, FileBackend, Gather, MemoryBackend, OpenDevice, Operation, OperationData,
-    PlacedError, Threaded, ThreadedFile,
+    Backend, BlockingBackend, DeviceIo, DeviceLimits, DeviceSettings, Direct, Ended, FileBackend, FileDevice, Gather,
+    IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded,
 };
 pub use clock::{Clock, SystemClock};
 pub use driver::{RealDriver, Reply, StuckDrain};

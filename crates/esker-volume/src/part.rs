@@ -94,6 +94,10 @@ impl Backend for Part {
         self.device().submit(now, self.index, id, operation);
     }
 
+    fn send(&mut self) {
+        self.device().backend.send();
+    }
+
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
         let mut device = self.device();
         device.collect(Nanos::ZERO);

@@ -66,6 +66,10 @@ impl<E: Engine + ?Sized, C: Clock + Send> Backend for Stacked<E, C> {
         }
     }
 
+    fn send(&mut self) {
+        self.driver.send();
+    }
+
     /// What the engine has answered on arrival ends with the next [`Self::advance`], as in the simulator.
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
         self.driver.settle();

@@ -147,7 +147,24 @@ pub(crate) struct VolumeReplayArguments {
     /// Let the writes of the trace replace what is on the volume
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// How files and disks are read and written
+    #[arg(long, value_name = "WAY", value_enum, ignore_case = true, default_value_t = VolumeIo::Best)]
+    pub(crate) io: VolumeIo,
+    /// Go past the page cache, where the file system allows that
+    #[arg(long)]
+    pub(crate) direct: bool,
     /// Where to write the result as JSON, as `esker sim` does.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
+}
+
+/// How files and disks are read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VolumeIo {
+    /// By io_uring where the kernel allows that, otherwise by threads
+    Best,
+    /// By io_uring
+    IoUring,
+    /// By several threads for each device
+    Threads,
 }

@@ -1,19 +1,26 @@
 //! Back ends, which hold the bytes of a volume.
 
+mod alignment;
 mod blocking;
+mod device_io;
 mod direct;
+mod file;
 mod open_device;
 mod operation;
 mod placed_error;
+mod ring;
 mod threaded;
+mod whole_blocks;
 
 use std::io;
 
 use esker_core::{Bytes, Nanos};
 
-pub use blocking::{BlockingBackend, FileBackend, MemoryBackend};
+pub use blocking::{BlockingBackend, MemoryBackend};
+pub use device_io::{DeviceIo, DeviceSettings, FileDevice, IoChoice};
 pub use direct::Direct;
-pub use open_device::{OpenDevice, ThreadedFile};
+pub use file::FileBackend;
+pub use open_device::{DeviceLimits, OpenDevice};
 pub use operation::{Gather, Operation, OperationData};
 pub use placed_error::PlacedError;
 pub use threaded::Threaded;
@@ -29,6 +36,10 @@ pub trait Backend: Send {
 
     /// Takes an operation at `now`. `id` identifies it until it has ended.
     fn submit(&mut self, now: Nanos, id: u64, operation: Operation);
+
+    /// Hands on what was submitted since the last call, for back ends that collect operations. Whoever submits calls it
+    /// before waiting for anything to end.
+    fn send(&mut self) {}
 
     /// Appends the operations that have ended since the last call.
     fn take_ended(&mut self, ended: &mut Vec<Ended>);

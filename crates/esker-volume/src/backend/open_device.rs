@@ -2,8 +2,9 @@
 
 use std::io;
 
-use super::{Backend, BlockingBackend, Direct, FileBackend, MemoryBackend, Threaded};
-use crate::signal::Signal;
+use esker_core::ByteRate;
+
+use super::{Backend, BlockingBackend, Direct, MemoryBackend};
 
 /// A device on which a volume is created or opened, and which serves afterwards.
 pub trait OpenDevice {
@@ -17,8 +18,29 @@ pub trait OpenDevice {
     /// [`flush`](BlockingBackend::flush): later reads show what the device holds.
     fn forget_cached(&mut self) -> io::Result<()>;
 
+    /// How much it does at a time while it serves.
+    fn limits(&self) -> DeviceLimits {
+        DeviceLimits::default()
+    }
+
     /// Makes it serve.
     fn into_backend(self: Box<Self>) -> Box<dyn Backend>;
+}
+
+/// How much a device does at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// Operations that it has at a time, at most. Others wait, those of users before those in the background.
+    pub depth: usize,
+    /// Bytes per second that are read and written in the background; `None` for no limit.
+    pub background: Option<ByteRate>,
+}
+
+impl Default for DeviceLimits {
+    /// No limits.
+    fn default() -> Self {
+        Self { depth: usize::MAX, background: None }
+    }
 }
 
 impl OpenDevice for MemoryBackend {
@@ -33,35 +55,5 @@ impl OpenDevice for MemoryBackend {
     }
     fn into_backend(self: Box<Self>) -> Box<dyn Backend> {
         Box::new(Direct::new(*self))
-    }
-}
-
-/// A file or block device that a thread of its own serves.
-#[derive(Debug)]
-pub struct ThreadedFile {
-    name: String,
-    backend: FileBackend,
-    signal: Signal,
-}
-
-impl ThreadedFile {
-    /// A device over `backend`, which errors call `name`. The `signal` is given whenever an operation has ended.
-    pub fn new(name: impl Into<String>, backend: FileBackend, signal: Signal) -> Self {
-        Self { name: name.into(), backend, signal }
-    }
-}
-
-impl OpenDevice for ThreadedFile {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn blocking(&mut self) -> &mut dyn BlockingBackend {
-        &mut self.backend
-    }
-    fn forget_cached(&mut self) -> io::Result<()> {
-        self.backend.forget_cached()
-    }
-    fn into_backend(self: Box<Self>) -> Box<dyn Backend> {
-        Box::new(Threaded::new(self.backend, self.signal))
     }
 }

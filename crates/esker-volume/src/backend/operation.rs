@@ -1,12 +1,13 @@
 //! Operations on stores, and the memory that they move.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 
 use esker_core::{Bytes, Priority, RequestKind, StreamId};
 use esker_tier::DataRef;
 
 use super::{BlockingBackend, Ended, PlacedError};
-use crate::memory::Buffer;
+use crate::memory::{Buffer, ZEROES};
 
 /// One operation on a store.
 #[derive(Debug)]
@@ -42,57 +43,72 @@ pub enum OperationData {
 pub struct Gather {
     buffer: Buffer,
     data: DataRef,
+    /// Number of bytes that `data` describes.
     length: Bytes,
+    /// Which of these are taken.
+    range: Range<usize>,
 }
 
 /// At most this many slices are handed to a store at once.
 const SLICES: usize = 64;
 
-/// What zeroes are taken from.
-static ZEROES: [u8; 4096] = [0; 4096];
-
 impl Gather {
     /// The bytes of a request of `length` bytes whose memory is described by `data`, from `buffer`, which is the one
     /// that `data` names.
     pub(crate) fn new(buffer: Buffer, data: DataRef, length: Bytes) -> Self {
-        Self { buffer, data, length }
+        Self { buffer, data, length, range: 0..length.0 as usize }
     }
 
     /// All bytes of `buffer`.
     pub fn whole(buffer: Buffer) -> Self {
         let length = Bytes(buffer.len() as u64);
         let data = DataRef::new(esker_tier::BufferId::Copy(0), Bytes::ZERO);
-        Self { buffer, data, length }
+        Self::new(buffer, data, length)
     }
 
-    /// Returns the bytes in one buffer: the same memory if they are all of it, otherwise a copy in a buffer that `take`
-    /// gives.
-    pub(crate) fn into_buffer(self, take: impl FnOnce(usize) -> Buffer) -> Buffer {
-        let length = self.length.0 as usize;
-        let is_whole = self.data == DataRef::new(self.data.place.buffer, Bytes::ZERO);
-        if is_whole && self.buffer.len() == length {
-            return self.buffer;
-        }
-        let mut buffer = take(length);
-        let mut rest = buffer.get_mut().expect("it has one owner");
+    /// `length` of the bytes, from byte `from` on. The memory is the same.
+    pub(crate) fn part(&self, from: usize, length: usize) -> Self {
+        let begin = self.range.start + from;
+        assert!(begin + length <= self.range.end, "a part lies within the whole");
+        Self { range: begin..begin + length, ..self.clone() }
+    }
+
+    /// Copies the bytes to `into`, which is as long.
+    pub(crate) fn copy_to(&self, into: &mut [u8]) {
+        let mut rest = into;
         for slice in self.slices() {
             let (into, more) = rest.split_at_mut(slice.len());
             into.copy_from_slice(slice);
             rest = more;
         }
+    }
+
+    /// Returns the bytes in one buffer: the same memory if they are all of it, otherwise a copy in a buffer that `take`
+    /// gives.
+    pub(crate) fn into_buffer(self, take: impl FnOnce(usize) -> Buffer) -> Buffer {
+        let is_whole = self.data == DataRef::new(self.data.place.buffer, Bytes::ZERO);
+        if is_whole && self.range == (0..self.buffer.len()) {
+            return self.buffer;
+        }
+        let mut buffer = take(self.range.len());
+        self.copy_to(buffer.get_mut().expect("it has one owner"));
         buffer
     }
 
-    /// The bytes, in their order on the store.
+    /// The bytes, in their order on the store, in slices that are not empty.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.data.segments(self.length).flat_map(|segment| {
+        let mut at = 0;
+        self.data.segments(self.length).flat_map(move |segment| {
             let length = segment.length.0 as usize;
+            let skip = self.range.start.saturating_sub(at).min(length);
+            let end = self.range.end.saturating_sub(at).clamp(skip, length);
+            at += length;
             let (from, zeroes) = match segment.place {
-                Some(place) => (&self.buffer[place.offset.0 as usize..][..length], 0),
-                None => (&[][..], length),
+                Some(place) => (&self.buffer[place.offset.0 as usize..][skip..end], 0),
+                None => (&[][..], end - skip),
             };
-            let pieces =
-                (0..zeroes).step_by(ZEROES.len()).map(move |done| &ZEROES[..(zeroes - done).min(ZEROES.len())]);
+            let all = &ZEROES.0;
+            let pieces = (0..zeroes).step_by(all.len()).map(move |done| &all[..(zeroes - done).min(all.len())]);
             std::iter::once(from).filter(|from| !from.is_empty()).chain(pieces)
         })
     }
@@ -160,6 +176,12 @@ mod tests {
         let padded: Vec<u8> = gathered(DataRef { head: Bytes(5000), tail: Bytes(1), ..host }, 5003);
         assert_eq!((padded.len(), &padded[4999..]), (5003, &[0, 10, 11, 0][..]));
         assert!(padded[..5000].iter().all(|&byte| byte == 0));
+        let all = Gather::new(buffer.clone(), DataRef { spread, head: Bytes(3), tail: Bytes(2), ..host }, Bytes(10));
+        for (from, length) in [(0, 10), (2, 5), (4, 1), (7, 3), (10, 0)] {
+            let whole: Vec<u8> = all.slices().flatten().copied().collect();
+            let part: Vec<u8> = all.part(from, length).part(0, length).slices().flatten().copied().collect();
+            assert_eq!(part, whole[from..from + length], "{length} from {from}");
+        }
     }
 
     #[test]

@@ -24,9 +24,13 @@ impl PlacedError {
 
     /// Returns the error of an operation whose part after `moved` bytes has ended with `error`.
     pub(crate) fn after(moved: u64, error: io::Error) -> io::Error {
-        let at = Self::place_of(&error).0 + moved;
+        Self::moved_to(Self::place_of(&error).0 + moved, error)
+    }
+
+    /// Returns `error` as that of an operation of which `moved` bytes were moved, whatever it says itself.
+    pub(crate) fn moved_to(moved: u64, error: io::Error) -> io::Error {
         match error.downcast::<Self>() {
-            Ok(Self { source, .. }) | Err(source) => Self::new(at, source),
+            Ok(Self { source, .. }) | Err(source) => Self::new(moved, source),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A back end that performs operations in a thread of its own, for files.
+//! A back end that performs operations in threads of its own, for files.
 
 use std::thread::{self, JoinHandle};
 
@@ -8,28 +8,38 @@ use super::{Backend, BlockingBackend, Ended, Operation};
 use crate::queue::Queue;
 use crate::signal::Signal;
 
-/// A back end whose operations one thread performs, one after the other.
+/// A back end whose operations are performed by threads. One thread performs them one after the other. Several report
+/// flushes and durable writes in no order: one of those may be under way at a time ([`divide`](crate::divide) sees to
+/// that).
 #[derive(Debug)]
 pub struct Threaded {
     capacity: Bytes,
     work: Queue<(u64, Operation)>,
     ended: Queue<Ended>,
-    worker: Option<JoinHandle<()>>,
+    workers: Vec<JoinHandle<()>>,
 }
 
 impl Threaded {
-    /// Creates a back end over `store`. The `signal` is given whenever an operation has ended.
-    pub fn new<B: BlockingBackend + 'static>(mut store: B, signal: Signal) -> Self {
-        let capacity = store.capacity();
+    /// Creates a back end over `store` with one thread. The `signal` is given whenever an operation has ended.
+    pub fn new<B: BlockingBackend + 'static>(store: B, signal: Signal) -> Self {
+        Self::with_threads(vec![store], &signal)
+    }
+
+    /// Creates a back end with a thread for each of `handles`, which are the same store (asserted: there is one).
+    pub(crate) fn with_threads<B: BlockingBackend + 'static>(handles: Vec<B>, signal: &Signal) -> Self {
+        let capacity = handles.first().expect("a back end has a store").capacity();
         let (work, ended) = (Queue::<(u64, Operation)>::default(), Queue::default());
-        let (to_do, done) = (work.clone(), ended.clone());
-        let worker = thread::spawn(move || {
-            while let Some((id, operation)) = to_do.next() {
-                done.push(operation.perform(id, &mut store));
-                signal.give();
-            }
-        });
-        Self { capacity, work, ended, worker: Some(worker) }
+        let spawn = |mut store: B| {
+            let (to_do, done, signal) = (work.clone(), ended.clone(), signal.clone());
+            thread::spawn(move || {
+                while let Some((id, operation)) = to_do.next() {
+                    done.push(operation.perform(id, &mut store));
+                    signal.give();
+                }
+            })
+        };
+        let workers = handles.into_iter().map(spawn).collect();
+        Self { capacity, work, ended, workers }
     }
 }
 
@@ -38,7 +48,7 @@ impl Backend for Threaded {
         self.capacity
     }
     fn abandon(&mut self) {
-        self.worker = None;
+        self.workers.clear();
     }
     fn submit(&mut self, _: Nanos, id: u64, operation: Operation) {
         self.work.push((id, operation));
@@ -53,7 +63,7 @@ impl Drop for Threaded {
     /// abandoned, because an operation may hang forever.
     fn drop(&mut self) {
         self.work.close();
-        if let Some(worker) = self.worker.take() {
+        for worker in self.workers.drain(..) {
             // A panic of the thread was reported when it happened.
             let _ = worker.join();
         }
@@ -72,7 +82,7 @@ mod tests {
 
     #[test]
     fn operations_end_in_their_order_and_give_the_signal() {
-        let signal = Signal::default();
+        let signal = Signal::new().unwrap();
         let mut store = Threaded::new(MemoryBackend::new(Bytes::kib(4)), signal.clone());
         let operation = |kind, data| Operation::new(kind, 100, 5, data);
         let write = OperationData::Take(Gather::whole(Buffer::from(vec![7; 5])));

@@ -43,8 +43,8 @@ pub struct StuckDrain {
 const HEALTH_PERIOD: Nanos = Nanos::from_secs(5);
 
 /// Runs an engine over stores, in one thread: [`submit`](Self::submit) takes requests, [`step`](Self::step) performs
-/// what is due, and [`next_reply`](Self::next_reply) returns requests that have ended. No method blocks. Stores with
-/// their own threads give a [`Signal`](crate::Signal) when it is time for another step.
+/// what is due, and [`next_reply`](Self::next_reply) returns requests that have ended. No method blocks.
+/// [`DeviceIo::wait`](crate::DeviceIo::wait) waits until it is time for another step.
 ///
 /// Events are performed in the order of the times at which they were due, even if the driver wakes up late.
 ///
@@ -184,6 +184,7 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         }
         // What has ended may be what the journal waited for.
         self.continue_checkpoint();
+        self.send();
     }
 
     /// Gives the journal what it needs of a checkpoint.
@@ -260,7 +261,13 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.world.reshaped(now, reshape, store);
         self.engine.act(now, &mut self.world, |_, own| own.append(&mut effects));
         self.settle();
+        self.send();
         Ok(())
+    }
+
+    /// Hands what was submitted to stores and journal to their devices.
+    pub(crate) fn send(&mut self) {
+        self.world.send();
     }
 
     /// Returns the stores that were drained and hold no data any more, in the order in which they became empty.

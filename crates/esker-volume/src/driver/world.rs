@@ -70,6 +70,12 @@ impl<C: Clock> RealWorld<C> {
         due.advance(now, &mut self.buffers, &mut self.ends);
     }
 
+    /// Hands what was submitted to stores and journal to their devices.
+    pub(super) fn send(&mut self) {
+        self.stores.iter_mut().for_each(Store::send);
+        self.journal.send();
+    }
+
     /// Returns true while a store or the journal is working.
     pub(super) fn is_busy(&self) -> bool {
         (self.hardening > 0 && !self.journal_failed) || self.journal.is_busy() || self.stores.iter().any(Store::is_busy)

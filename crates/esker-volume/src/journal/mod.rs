@@ -23,6 +23,9 @@ pub trait Journal: Send {
     /// Starts to make all records up to `through` durable. All of them have been appended.
     fn harden(&mut self, through: RecordNumber);
 
+    /// Hands the journal's operations to its devices, for journals on back ends that collect them.
+    fn send(&mut self) {}
+
     /// Appends to `ended` the hardenings that have ended by `now`, since the last call, or the first error. After an
     /// error nothing more ends.
     fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>);

@@ -69,6 +69,10 @@ impl Journal for JournalShare {
         shared.journal.harden(in_journal);
     }
 
+    fn send(&mut self) {
+        self.shared().journal.send();
+    }
+
     fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
         let mut shared = self.shared();
         shared.collect(now);

@@ -15,6 +15,12 @@ pub use reply_data::ReplyData;
 /// Buffers begin on a multiple of this, and are allocated in multiples of it: what direct I/O asks for.
 pub(crate) const ALIGNMENT: usize = 4096;
 
+/// What zeroes are written from.
+#[repr(align(4096))]
+pub(crate) struct Zeroes(pub(crate) [u8; 64 << 10]);
+pub(crate) static ZEROES: Zeroes = Zeroes([0; 64 << 10]);
+const _: () = assert!(align_of::<Zeroes>() == ALIGNMENT);
+
 /// Memory from a multiple of [`ALIGNMENT`] on.
 struct Memory {
     bytes: Vec<u8>,

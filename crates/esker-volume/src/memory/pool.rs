@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{ALIGNMENT, Buffer, Memory};
 
-/// Sizes that are kept: powers of two from [`ALIGNMENT`] to 16 MiB.
-const SIZES: usize = 13;
+/// Sizes that are kept: powers of two from [`ALIGNMENT`] to 32 MiB, the longest request.
+const SIZES: usize = 14;
 
 /// Bytes that a pool keeps at most, unless it is told otherwise.
 const KEPT: usize = 64 << 20;

@@ -152,11 +152,12 @@ impl<C: Clock> Volume<C> {
                 all.push(VolumeDevice::new(None, false, superblock));
                 continue;
             };
-            let device = devices[*given].take().expect("each is given once").into_backend();
+            let device = devices[*given].take().expect("each is given once");
+            let (limits, device) = (device.limits(), device.into_backend());
             let layout = own.layout;
             let parts = divide(device, &[(0, layout.size), (layout.data, layout.data_length)]);
             let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
-            stores.push(Store::new(Box::new(data)));
+            stores.push(Store::new(Box::new(data)).with_limits(limits));
             all.push(VolumeDevice::new(Some(whole), is_writable, Superblock { layout, ..superblock }));
         }
         let through = journal.through;
@@ -174,6 +175,16 @@ impl<C: Clock> Volume<C> {
     /// Bytes that the host can address.
     pub fn capacity(&self) -> Bytes {
         self.driver.capacity()
+    }
+
+    /// Gives a buffer for the data of a write; see [`RealDriver::buffer`].
+    pub fn buffer(&mut self, length: usize) -> Buffer {
+        self.driver.buffer(length)
+    }
+
+    /// Takes the memory of a reply back; see [`RealDriver::recycle`].
+    pub fn recycle(&mut self, data: ReplyData) {
+        self.driver.recycle(data);
     }
 
     /// Takes a request that arrives now; see [`RealDriver::submit`]. A volume of which a device is missing takes reads;
@@ -205,16 +216,6 @@ impl<C: Clock> Volume<C> {
     /// not know.
     pub fn is_empty(&self) -> bool {
         self.driver.is_empty()
-    }
-
-    /// Gives a buffer of `length` bytes for the data of a write. The bytes in it are any bytes.
-    pub fn buffer(&mut self, length: usize) -> Buffer {
-        self.driver.buffer(length)
-    }
-
-    /// Takes the memory of a reply back, so that later requests need no new memory.
-    pub fn recycle(&mut self, data: ReplyData) {
-        self.driver.recycle(data);
     }
 
     /// Returns what the engine did since the volume was opened, or since [`Self::start_measuring`].

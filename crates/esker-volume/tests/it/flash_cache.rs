@@ -67,7 +67,7 @@ impl Volume {
     /// Opens the files in `folder`, with the cache `engine`. `odds` are those of failing flushes, and the number of
     /// hardenings after which the journal fails.
     fn open(folder: &Path, engine: FlashCacheEngine, stores: StoreKind, odds: [u64; 3], seed: u64) -> Self {
-        let signal = Signal::default();
+        let signal = Signal::new().unwrap();
         let store = |index: usize| {
             let file = FileBackend::open(&folder.join(index.to_string())).unwrap();
             let (cache, dirty) = (BTreeMap::new(), BTreeSet::new());

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng, Tag};
 use esker_volume::{
-    FileBackend, Identity, OpenDevice, Signal, SystemClock, ThreadedFile, Volume, VolumeSettings, WhatIsThere, create,
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, SystemClock, Volume, VolumeSettings,
+    WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -64,14 +65,14 @@ fn version_of(block: u64, bytes: &[u8]) -> Option<u64> {
 
 struct Opened {
     volume: Volume<SystemClock>,
-    signal: Signal,
+    io: DeviceIo,
 }
 
 impl Opened {
     fn open(folder: &Path) -> Self {
-        let signal = Signal::default();
-        let volume = Volume::open(devices(folder, &signal), SystemClock::start()).unwrap();
-        Self { volume, signal }
+        let io = DeviceIo::start(IoChoice::Best).unwrap();
+        let volume = Volume::open(devices(folder, &io), SystemClock::start()).unwrap();
+        Self { volume, io }
     }
 
     /// Sends these requests together, and returns the data of their replies, by slot.
@@ -87,17 +88,17 @@ impl Opened {
                 replies.insert(reply.tag.slot(), reply.data.to_vec());
             }
             if replies.len() < requests.len() {
-                self.signal.wait(Some(Duration::from_millis(1)));
+                self.io.wait(Some(Duration::from_millis(1)));
             }
         }
         replies
     }
 }
 
-fn devices(folder: &Path, signal: &Signal) -> Vec<Box<dyn OpenDevice>> {
+fn devices(folder: &Path, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
     let device = |name: &str| -> Box<dyn OpenDevice> {
         let backend = FileBackend::open_alone(&folder.join(name)).unwrap();
-        Box::new(ThreadedFile::new(name, backend, signal.clone()))
+        Box::new(io.device(name, backend, DeviceSettings::default()))
     };
     ["first", "second"].map(device).into()
 }
@@ -151,7 +152,8 @@ fn nothing_flushed_is_lost(settings: &VolumeSettings, kills: u64) {
         FileBackend::create(&folder.path().join(name), Bytes::mib(size)).unwrap();
     }
     let identities: Vec<Identity> = (0..3).map(|_| Identity::random().unwrap()).collect();
-    create(&mut devices(folder.path(), &Signal::default()), settings, &identities, WhatIsThere::Stays).unwrap();
+    let io = DeviceIo::start(IoChoice::Threads).unwrap();
+    create(&mut devices(folder.path(), &io), settings, &identities, WhatIsThere::Stays).unwrap();
     let blocks = Opened::open(folder.path()).volume.capacity().0 / BLOCK;
     let mut promised = vec![0; blocks as usize];
     let mut rng = Rng::new(7);

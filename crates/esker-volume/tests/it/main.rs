@@ -1,6 +1,7 @@
 //! All integration tests, in one program.
 
 mod allocations;
+mod back_ends;
 mod errors;
 mod failed_flush;
 mod faulty;

@@ -259,7 +259,7 @@ proptest! {
     fn data_read_back_are_those_of_a_byte_array(requests in requests(), seed: u64, paced: bool) {
         let (clock, mut rng) = (FakeClock::default(), Rng::new(seed));
         let folder = tempfile::tempdir().unwrap();
-        let signal = Signal::default();
+        let signal = Signal::new().unwrap();
         let stores = models().into_iter().enumerate().map(|(index, child)| {
             let capacity = child.device.capacity();
             let backend: Box<dyn Backend> = match index {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
 use esker_volume::{
-    FileBackend, Identity, OpenDevice, Reply, Signal, SystemClock, ThreadedFile, Volume, VolumeError, VolumeSettings,
-    WhatIsThere, check, create,
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Reply, SystemClock, Volume, VolumeError,
+    VolumeSettings, WhatIsThere, check, create,
 };
 use serde_json::json;
 
@@ -31,29 +31,34 @@ fn files(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(file).collect()
 }
 
-fn devices(paths: &[PathBuf], signal: &Signal) -> Vec<Box<dyn OpenDevice>> {
-    let device = |path: &PathBuf| -> Box<dyn OpenDevice> {
+fn devices(paths: &[PathBuf], io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
+    let device = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
-        Box::new(ThreadedFile::new(name, FileBackend::open(path).unwrap(), signal.clone()))
+        io.device(name, FileBackend::open(path).unwrap(), DeviceSettings::default())
     };
-    paths.iter().map(device).collect()
+    paths.iter().map(|path| Box::new(device(path)) as Box<dyn OpenDevice>).collect()
 }
 
-fn open(paths: &[PathBuf]) -> Result<(Volume<SystemClock>, Signal), VolumeError> {
-    let signal = Signal::default();
-    let volume = Volume::open(devices(paths, &signal), SystemClock::start())?;
-    Ok((volume, signal))
+/// Devices that are only created or checked.
+fn closed(paths: &[PathBuf]) -> Vec<Box<dyn OpenDevice>> {
+    devices(paths, &DeviceIo::start(IoChoice::Threads).unwrap())
+}
+
+fn open(paths: &[PathBuf], choice: IoChoice) -> Result<(Volume<SystemClock>, DeviceIo), VolumeError> {
+    let io = DeviceIo::start(choice).unwrap();
+    let volume = Volume::open(devices(paths, &io), SystemClock::start())?;
+    Ok((volume, io))
 }
 
 /// Sends a request, and waits for its reply.
-fn request((volume, signal): &mut (Volume<SystemClock>, Signal), request: Request, data: &[u8]) -> Reply {
+fn request((volume, io): &mut (Volume<SystemClock>, DeviceIo), request: Request, data: &[u8]) -> Reply {
     volume.submit(Tag::new(0, 0), request, data);
     for _ in 0..60_000 {
         volume.step();
         if let Some(reply) = volume.next_reply() {
             return reply;
         }
-        signal.wait(Some(Duration::from_millis(1)));
+        io.wait(Some(Duration::from_millis(1)));
     }
     panic!("no reply within a minute");
 }
@@ -68,12 +73,12 @@ fn write(start: u64, length: usize) -> Request {
 fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = files(folder.path(), &["first", "second"]);
-    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
-    for life in 1..=3u8 {
-        let mut volume = open(&paths).unwrap();
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    for (life, choice) in (1..).zip([IoChoice::Best, IoChoice::Threads, IoChoice::Best]) {
+        let mut volume = open(&paths, choice).unwrap();
         assert_eq!(volume.0.state().missing().count(), 0);
         for number in 0..40u64 {
-            let data = vec![life.wrapping_mul(number as u8 + 1); 12_800];
+            let data = vec![u8::wrapping_mul(life, number as u8 + 1); 12_800];
             assert_eq!(request(&mut volume, write(number * 250 + u64::from(life), 12_800), &data).result, Ok(()));
             if number % 4 == 3 {
                 assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
@@ -82,14 +87,14 @@ fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
         drop(volume);
         // Devices are known by their identity, not by their place.
         paths.reverse();
-        let mut volume = open(&paths).unwrap();
+        let mut volume = open(&paths, choice).unwrap();
         for number in 0..40u64 {
             let start = Lba(number * 250 + u64::from(life));
             let reply = request(&mut volume, Request::read(start, Bytes(12_800)), &[]);
-            assert_eq!(reply.data.to_vec(), vec![life.wrapping_mul(number as u8 + 1); 12_800], "{life} {number}");
+            assert_eq!(reply.data.to_vec(), vec![u8::wrapping_mul(life, number as u8 + 1); 12_800], "{life} {number}");
         }
     }
-    let state = check(&mut devices(&paths, &Signal::default())).unwrap();
+    let state = check(&mut closed(&paths)).unwrap();
     assert!(!state.was_damaged && state.journal_records > 0, "{state:?}");
 }
 
@@ -97,13 +102,13 @@ fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
 fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second"]);
-    create(&mut devices(&paths, &Signal::default()), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
-    let mut volume = open(&paths).unwrap();
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Threads).unwrap();
     let (data, extent) = (vec![7; 128 << 10], 256);
     (0..4).for_each(|number| _ = request(&mut volume, write(number * extent, 128 << 10), &data));
     assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
     drop(volume);
-    let mut volume = open(&paths[..1]).unwrap();
+    let mut volume = open(&paths[..1], IoChoice::Best).unwrap();
     let missing: Vec<_> = volume.0.state().missing().map(|device| (device.name.clone(), device.identity)).collect();
     assert_eq!(missing, [("second".to_string(), Identity([3; 16]))]);
     // Extents take turns on the two devices.
@@ -118,14 +123,12 @@ fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
 fn odd_devices_are_refused_with_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second", "other", "fresh"]);
-    let signal = Signal::default();
-    create(&mut devices(&paths[..2], &signal), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
-    create(&mut devices(&paths[2..3], &signal), &settings(), &identities(9, 1), WhatIsThere::Stays).unwrap();
-    let again = create(&mut devices(&paths[..1], &signal), &settings(), &identities(20, 1), WhatIsThere::Stays)
-        .unwrap_err()
-        .to_string();
+    create(&mut closed(&paths[..2]), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    create(&mut closed(&paths[2..3]), &settings(), &identities(9, 1), WhatIsThere::Stays).unwrap();
+    let again =
+        create(&mut closed(&paths[..1]), &settings(), &identities(20, 1), WhatIsThere::Stays).unwrap_err().to_string();
     assert_eq!(again, "first holds an esker volume; nothing was written");
-    let error = |paths: &[PathBuf]| check(&mut devices(paths, &signal)).unwrap_err().to_string();
+    let error = |paths: &[PathBuf]| check(&mut closed(paths)).unwrap_err().to_string();
     let two = "other belongs to volume 09090909-0909-0909-0909-090909090909, and first to volume \
                01010101-0101-0101-0101-010101010101";
     assert_eq!(error(&[paths[0].clone(), paths[2].clone()]), two);
@@ -140,8 +143,7 @@ fn odd_devices_are_refused_with_a_clear_error() {
     assert_eq!(smaller, cut);
     let tiny = folder.path().join("tiny");
     FileBackend::create(&tiny, Bytes(1 << 20)).unwrap();
-    let tiny = create(&mut devices(&[tiny], &signal), &settings(), &identities(30, 1), WhatIsThere::Stays)
-        .unwrap_err()
-        .to_string();
+    let tiny =
+        create(&mut closed(&[tiny]), &settings(), &identities(30, 1), WhatIsThere::Stays).unwrap_err().to_string();
     assert!(tiny.starts_with("tiny: a device of 1MiB has no room for data"), "{tiny}");
 }

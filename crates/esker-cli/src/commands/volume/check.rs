@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_volume::{Presence, Signal, VolumeState, check};
+use esker_volume::{Presence, VolumeState, check};
 
-use super::file::{Access, Places};
-use super::session::Session;
+use super::file::{Places, open_to_look};
+use super::session::{Serving, Session};
 use crate::args::{Common, VolumeCheckArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +15,7 @@ use crate::table::Table;
 /// Says what the volume is, and repairs it if asked to.
 pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<ExitCode, Failure> {
     let places = Places::read(&arguments.volume)?;
-    let mut state = check(&mut places.open(Access::Read, &Signal::default(), common)?)?;
+    let mut state = check(&mut open_to_look(&places, common)?)?;
     let mut repaired = false;
     if arguments.repair && state.was_damaged {
         if state.missing().next().is_some() {
@@ -23,10 +23,10 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
             return Err(Failure::work("nothing was repaired: a device is missing")
                 .with_hint("bring it back: it may have what the others lack"));
         }
-        let mut session = Session::open(&places, common)?;
+        let mut session = Session::open(&places, Serving::default(), common)?;
         session.settle()?;
         drop(session);
-        state = check(&mut places.open(Access::Read, &Signal::default(), common)?)?;
+        state = check(&mut open_to_look(&places, common)?)?;
         repaired = true;
     }
     output::print(&describe(&state))?;

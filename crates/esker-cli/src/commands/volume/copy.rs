@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use esker_core::{Bytes, words};
 
 use super::file::Places;
-use super::session::Session;
+use super::session::{Serving, Session};
 use crate::args::{Common, VolumeCopyArguments};
 use crate::cancel;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &VolumeCopyArguments, common: &Common) -> Result<Ex
 }
 
 fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
-    let session = Session::open(&Places::read(volume)?, common)?;
+    let session = Session::open(&Places::read(volume)?, Serving::default(), common)?;
     let capacity = session.volume.capacity();
     let mut image = SourceImage::open(from)?;
     if let Some(length) = image.length.filter(|length| *length > capacity.0) {
@@ -83,7 +83,7 @@ fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
 fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Result<(), Failure> {
     let places = Places::read(&arguments.volume)?;
     let mut output = Outputs::new(arguments.force, &[])?.claim("--to", to, Content::Image)?;
-    let session = Session::open(&places, common)?;
+    let session = Session::open(&places, Serving::default(), common)?;
     let mut image = NewImage::new(output.file()?);
     let capacity = session.volume.capacity().0;
     let bar = Progress::new(common.quiet, "B");

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_volume::{
-    FileBackend, Identity, OpenDevice, Signal, ThreadedFile, VolumeSettings, WhatIsThere, check, create,
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, VolumeSettings, WhatIsThere, check, create,
 };
 use serde_json::Value;
 
 use super::check::describe;
-use super::file::{cannot_open, text};
+use super::file::{cannot_open, start_io, text};
 use crate::args::VolumeCreateArguments;
 use crate::commands::assignments::assignments;
 use crate::failure::Failure;
@@ -24,11 +24,11 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
     check_names(&arguments.devices)?;
     let mut outputs = Outputs::new(arguments.force, &[])?;
     let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
-    let signal = Signal::default();
+    let io = start_io(IoChoice::Threads)?;
     let mut made = MadeFiles(Vec::new());
     let mut devices = Vec::new();
     for device in &arguments.devices {
-        devices.push(open(device, &signal, &mut made)?);
+        devices.push(open(device, &io, &mut made)?);
     }
     let random = |error: io::Error| Failure::work(format!("no random numbers for identities: {error}"));
     let identities: Vec<Identity> =
@@ -81,7 +81,7 @@ impl Drop for MadeFiles {
 }
 
 /// Opens a device, or makes its file.
-fn open(device: &VolumeDevice, signal: &Signal, made: &mut MadeFiles) -> Result<Box<dyn OpenDevice>, Failure> {
+fn open(device: &VolumeDevice, io: &DeviceIo, made: &mut MadeFiles) -> Result<Box<dyn OpenDevice>, Failure> {
     let VolumeDevice { name, path, size } = device;
     if let Some(size) = size {
         FileBackend::create(path, *size).map_err(|error| {
@@ -94,7 +94,7 @@ fn open(device: &VolumeDevice, signal: &Signal, made: &mut MadeFiles) -> Result<
         made.0.push(path.clone());
     }
     let backend = FileBackend::open_alone(path).map_err(|error| cannot_open(name, path, &error))?;
-    Ok(Box::new(ThreadedFile::new(name, backend, signal.clone())))
+    Ok(Box::new(io.device(name, backend, DeviceSettings::default())))
 }
 
 /// The name and the path of a device, as the volume's file has them: as they were given if the file is in the current

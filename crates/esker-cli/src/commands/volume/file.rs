@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use esker_config::ConfigText;
-use esker_volume::{FileBackend, OpenDevice, Signal, ThreadedFile};
+use esker_volume::{DeviceIo, DeviceSettings, FileBackend, IoChoice, OpenDevice};
 use serde::Deserialize;
 
 use crate::args::Common;
@@ -70,7 +70,8 @@ impl Places {
     pub(super) fn open(
         &self,
         access: Access,
-        signal: &Signal,
+        io: &DeviceIo,
+        settings: DeviceSettings,
         common: &Common,
     ) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
         let mut opened: Vec<Box<dyn OpenDevice>> = Vec::new();
@@ -81,7 +82,7 @@ impl Places {
                 Access::Write => FileBackend::open_alone(path),
             };
             match found {
-                Ok(backend) => opened.push(Box::new(ThreadedFile::new(name, backend, signal.clone()))),
+                Ok(backend) => opened.push(Box::new(io.device(name, backend, settings))),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     absent.push(format!("{name} ({})", path.display()));
                 }
@@ -97,6 +98,19 @@ impl Places {
         }
         Ok(opened)
     }
+}
+
+/// The way to read and write the devices.
+pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
+    DeviceIo::start(choice).map_err(|error| {
+        Failure::work(format!("cannot begin to read and write: {error}"))
+            .with_hint("leave --io out, or say --io threads")
+    })
+}
+
+/// The devices of a volume that is not served, but looked at.
+pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
+    places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)
 }
 
 /// The error for a device that cannot be opened.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
-use esker_volume::{Buffer, Clock, Reply, Signal, SystemClock, Volume};
+use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, SystemClock, Volume};
 
-use super::file::{Access, Places};
+use super::file::{Access, Places, start_io};
 use crate::args::Common;
 use crate::cancel;
 use crate::failure::Failure;
@@ -13,19 +13,31 @@ use crate::failure::Failure;
 /// The longest wait, so that Ctrl-C is noticed.
 const WAIT: Duration = Duration::from_millis(50);
 
+/// How the devices are read and written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Serving {
+    pub(super) io: IoChoice,
+    pub(super) settings: DeviceSettings,
+}
+
 /// An open volume.
 pub(super) struct Session {
     pub(super) volume: Volume<SystemClock>,
     clock: SystemClock,
-    signal: Signal,
+    io: DeviceIo,
 }
 
 impl Session {
     /// Opens the volume whose devices are at `places`, to write to it.
-    pub(super) fn open(places: &Places, common: &Common) -> Result<Self, Failure> {
-        let (signal, clock) = (Signal::default(), SystemClock::start());
-        let devices = places.open(Access::Write, &signal, common)?;
-        Ok(Self { volume: Volume::open(devices, clock)?, clock, signal })
+    pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
+        let (io, clock) = (start_io(serving.io)?, SystemClock::start());
+        let devices = places.open(Access::Write, &io, serving.settings, common)?;
+        Ok(Self { volume: Volume::open(devices, clock)?, clock, io })
+    }
+
+    /// The way in which the devices are read and written, in words.
+    pub(super) fn io(&self) -> &str {
+        self.io.name()
     }
 
     /// The time of the volume's clock.
@@ -39,7 +51,7 @@ impl Session {
         let now = self.clock.now();
         if next > now {
             let left = if next == Nanos::NEVER { WAIT } else { Duration::from_nanos(next.0 - now.0).min(WAIT) };
-            self.signal.wait(Some(left));
+            self.io.wait(Some(left));
         }
         self.volume.step();
     }

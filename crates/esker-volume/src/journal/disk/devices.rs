@@ -173,6 +173,11 @@ impl Devices {
         whole.submit(self.now, code as u64, operation);
     }
 
+    /// Has the back ends hand on what they have got.
+    pub(crate) fn send_all(&mut self) {
+        self.all.iter_mut().filter_map(|device| device.whole.as_mut()).for_each(Backend::send);
+    }
+
     /// Appends what has ended: the device, what it was asked for, and the result.
     pub(crate) fn take_ended(&mut self, into: &mut Vec<(usize, Asked, io::Result<()>)>) {
         let mut ended: Vec<Ended> = Vec::new();

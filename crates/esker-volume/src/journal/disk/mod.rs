@@ -168,6 +168,10 @@ impl Journal for DiskJournal {
         self.asked = self.asked.max(through);
     }
 
+    fn send(&mut self) {
+        self.devices.send_all();
+    }
+
     fn next_event(&self) -> Nanos {
         self.devices.answer_by()
     }

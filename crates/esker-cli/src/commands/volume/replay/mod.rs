@@ -10,11 +10,12 @@ use std::process::ExitCode;
 use esker_core::{Arrival, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
 use esker_sim::{RunMeasurements, TargetLayout, Workload, WorkloadSettings};
+use esker_volume::{DeviceSettings, IoChoice};
 use serde_json::json;
 
 use super::file::Places;
-use super::session::Session;
-use crate::args::{Common, VolumeReplayArguments};
+use super::session::{Serving, Session};
+use crate::args::{Common, VolumeIo, VolumeReplayArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
 use crate::commands::sim::{failure, render};
@@ -32,7 +33,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let json = outputs.json(&arguments.json, &json::RUN)?;
     let seed = common.seed.unwrap_or(1);
     let workload = Workload::open(&settings, Path::new(""), seed, cancel::flag()).map_err(failure)?;
-    let session = Session::open(&places, common)?;
+    let session = Session::open(&places, serving(arguments), common)?;
     let (capacity, left_out) = (session.volume.capacity(), Cell::<LeftOut>::default());
     let layout = TargetLayout {
         beyond_capacity: settings.beyond_capacity,
@@ -56,7 +57,12 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         schema: RESULTS_SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_string(),
         seed,
-        config: json!({ "volume": state.settings, "workload": settings, "run": { "seed": seed } }),
+        config: json!({
+            "volume": state.settings,
+            "devices": { "io": session.io(), "direct": arguments.direct },
+            "workload": settings,
+            "run": { "seed": seed },
+        }),
         workload: WorkloadResults { left_out: left_out.get(), ..measured.workload(&replay) },
         requests: measured.requests(),
         throughput: measured.throughput(&replay),
@@ -73,6 +79,16 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         None => output::print(&render(&results))?,
     }
     Ok(if results.requests.errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// How the devices are read and written.
+fn serving(arguments: &VolumeReplayArguments) -> Serving {
+    let io = match arguments.io {
+        VolumeIo::Best => IoChoice::Best,
+        VolumeIo::IoUring => IoChoice::Ring,
+        VolumeIo::Threads => IoChoice::Threads,
+    };
+    Serving { io, settings: DeviceSettings { is_direct: arguments.direct, ..DeviceSettings::default() } }
 }
 
 /// The settings of the workload.

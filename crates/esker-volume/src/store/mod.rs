@@ -1,5 +1,7 @@
 //! Stores: the devices of a volume.
 
+mod line;
+
 use std::io;
 
 use esker_core::{
@@ -7,8 +9,9 @@ use esker_core::{
 };
 use esker_tier::{DataRef, IoId};
 
-use crate::backend::{Backend, Direct, Ended, MemoryBackend, OperationData, PlacedError};
+use crate::backend::{Backend, DeviceLimits, Direct, Ended, MemoryBackend, OperationData, PlacedError};
 use crate::buffers::Buffers;
+use line::StoreLine;
 
 /// Time after which a store that has not answered counts as failed, by default. Linux uses the same limit for SCSI
 /// disks and NVMe drives.
@@ -25,6 +28,8 @@ const REFUSAL_LASTS: Nanos = Nanos::from_secs(10);
 pub struct Store {
     backend: Box<dyn Backend>,
     pace: Option<Children<dyn Device, StoreIo>>,
+    /// Requests that the back end has not got yet, because it has enough to do.
+    line: StoreLine,
     /// Operations of the back end that are under way, by identifier.
     under_way: TagSlab<StoreIo>,
     from_model: Vec<(StoreIo, Completion)>,
@@ -81,6 +86,7 @@ impl Store {
         Self {
             backend,
             pace: None,
+            line: StoreLine::default(),
             under_way: TagSlab::default(),
             from_model: Vec::new(),
             from_backend: Vec::new(),
@@ -109,10 +115,16 @@ impl Store {
         Self { answer_limit: limit, ..self }
     }
 
-    /// Returns the time of the next event of the model or the back end, or the time to look for operations without an
-    /// answer.
+    /// Limits what the back end has to do at a time.
+    pub fn with_limits(self, limits: DeviceLimits) -> Self {
+        Self { line: StoreLine::new(limits), ..self }
+    }
+
+    /// Returns the time of the next event of the model or the back end, the time to look for operations without an
+    /// answer, or the time at which a request may go on that waits.
     pub(crate) fn next_event(&self) -> Nanos {
-        self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event).min(self.backend.next_event()).min(self.look_at)
+        let model = self.pace.as_ref().map_or(Nanos::NEVER, Children::next_event);
+        model.min(self.backend.next_event()).min(self.look_at).min(self.line.next_event())
     }
 
     /// Returns what the engine and its policy may know about the store at `now`.
@@ -122,7 +134,7 @@ impl Store {
         {
             self.health = StoreHealth::Well;
         }
-        let queued = self.under_way.len();
+        let queued = self.under_way.len() + self.line.len();
         let telemetry = match &self.pace {
             Some(model) => Telemetry { queued, ..model.device(0).telemetry() },
             None => Telemetry { queued, ..Telemetry::default() },
@@ -145,6 +157,7 @@ impl Store {
         let ended = std::mem::take(&mut self.under_way);
         let failed = |io: &StoreIo| StoreEnd { io: io.io, at: now, result: Err(DeviceError::Failed), failure: None };
         self.too_late.extend(ended.iter().map(failed));
+        self.too_late.extend(self.line.drain().map(|io| failed(&io)));
         (self.backend, self.health, self.look_at) = (nothing(), StoreHealth::Silent, Nanos::NEVER);
     }
 
@@ -160,9 +173,9 @@ impl Store {
         }
     }
 
-    /// Returns true if the back end has operations under way.
+    /// Returns true if the back end has operations under way, or has to get some.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.under_way.is_empty()
+        !self.under_way.is_empty() || !self.line.is_empty()
     }
 
     /// Takes a request.
@@ -181,8 +194,13 @@ impl Store {
         let io = StoreIo { io, request, data, at: None, since: now };
         match &mut self.pace {
             Some(model) => model.submit(now, 0, io, request),
-            None => self.begin(now, io, buffers),
+            None => self.enter(now, io, buffers),
         }
+    }
+
+    /// Hands what the back end has got to its device.
+    pub(crate) fn send(&mut self) {
+        self.backend.send();
     }
 
     /// Performs one step, at `now == next_event()`. A request that the model fails never reaches the back end.
@@ -193,6 +211,9 @@ impl Store {
         if self.backend.next_event() == now {
             return self.backend.advance(now);
         }
+        if self.line.next_event() == now {
+            return self.begin_waiting(now, buffers);
+        }
         let model = self.pace.as_mut().expect("only models and back ends have other events");
         let mut completed = std::mem::take(&mut self.from_model);
         model.advance(now, &mut completed);
@@ -201,11 +222,23 @@ impl Store {
                 Ok(()) if self.health == StoreHealth::Silent => {
                     ends.push(StoreEnd { io: io.io, at, result: Err(DeviceError::Failed), failure: None });
                 }
-                Ok(()) => self.begin(now, StoreIo { at: Some(at), ..io }, buffers),
+                Ok(()) => self.enter(now, StoreIo { at: Some(at), ..io }, buffers),
                 Err(_) => ends.push(StoreEnd { io: io.io, at, result, failure: None }),
             }
         }
         self.from_model = completed;
+    }
+
+    /// Takes a request that goes to the back end as soon as the limits allow it.
+    fn enter(&mut self, now: Nanos, io: StoreIo, buffers: &mut Buffers) {
+        self.line.push(now, io);
+        self.begin_waiting(now, buffers);
+    }
+
+    fn begin_waiting(&mut self, now: Nanos, buffers: &mut Buffers) {
+        while let Some(io) = self.line.pop(now, self.under_way.len()) {
+            self.begin(now, io, buffers);
+        }
     }
 
     fn begin(&mut self, now: Nanos, io: StoreIo, buffers: &mut Buffers) {
@@ -229,7 +262,8 @@ impl Store {
         self.health = StoreHealth::Silent;
         self.backend.abandon();
         let limit = self.answer_limit;
-        for io in std::mem::take(&mut self.under_way).iter() {
+        let under_way = std::mem::take(&mut self.under_way);
+        for io in under_way.iter().copied().chain(self.line.drain()) {
             let failure = io::Error::new(io::ErrorKind::TimedOut, format!("a store has not answered within {limit}"));
             ends.push(StoreEnd { io: io.io, at: now, result: Err(DeviceError::Failed), failure: Some(failure) });
         }
@@ -267,6 +301,9 @@ impl Store {
             });
         }
         self.from_backend = ended;
+        if !self.line.is_empty() {
+            self.begin_waiting(now(), buffers);
+        }
         if self.under_way.is_empty() {
             self.look_at = Nanos::NEVER;
         }
@@ -298,3 +335,6 @@ fn device_error(error: &io::Error) -> DeviceError {
         _ => DeviceError::Medium { at: PlacedError::place_of(error) },
     }
 }
+
+#[cfg(test)]
+mod tests;

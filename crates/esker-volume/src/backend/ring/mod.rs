@@ -1,0 +1,276 @@
+//! Files read and written by io_uring: one ring for all devices of a volume.
+
+mod file;
+mod transfer;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use esker_core::{RequestKind, Tag, TagSlab};
+use io_uring::{IoUring, opcode, squeue, types};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+
+use super::{Ended, Operation};
+use crate::signal::Signal;
+pub(crate) use file::RingFile;
+use transfer::{Piece, Transfer};
+
+/// Calls that the kernel takes at once, and those whose results it keeps without allocating.
+const QUEUE: u32 = 256;
+const RESULTS: u32 = 4096;
+
+/// Names the watch of the signal among the calls. No tag has these bits: slots are numbered from 0 on.
+const SIGNAL: u64 = u64::MAX;
+
+/// A ring. It collects operations until [`Self::send`] or [`Self::wait`] hands them to the kernel together. Clones
+/// share it. The thread that calls these has to live until the operations have ended: the kernel cancels those of a
+/// thread that ends.
+#[derive(Clone)]
+pub(crate) struct Ring(Arc<Mutex<State>>);
+
+struct State {
+    kernel: IoUring,
+    /// Operations that have not ended, with the memory that the kernel may be using, and the index of their file.
+    transfers: TagSlab<(usize, Transfer)>,
+    /// Those whose next call has not gone to the kernel yet.
+    to_send: VecDeque<Tag>,
+    files: Vec<Option<RingedFile>>,
+    /// Lists of pieces, to be used again.
+    spare: Vec<Vec<Piece>>,
+    /// Number of operations that have ended and were not taken yet.
+    untaken: usize,
+    signal: Signal,
+    /// Whether the kernel watches the signal.
+    is_watched: bool,
+}
+
+/// A file of a ring. It stays open while operations on it are under way, even if nobody waits for them.
+struct RingedFile {
+    file: Arc<File>,
+    /// Calls begin on multiples of this many bytes of their operation.
+    block: u64,
+    under_way: usize,
+    ended: Vec<Ended>,
+    owner: Owner,
+}
+
+/// Whether somebody waits for the operations of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Waits,
+    /// Its back end was abandoned.
+    HasAbandoned,
+    /// Its back end was dropped.
+    IsGone,
+}
+
+impl Ring {
+    /// Makes a ring, whose waits also end when `signal` is given.
+    ///
+    /// # Errors
+    /// If the kernel has no io_uring, one that is too old, or forbids it.
+    pub(crate) fn new(signal: Signal) -> io::Result<Self> {
+        let kernel = IoUring::builder().setup_cqsize(RESULTS).build(QUEUE)?;
+        // As old as polls that stay.
+        if !kernel.params().is_feature_resource_tagging() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than Linux 5.13"));
+        }
+        let state = State {
+            kernel,
+            transfers: TagSlab::default(),
+            to_send: VecDeque::new(),
+            files: Vec::new(),
+            spare: Vec::new(),
+            untaken: 0,
+            signal,
+            is_watched: false,
+        };
+        Ok(Self(Arc::new(Mutex::new(state))))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands the kernel what was submitted.
+    pub(crate) fn send(&self) {
+        self.state().send();
+    }
+
+    /// Hands the kernel what was submitted, and waits until an operation has ended or the signal is given, for at most
+    /// `limit`. May end early.
+    pub(crate) fn wait(&self, limit: Option<Duration>) {
+        self.state().wait(limit);
+    }
+}
+
+impl State {
+    fn submit(&mut self, file: usize, id: u64, operation: Operation) {
+        let is_read = operation.kind == RequestKind::Read;
+        let pieces = if is_read { Vec::new() } else { self.spare.pop().unwrap_or_default() };
+        self.file(file).under_way += 1;
+        let tag = self.transfers.insert((file, Transfer::new(id, operation, pieces)));
+        self.to_send.push_back(tag);
+    }
+
+    fn file(&mut self, file: usize) -> &mut RingedFile {
+        self.files[file].as_mut().expect("a file is closed once nothing of it is under way")
+    }
+
+    /// Puts calls into the queue of the kernel, as far as there is room.
+    fn queue(&mut self) {
+        while let Some(&tag) = self.to_send.front() {
+            let (index, transfer) = self.transfers.get_mut(tag);
+            let index = *index;
+            let file = self.files[index].as_ref().expect("an operation of it is under way");
+            if file.owner != Owner::Waits {
+                self.to_send.pop_front();
+                self.transfers.remove(tag);
+                self.forget(index);
+                continue;
+            }
+            let call = transfer.call(types::Fd(file.file.as_raw_fd())).user_data(tag.to_bits());
+            if !self.push(&call) {
+                return;
+            }
+            self.to_send.pop_front();
+        }
+    }
+
+    /// Puts one call into the queue of the kernel. Returns false if that is full.
+    fn push(&mut self, call: &squeue::Entry) -> bool {
+        let mut queue = self.kernel.submission();
+        // SAFETY: the memory that the call names belongs to a transfer in `transfers`, or is static. A transfer neither
+        // frees nor changes it while it has a call under way, and leaves `transfers` only with the result of its last
+        // call: then the kernel has returned the memory. Dropping the state leaks what has not ended. The file is open,
+        // because `files` has it until then.
+        unsafe { queue.push(call) }.is_ok()
+    }
+
+    /// Hands the kernel what waits. What it does not take now waits for the next time.
+    fn send(&mut self) {
+        loop {
+            self.queue();
+            if self.kernel.submission().is_empty() {
+                return;
+            }
+            match self.kernel.submit() {
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(Errno::INTR.raw_os_error()) => {}
+                // It has no room for more results, or no memory.
+                Err(_) => return self.reap(),
+            }
+        }
+    }
+
+    fn wait(&mut self, limit: Option<Duration>) {
+        self.reap();
+        if self.untaken > 0 || self.signal.begin_wait() {
+            return self.send();
+        }
+        self.send();
+        self.watch_signal();
+        self.reap();
+        if self.untaken == 0 {
+            let limit = limit.map(types::Timespec::from);
+            let args = types::SubmitArgs::new();
+            let args = limit.as_ref().map_or(args, |limit| args.timespec(limit));
+            // A wait that is interrupted or takes too long ends.
+            let _ = self.kernel.submitter().submit_with_args(1, &args);
+        }
+        self.signal.end_wait();
+        self.reap();
+    }
+
+    /// Has the kernel report when the signal is given.
+    fn watch_signal(&mut self) {
+        if !self.is_watched {
+            let signal = types::Fd(self.signal.as_fd().as_raw_fd());
+            let watch = opcode::PollAdd::new(signal, u32::from(PollFlags::IN.bits())).multi(true).build();
+            self.is_watched = self.push(&watch.user_data(SIGNAL));
+        }
+    }
+
+    /// Takes the results that the kernel has.
+    fn reap(&mut self) {
+        while let Some(completed) = { self.kernel.completion().next() } {
+            if completed.user_data() == SIGNAL {
+                self.is_watched = io_uring::cqueue::more(completed.flags());
+                continue;
+            }
+            let tag = Tag::from_bits(completed.user_data());
+            let (index, transfer) = self.transfers.get_mut(tag);
+            let index = *index;
+            let file = self.files[index].as_mut().expect("an operation of it was under way");
+            let Some(result) = transfer.ended(completed.result(), file.block) else {
+                self.to_send.push_back(tag);
+                continue;
+            };
+            let (_, transfer) = self.transfers.remove(tag);
+            let (ended, pieces) = transfer.into_ended(result);
+            if pieces.capacity() > 0 {
+                self.spare.push(pieces);
+            }
+            if file.owner == Owner::Waits {
+                file.ended.push(ended);
+                self.untaken += 1;
+            }
+            self.forget(index);
+        }
+    }
+
+    /// Notes that an operation of a file is no longer under way.
+    fn forget(&mut self, index: usize) {
+        self.file(index).under_way -= 1;
+        self.close_if_unused(index);
+    }
+
+    fn close_if_unused(&mut self, index: usize) {
+        if self.file(index).under_way == 0 && self.file(index).owner == Owner::IsGone {
+            self.files[index] = None;
+        }
+    }
+
+    fn take_ended(&mut self, index: usize, ended: &mut Vec<Ended>) {
+        self.reap();
+        let file = self.files[index].as_mut().expect("its back end has it");
+        self.untaken -= file.ended.len();
+        ended.append(&mut file.ended);
+    }
+
+    /// Notes that nobody takes what ends of a file.
+    fn disown(&mut self, index: usize, owner: Owner) {
+        let file = self.file(index);
+        file.owner = owner;
+        let untaken = std::mem::take(&mut file.ended).len();
+        self.untaken -= untaken;
+        self.close_if_unused(index);
+    }
+
+    /// Waits until all operations of a file have ended.
+    fn finish(&mut self, index: usize) {
+        while self.file(index).under_way > 0 {
+            self.send();
+            // If it fails, there are results to take first, or the wait was interrupted.
+            let _ = self.kernel.submit_and_wait(1);
+            self.reap();
+        }
+    }
+}
+
+impl Drop for State {
+    /// The kernel may go on using the memory of what has not ended, so that is never freed.
+    fn drop(&mut self) {
+        if !self.transfers.is_empty() {
+            std::mem::forget(std::mem::take(&mut self.transfers));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+use std::sync::{Arc, Mutex};
+
+use esker_core::Lba;
+
+use super::*;
+use crate::backend::Operation;
+
+/// A back end that ends what it is told to end.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<(Vec<u64>, Vec<Ended>)>>);
+
+impl Backend for Told {
+    fn capacity(&self) -> Bytes {
+        Bytes::mib(1)
+    }
+    fn submit(&mut self, _: Nanos, id: u64, _: Operation) {
+        self.0.lock().unwrap().0.push(id);
+    }
+    fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        ended.append(&mut self.0.lock().unwrap().1);
+    }
+}
+
+impl Told {
+    /// Ends the operation that it got first.
+    fn end(&self) {
+        let mut lists = self.0.lock().unwrap();
+        let id = lists.0.remove(0);
+        lists.1.push(Ended { id, at: None, result: Ok(()), data: OperationData::None });
+    }
+
+    fn under_way(&self) -> usize {
+        self.0.lock().unwrap().0.len()
+    }
+}
+
+const TRIM: Request = Request::new(RequestKind::Trim, Lba(0), Bytes(512));
+
+/// A store that does two operations at a time, with five requests.
+fn busy() -> (Told, Store, Buffers) {
+    let (told, mut buffers) = (Told::default(), Buffers::default());
+    let limits = DeviceLimits { depth: 2, background: None };
+    let mut store = Store::new(Box::new(told.clone())).with_limits(limits);
+    (0..5).for_each(|number| store.submit(Nanos::ZERO, IoId(Tag::new(number, 0)), TRIM, None, &mut buffers));
+    (told, store, buffers)
+}
+
+#[test]
+fn a_store_does_as_much_at_a_time_as_its_limit_says() {
+    let (told, mut store, mut buffers) = busy();
+    let mut ends = Vec::new();
+    assert_eq!((told.under_way(), store.telemetry(Nanos::ZERO).queued), (2, 5));
+    for left in (0..5).rev() {
+        told.end();
+        store.take_ended(|| Nanos::ZERO, &mut buffers, &mut ends);
+        assert_eq!((told.under_way(), store.is_busy()), (left.min(2), left > 0));
+    }
+    let order: Vec<u32> = ends.iter().map(|end| end.io.0.slot()).collect();
+    assert_eq!(order, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn what_waits_for_its_turn_counts_as_unanswered_only_from_then_on() {
+    let (told, mut store, mut buffers) = busy();
+    let mut ends = Vec::new();
+    // One answer every 10 s: the last request has its answer after 50 s, 20 s after the device has got it.
+    for round in 1..=5 {
+        let now = Nanos::from_secs(10 * round);
+        while store.next_event() <= now {
+            store.advance(store.next_event(), &mut buffers, &mut ends);
+        }
+        told.end();
+        store.take_ended(|| now, &mut buffers, &mut ends);
+    }
+    assert!(ends.len() == 5 && ends.iter().all(|end| end.result.is_ok()));
+    // All that waits ends with a device that has failed.
+    let (_, mut store, mut buffers) = busy();
+    let mut ends = Vec::new();
+    store.advance(ANSWER_LIMIT, &mut buffers, &mut ends);
+    assert_eq!((ends.len(), store.is_busy()), (5, false));
+    assert!(ends.iter().all(|end| end.result == Err(DeviceError::Failed)));
+}
