@@ -48,9 +48,9 @@ enum Way {
 }
 
 const WAYS: [(&str, Way); 3] = [
-    ("bare io_uring", Way::Bare),
-    ("volume, io_uring", Way::Volume(IoChoice::Ring)),
-    ("volume, threads", Way::Volume(IoChoice::Threads)),
+    ("bare loop over io_uring", Way::Bare),
+    ("volume over io_uring", Way::Volume(IoChoice::Ring)),
+    ("volume over threads", Way::Volume(IoChoice::Threads)),
 ];
 
 /// Offsets of requests in the part of the file that holds data.
@@ -198,21 +198,20 @@ fn main() {
     };
     for (is_direct, how) in [(false, "page cache"), (true, "O_DIRECT")] {
         for (writes, kind) in [(false, "reads"), (true, "writes")] {
-            let name = format!("{how}, {kind}");
-            if !name.contains(&only) {
+            let name = |way: &str| format!("{how}, {kind}, {way}");
+            let ways: Vec<_> = WAYS.iter().filter(|(way, _)| name(way).contains(&only)).collect();
+            if ways.is_empty() {
                 continue;
             }
             prepare(&path);
             let requests = if is_direct { requests() / 8 } else { requests() };
             let work = Work { writes, is_direct, requests };
-            let mut figures = vec![Vec::new(); WAYS.len()];
+            let mut figures = vec![Vec::new(); ways.len()];
             for _ in 0..if is_smoke() { 1 } else { RUNS } {
-                WAYS.iter().zip(&mut figures).for_each(|((_, way), figures)| figures.push(run(&path, *way, work)));
+                ways.iter().zip(&mut figures).for_each(|((_, way), figures)| figures.push(run(&path, *way, work)));
             }
-            let medians: Vec<f64> = figures.into_iter().map(median).collect();
-            for ((way, _), figure) in WAYS.iter().zip(&medians) {
-                let more = figure - medians[0];
-                println!("{name:<20} {way:<18} {figure:6.2} us a request, {more:5.2} us more than the bare loop");
+            for ((way, _), figures) in ways.iter().zip(figures) {
+                println!("{:<44} {:6.2} us a request", name(way), median(figures));
             }
         }
     }

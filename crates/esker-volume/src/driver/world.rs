@@ -182,7 +182,9 @@ impl<E: Engine + ?Sized, C: Clock> World<E> for RealWorld<C> {
     /// What has ended is later than everything that was due when the driver woke up. Ends that a model has decided are
     /// the exception: they are due events themselves.
     fn next_input(&mut self, now: Nanos) -> Option<(Nanos, Input)> {
-        self.take_ended();
+        if self.inputs.is_empty() {
+            self.take_ended();
+        }
         let input = self.inputs.pop_front()?;
         let at = if let Input::Done { at, .. } = input { now.max(at) } else { now };
         Some((at, input))
