@@ -25,6 +25,8 @@ pub enum DiskFault {
     FlushFails,
     /// The same, and then operations never end.
     FlushFailsThenSilent,
+    /// Every write is refused for want of space, and touches nothing.
+    Full,
     /// Every operation fails.
     Dead,
     /// Operations never end.
@@ -80,6 +82,20 @@ impl VirtualDisk {
 
     fn disk(&self) -> MutexGuard<'_, Disk> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Another disk in the same state, but for operations under way, which only this one has.
+    pub(crate) fn fork(&self) -> Self {
+        let disk = self.disk();
+        Self(Arc::new(Mutex::new(Disk {
+            durable: disk.durable.clone(),
+            current: disk.current.clone(),
+            unflushed: disk.unflushed.clone(),
+            waiting: VecDeque::new(),
+            ended: Vec::new(),
+            rng: disk.rng.clone(),
+            ..*disk
+        })))
     }
 
     /// Has `fault` from now on.
@@ -184,6 +200,11 @@ impl Disk {
         }
     }
 
+    /// Notes a write, which needs space.
+    fn change_data(&mut self) -> io::Result<()> {
+        if self.fault == DiskFault::Full { Err(io::ErrorKind::StorageFull.into()) } else { self.change() }
+    }
+
     fn put(&mut self, offset: usize, bytes: &[u8]) {
         match offset < 1 << 20 {
             true => self.counts.structure_writes += 1,
@@ -239,13 +260,13 @@ impl BlockingBackend for Disk {
         Ok(())
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], durable: bool) -> io::Result<()> {
-        self.change()?;
+        self.change_data()?;
         let bytes = data.iter().map(|slice| &**slice).collect::<Vec<&[u8]>>().concat();
         self.put(offset as usize, &bytes);
         if durable { self.make_durable() } else { Ok(()) }
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
-        self.change()?;
+        self.change_data()?;
         self.put(offset as usize, &vec![0; length as usize]);
         if durable { self.make_durable() } else { Ok(()) }
     }

@@ -26,6 +26,7 @@ struct Pending {
 }
 
 /// The host of a volume.
+#[derive(Clone)]
 pub(crate) struct Host {
     sectors: Vec<Sector>,
     tags: TagSlab<()>,

@@ -2,17 +2,21 @@
 
 use super::*;
 
+/// How many times as many cases are wanted.
+fn times() -> u64 {
+    std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
 /// Runs `count` seeds, and returns what happened in all of them.
 fn run_all(count: u64, plan: Plan) -> Outcome {
-    let times = std::env::var("ESKER_SOAK").ok().and_then(|times| times.parse::<u64>().ok()).unwrap_or(1);
     let mut all = Outcome::default();
-    for seed in 0..count * times {
+    for seed in 0..count * times() {
         all += run(&Plan { seed, ..plan }).unwrap_or_else(|violation| panic!("{violation}"));
     }
     all
 }
 
-const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, wrong: DiskFault::None };
+const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: false, wrong: DiskFault::None };
 
 #[test]
 fn what_was_promised_survives_losses_of_power() {
@@ -26,6 +30,18 @@ fn what_was_promised_survives_losses_of_power() {
 fn what_was_promised_survives_failures_of_disks_too() {
     let all = run_all(250, Plan { faults: true, ..PLAN });
     assert!(all.answered > 100_000 && all.degraded > 50 && all.lost < 100, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_is_there_wherever_the_power_fails() {
+    let all = run_all(6, Plan { steps: 300, lives: 2, cuts: true, ..PLAN });
+    assert!(all.cuts > 200, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_is_there_wherever_the_power_fails_beside_a_failing_disk() {
+    let all = run_all(6, Plan { steps: 300, lives: 3, cuts: true, faults: true, ..PLAN });
+    assert!(all.cuts > 200, "{all:?}");
 }
 
 #[test]
@@ -43,8 +59,8 @@ fn a_seed_always_gives_the_same_run() {
 #[test]
 fn damage_to_one_device_is_repaired_and_no_damage_shows_other_data() {
     let mut all = DamageOutcome::default();
-    for seed in 0..2 {
-        let outcome = damage(seed, 200).unwrap_or_else(|violation| panic!("{violation}"));
+    for seed in 0..2 * times() {
+        let outcome = damage(seed, 250).unwrap_or_else(|violation| panic!("{violation}"));
         all.repaired += outcome.repaired;
         all.noticed += outcome.noticed;
         all.refused += outcome.refused;

@@ -22,6 +22,9 @@ pub struct Plan {
     pub lives: u32,
     /// Whether a disk fails now and then.
     pub faults: bool,
+    /// Whether the power is also lost after each operation of a disk, in a copy of everything: what is left then has to
+    /// be right, too.
+    pub cuts: bool,
     /// A fault that the first disk has from the beginning, to see that the oracle finds it.
     pub wrong: DiskFault,
 }
@@ -41,6 +44,8 @@ pub struct Outcome {
     pub kills: u64,
     /// Losses of power while the volume was being opened.
     pub cut_openings: u64,
+    /// Losses of power after single operations, in copies.
+    pub cuts: u64,
     /// Checkpoints that were complete.
     pub checkpoints: u64,
     /// Records that were read behind checkpoints.
@@ -121,6 +126,7 @@ impl std::ops::AddAssign for Outcome {
             power_losses,
             kills,
             cut_openings,
+            cuts,
             checkpoints,
             journal_records,
             degraded,
@@ -132,6 +138,7 @@ impl std::ops::AddAssign for Outcome {
         self.power_losses += power_losses;
         self.kills += kills;
         self.cut_openings += cut_openings;
+        self.cuts += cuts;
         self.checkpoints += checkpoints;
         self.journal_records += journal_records;
         self.degraded += degraded;
@@ -297,7 +304,12 @@ impl World {
             let wants_request = self.rng.chance(1, 3) && self.host.under_way() < DEPTH && !is_read_only;
             match wants_request.then(|| self.host.request(&mut self.rng)).flatten() {
                 Some((tag, request, data)) => volume.submit(tag, request, data),
-                None => _ = self.perform_one() || self.rng.chance(1, 4) && self.pass_time(volume),
+                None if self.perform_one() => {
+                    if plan.cuts {
+                        self.check_cut()?;
+                    }
+                }
+                None => _ = self.rng.chance(1, 4) && self.pass_time(volume),
             }
             self.serve(volume)?;
         }
@@ -309,6 +321,24 @@ impl World {
             }
             self.serve(volume)?;
         }
+        Ok(())
+    }
+
+    /// Loses power in a copy of everything, and checks what is left.
+    fn check_cut(&mut self) -> Result<(), String> {
+        let mut copy = Self {
+            rng: Rng::new(self.rng.next_u64()),
+            clock: SetClock::default(),
+            disks: self.disks.iter().map(VirtualDisk::fork).collect(),
+            dead: self.dead.clone(),
+            host: self.host.clone(),
+            outcome: Outcome::default(),
+        };
+        copy.crash();
+        if let Some(mut volume) = copy.open()? {
+            copy.check_recovered(&mut volume)?;
+        }
+        self.outcome.cuts += 1;
         Ok(())
     }
 
@@ -329,13 +359,14 @@ impl World {
             DiskFault::FlushFails,
             DiskFault::FlushFails,
             DiskFault::FlushFailsThenSilent,
+            DiskFault::Full,
             DiskFault::Dead,
             DiskFault::Silent,
         ];
         let fault = faults[self.rng.below(faults.len() as u64) as usize];
         self.disks[index].set_fault(fault);
         self.host.may_fail = true;
-        self.dead[index] |= fault != DiskFault::FlushFails;
+        self.dead[index] |= !matches!(fault, DiskFault::FlushFails | DiskFault::Full);
     }
 
     /// The power fails, or only the process dies.
@@ -347,6 +378,11 @@ impl World {
             self.outcome.kills += 1;
             self.disks.iter().for_each(|disk| disk.kill(&mut self.rng));
         }
+        // Somebody has made room.
+        self.disks
+            .iter()
+            .filter(|disk| disk.fault() == DiskFault::Full)
+            .for_each(|disk| disk.set_fault(DiskFault::None));
         self.host.crash();
     }
 }
