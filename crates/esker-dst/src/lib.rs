@@ -6,6 +6,7 @@ mod case_tests;
 mod damage;
 mod disk;
 mod host;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod world;

@@ -1,0 +1,37 @@
+//! Random settings of volumes.
+
+use esker_core::{Bytes, Rng};
+use esker_volume::VolumeSettings;
+use serde_json::json;
+
+/// Picks one of several.
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// Random settings of an engine over this many disks.
+pub(crate) fn settings(disks: usize, rng: &mut Rng) -> VolumeSettings {
+    let policies = ["fast-first", "static-split", "migration", "wardrop"];
+    match rng.below(8) {
+        0..3 if disks == 2 => {
+            let lines = ["512B", "4KiB", "16KiB"];
+            let ways = [("unified", "write-back"), ("unified", "write-through"), ("read", "write-around")];
+            let (role, write) = pick(rng, &ways);
+            let slots = if write == "write-back" { pick(rng, &["any", "log", "append-only"]) } else { "any" };
+            let policy = if slots == "any" { "lru" } else { "fifo" };
+            let line = pick(rng, &lines);
+            let options = json!({ "line": line, "policy": policy, "slots": slots, "role": role, "write": write });
+            VolumeSettings::new("cache", options)
+        }
+        3 => VolumeSettings::new("array", json!({ "stripe": pick(rng, &["512B", "4KiB", "64KiB"]) })),
+        kind => {
+            let policy = pick(rng, &policies);
+            let cached_extents = if kind == 4 { 3 } else { 0 };
+            let extent = Bytes(4096 << rng.below(5));
+            let options = json!({
+                "extent": extent, "policy": { "kind": policy }, "reserve": "10%", "cached_extents": cached_extents,
+            });
+            VolumeSettings::new("hybrid", options)
+        }
+    }
+}
