@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Reply, SystemClock, Volume, VolumeError,
-    VolumeSettings, WhatIsThere, check, create,
+    Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Reply, SystemClock, Volume,
+    VolumeError, VolumeSettings, WhatIsThere, check, create,
 };
 use serde_json::json;
 
@@ -53,14 +53,16 @@ fn open(paths: &[PathBuf], choice: IoChoice) -> Result<(Volume<SystemClock>, Dev
 /// Sends a request, and waits for its reply.
 fn request((volume, io): &mut (Volume<SystemClock>, DeviceIo), request: Request, data: &[u8]) -> Reply {
     volume.submit(Tag::new(0, 0), request, data);
-    for _ in 0..60_000 {
+    let clock = SystemClock::start();
+    loop {
         volume.step();
         if let Some(reply) = volume.next_reply() {
             return reply;
         }
-        io.wait(Some(Duration::from_millis(1)));
+        // A wait that misses an end would take until its limit.
+        io.wait(Some(Duration::from_secs(60)));
+        assert!(clock.now() < Nanos::from_secs(50), "no reply");
     }
-    panic!("no reply within a minute");
 }
 
 const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);

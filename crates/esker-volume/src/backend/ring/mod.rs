@@ -175,8 +175,7 @@ impl State {
         }
         self.send();
         self.watch_signal();
-        self.reap();
-        if self.untaken == 0 {
+        if self.kernel.completion().is_empty() {
             let limit = limit.map(types::Timespec::from);
             let args = types::SubmitArgs::new();
             let args = limit.as_ref().map_or(args, |limit| args.timespec(limit));
