@@ -29,7 +29,7 @@ pub use threaded::Threaded;
 ///
 /// Operations under way do not overlap, unless the host overlaps its own. Flushes and durable writes have to be
 /// reported in the order in which they were performed, all other operations in any order; but a read that was performed
-/// after a failed flush is reported after it.
+/// after a failed flush is reported after it, as far as the back end knows the order.
 pub trait Backend: Send {
     /// Capacity in bytes.
     fn capacity(&self) -> Bytes;
