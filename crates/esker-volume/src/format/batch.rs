@@ -2,7 +2,7 @@
 
 use esker_tier::{Record, RecordNumber};
 
-use super::{BLOCK, Damage, Fields, Header, Kind, SealedBy};
+use super::{BLOCK, Damage, Fields, Header, Kind, NUMBER_MAX, SealedBy};
 
 /// A batch of records. After the header:
 ///
@@ -31,6 +31,9 @@ impl<'a> Batch<'a> {
         let mut fields = Fields(&bytes[Header::BYTES..]);
         let (first, count) = (RecordNumber(fields.u64()), fields.u32() as usize);
         let records = bytes[RECORDS..].as_chunks().0.get(..count).ok_or(Damage::Content)?;
+        if first.0 >= NUMBER_MAX {
+            return Err(Damage::Content);
+        }
         Ok(Self { header, first, records })
     }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{BLOCK, Fields, Identity, Output};
+use super::{BLOCK, Fields, Identity, NUMBER_MAX, Output};
 
 /// What a structure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,7 @@ impl Header {
         fields.u32();
         let header = Self { kind, length: fields.u32(), generation: fields.u64(), number: fields.u64() };
         let whole = header.length > 0 && header.length.is_multiple_of(BLOCK as u32);
+        let whole = whole && header.generation < NUMBER_MAX && header.number < NUMBER_MAX;
         if whole { Ok(header) } else { Err(Damage::Checksum) }
     }
 

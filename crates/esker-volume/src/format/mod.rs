@@ -31,6 +31,9 @@ pub(crate) use superblock::{Member, MemberState, Superblock};
 /// Structures begin on multiples of this, and are a multiple of it long.
 pub(crate) const BLOCK: usize = 4096;
 
+/// No number of a record, a batch, a checkpoint or a generation gets this far.
+pub(crate) const NUMBER_MAX: u64 = 1 << 62;
+
 /// Bytes of a superblock.
 pub(crate) const SUPERBLOCK: usize = 16 << 10;
 

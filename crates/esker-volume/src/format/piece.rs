@@ -2,7 +2,7 @@
 
 use esker_tier::{Record, RecordNumber};
 
-use super::{BLOCK, Damage, Fields, Header, Kind, SealedBy};
+use super::{BLOCK, Damage, Fields, Header, Kind, NUMBER_MAX, SealedBy};
 
 /// A piece of a checkpoint. Pieces lie one behind the other in a checkpoint area; that of checkpoint `n` is area `n %
 /// 2`. After the header:
@@ -36,6 +36,15 @@ pub(crate) struct JournalPlace {
     pub(crate) batch: u64,
     /// Where this batch is, or would be, in bytes from the journal's start.
     pub(crate) offset: u64,
+}
+
+impl JournalPlace {
+    /// Returns true if there can be such a place in a journal of `length` bytes.
+    pub(crate) fn is_sound(&self, length: u64) -> bool {
+        let Self { through, batch, offset } = *self;
+        let counts = (1..NUMBER_MAX).contains(&batch) && through.0 < NUMBER_MAX;
+        counts && offset <= length && offset.is_multiple_of(BLOCK as u64)
+    }
 }
 
 const RECORDS: usize = 96;

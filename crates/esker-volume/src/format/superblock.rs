@@ -152,7 +152,9 @@ impl Superblock {
         let mut fields = Fields(&bytes[Self::MEMBERS..content]);
         let members: Option<Vec<Member>> = (0..count).map(|_| Member::read(&mut fields)).collect();
         let members = members.ok_or(Damage::Content)?;
-        if members[usize::from(index)].keeps_journal && !layout.has_journal() {
+        let own = members[usize::from(index)];
+        let is_removed = own.state == MemberState::Removed;
+        if own.keeps_journal && !layout.has_journal() || own.data.0 != layout.data_length && !is_removed {
             return Err(Damage::Content.into());
         }
         let settings = str::from_utf8(&bytes[content..content + settings_length]).map_err(|_| Damage::Content)?;

@@ -56,7 +56,8 @@ impl MapReader<'_> {
         let length = (left as usize).min(bytes.len());
         self.read(keeper, address, &mut bytes[..length]).map_err(|_| Damage::Absent)?;
         let piece = Piece::read(SealedBy { volume: self.volume, address }, &bytes[..length])?;
-        let is_sound = piece.header.number % 2 == area && piece.records().count() == piece.len();
+        let is_sound = piece.header.number % 2 == area && piece.after.is_sound(layout.journal);
+        let is_sound = is_sound && piece.records().count() == piece.len();
         if is_sound { Ok(piece) } else { Err(Damage::Content) }
     }
 

@@ -3,6 +3,8 @@
 mod create;
 mod dump;
 mod error;
+#[cfg(test)]
+mod hostile_tests;
 mod kinds;
 mod map;
 mod recover;

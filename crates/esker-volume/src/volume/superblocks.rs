@@ -79,6 +79,13 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
     if let Some(second) = all.iter().position(disagrees) {
         return Err(VolumeError::Split { first: name(newest), second: name(second) });
     }
+    // Copies of journal and checkpoints lie at the same places.
+    let keeps = |(superblock, _): &&(Superblock, bool)| superblock.layout.has_journal();
+    let places = |(superblock, _): &(Superblock, bool)| (superblock.layout.journal, superblock.layout.checkpoint);
+    let first = all.iter().find(keeps).map(places);
+    if let Some(second) = all.iter().position(|one| keeps(&one) && Some(places(one)) != first) {
+        return Err(VolumeError::Split { first: name(newest), second: name(second) });
+    }
     let newest = all[newest].0.clone();
     let of = |id: Identity| all.iter().position(|(superblock, _)| superblock.member().id == id);
     let is_used = |member: &&crate::format::Member| member.state == MemberState::InUse;
