@@ -147,6 +147,9 @@ pub(crate) struct VolumeReplayArguments {
     /// Let the writes of the trace replace what is on the volume
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Write the whole volume once before: reads of what was never written are answered without a device
+    #[arg(long)]
+    pub(crate) fill: bool,
     /// How files and disks are read and written
     #[arg(long, value_name = "WAY", value_enum, ignore_case = true, default_value_t = VolumeIo::Best)]
     pub(crate) io: VolumeIo,

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
 use crate::progress::Progress;
 use image::{NewImage, Part, SourceImage, data_in};
-use pipeline::Pipeline;
+pub(super) use pipeline::Pipeline;
 
 /// Bytes of a request, which is at most this long.
 const REQUEST: usize = 1 << 20;

@@ -22,7 +22,7 @@ struct UnderWay {
 }
 
 /// A volume with several requests under way.
-pub(super) struct Pipeline {
+pub(in super::super) struct Pipeline {
     session: Session,
     under_way: TagSlab<UnderWay>,
     count: usize,
@@ -32,13 +32,13 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(super) fn new(session: Session) -> Self {
+    pub(in super::super) fn new(session: Session) -> Self {
         let (order, read) = (VecDeque::new(), BTreeMap::new());
         Self { session, under_way: TagSlab::default(), count: 0, order, read }
     }
 
     /// Whether another request can be sent without waiting.
-    pub(super) fn has_room(&self) -> bool {
+    pub(in super::super) fn has_room(&self) -> bool {
         self.count + self.read.len() < DEPTH
     }
 
@@ -51,7 +51,7 @@ impl Pipeline {
     }
 
     /// Writes bytes. Waits while too many requests are under way.
-    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub(in super::super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
         self.make_room()?;
         let length = bytes.len().next_multiple_of(Bytes::SECTOR.0 as usize);
         let mut data = Buffer::zeroed(length);
@@ -61,7 +61,7 @@ impl Pipeline {
     }
 
     /// Has a range read as zeroes.
-    pub(super) fn clear(&mut self, offset: u64, length: u64) -> Result<(), Failure> {
+    pub(in super::super) fn clear(&mut self, offset: u64, length: u64) -> Result<(), Failure> {
         for at in (0..length).step_by(REQUEST) {
             self.make_room()?;
             let length = (length - at).min(REQUEST as u64).next_multiple_of(Bytes::SECTOR.0);
@@ -71,13 +71,13 @@ impl Pipeline {
     }
 
     /// Reads bytes, which [`Self::next_read`] returns in the order of the calls.
-    pub(super) fn read(&mut self, offset: u64, length: u64) {
+    pub(in super::super) fn read(&mut self, offset: u64, length: u64) {
         let tag = self.send(RequestKind::Read, (offset, length), Buffer::default(), false);
         self.order.push_back(tag);
     }
 
     /// Waits for the read that was sent first.
-    pub(super) fn next_read(&mut self) -> Result<Vec<u8>, Failure> {
+    pub(in super::super) fn next_read(&mut self) -> Result<Vec<u8>, Failure> {
         let first = self.order.pop_front().expect("a read was sent");
         loop {
             if let Some(bytes) = self.read.remove(&first) {
@@ -88,7 +88,7 @@ impl Pipeline {
     }
 
     /// Waits for all requests.
-    pub(super) fn finish(mut self) -> Result<Session, Failure> {
+    pub(in super::super) fn finish(mut self) -> Result<Session, Failure> {
         while self.count > 0 {
             self.wait()?;
         }

@@ -2,14 +2,13 @@
 
 use std::iter::Peekable;
 
-use esker_core::{
-    Arrival, Bytes, Completion, Lba, Nanos, Observer, Replay, ReplayEnd, Request, RequestKind, TagSlab, Verdict,
-};
+use esker_core::{Arrival, Completion, Nanos, Observer, Replay, ReplayEnd, Request, RequestKind, TagSlab, Verdict};
 use esker_results::Reporting;
 use esker_sim::RunMeasurements;
 use esker_volume::{Buffer, Reply};
 
 use super::super::session::Session;
+use super::stamp;
 use crate::cancel;
 use crate::failure::Failure;
 
@@ -123,11 +122,7 @@ impl<'a> Live<'a> {
     fn stamped(&mut self, request: &Request) -> Buffer {
         let mut data = self.session.volume.buffer(request.length.0 as usize);
         let bytes = data.get_mut().expect("a new buffer has one owner");
-        let Lba(first) = request.start;
-        for (sector, bytes) in (first..).zip(bytes.chunks_mut(Bytes::SECTOR.0 as usize)) {
-            let stamp = [self.replay.arrived, sector].map(u64::to_le_bytes);
-            bytes.chunks_mut(16).for_each(|piece| piece.copy_from_slice(stamp.as_flattened()));
-        }
+        stamp(bytes, request.start.0, self.replay.arrived);
         data
     }
 

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::{Arrival, RequestKind};
+use esker_core::{Arrival, Bytes, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
 use esker_sim::{RunMeasurements, TargetLayout, Workload, WorkloadSettings};
 use esker_volume::{DeviceSettings, IoChoice};
 use serde_json::json;
 
+use super::copy::Pipeline;
 use super::file::Places;
 use super::session::{Serving, Session};
 use crate::args::{Common, VolumeIo, VolumeReplayArguments};
@@ -44,6 +45,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let arrivals = || workload.arrivals(capacity, &layout, &left_out).map_err(|error| of_workload(&error));
     check_overwrites(arguments, &session, arrivals()?)?;
     left_out.take();
+    let session = if arguments.fill { fill(session, common)? } else { session };
     let depth = settings.queue_depth.map(|depth| depth.get() as usize);
     let depth = depth.or((!workload.has_times()).then_some(1));
     let bar = Progress::new(common.quiet, "requests");
@@ -115,6 +117,35 @@ fn settings(arguments: &VolumeReplayArguments) -> Result<WorkloadSettings, Failu
     Ok(settings)
 }
 
+/// Bytes that are written at once when a volume is filled.
+const FILLED: u64 = 1 << 20;
+
+/// Writes the whole volume, as request 0.
+fn fill(session: Session, common: &Common) -> Result<Session, Failure> {
+    let capacity = session.volume.capacity().0;
+    let bar = Progress::new(common.quiet, "B");
+    bar.set_message("filling");
+    let mut pipeline = Pipeline::new(session);
+    for at in (0..capacity).step_by(FILLED as usize) {
+        let mut bytes = vec![0; FILLED.min(capacity - at) as usize];
+        stamp(&mut bytes, at / Bytes::SECTOR.0, 0);
+        pipeline.write(at, &bytes)?;
+        bar.set(at, capacity);
+    }
+    let mut session = pipeline.finish()?;
+    session.flush()?;
+    session.volume.start_measuring();
+    Ok(session)
+}
+
+/// Gives each 16 bytes the number of the request that writes them, and that of their sector.
+fn stamp(bytes: &mut [u8], first_sector: u64, request: u64) {
+    for (sector, bytes) in (first_sector..).zip(bytes.chunks_mut(Bytes::SECTOR.0 as usize)) {
+        let stamp = [request, sector].map(u64::to_le_bytes);
+        bytes.chunks_mut(16).for_each(|piece| piece.copy_from_slice(stamp.as_flattened()));
+    }
+}
+
 /// Refuses writes to a volume that may hold data.
 fn check_overwrites(
     arguments: &VolumeReplayArguments,
@@ -122,7 +153,8 @@ fn check_overwrites(
     mut arrivals: impl Iterator<Item = Arrival>,
 ) -> Result<(), Failure> {
     let changes = |kind: RequestKind| kind.is_write() || kind == RequestKind::Trim;
-    if arguments.overwrite || session.volume.is_empty() || !arrivals.any(|arrival| changes(arrival.request.kind)) {
+    let changes_any = arguments.fill || arrivals.any(|arrival| changes(arrival.request.kind));
+    if arguments.overwrite || session.volume.is_empty() || !changes_any {
         return Ok(());
     }
     Err(Failure::input(format!("{} may hold data, which the writes would replace", arguments.volume.display()))
