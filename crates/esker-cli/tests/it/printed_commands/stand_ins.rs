@@ -78,7 +78,7 @@ pub(super) fn write(folder: &Path) {
     let several = ["QUANTUM_TORNADO_validate", "OTHER"].map(|name| DRIVE[1].1.replace("SMALL", name)).concat();
     std::fs::write(folder.join("3disks.parv"), several).expect("the folder can be written");
     esker_ok(folder, &["devices", "import", "atlas10k.parv", "-o", "atlas10k.toml"]);
-    let devices = ["--device", "flash=flash.img,4MiB", "--device", "disk=disk.img,8MiB"];
+    let devices = ["--device", "flash=flash.img,2MiB", "--device", "disk=disk.img,3MiB"];
     esker_ok(folder, &[&["volume", "create", "home.volume", "--set", "extent=64KiB"], &devices[..]].concat());
     for name in ["old-disk.img", "old-disk.img.gz"] {
         std::fs::write(folder.join(name), packed(name, vec![7; 1 << 20])).expect("the folder can be written");
