@@ -149,3 +149,18 @@ fn odd_devices_are_refused_with_a_clear_error() {
         create(&mut closed(&[tiny]), &settings(), &identities(30, 1), WhatIsThere::Stays).unwrap_err().to_string();
     assert!(tiny.starts_with("tiny: a device of 1MiB has no room for data"), "{tiny}");
 }
+
+#[test]
+fn requests_of_32_mib_are_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = ["first", "second"].map(|name| folder.path().join(name)).into();
+    paths.iter().for_each(|path| _ = FileBackend::create(path, Bytes::mib(24)).unwrap());
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    for choice in [IoChoice::Best, IoChoice::Threads] {
+        let mut volume = open(&paths, choice).unwrap();
+        let data: Vec<u8> = (0..32u32 << 20).map(|index| (index / 4096) as u8 ^ index as u8).collect();
+        assert_eq!(request(&mut volume, write(3, data.len()), &data).result, Ok(()));
+        let reply = request(&mut volume, Request::read(Lba(3), Bytes(data.len() as u64)), &[]);
+        assert!(reply.data.to_vec() == data, "{choice:?}");
+    }
+}
