@@ -129,6 +129,14 @@ impl VirtualDisk {
         if disk.fault == DiskFault::Silent { 0 } else { disk.waiting.len() }
     }
 
+    /// Returns true if the waiting operation at `index` writes a checkpoint, in a volume so small that its journal has
+    /// 256 KiB.
+    pub(crate) fn writes_checkpoint(&self, index: usize) -> bool {
+        self.disk().waiting.get(index).is_some_and(|(_, operation)| {
+            operation.length > 0 && ((16 + 256) << 10..1 << 20).contains(&operation.offset)
+        })
+    }
+
     /// Performs the waiting operation at `index`.
     pub fn perform(&self, index: usize) {
         let mut disk = self.disk();

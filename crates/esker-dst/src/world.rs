@@ -95,6 +95,8 @@ pub(crate) struct World {
     pub(crate) disks: Vec<VirtualDisk>,
     /// Disks that have died, and are missing when the volume is opened.
     dead: Vec<bool>,
+    /// Whether writes of checkpoints are performed only once nothing else can be: the journal becomes full meanwhile.
+    has_slow_checkpoints: bool,
     host: Host,
     pub(crate) outcome: Outcome,
 }
@@ -172,7 +174,8 @@ impl World {
         let host = Host::new(Bytes::ZERO);
         let is = |kind| u64::from(settings.kind == kind);
         let outcome = Outcome { caches: is("cache"), arrays: is("array"), ..Outcome::default() };
-        Ok(Self { rng, clock: SetClock::default(), disks, dead, host, outcome })
+        let has_slow_checkpoints = rng.chance(1, 3);
+        Ok(Self { rng, clock: SetClock::default(), disks, dead, has_slow_checkpoints, host, outcome })
     }
 
     /// The disks that can be opened.
@@ -270,12 +273,17 @@ impl World {
 
     /// Performs an operation of some disk. Returns false if none can be performed.
     fn perform_one(&mut self) -> bool {
-        let waiting: Vec<usize> = (0..self.disks.len()).filter(|&disk| self.disks[disk].waiting() > 0).collect();
+        let of = |disk: usize| (0..self.disks[disk].waiting()).map(move |index| (disk, index));
+        let mut waiting: Vec<(usize, usize)> = (0..self.disks.len()).flat_map(of).collect();
+        let is_other = |&(disk, index): &(usize, usize)| !self.disks[disk].writes_checkpoint(index);
+        if self.has_slow_checkpoints && waiting.iter().any(is_other) {
+            waiting.retain(is_other);
+        }
         if waiting.is_empty() {
             return false;
         }
-        let disk = &self.disks[waiting[self.rng.below(waiting.len() as u64) as usize]];
-        disk.perform(self.rng.below(disk.waiting() as u64) as usize);
+        let (disk, index) = waiting[self.rng.below(waiting.len() as u64) as usize];
+        self.disks[disk].perform(index);
         true
     }
 
@@ -331,6 +339,7 @@ impl World {
             clock: SetClock::default(),
             disks: self.disks.iter().map(VirtualDisk::fork).collect(),
             dead: self.dead.clone(),
+            has_slow_checkpoints: self.has_slow_checkpoints,
             host: self.host.clone(),
             outcome: Outcome::default(),
         };

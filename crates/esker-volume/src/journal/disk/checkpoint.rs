@@ -91,5 +91,9 @@ impl DiskJournal {
         self.checkpoint = None;
         self.ring.free(after);
         self.devices.believe_copies();
+        // A batch may have waited for the room.
+        if !self.devices.are_changing() {
+            self.begin_batch();
+        }
     }
 }

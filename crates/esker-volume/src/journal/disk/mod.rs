@@ -134,7 +134,7 @@ impl DiskJournal {
     }
 
     /// Begins to write a batch if somebody waits for records that are not durable.
-    fn begin_batch(&mut self) {
+    pub(super) fn begin_batch(&mut self) {
         if self.batch.is_some() || self.asked <= self.durable || self.records.is_empty() {
             return;
         }
