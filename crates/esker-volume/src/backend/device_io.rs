@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use esker_core::Bytes;
+
 use super::alignment::Alignment;
 use super::ring::{Ring, RingFile};
 use super::whole_blocks::WholeBlocks;
@@ -57,6 +59,12 @@ impl DeviceIo {
     /// `threads (io_uring: Operation not permitted)`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Bytes of memory that the kernel keeps pinned, so that direct I/O takes less time: up to 64 MiB, as far as the
+    /// limit of locked memory allows (`ulimit -l`).
+    pub fn pinned_memory(&self) -> Bytes {
+        Bytes(self.ring.as_ref().map_or(0, Ring::pinned_bytes) as u64)
     }
 
     /// A signal with which other threads end a wait.

@@ -66,6 +66,11 @@ impl Gather {
         Self::new(buffer, data, length)
     }
 
+    /// The buffer that the bytes are in which are no zeroes.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
     /// `length` of the bytes, from byte `from` on. The memory is the same.
     pub(crate) fn part(&self, from: usize, length: usize) -> Self {
         let begin = self.range.start + from;

@@ -1,14 +1,17 @@
 //! Memory for requests: aligned for direct I/O, shared without copies, and used again.
 
 mod parity;
+mod pinned;
 mod pool;
 mod reply_data;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use parity::add;
+use pinned::PinnedSlot;
+pub(crate) use pinned::PinnedSlots;
 pub use pool::BufferPool;
 pub use reply_data::ReplyData;
 
@@ -27,6 +30,10 @@ struct Memory {
     /// Index of the first byte at a multiple of [`ALIGNMENT`].
     begin: usize,
     capacity: usize,
+    /// Whether it was given to a pool, so that it is used again.
+    is_reused: bool,
+    /// Where the kernel has pinned it.
+    pinned: OnceLock<PinnedSlot>,
 }
 
 impl Memory {
@@ -35,7 +42,7 @@ impl Memory {
         let capacity = capacity.next_multiple_of(ALIGNMENT);
         let bytes = vec![0; capacity + ALIGNMENT - 1];
         let begin = bytes.as_ptr().align_offset(ALIGNMENT);
-        Self { bytes, begin, capacity }
+        Self { bytes, begin, capacity, is_reused: false, pinned: OnceLock::new() }
     }
 }
 
@@ -69,6 +76,25 @@ impl Buffer {
 }
 
 impl Buffer {
+    /// Returns in which of `slots` its memory is pinned.
+    pub(crate) fn pinned_slot(&self, slots: &PinnedSlots) -> Option<u16> {
+        let pinned = self.memory.as_ref()?.pinned.get()?;
+        pinned.is_of(slots).then_some(pinned.slot)
+    }
+
+    /// Returns the address and length of its memory, if that is used again and is pinned nowhere.
+    pub(crate) fn memory_to_pin(&self) -> Option<(*const u8, usize)> {
+        let memory = self.memory.as_ref().filter(|memory| memory.is_reused && memory.pinned.get().is_none())?;
+        Some((memory.bytes[memory.begin..].as_ptr(), memory.capacity))
+    }
+
+    /// Notes that its memory is pinned in `slot`, which it gives back when it is freed.
+    pub(crate) fn set_pinned(&self, slots: &PinnedSlots, slot: u16) {
+        if let Some(memory) = &self.memory {
+            let _ = memory.pinned.set(slots.slot(slot, memory.capacity));
+        }
+    }
+
     /// Returns the bytes to change. While a clone shares them, they are copied first, into memory of `pool`.
     pub(crate) fn make_mut(&mut self, pool: &mut BufferPool) -> &mut [u8] {
         if self.get_mut().is_none() {

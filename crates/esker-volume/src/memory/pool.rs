@@ -61,7 +61,8 @@ impl BufferPool {
         let Some(mut memory) = buffer.memory else { return };
         let Some(index) = size_index(memory.capacity) else { return };
         let fits = memory.capacity == ALIGNMENT << index && self.kept + memory.capacity <= self.limit;
-        if fits && Arc::get_mut(&mut memory).is_some() {
+        if fits && let Some(only) = Arc::get_mut(&mut memory) {
+            only.is_reused = true;
             self.kept += memory.capacity;
             self.free[index].push(memory);
         }

@@ -31,28 +31,31 @@ fn files(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(file).collect()
 }
 
-fn devices(paths: &[PathBuf], io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
+fn devices(paths: &[PathBuf], io: &DeviceIo, is_direct: bool) -> Vec<Box<dyn OpenDevice>> {
+    let settings = DeviceSettings { is_direct, ..DeviceSettings::default() };
     let device = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
-        io.device(name, FileBackend::open(path).unwrap(), DeviceSettings::default())
+        io.device(name, FileBackend::open(path).unwrap(), settings)
     };
     paths.iter().map(|path| Box::new(device(path)) as Box<dyn OpenDevice>).collect()
 }
 
 /// Devices that are only created or checked.
 fn closed(paths: &[PathBuf]) -> Vec<Box<dyn OpenDevice>> {
-    devices(paths, &DeviceIo::start(IoChoice::Threads).unwrap())
+    devices(paths, &DeviceIo::start(IoChoice::Threads).unwrap(), false)
 }
 
-fn open(paths: &[PathBuf], choice: IoChoice) -> Result<(Volume<SystemClock>, DeviceIo), VolumeError> {
+fn open(paths: &[PathBuf], choice: IoChoice, is_direct: bool) -> Result<(Volume<SystemClock>, DeviceIo), VolumeError> {
     let io = DeviceIo::start(choice).unwrap();
-    let volume = Volume::open(devices(paths, &io), SystemClock::start())?;
+    let volume = Volume::open(devices(paths, &io, is_direct), SystemClock::start())?;
     Ok((volume, io))
 }
 
 /// Sends a request, and waits for its reply.
 fn request((volume, io): &mut (Volume<SystemClock>, DeviceIo), request: Request, data: &[u8]) -> Reply {
-    volume.submit(Tag::new(0, 0), request, data);
+    let mut buffer = volume.buffer(data.len());
+    buffer.get_mut().expect("it has one owner").copy_from_slice(data);
+    volume.submit(Tag::new(0, 0), request, buffer);
     let clock = SystemClock::start();
     loop {
         volume.step();
@@ -76,12 +79,15 @@ fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = files(folder.path(), &["first", "second"]);
     create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
-    for (life, choice) in (1..).zip([IoChoice::Best, IoChoice::Threads, IoChoice::Best]) {
-        let mut volume = open(&paths, choice).unwrap();
+    let ways = [(IoChoice::Best, false), (IoChoice::Threads, true), (IoChoice::Best, true), (IoChoice::Threads, false)];
+    for (life, (choice, is_direct)) in (1..).zip(ways) {
+        let mut volume = open(&paths, choice, is_direct).unwrap();
         assert_eq!(volume.0.state().missing().count(), 0);
         for number in 0..40u64 {
             let data = vec![u8::wrapping_mul(life, number as u8 + 1); 12_800];
-            assert_eq!(request(&mut volume, write(number * 250 + u64::from(life), 12_800), &data).result, Ok(()));
+            let reply = request(&mut volume, write(number * 250 + u64::from(life), 12_800), &data);
+            assert_eq!(reply.result, Ok(()));
+            volume.0.recycle(reply.data);
             if number % 4 == 3 {
                 assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
             }
@@ -89,11 +95,12 @@ fn what_was_flushed_is_there_when_the_volume_is_opened_again() {
         drop(volume);
         // Devices are known by their identity, not by their place.
         paths.reverse();
-        let mut volume = open(&paths, choice).unwrap();
+        let mut volume = open(&paths, choice, is_direct).unwrap();
         for number in 0..40u64 {
             let start = Lba(number * 250 + u64::from(life));
             let reply = request(&mut volume, Request::read(start, Bytes(12_800)), &[]);
             assert_eq!(reply.data.to_vec(), vec![u8::wrapping_mul(life, number as u8 + 1); 12_800], "{life} {number}");
+            volume.0.recycle(reply.data);
         }
     }
     let state = check(&mut closed(&paths)).unwrap();
@@ -105,12 +112,12 @@ fn a_volume_with_a_missing_device_is_read_only_and_says_which() {
     let folder = tempfile::tempdir().unwrap();
     let paths = files(folder.path(), &["first", "second"]);
     create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
-    let mut volume = open(&paths, IoChoice::Threads).unwrap();
+    let mut volume = open(&paths, IoChoice::Threads, true).unwrap();
     let (data, extent) = (vec![7; 128 << 10], 256);
     (0..4).for_each(|number| _ = request(&mut volume, write(number * extent, 128 << 10), &data));
     assert_eq!(request(&mut volume, FLUSH, &[]).result, Ok(()));
     drop(volume);
-    let mut volume = open(&paths[..1], IoChoice::Best).unwrap();
+    let mut volume = open(&paths[..1], IoChoice::Best, false).unwrap();
     let missing: Vec<_> = volume.0.state().missing().map(|device| (device.name.clone(), device.identity)).collect();
     assert_eq!(missing, [("second".to_string(), Identity([3; 16]))]);
     // Extents take turns on the two devices.
@@ -157,7 +164,7 @@ fn requests_of_32_mib_are_served() {
     paths.iter().for_each(|path| _ = FileBackend::create(path, Bytes::mib(24)).unwrap());
     create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
     for choice in [IoChoice::Best, IoChoice::Threads] {
-        let mut volume = open(&paths, choice).unwrap();
+        let mut volume = open(&paths, choice, false).unwrap();
         let data: Vec<u8> = (0..32u32 << 20).map(|index| (index / 4096) as u8 ^ index as u8).collect();
         assert_eq!(request(&mut volume, write(3, data.len()), &data).result, Ok(()));
         let reply = request(&mut volume, Request::read(Lba(3), Bytes(data.len() as u64)), &[]);

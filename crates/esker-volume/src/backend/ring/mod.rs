@@ -1,6 +1,7 @@
 //! Files read and written by io_uring: one ring for all devices of a volume.
 
 mod file;
+mod pinned;
 mod transfer;
 
 use std::collections::VecDeque;
@@ -16,8 +17,10 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 
 use super::{Ended, Operation};
+use crate::memory::Buffer;
 use crate::signal::Signal;
 pub(crate) use file::RingFile;
+use pinned::PinnedMemory;
 use transfer::{Piece, Transfer};
 
 /// Calls that the kernel takes at once, and those whose results it keeps without allocating.
@@ -35,6 +38,7 @@ pub(crate) struct Ring(Arc<Mutex<State>>);
 
 struct State {
     kernel: IoUring,
+    pinned: PinnedMemory,
     /// Operations that have not ended, with the memory that the kernel may be using, and the index of their file.
     transfers: TagSlab<(usize, Transfer)>,
     /// Those whose next call has not gone to the kernel yet.
@@ -81,6 +85,7 @@ impl Ring {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than Linux 5.13"));
         }
         let state = State {
+            pinned: PinnedMemory::new(&kernel),
             kernel,
             transfers: TagSlab::default(),
             to_send: VecDeque::new(),
@@ -95,6 +100,11 @@ impl Ring {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of memory that the kernel keeps pinned for direct I/O.
+    pub(crate) fn pinned_bytes(&self) -> usize {
+        self.state().pinned.bytes()
     }
 
     /// Hands the kernel what was submitted.
@@ -134,7 +144,11 @@ impl State {
                 self.forget(index);
                 continue;
             }
-            let call = transfer.call(types::Fd(file.file.as_raw_fd())).user_data(tag.to_bits());
+            // The page cache gains nothing from it.
+            let mut pinned = (file.block > 1).then_some(&mut self.pinned);
+            let kernel = self.kernel.submitter();
+            let slot_of = |buffer: &Buffer| pinned.as_mut()?.slot_of(&kernel, buffer);
+            let call = transfer.call(types::Fd(file.file.as_raw_fd()), slot_of).user_data(tag.to_bits());
             if !self.push(&call) {
                 return;
             }

@@ -8,7 +8,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use crate::backend::{Ended, Operation, OperationData, PlacedError};
-use crate::memory::ZEROES;
+use crate::memory::{Buffer, ZEROES};
 
 /// Bytes that one call moves at most.
 const CALL_MAX: u64 = 1 << 30;
@@ -65,7 +65,8 @@ impl Transfer {
     }
 
     /// Builds the next call. The kernel reads or writes memory of this transfer until [`Self::ended`] gets the result.
-    pub(super) fn call(&mut self, file: types::Fd) -> Entry {
+    /// `slot_of` returns where memory is pinned.
+    pub(super) fn call(&mut self, file: types::Fd, slot_of: impl FnOnce(&Buffer) -> Option<u16>) -> Entry {
         let Operation { kind, offset, length, .. } = self.operation;
         let (at, left) = (offset + self.done, (length - self.done).min(CALL_MAX));
         match self.step {
@@ -80,14 +81,23 @@ impl Transfer {
             }
             Step::Move => {
                 if let OperationData::Fill(buffer) = &mut self.operation.data {
+                    let slot = slot_of(buffer);
                     let bytes = &mut buffer.get_mut().expect("a read has its memory to itself")[self.done as usize..];
-                    return opcode::Read::new(file, bytes.as_mut_ptr(), left as u32).offset(at).build();
+                    let bytes = bytes.as_mut_ptr();
+                    return match slot {
+                        Some(slot) => opcode::ReadFixed::new(file, bytes, left as u32, slot).offset(at).build(),
+                        None => opcode::Read::new(file, bytes, left as u32).offset(at).build(),
+                    };
                 }
                 self.find_pieces();
                 match self.pieces[..] {
                     [Piece { address, length }] => {
                         let bytes = std::ptr::with_exposed_provenance(address);
-                        opcode::Write::new(file, bytes, length as u32).offset(at).build()
+                        let slot = buffer_with(&self.operation.data, address).and_then(slot_of);
+                        match slot {
+                            Some(slot) => opcode::WriteFixed::new(file, bytes, length as u32, slot).offset(at).build(),
+                            None => opcode::Write::new(file, bytes, length as u32).offset(at).build(),
+                        }
                     }
                     _ => {
                         let (pieces, count) = (self.pieces.as_ptr().cast(), self.pieces.len() as u32);
@@ -170,11 +180,18 @@ impl Transfer {
     }
 }
 
+/// The buffer of a write, if the byte at `address` is in it: it may be one of the zeroes beside it.
+fn buffer_with(data: &OperationData, address: usize) -> Option<&Buffer> {
+    let OperationData::Take(gather) = data else { return None };
+    let buffer = gather.buffer();
+    let begin = buffer.as_ptr().addr();
+    (begin..begin + buffer.len()).contains(&address).then_some(buffer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::backend::Gather;
-    use crate::memory::Buffer;
 
     const FILE: types::Fd = types::Fd(0);
     const NO_SPACE: i32 = -28;
@@ -193,7 +210,7 @@ mod tests {
         let mut transfer = transfer(kind, length);
         let mut calls = Vec::new();
         for &result in results {
-            calls.push(transfer.call(FILE).get_opcode() as u8);
+            calls.push(transfer.call(FILE, |_| None).get_opcode() as u8);
             if let Some(ended) = transfer.ended(result, block) {
                 let place = |error: io::Error| (error.kind(), PlacedError::place_of(&error).0);
                 return (calls, ended.map_err(place));
@@ -240,11 +257,11 @@ mod tests {
     fn pieces_are_those_that_were_not_moved_yet() {
         let mut transfer = transfer(RequestKind::WriteZeroes { fua: false }, 100 << 20);
         transfer.step = Step::Move;
-        transfer.call(FILE);
+        transfer.call(FILE, |_| None);
         let bytes = |transfer: &Transfer| transfer.pieces.iter().map(|piece| piece.length).sum::<usize>();
         assert_eq!((transfer.pieces.len(), bytes(&transfer)), (PIECES_MAX, 64 << 20));
         assert!(transfer.ended(64 << 20, 4096).is_none());
-        transfer.call(FILE);
+        transfer.call(FILE, |_| None);
         assert_eq!(bytes(&transfer), 36 << 20);
     }
 }
