@@ -5,7 +5,8 @@ use esker_volume::{Buffer, Volume, VolumeError, VolumeSettings};
 use serde_json::json;
 
 use crate::disk::{DiskCounts, DiskFault, VirtualDisk};
-use crate::world::{Plan, SetClock, World, boxed};
+use crate::plan::{Cuts, Plan};
+use crate::world::{SetClock, World, boxed};
 
 /// Bytes of a request.
 const LENGTH: usize = 4096;
@@ -17,7 +18,7 @@ fn hybrid() -> VolumeSettings {
 
 /// A volume on disks of which the first two keep the journal.
 fn volume(disks: u64) -> (World, Volume<SetClock>) {
-    let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, cuts: false, wrong: DiskFault::None };
+    let plan = Plan { seed: 1, steps: 0, lives: 0, faults: false, cuts: Cuts::Never, wrong: DiskFault::None };
     let disks = (0..disks).map(|index| VirtualDisk::new(Bytes(8 << 20), index)).collect();
     let mut world = World::create_on(disks, &hybrid(), Rng::derive(1, "volume"), &plan).unwrap();
     let volume = world.open().unwrap().unwrap();

@@ -5,7 +5,8 @@ use esker_volume::{Volume, VolumeError, VolumeSettings};
 use serde_json::json;
 
 use crate::disk::{DiskFault, VirtualDisk};
-use crate::world::{Plan, SetClock, Violation, World, boxed};
+use crate::plan::{Cuts, Plan, Violation};
+use crate::world::{SetClock, World, boxed};
 
 /// What became of the damaged volumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub struct DamageOutcome {
 /// Bytes before the data of a device: the volumes here are small.
 const STRUCTURES: u64 = 1 << 20;
 
+/// Structures begin on multiples of this.
+const BLOCK: usize = 4096;
+
 /// Bytes of a superblock, which is also at the end of the device.
 const SUPERBLOCK: u64 = 16 << 10;
 
@@ -36,7 +40,7 @@ pub fn damage(seed: u64, cases: u64) -> Result<DamageOutcome, Violation> {
 }
 
 fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
-    let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: false, wrong: DiskFault::None };
+    let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: Cuts::Never, wrong: DiskFault::None };
     let mut rng = Rng::derive(seed, "damage");
     let size = Bytes(5 << 20);
     let policies = ["fast-first", "static-split", "migration", "wardrop"];
@@ -67,7 +71,7 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
         let device = rng.below(2) as usize;
         let older = &images[rng.below(images.len() as u64) as usize];
         let ways = if on_both { 3 } else { 4 };
-        let (way, place) = (rng.below(ways), place(&mut rng, size.0, on_both));
+        let (way, place) = (rng.below(ways), place(&mut rng, &newest[device], on_both));
         for device in (0..2).filter(|&other| on_both || other == device) {
             apply(way, place, &mut damaged[device], &older[device]);
         }
@@ -90,13 +94,20 @@ fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
     Ok(outcome)
 }
 
-/// Returns a random range of bytes in the structures of a device. In those that `is_fatal` damage changes, only
-/// superblocks and the beginnings of checkpoints.
-fn place(rng: &mut Rng, size: u64, is_fatal: bool) -> (usize, usize) {
-    let at = match (rng.below(3), is_fatal) {
+/// Returns a random range of bytes in the structures of a device with these bytes. In those that `is_fatal` damage
+/// changes, only superblocks and the beginnings of checkpoints.
+fn place(rng: &mut Rng, image: &[u8], is_fatal: bool) -> (usize, usize) {
+    let size = image.len() as u64;
+    let at = match (rng.below(4), is_fatal) {
         (0, _) => rng.below(SUPERBLOCK),
         (1, _) => size - 1 - rng.below(SUPERBLOCK),
-        (_, false) => rng.below(STRUCTURES),
+        (2, false) => rng.below(STRUCTURES),
+        // The header or the first records of a structure.
+        (_, false) => {
+            let begins = |at: &u64| image[*at as usize..].starts_with(b"esker");
+            let found: Vec<u64> = (0..STRUCTURES).step_by(BLOCK).filter(begins).collect();
+            found[rng.below(found.len() as u64) as usize] + rng.below(160)
+        }
         // Checkpoint areas follow the journal, which has 256 KiB in so small a volume.
         (_, true) => SUPERBLOCK + (256 << 10) + rng.below(64 << 10),
     };

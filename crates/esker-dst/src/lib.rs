@@ -6,6 +6,7 @@ mod case_tests;
 mod damage;
 mod disk;
 mod host;
+mod plan;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -13,4 +14,5 @@ mod world;
 
 pub use damage::{DamageOutcome, damage};
 pub use disk::{DiskCounts, DiskFault, VirtualDisk};
-pub use world::{Outcome, Plan, Violation, run};
+pub use plan::{Cuts, Outcome, Plan, Violation};
+pub use world::run;

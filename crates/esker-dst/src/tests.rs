@@ -16,7 +16,7 @@ fn run_all(count: u64, plan: Plan) -> Outcome {
     all
 }
 
-const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: false, wrong: DiskFault::None };
+const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: Cuts::Never, wrong: DiskFault::None };
 
 #[test]
 fn what_was_promised_survives_losses_of_power() {
@@ -34,13 +34,19 @@ fn what_was_promised_survives_failures_of_disks_too() {
 
 #[test]
 fn what_was_promised_is_there_wherever_the_power_fails() {
-    let all = run_all(6, Plan { steps: 300, lives: 2, cuts: true, ..PLAN });
+    let all = run_all(6, Plan { steps: 300, lives: 2, cuts: Cuts::Always, ..PLAN });
     assert!(all.cuts > 200, "{all:?}");
 }
 
 #[test]
+fn the_journal_before_a_checkpoint_is_needed_until_the_checkpoint_is_durable() {
+    let all = run_all(16, Plan { lives: 2, cuts: Cuts::AfterCheckpoints, ..PLAN });
+    assert!(all.cuts > 100, "{all:?}");
+}
+
+#[test]
 fn what_was_promised_is_there_wherever_the_power_fails_beside_a_failing_disk() {
-    let all = run_all(6, Plan { steps: 300, lives: 3, cuts: true, faults: true, ..PLAN });
+    let all = run_all(6, Plan { steps: 300, lives: 3, cuts: Cuts::Always, faults: true, ..PLAN });
     assert!(all.cuts > 200, "{all:?}");
 }
 

@@ -1,6 +1,5 @@
 //! A volume over virtual disks, with a host that checks every answer, through several lives.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,69 +8,8 @@ use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, Vol
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
 use crate::host::Host;
+use crate::plan::{Cuts, Outcome, Plan, Violation};
 use crate::settings::settings;
-
-/// What a run does. The seed decides everything else.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// The seed.
-    pub seed: u64,
-    /// Steps of each life: a request is sent, an operation of a disk is performed, or time passes.
-    pub steps: u64,
-    /// How many times the volume is opened.
-    pub lives: u32,
-    /// Whether a disk fails now and then.
-    pub faults: bool,
-    /// Whether the power is also lost after each operation of a disk, in a copy of everything: what is left then has to
-    /// be right, too.
-    pub cuts: bool,
-    /// A fault that the first disk has from the beginning, to see that the oracle finds it.
-    pub wrong: DiskFault,
-}
-
-/// What happened in a run, to see that it did what it should.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Volumes that are flash caches.
-    pub caches: u64,
-    /// Volumes that are arrays.
-    pub arrays: u64,
-    /// Requests that were answered.
-    pub answered: u64,
-    /// Losses of power.
-    pub power_losses: u64,
-    /// Deaths of the process, after which the operating system still has what was not flushed.
-    pub kills: u64,
-    /// Losses of power while the volume was being opened.
-    pub cut_openings: u64,
-    /// Losses of power after single operations, in copies.
-    pub cuts: u64,
-    /// Checkpoints that were complete.
-    pub checkpoints: u64,
-    /// Records that were read behind checkpoints.
-    pub journal_records: u64,
-    /// Times at which the volume was opened with a device missing.
-    pub degraded: u64,
-    /// Whether all devices that kept the journal have died.
-    pub lost: u64,
-}
-
-/// A promise that the volume has broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The seed of the run.
-    pub seed: u64,
-    /// The life in which it was seen.
-    pub life: u32,
-    /// What was seen.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}, life {}: {}", self.seed, self.life, self.what)
-    }
-}
 
 /// A clock that the run sets.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +24,9 @@ impl Clock for SetClock {
 /// Requests that are under way at most.
 const DEPTH: usize = 16;
 
+/// Operations after a write of a checkpoint in which the power is lost ([`Cuts::AfterCheckpoints`]).
+const WINDOW: u64 = 6;
+
 /// Bytes that one request reads when everything is checked.
 const CHECKED: u64 = 64 << 10;
 
@@ -95,8 +36,11 @@ pub(crate) struct World {
     pub(crate) disks: Vec<VirtualDisk>,
     /// Disks that have died, and are missing when the volume is opened.
     dead: Vec<bool>,
-    /// Whether writes of checkpoints are performed only once nothing else can be: the journal becomes full meanwhile.
+    /// Whether writes of checkpoints are mostly performed only once nothing else can be: the journal becomes full
+    /// meanwhile.
     has_slow_checkpoints: bool,
+    /// Operations of disks since the last write of a checkpoint.
+    since_checkpoint: u64,
     host: Host,
     pub(crate) outcome: Outcome,
 }
@@ -117,35 +61,6 @@ pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
     let Some(mut volume) = world.open().map_err(|what| violation(plan.lives, what))? else { return Ok(world.outcome) };
     world.check_recovered(&mut volume).map_err(|what| violation(plan.lives, what))?;
     Ok(world.outcome)
-}
-
-impl std::ops::AddAssign for Outcome {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            caches,
-            arrays,
-            answered,
-            power_losses,
-            kills,
-            cut_openings,
-            cuts,
-            checkpoints,
-            journal_records,
-            degraded,
-            lost,
-        } = other;
-        self.caches += caches;
-        self.arrays += arrays;
-        self.answered += answered;
-        self.power_losses += power_losses;
-        self.kills += kills;
-        self.cut_openings += cut_openings;
-        self.cuts += cuts;
-        self.checkpoints += checkpoints;
-        self.journal_records += journal_records;
-        self.degraded += degraded;
-        self.lost += lost;
-    }
 }
 
 impl World {
@@ -174,8 +89,9 @@ impl World {
         let host = Host::new(Bytes::ZERO);
         let is = |kind| u64::from(settings.kind == kind);
         let outcome = Outcome { caches: is("cache"), arrays: is("array"), ..Outcome::default() };
-        let has_slow_checkpoints = rng.chance(1, 3);
-        Ok(Self { rng, clock: SetClock::default(), disks, dead, has_slow_checkpoints, host, outcome })
+        let has_slow_checkpoints = rng.chance(1, 3) || plan.cuts == Cuts::AfterCheckpoints;
+        let since_checkpoint = WINDOW;
+        Ok(Self { rng, clock: SetClock::default(), disks, dead, has_slow_checkpoints, since_checkpoint, host, outcome })
     }
 
     /// The disks that can be opened.
@@ -276,13 +192,14 @@ impl World {
         let of = |disk: usize| (0..self.disks[disk].waiting()).map(move |index| (disk, index));
         let mut waiting: Vec<(usize, usize)> = (0..self.disks.len()).flat_map(of).collect();
         let is_other = |&(disk, index): &(usize, usize)| !self.disks[disk].writes_checkpoint(index);
-        if self.has_slow_checkpoints && waiting.iter().any(is_other) {
+        if self.has_slow_checkpoints && waiting.iter().any(is_other) && !self.rng.chance(1, 64) {
             waiting.retain(is_other);
         }
         if waiting.is_empty() {
             return false;
         }
         let (disk, index) = waiting[self.rng.below(waiting.len() as u64) as usize];
+        self.since_checkpoint = if self.disks[disk].writes_checkpoint(index) { 0 } else { self.since_checkpoint + 1 };
         self.disks[disk].perform(index);
         true
     }
@@ -313,9 +230,9 @@ impl World {
             match wants_request.then(|| self.host.request(&mut self.rng)).flatten() {
                 Some((tag, request, data)) => volume.submit(tag, request, data),
                 None if self.perform_one() => {
-                    if plan.cuts {
-                        self.check_cut()?;
-                    }
+                    let after_checkpoint = plan.cuts == Cuts::AfterCheckpoints && self.since_checkpoint < WINDOW;
+                    let cuts = if after_checkpoint { 5 } else { u32::from(plan.cuts == Cuts::Always) };
+                    (0..cuts).try_for_each(|_| self.check_cut())?;
                 }
                 None => _ = self.rng.chance(1, 4) && self.pass_time(volume),
             }
@@ -340,6 +257,7 @@ impl World {
             disks: self.disks.iter().map(VirtualDisk::fork).collect(),
             dead: self.dead.clone(),
             has_slow_checkpoints: self.has_slow_checkpoints,
+            since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
             outcome: Outcome::default(),
         };

@@ -1,0 +1,108 @@
+//! What a run does, and what has happened in it.
+
+use std::fmt;
+
+use crate::disk::DiskFault;
+
+/// What a run does. The seed decides everything else.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// Steps of each life: a request is sent, an operation of a disk is performed, or time passes.
+    pub steps: u64,
+    /// How many times the volume is opened.
+    pub lives: u32,
+    /// Whether a disk fails now and then.
+    pub faults: bool,
+    /// After which operations of a disk the power is also lost, in a copy of everything: what is left then has to be
+    /// right, too.
+    pub cuts: Cuts,
+    /// A fault that the first disk has from the beginning, to see that the oracle finds it.
+    pub wrong: DiskFault,
+}
+
+/// After which operations the power is lost in a copy of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cuts {
+    /// None.
+    Never,
+    /// All.
+    Always,
+    /// Those that follow a write of a checkpoint, after which the journal before it may be used again. Such writes are
+    /// slow, so that the journal is full by then.
+    AfterCheckpoints,
+}
+
+/// What happened in a run, to see that it did what it should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Volumes that are flash caches.
+    pub caches: u64,
+    /// Volumes that are arrays.
+    pub arrays: u64,
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Losses of power.
+    pub power_losses: u64,
+    /// Deaths of the process, after which the operating system still has what was not flushed.
+    pub kills: u64,
+    /// Losses of power while the volume was being opened.
+    pub cut_openings: u64,
+    /// Losses of power after single operations, in copies.
+    pub cuts: u64,
+    /// Checkpoints that were complete.
+    pub checkpoints: u64,
+    /// Records that were read behind checkpoints.
+    pub journal_records: u64,
+    /// Times at which the volume was opened with a device missing.
+    pub degraded: u64,
+    /// Whether all devices that kept the journal have died.
+    pub lost: u64,
+}
+
+/// A promise that the volume has broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The seed of the run.
+    pub seed: u64,
+    /// The life in which it was seen.
+    pub life: u32,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}, life {}: {}", self.seed, self.life, self.what)
+    }
+}
+
+impl std::ops::AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            caches,
+            arrays,
+            answered,
+            power_losses,
+            kills,
+            cut_openings,
+            cuts,
+            checkpoints,
+            journal_records,
+            degraded,
+            lost,
+        } = other;
+        self.caches += caches;
+        self.arrays += arrays;
+        self.answered += answered;
+        self.power_losses += power_losses;
+        self.kills += kills;
+        self.cut_openings += cut_openings;
+        self.cuts += cuts;
+        self.checkpoints += checkpoints;
+        self.journal_records += journal_records;
+        self.degraded += degraded;
+        self.lost += lost;
+    }
+}
