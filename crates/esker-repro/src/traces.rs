@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use esker_core::{Bytes, Request};
 use esker_results::RunResults;
-use esker_sim::{
-    ConfigError, Experiment, OneOrMore, RunOptions, RunSettings, System, TargetLayout, Workload, WorkloadSettings,
-};
+use esker_sim::{ConfigError, Experiment, OneOrMore, RunOptions, RunSettings, System, Workload, WorkloadSettings};
 
 use crate::{Context, Item, ItemFault, ReproduceError};
 
@@ -104,10 +102,11 @@ pub(crate) fn run(
 
 /// Returns all requests of the trace at `path` in order, without their times, and without trims and flushes.
 pub(crate) fn requests(item: &Item, context: &Context<'_>, path: &Path) -> Result<Vec<Request>, ReproduceError> {
-    let opened = Workload::open(&workload(path), Path::new(""), context.seed, context.cancel);
+    let settings = workload(path);
+    let opened = Workload::open(&settings, Path::new(""), context.seed, context.cancel);
     let opened = opened.map_err(|fault| ReproduceError::of(item, fault))?;
     let left_out = Cell::default();
-    let arrivals = opened.arrivals(Bytes(u64::MAX), &TargetLayout::default(), &left_out);
+    let arrivals = opened.arrivals(Bytes(u64::MAX), &settings, &left_out);
     let requests =
         arrivals.map_err(|fault| ReproduceError::of(item, ConfigError::from(fault)))?.map(|arrival| arrival.request);
     Ok(requests.filter(|request| request.kind.has_data()).collect())

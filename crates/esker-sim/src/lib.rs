@@ -8,10 +8,10 @@ mod measured;
 mod offered_load;
 mod reference;
 mod remarks;
-mod requests;
 mod run;
 mod run_error;
-mod settle;
+mod run_options;
+mod simulation;
 mod stopping;
 mod sweep;
 mod validate;
@@ -31,10 +31,11 @@ pub use device::{
 pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
-pub use run::{RunOptions, finish_results, run, run_workload};
+pub use run::{run, run_workload};
 pub use run_error::RunError;
-pub use settle::settle;
-pub use stopping::{Ceiling, Watch};
+pub use run_options::RunOptions;
+pub use simulation::{MeasuredRun, PROGRESS_EVERY, Simulation};
+pub use stopping::Ceiling;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
 pub use validate::{MeasuredRequest, read_measured, system_of, validate};
 // Errors of experiment files.
@@ -44,6 +45,4 @@ pub use esker_controllers::{
     AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime, PartitionBy, PartitionSettings,
 };
 pub use esker_tier::{CacheRole, CacheStreams, SlotOrder, WriteHandling};
-pub use workload::{
-    Extent, TargetLayout, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled,
-};
+pub use workload::{Extent, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled};

@@ -12,22 +12,19 @@ use esker_results::{
 };
 
 use crate::map_frames::MapFrames;
-use crate::stopping::{Ceiling, Watch};
+use crate::stopping::Ceiling;
 
 /// Observes a replay: response times by class, counts of requests, rates, a series over time, and response times in a
 /// window.
 #[derive(Default)]
-pub struct RunMeasurements<'a> {
+pub struct RunMeasurements {
     statistics: RequestStatistics,
     workload: WorkloadResults,
     /// Bytes of successful reads and writes.
     bytes_moved: u64,
     errors: BTreeMap<&'static str, u64>,
-    ended: u64,
     last_completion: Nanos,
     slowest: Option<Slowest>,
-    watch: Option<Watch<'a>>,
-    stopped: bool,
     /// With the number of requests that may still take longer.
     ceiling: Option<Ceiling>,
     windows: Vec<Window>,
@@ -68,45 +65,28 @@ struct Series {
 /// More points would fill the memory, and nobody looks at that many.
 pub(crate) const SERIES_POINTS_MAX: usize = 1_000_000;
 
-impl<'a> RunMeasurements<'a> {
-    /// An observer without series, window and watch.
+impl RunMeasurements {
+    /// An observer without series, windows and ceiling.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also records a point per sample ([`esker_core::ReplaySettings::sample_every`]) from `begin` on. `device` is the
-    /// device of the replay.
-    pub fn with_series<D: Reporting + ?Sized>(mut self, begin: Nanos, device: &D) -> Self {
+    /// Also records a point per sample ([`esker_core::ReplaySettings::sample_every`]) from `begin` on, with what each
+    /// child of the device did, and where the extents are that the device places. `device` is that of the replay, and
+    /// `children` are the names of its children, in their order.
+    pub(crate) fn with_series(mut self, begin: Nanos, children: Vec<String>, device: &dyn Reporting) -> Self {
         self.series = Some(Series {
             begin,
             requests: 0,
             bytes: 0,
             response: LatencyHistogram::default(),
             busy_before: busy(device).into_iter().map(|(kind, _, busy)| (kind, busy)).collect(),
-            children: Vec::new(),
             moved_before: placed(device).map(|placed| placed.moved),
-            map: None,
+            map: MapFrames::new(children.clone(), begin, device),
+            children: children.into_iter().map(|name| (name, ChildResponses::default())).collect(),
             points: Vec::new(),
             too_long: false,
         });
-        self
-    }
-
-    /// Also records each child of the device in the series; `names` are in their order.
-    pub fn with_children(mut self, names: Vec<String>) -> Self {
-        if let Some(series) = &mut self.series {
-            series.children = names.into_iter().map(|name| (name, ChildResponses::default())).collect();
-        }
-        self
-    }
-
-    /// Also records where the extents of the device are, and which of them are hot, after
-    /// [`RunMeasurements::with_children`]. Nothing is recorded of a device that places no extents.
-    pub fn with_placement_map<D: Reporting + ?Sized>(mut self, device: &D) -> Self {
-        if let Some(series) = &mut self.series {
-            let names = series.children.iter().map(|(name, _)| name.clone()).collect();
-            series.map = MapFrames::new(names, series.begin, device);
-        }
         self
     }
 
@@ -117,25 +97,14 @@ impl<'a> RunMeasurements<'a> {
         self
     }
 
-    /// Also calls `watch` regularly to ask whether to go on.
-    pub fn with_watch(mut self, watch: Watch<'a>) -> Self {
-        self.watch = Some(watch);
-        self
-    }
-
     /// Also ends the replay at a ceiling.
     pub fn with_ceiling(mut self, ceiling: Option<Ceiling>) -> Self {
         self.ceiling = ceiling;
         self
     }
 
-    /// Returns true if the watch stopped the replay.
-    pub fn stopped(&self) -> bool {
-        self.stopped
-    }
-
     /// Returns true if the series exceeded a million points, which stops the replay.
-    pub fn series_too_long(&self) -> bool {
+    pub(crate) fn series_too_long(&self) -> bool {
         self.series.as_ref().is_some_and(|series| series.too_long)
     }
 
@@ -176,7 +145,7 @@ impl<'a> RunMeasurements<'a> {
         if elapsed == 0.0 {
             return Throughput::default();
         }
-        let served = self.ended - self.statistics.errors();
+        let served = self.workload.requests - self.statistics.errors();
         Throughput { requests_per_s: served as f64 / elapsed, bytes_per_s: self.bytes_moved as f64 / elapsed }
     }
 
@@ -202,7 +171,7 @@ impl<'a> RunMeasurements<'a> {
     }
 }
 
-impl<D: Reporting + ?Sized> Observer<D> for RunMeasurements<'_> {
+impl<D: Reporting + ?Sized> Observer<D> for RunMeasurements {
     #[inline]
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.statistics.record(arrival, request.kind, completion);
@@ -243,20 +212,12 @@ impl<D: Reporting + ?Sized> Observer<D> for RunMeasurements<'_> {
                 series.response.record(completion.at - arrival);
             }
         }
-        self.ended += 1;
         self.last_completion = completion.at;
         if let Some(ceiling) = &mut self.ceiling
             && completion.at - arrival > ceiling.longer_than
         {
             let Some(left) = ceiling.most.checked_sub(1) else { return Verdict::Stop };
             ceiling.most = left;
-        }
-        if self.ended.is_multiple_of(Watch::EVERY)
-            && let Some(watch) = &mut self.watch
-            && !(watch.go_on)(self.ended)
-        {
-            self.stopped = true;
-            return Verdict::Stop;
         }
         Verdict::Continue
     }

@@ -1,25 +1,21 @@
 //! Loads that rise step by step on one device, as benchmarks of servers raise theirs.
 
 use esker_core::{
-    Arrival, Completion, LatencyHistogram, Nanos, Observer, ReplayEnd, ReplaySettings, Request, RequestKind, Rng,
-    Verdict, replay,
+    Arrival, Completion, LatencyHistogram, Nanos, Observer, ReplayEnd, Request, RequestKind, Rng, Verdict,
 };
-use esker_results::{ChildResponses, Reporting};
+use esker_results::ChildResponses;
 
 use crate::run_error::RunError;
+use crate::simulation::Simulation;
 
-/// More waiting requests than this mean that the device cannot carry the load.
-const BACKLOG_MAX: usize = 5_000;
-
-/// Offers requests to a device at chosen rates, one step after the other, with Poisson arrivals. What the device has
-/// learned in one step it still knows in the next.
+/// Offers requests to the target of a simulation at chosen rates, one step after the other, with Poisson arrivals. What
+/// the devices have learned in one step they still know in the next.
 ///
-/// A step ends when all its requests have ended. After a step that saturates, the device is of no further use.
+/// A step ends when all its requests have ended, or when more requests wait than `run.backlog_limit` of the experiment:
+/// then the target cannot carry the load, and is of no further use.
 pub struct OfferedLoad<I> {
     requests: I,
     gaps: Rng,
-    /// When the last step ended.
-    now: Nanos,
 }
 
 /// The result of one step.
@@ -77,7 +73,7 @@ impl Ladder {
 impl<I: Iterator<Item = Request>> OfferedLoad<I> {
     /// Offers `requests` in their order; `seed` draws the gaps between them.
     pub fn new(requests: I, seed: u64) -> Self {
-        Self { requests, gaps: Rng::derive(seed, "gaps of offered load"), now: Nanos::ZERO }
+        Self { requests, gaps: Rng::derive(seed, "gaps of offered load") }
     }
 
     /// Offers the next `warm_up` requests and then `measured` ones, `per_s` a second, and waits for their end. `go_on`
@@ -85,32 +81,30 @@ impl<I: Iterator<Item = Request>> OfferedLoad<I> {
     ///
     /// # Errors
     /// [`RunError::Cancelled`] if `go_on` said so, or an error of the replay.
-    pub fn offer<D: Reporting + ?Sized>(
+    pub fn offer(
         &mut self,
-        device: &mut D,
+        simulation: &mut Simulation,
         per_s: f64,
         (warm_up, measured): (u64, u64),
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<LoadStep, RunError> {
-        let responses = |device: &D| device.composite().map_or_else(Vec::new, |composite| composite.child_responses());
-        let before = responses(device);
-        let mut observer = StepObserver::new(warm_up, go_on);
-        let (requests, gaps, mut at) = (&mut self.requests, &mut self.gaps, self.now);
+        if !go_on(0) {
+            return Err(RunError::Cancelled);
+        }
+        let responses = |simulation: &Simulation| {
+            simulation.device().composite().map_or_else(Vec::new, |composite| composite.child_responses())
+        };
+        let before = responses(simulation);
+        let mut observer = StepObserver { warm_up, ..StepObserver::default() };
+        let (requests, gaps, mut at) = (&mut self.requests, &mut self.gaps, Nanos::ZERO);
         let count = usize::try_from(warm_up + measured).unwrap_or(usize::MAX);
         let arrivals = requests.take(count).map(|request| {
             at += Nanos(gaps.exponential(1e9 / per_s) as u64);
             Arrival { at, request }
         });
-        let settings = ReplaySettings { start: self.now, backlog_limit: BACKLOG_MAX, ..ReplaySettings::OPEN };
-        let end = replay(device, arrivals, &settings, &mut observer)?;
-        let saturated = match end.end {
-            ReplayEnd::Complete => false,
-            ReplayEnd::Saturated { .. } => true,
-            ReplayEnd::Stopped => return Err(RunError::Cancelled),
-            ReplayEnd::Stalled { in_flight } => return Err(RunError::Stalled { at: end.last_event, in_flight }),
-        };
-        self.now = end.last_event;
-        let children = responses(device).into_iter().enumerate().map(|(child, now)| {
+        let replay = simulation.play(arrivals, &mut observer, go_on)?;
+        let saturated = replay.end != ReplayEnd::Complete;
+        let children = responses(simulation).into_iter().enumerate().map(|(child, now)| {
             let before = before.get(child).copied().unwrap_or_default();
             ChildResponses {
                 requests: now.requests - before.requests,
@@ -141,21 +135,22 @@ impl<I: Iterator<Item = Request>> OfferedLoad<I> {
     /// As of [`OfferedLoad::offer`].
     pub fn climb(
         &mut self,
-        device: &mut dyn Reporting,
+        simulation: &mut Simulation,
         ladder: &Ladder,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Vec<LoadStep>, RunError> {
         let mut steps: Vec<LoadStep> = Vec::new();
         let mut per_s = ladder.first_per_s;
         while per_s <= ladder.last_per_s && steps.last().is_none_or(|step| step.mean_ms <= ladder.limit_ms) {
-            steps.push(self.offer(device, per_s, (ladder.warm_up, ladder.measured), go_on)?);
+            steps.push(self.offer(simulation, per_s, (ladder.warm_up, ladder.measured), go_on)?);
             per_s *= ladder.factor;
         }
         Ok(steps)
     }
 }
 
-struct StepObserver<'a> {
+#[derive(Default)]
+struct StepObserver {
     warm_up: u64,
     ended: u64,
     reads: LatencyHistogram,
@@ -163,25 +158,9 @@ struct StepObserver<'a> {
     read_bytes: u64,
     write_bytes: u64,
     errors: u64,
-    go_on: &'a mut dyn FnMut(u64) -> bool,
 }
 
-impl<'a> StepObserver<'a> {
-    fn new(warm_up: u64, go_on: &'a mut dyn FnMut(u64) -> bool) -> Self {
-        Self {
-            warm_up,
-            ended: 0,
-            reads: LatencyHistogram::default(),
-            writes: LatencyHistogram::default(),
-            read_bytes: 0,
-            write_bytes: 0,
-            errors: 0,
-            go_on,
-        }
-    }
-}
-
-impl<D: ?Sized> Observer<D> for StepObserver<'_> {
+impl<D: ?Sized> Observer<D> for StepObserver {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
         self.ended += 1;
         self.errors += u64::from(completion.result.is_err());
@@ -193,8 +172,7 @@ impl<D: ?Sized> Observer<D> for StepObserver<'_> {
             times.record(completion.at - arrival);
             *bytes += request.length.0;
         }
-        let asks = self.ended.is_multiple_of(4096);
-        if asks && !(self.go_on)(self.ended) { Verdict::Stop } else { Verdict::Continue }
+        Verdict::Continue
     }
 }
 
@@ -205,10 +183,11 @@ mod tests {
     use super::*;
     use crate::Experiment;
 
-    fn device() -> Box<dyn Reporting> {
+    fn simulation() -> Simulation {
         let text = "[workload]\nsynthetic = { requests = 1 }\n[device.d]\nkind = \"constant\"\n\
-                    service_time = \"1ms\"\nservice = \"exponential\"\ncapacity = \"1MiB\"\n[run]\ntarget = \"d\"\n";
-        Experiment::from_str(text, "x.toml").unwrap().assemble().unwrap().device
+                    service_time = \"1ms\"\nservice = \"exponential\"\ncapacity = \"1MiB\"\n[run]\ntarget = \"d\"\n\
+                    backlog_limit = 5000\n";
+        Simulation::new(Experiment::from_str(text, "x.toml").unwrap()).unwrap()
     }
 
     fn load() -> OfferedLoad<impl Iterator<Item = Request>> {
@@ -218,13 +197,13 @@ mod tests {
     /// One station with exponential service: the mean response is 1 / (1,000 - rate) seconds.
     #[test]
     fn response_times_are_those_of_a_queue() {
-        let (mut device, mut load) = (device(), load());
+        let (mut simulation, mut load) = (simulation(), load());
         for (per_s, mean_ms) in [(200.0, 1.25), (500.0, 2.0), (750.0, 4.0)] {
-            let step = load.offer(&mut *device, per_s, (2_000, 100_000), &mut |_| true).unwrap();
+            let step = load.offer(&mut simulation, per_s, (2_000, 100_000), &mut |_| true).unwrap();
             assert!((step.mean_ms / mean_ms - 1.0).abs() < 0.06, "{per_s}/s: {step:?}");
             assert_eq!((step.errors, step.read_bytes, step.write_bytes), (0, 100_000 * 4096, 0));
         }
-        let step = load.offer(&mut *device, 2_000.0, (0, 50_000), &mut |_| true).unwrap();
+        let step = load.offer(&mut simulation, 2_000.0, (0, 50_000), &mut |_| true).unwrap();
         assert!(step.mean_ms.is_infinite(), "{step:?}");
     }
 
@@ -238,20 +217,20 @@ mod tests {
             measured: 60_000,
             limit_ms: 5.0,
         };
-        let steps = load().climb(&mut *device(), &ladder, &mut |_| true).unwrap();
+        let steps = load().climb(&mut simulation(), &ladder, &mut |_| true).unwrap();
         // 5 ms are 800 a second.
         let highest = ladder.highest_per_s(&steps);
         assert!((highest / 800.0 - 1.0).abs() < 0.03, "{highest}");
         assert!(steps.last().is_some_and(|step| step.mean_ms > 5.0));
         let short = Ladder { last_per_s: 600.0, ..ladder };
-        let steps = load().climb(&mut *device(), &short, &mut |_| true).unwrap();
+        let steps = load().climb(&mut simulation(), &short, &mut |_| true).unwrap();
         assert!(short.highest_per_s(&steps) <= 600.0 && steps.len() == 4);
         assert_eq!(Ladder { limit_ms: 0.1, ..ladder }.highest_per_s(&steps), 0.0);
     }
 
     #[test]
     fn a_step_can_be_stopped() {
-        let stopped = load().offer(&mut *device(), 100.0, (0, 10_000), &mut |_| false);
+        let stopped = load().offer(&mut simulation(), 100.0, (0, 10_000), &mut |_| false);
         assert!(matches!(stopped, Err(RunError::Cancelled)));
     }
 }

@@ -2,17 +2,6 @@
 
 use esker_core::Nanos;
 
-/// A callback that may stop a replay, called every [`Watch::EVERY`] completions.
-pub struct Watch<'a> {
-    /// Gets the number of requests that ended. Returns false to stop the replay.
-    pub go_on: &'a mut dyn FnMut(u64) -> bool,
-}
-
-impl Watch<'_> {
-    /// Completions between two calls: often enough for a person, too rare to cost time.
-    pub const EVERY: u64 = 8_192;
-}
-
 /// A limit for response times: a replay ends when more than `most` requests took longer than `longer_than`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {

@@ -10,7 +10,7 @@ use esker_sim::System;
 use crate::busy::Busy;
 use crate::endurance::{FlashOnSale, LateWrites};
 use crate::load::StudyWorkload;
-use crate::run::MeasuredRun;
+use crate::run::DesignRun;
 use crate::strain::{Limits, LoadSearch, Strain, StressResults};
 use crate::task::Task;
 use crate::{StudyError, StudySettings};
@@ -122,7 +122,7 @@ pub(crate) trait Judging: Debug + Sync {
         design: &Design,
         asked: (&Busy, &Limits),
         played: Option<PlayedStretches>,
-        run: &mut MeasuredRun,
+        run: &mut DesignRun,
         candidate: &mut Candidate,
     ) -> Result<(), StudyError>;
 

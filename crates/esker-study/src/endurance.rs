@@ -1,16 +1,13 @@
 //! Write amplification and lifetime of a flash design.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use esker_core::{Arrival, Bytes, RequestKind, words};
-use esker_results::{DeviceReport, FlashReport, LeftOut, SettledResults, Settling};
-use esker_sim::{SettleSettings, settle};
+use esker_core::{Bytes, words};
+use esker_results::{DeviceReport, FlashReport, SettledResults, Settling};
+use esker_sim::{SettleSettings, Simulation};
 
-use crate::arrivals::{Load, arrivals};
 use crate::lifetime::{Wear, lifetime_years, load_of};
 use crate::load::StudyWorkload;
-use crate::run::MeasuredRun;
 use crate::{DesignFault, Hooks, StudyError};
 use esker_results::study::Endurance;
 
@@ -121,29 +118,25 @@ impl LateWrites {
     }
 }
 
-/// Finds write amplification by going on after the measured run, whose results are in `devices`. `late` has the late
-/// writes to the flash if it does not take what the host writes.
+/// Finds write amplification by going on after the measured run of a simulation, whose results are in `devices`. `late`
+/// has the late writes to the flash if it does not take what the host writes.
 pub(crate) fn flash_wear(
     workload: &StudyWorkload,
-    run: &mut MeasuredRun,
+    simulation: &mut Simulation,
     devices: &BTreeMap<String, DeviceReport>,
     late: Option<&LateWrites>,
     hooks: &Hooks<'_>,
 ) -> Result<FlashWear, StudyError> {
     let drives: Vec<&FlashReport> = devices.values().filter_map(|device| device.flash.as_ref()).collect();
     let Some(drive) = drives.first() else { return Err(StudyError::design(DesignFault::NoFlash)) };
-    let settings = run.experiment.run.settle.clone().unwrap_or_default();
-    let mut go_on = || !hooks.cancelled();
-    let (capacity, left_out) = (run.device.capacity(), Cell::default());
-    let with_reads = run.experiment.system.reads_change_flash();
-    let changes = || changes(workload, capacity, with_reads, &left_out);
-    let settled = settle(&mut *run.device, &mut run.now, &settings, changes, &mut go_on).map_err(StudyError::design)?;
-    let settled = settled.ok_or_else(|| StudyError::design(DesignFault::NoFlash))?;
+    let settled = simulation.settle(&workload.requests, Some(hooks.cancel)).map_err(StudyError::design)?;
+    let settings = simulation.experiment().run.settle.clone();
+    let Some((settled, settings)) = settled.zip(settings) else { return Err(StudyError::design(DesignFault::NoFlash)) };
     let host_pages: u64 = drives.iter().map(|drive| drive.pages.host).sum();
     let page_writes: u64 = drives.iter().map(|drive| drive.host_page_writes).sum();
     let sold: u64 = match late {
         Some(_) => devices.values().filter(|device| device.flash.is_some()).map(|device| device.capacity_bytes).sum(),
-        None => capacity.0,
+        None => simulation.device().capacity().0,
     };
     let page_bytes = sold as f64 / host_pages.max(1) as f64;
     let on_flash = late.map(|late| page_bytes * late.pages_of_trace(page_writes, page_bytes));
@@ -272,19 +265,6 @@ fn below_warranty(
         words::years(years),
         causes.join("; ")
     ))
-}
-
-/// Returns the requests that matter for wear in further passes: writes, trims and flushes, which empty write buffers;
-/// also reads, if reads fill a cache.
-fn changes<'a>(
-    workload: &'a StudyWorkload,
-    capacity: Bytes,
-    with_reads: bool,
-    left_out: &'a Cell<LeftOut>,
-) -> impl Iterator<Item = Arrival> + 'a {
-    let all =
-        arrivals(&workload.requests, &Load::AS_TRACED, capacity, left_out).expect("the measured run had the same");
-    all.filter(move |arrival| with_reads || arrival.request.kind != RequestKind::Read)
 }
 
 /// Explains in the report how write amplification was found, or why it could not be.

@@ -4,12 +4,12 @@ use esker_results::Report;
 use esker_results::study::TranslationLayer;
 
 use crate::design::Design;
-use crate::run::MeasuredRun;
+use crate::run::DesignRun;
 
 /// Returns the simulated bytes of a design's flash drives.
-fn flash_bytes(run: &MeasuredRun, report: &Report) -> u64 {
+fn flash_bytes(run: &DesignRun, report: &Report) -> u64 {
     if report.devices.values().all(|device| device.disk.is_none()) {
-        return run.device.capacity().0;
+        return run.simulation.device().capacity().0;
     }
     report.devices.values().filter(|device| device.flash.is_some()).map(|device| device.capacity_bytes).sum()
 }
@@ -18,7 +18,7 @@ fn flash_bytes(run: &MeasuredRun, report: &Report) -> u64 {
 pub(crate) fn of(
     design: &Design,
     config: &serde_json::Value,
-    run: &MeasuredRun,
+    run: &DesignRun,
     report: &Report,
 ) -> Option<TranslationLayer> {
     let (sold, capacity) = (design.flash?.raw, flash_bytes(run, report));

@@ -1,7 +1,6 @@
 //! Studies traces: characterises them, simulates candidate designs, and recommends the cheapest design that keeps the
 //! budgets.
 
-mod arrivals;
 mod assumptions;
 #[cfg(test)]
 mod brute_force_tests;
@@ -143,10 +142,16 @@ impl Hooks<'_> {
     fn tell(&self, what: &str, done: u64, total: Option<u64>) {
         (self.progress)(what, done, total);
     }
-    /// Counts the requests of one [`esker_sim::Watch`] period as simulated. Returns false if the study should stop.
-    fn simulated(&self, _: u64) -> bool {
-        self.simulated.fetch_add(esker_sim::Watch::EVERY, Ordering::Relaxed);
-        !self.cancelled()
+    /// Counts the requests between two reports of progress as simulated.
+    fn count(&self) {
+        self.simulated.fetch_add(esker_sim::PROGRESS_EVERY, Ordering::Relaxed);
+    }
+    /// Returns what to call while requests are simulated.
+    fn go_on(&self) -> impl FnMut(u64) -> bool {
+        |_| {
+            self.count();
+            !self.cancelled()
+        }
     }
 }
 

@@ -1,17 +1,16 @@
 //! A quick look at a design, to rule it out: it finds how far the design is from the budgets, no more precisely than
 //! that takes.
 
-use esker_core::ReplayEnd;
+use esker_core::{Ratio, ReplayEnd};
 use esker_results::{LatencySummary, RequestStatistics};
 use esker_sim::Ceiling;
 
 use crate::StudyError;
-use crate::arrivals::Load;
 use crate::busy::Busy;
 use crate::design::Design;
-use crate::judging::ReadyDesign;
-use crate::measure::measured_run_below;
-use crate::strain::{Limits, LoadSearch, Stretches, lost};
+use crate::measure::{Load, measured_run};
+use crate::setup::set_up;
+use crate::strain::{Limits, LoadSearch, Stretches, lost, strain};
 use crate::task::Task;
 
 /// Returns by how much a design misses a budget, as the logarithm of value over budget. It looks at the busy times of a
@@ -45,18 +44,18 @@ fn in_busy_times(
     design: &Design,
     until: f64,
 ) -> Result<f64, StudyError> {
-    let mut ready = ReadyDesign::before_trace(task, design)?;
-    let stretches = Stretches::of(busy, &ready.experiment, &*ready.device)?.judged_alone();
+    let mut simulation = set_up(task, design, Ratio::ONE)?;
+    let stretches = Stretches::of(busy, &simulation)?.judged_alone();
     let stretches = stretches.until(until * limits.p99_us);
     let load = limits.load.max(1.0);
-    Ok(ready.strain(&stretches, load, task.hooks)?.missed(limits, load))
+    Ok(strain(&stretches, &mut simulation, load, task.hooks)?.missed(limits, load))
 }
 
 /// Looks at all the times by which a design is judged.
 fn over_all(task: &Task<'_>, limits: &Limits, design: &Design, until: f64) -> Result<f64, StudyError> {
     let requests = task.workload.profile.requests;
     let ceiling = Ceiling::p99_above(until * limits.p99_us, requests);
-    let run = measured_run_below(Some(ceiling), task, design, &Load::AS_TRACED)?;
+    let run = measured_run(task, design, &Load::as_traced(task.workload), Some(ceiling))?;
     match run.replay.end {
         ReplayEnd::Complete => {}
         ReplayEnd::Stopped => {

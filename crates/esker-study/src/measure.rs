@@ -1,100 +1,97 @@
 //! Replays a workload on a design once, and measures it.
 
-use std::cell::Cell;
-
-use esker_core::{Control, Nanos, replay};
+use esker_core::{Nanos, Ratio};
 use esker_results::{FlashReport, Report, Reporting};
-use esker_sim::{Ceiling, RunMeasurements, Watch};
+use esker_sim::{Ceiling, MeasuredRun, RunMeasurements, RunOptions, Workload};
 
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
 use crate::design::Design;
-use crate::run::MeasuredRun;
-use crate::setup::{Setup, set_up};
+use crate::load::StudyWorkload;
+use crate::run::DesignRun;
+use crate::setup::set_up;
 use crate::task::Task;
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 
-/// Builds a design and replays the workload on it once.
-pub(crate) fn measured_run(task: &Task<'_>, design: &Design, load: &Load<'_>) -> Result<MeasuredRun, StudyError> {
-    measured_run_below(None, task, design, load)
+/// What a design serves.
+#[derive(Clone, Copy)]
+pub(crate) struct Load<'a> {
+    /// The requests of the traces, or the same at other addresses.
+    pub(crate) requests: &'a Workload,
+    /// Factor for their times.
+    pub(crate) time_scale: Ratio,
 }
 
-/// Does the same, but stops at the ceiling, if there is one ([`ReplayEnd::Stopped`]).
-pub(crate) fn measured_run_below(
-    ceiling: Option<Ceiling>,
+impl<'a> Load<'a> {
+    pub(crate) fn as_traced(workload: &'a StudyWorkload) -> Self {
+        Self { requests: &workload.requests, time_scale: Ratio::ONE }
+    }
+
+    /// Returns the time at which a request of the trace arrives under this load.
+    fn scaled(&self, at: Nanos) -> Nanos {
+        esker_sim::scaled(at, self.time_scale)
+    }
+}
+
+/// Builds a design and replays a load on it once, up to the ceiling if there is one
+/// ([`esker_core::ReplayEnd::Stopped`]).
+pub(crate) fn measured_run(
     task: &Task<'_>,
     design: &Design,
     load: &Load<'_>,
-) -> Result<MeasuredRun, StudyError> {
-    let Task { workload, settings, hooks, .. } = *task;
-    let Setup { mut device, replay_settings, experiment } = set_up(workload, design, load, settings, hooks)?;
-    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
-    let mut go_on = |ended| hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
-    if workload.has_times() {
-        measured = measured.with_series(Nanos::ZERO, &*device).with_children(experiment.system.child_names());
-        measured = with_windows(measured, task, design, load);
-    }
-    let left_out = Cell::default();
-    let arrivals = arrivals(&workload.requests, &load.on(&experiment), device.capacity(), &left_out)?;
-    let replay = replay(&mut *device, arrivals, &replay_settings, &mut measured).map_err(StudyError::design)?;
-    let series = measured.series(&replay, &*device);
-    let statistics = measured.statistics().clone();
-    // Without times, the whole run counts as busy.
-    let (hour, busy) = match workload.has_times() {
-        true => (measured.window(0).cloned(), measured.window(1).cloned()),
-        false => (None, Some(statistics.clone())),
-    };
-    let has_by_bytes = task.busy.is_some_and(|busy| busy.times.by_bytes.is_some());
-    let busy_by_bytes = has_by_bytes.then(|| measured.window(2).cloned()).flatten();
-    let last_quarter = measured.window(3).cloned();
-    let now = replay.last_event;
-    let slowest = measured.slowest();
-    if measured.stopped() {
-        return Err(StudyError::Cancelled);
-    }
-    Ok(MeasuredRun {
-        device,
-        experiment,
+    ceiling: Option<Ceiling>,
+) -> Result<DesignRun, StudyError> {
+    let timed = task.workload.has_times();
+    let mut simulation = set_up(task, design, load.time_scale)?;
+    let measurements = RunMeasurements::new().with_ceiling(ceiling);
+    let measurements = if timed { with_windows(measurements, task, design, load) } else { measurements };
+    let progress = |_, _| task.hooks.count();
+    let options = RunOptions { progress: Some(&progress), cancel: Some(task.hooks.cancel), cost: false };
+    let run = simulation.measure(load.requests, &options, measurements).map_err(StudyError::design)?;
+    let MeasuredRun { replay, mut measurements, .. } = run;
+    let series = measurements.series(&replay, simulation.device());
+    let statistics = measurements.statistics().clone();
+    let window = |number| measurements.window(number).cloned();
+    let by_bytes = task.busy.is_some_and(|busy| busy.times.by_bytes.is_some());
+    Ok(DesignRun {
         replay,
-        statistics,
-        hour,
-        busy,
-        busy_by_bytes,
-        last_quarter,
+        hour: window(0),
+        // Without times, the whole run counts as busy.
+        busy: if timed { window(1) } else { Some(statistics.clone()) },
+        busy_by_bytes: window(2).filter(|_| by_bytes),
+        last_quarter: window(3),
         series,
-        slowest,
-        now,
-        replay_settings,
+        slowest: measurements.slowest(),
+        statistics,
+        simulation,
     })
 }
 
 /// Adds windows for the busiest hour, the busiest stretches and the requests that count instead of all.
-fn with_windows<'a>(
-    mut measured: RunMeasurements<'a>,
+fn with_windows(
+    mut measurements: RunMeasurements,
     task: &Task<'_>,
     design: &Design,
     load: &Load<'_>,
-) -> RunMeasurements<'a> {
+) -> RunMeasurements {
     let workload = task.workload;
     if let Some(hour) = workload.profile.busiest_hour.as_ref() {
         let (from, to) = (Nanos::from_secs_f64(hour.start_s), Nanos::from_secs_f64(hour.start_s) + HOUR);
         let from = design.judging.hour_from(workload, from, to);
-        measured = measured.with_window(load.scaled(from), load.scaled(to));
+        measurements = measurements.with_window(load.scaled(from), load.scaled(to));
     }
     if let Some(Busy { times, .. }) = task.busy {
         // If both stretches are the same, the window of the one by bytes is empty.
         let none = Stretch { from: Nanos::NEVER, to: Nanos::NEVER, requests: 0 };
         for stretch in [times.stretch, times.by_bytes.unwrap_or(none)] {
-            measured = measured.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
+            measurements = measurements.with_window(load.scaled(stretch.from), load.scaled(stretch.to));
         }
     }
     if let Some(late) = design.judging.late_from(workload) {
-        measured = measured.with_window(load.scaled(late), Nanos::NEVER);
+        measurements = measurements.with_window(load.scaled(late), Nanos::NEVER);
     }
-    measured
+    measurements
 }
 
 /// Returns the flash counters of the first drive in a device tree.

@@ -1,15 +1,10 @@
 //! Constant misalignments, and what they cost: a design is simulated with and without them.
 
-use std::cell::Cell;
-
-use esker_core::Bytes;
-
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
 use crate::design::Design;
 use crate::load::StudyWorkload;
-use crate::measure::{flash_report, measured_run};
-use crate::run::MeasuredRun;
+use crate::measure::{Load, flash_report, measured_run};
+use crate::run::DesignRun;
 use crate::task::Task;
 use esker_results::study::{AlignmentRun, Candidate, CandidateOutcome, Misalignment, MisalignmentCost};
 
@@ -65,16 +60,17 @@ pub(crate) fn cost(
             found.iter().find(|found| found.volume == *volume).map_or(0, |found| found.shift_bytes.unsigned_abs())
         })
         .collect();
-    let load = Load { shifts: &shifts, ..Load::AS_TRACED };
-    if arrivals(&workload.requests, &load, Bytes(candidate.capacity_bytes), &Cell::default()).is_err() {
+    let requests = workload.requests.shifted(shifts).expect("a study is of traces");
+    // What is shifted may touch more areas than there is room for.
+    if requests.dense_map().is_some_and(|map| map.end() > candidate.capacity_bytes) {
         return Ok(None);
     }
-    let run = measured_run(task, design, &load)?;
+    let run = measured_run(task, design, &Load { requests: &requests, ..Load::as_traced(workload) }, None)?;
     Ok(aligned(&run).map(|aligned| MisalignmentCost { candidate: candidate.name.clone(), as_traced, aligned }))
 }
 
-fn aligned(run: &MeasuredRun) -> Option<AlignmentRun> {
-    let flash = flash_report(&*run.device)?;
+fn aligned(run: &DesignRun) -> Option<AlignmentRun> {
+    let flash = flash_report(run.simulation.device())?;
     let times = run.statistics.results().all.response_time;
     (run.replay.end == esker_core::ReplayEnd::Complete).then(|| AlignmentRun {
         mean_us: times.mean_us,

@@ -1,13 +1,12 @@
-//! A design and its measurements after the measured run.
+//! A design after its measured run.
 
-use esker_core::{Nanos, Replay, ReplaySettings};
-use esker_results::{Reporting, RequestStatistics, SeriesPoint};
-use esker_sim::{Experiment, Slowest};
+use esker_core::Replay;
+use esker_results::{RequestStatistics, SeriesPoint};
+use esker_sim::{Simulation, Slowest};
 
-/// State and measurements after the run, for further analysis.
-pub(crate) struct MeasuredRun {
-    pub(crate) device: Box<dyn Reporting>,
-    pub(crate) experiment: Experiment,
+/// A design after its measured run, and what was measured.
+pub(crate) struct DesignRun {
+    pub(crate) simulation: Simulation,
     pub(crate) replay: Replay,
     pub(crate) statistics: RequestStatistics,
     pub(crate) hour: Option<RequestStatistics>,
@@ -18,8 +17,4 @@ pub(crate) struct MeasuredRun {
     pub(crate) last_quarter: Option<RequestStatistics>,
     pub(crate) series: Vec<SeriesPoint>,
     pub(crate) slowest: Option<Slowest>,
-    /// Simulated time of the device.
-    pub(crate) now: Nanos,
-    /// Settings for further replays on the device.
-    pub(crate) replay_settings: ReplaySettings,
 }

@@ -2,17 +2,18 @@
 
 use std::num::NonZeroU32;
 
-use esker_core::{Nanos, Ratio, ReplaySettings};
-use esker_results::Reporting;
+use esker_core::{Nanos, Ratio};
 use esker_results::study::{ReplayMode, ReplaySummary};
-use esker_sim::{Experiment, OneOrMore, RunSettings, SettleSettings, WorkloadSettings};
+use esker_sim::{
+    BeyondCapacity, Experiment, OneOrMore, RunSettings, SettleSettings, Simulation, WorkloadSettings, scaled,
+};
 use esker_trace::ReadOptions;
 
-use crate::arrivals::{Load, beyond_capacity};
 use crate::design::Design;
 use crate::load::StudyWorkload;
 use crate::need;
-use crate::{Hooks, StudyError, StudySettings};
+use crate::task::Task;
+use crate::{StudyError, StudySettings};
 
 /// Requests under way in a closed-loop replay.
 pub(crate) const CLOSED_DEPTH: NonZeroU32 = NonZeroU32::new(32).expect("it is not zero");
@@ -26,28 +27,12 @@ const BACKLOG_MAX: u64 = 2_000_000;
 /// Number of intervals of the series over time.
 const INTERVALS: u64 = 240;
 
-/// A design that is ready to be measured.
-pub(crate) struct Setup {
-    pub(crate) device: Box<dyn Reporting>,
-    pub(crate) replay_settings: ReplaySettings,
-    pub(crate) experiment: Experiment,
-}
-
-/// Builds a design, ready to be measured.
-pub(crate) fn set_up(
-    workload: &StudyWorkload,
-    design: &Design,
-    load: &Load<'_>,
-    settings: &StudySettings,
-    hooks: &Hooks<'_>,
-) -> Result<Setup, StudyError> {
-    let experiment = experiment(workload, design, load, settings)?;
-    let device = design.system.assemble(settings.seed).map_err(StudyError::design)?.device;
-    hooks.check()?;
-    let run = &experiment.run;
-    let open = run.replay_settings(experiment.workload.queue_depth);
-    let replay_settings = ReplaySettings { sample_every: run.series, ..open };
-    Ok(Setup { device, replay_settings, experiment })
+/// Builds a design, ready to serve the trace with its times multiplied by `time_scale`.
+pub(crate) fn set_up(task: &Task<'_>, design: &Design, time_scale: Ratio) -> Result<Simulation, StudyError> {
+    let experiment = experiment(task.workload, design, time_scale, task.settings)?;
+    let simulation = Simulation::new(experiment).map_err(StudyError::design)?;
+    task.hooks.check()?;
+    Ok(simulation)
 }
 
 /// Returns the whole experiment: the design, how traces are read and laid out, and when the run ends. `esker sim`
@@ -55,12 +40,12 @@ pub(crate) fn set_up(
 pub(crate) fn experiment(
     workload: &StudyWorkload,
     design: &Design,
-    load: &Load<'_>,
+    time_scale: Ratio,
     settings: &StudySettings,
 ) -> Result<Experiment, StudyError> {
     let (read, usual) = (&settings.read, ReadOptions::default());
     let timed = workload.has_times();
-    let duration = load.scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)));
+    let duration = scaled(Nanos::from_secs_f64(workload.profile.duration_s.unwrap_or(0.0)), time_scale);
     let used = need::used(workload, &settings.data, settings.budgets.years);
     let spread_over = design.on_disks.then_some(used);
     let workload = WorkloadSettings {
@@ -72,9 +57,9 @@ pub(crate) fn experiment(
         lenient: read.lenient,
         reorder: (read.reorder_time != usual.reorder_time).then_some(read.reorder_time),
         reorder_records: (read.reorder_records != usual.reorder_records).then_some(read.reorder_records as u64),
-        time_scale: (timed && load.time_scale != Ratio::ONE).then_some(load.time_scale),
+        time_scale: (timed && time_scale != Ratio::ONE).then_some(time_scale),
         queue_depth: (!timed).then_some(CLOSED_DEPTH),
-        beyond_capacity: beyond_capacity(spread_over),
+        beyond_capacity: if design.on_disks { BeyondCapacity::Spread } else { BeyondCapacity::Dense },
         spread_over,
         ..WorkloadSettings::default()
     };

@@ -5,15 +5,14 @@ use esker_results::{LatencySummary, Report, RequestStatistics};
 use esker_sim::Slowest;
 
 use crate::StudyError;
-use crate::arrivals::Load;
 use crate::choose::NOISE;
 use crate::design::Design;
 use crate::endurance::{self, FlashWear};
 use crate::judge::judge;
 use crate::layer;
 use crate::load::StudyWorkload;
-use crate::measure::measured_run;
-use crate::run::MeasuredRun;
+use crate::measure::{Load, measured_run};
+use crate::run::DesignRun;
 use crate::task::Task;
 use esker_results::study::{
     BusiestHour, BusyResults, Candidate, CandidateOutcome, CurvePoint, GrownLoad, ResourceLimit,
@@ -37,7 +36,7 @@ pub(crate) struct SimulationResults {
 pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationResults, StudyError> {
     let Task { workload, settings, hooks, .. } = *task;
     let mut candidate = Candidate::new(&design.name, &design.title, design.device_kind(), design.device_count);
-    let mut run = match measured_run(task, design, &Load::AS_TRACED) {
+    let mut run = match measured_run(task, design, &Load::as_traced(workload), None) {
         Ok(run) => run,
         Err(StudyError::Design(fault)) => {
             candidate.outcome = CandidateOutcome::Failed { reason: fault.to_string() };
@@ -45,9 +44,9 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         }
         Err(error) => return Err(error),
     };
-    let report = Report::of(&*run.device);
-    candidate.capacity_bytes = run.device.capacity().0;
-    candidate.config = run.experiment.resolved();
+    let report = Report::of(run.simulation.device());
+    candidate.capacity_bytes = run.simulation.device().capacity().0;
+    candidate.config = run.simulation.experiment().resolved();
     candidate.limits = limits(&report, &run);
     candidate.translation_layer = layer::of(design, &candidate.config, &run, &report);
     candidate.judged = design.judging.state(&report);
@@ -66,11 +65,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
                 backlog_requests: backlog as u64,
             };
         }
-        ReplayEnd::Stalled { in_flight } => {
-            let reason = format!("{in_flight} requests never ended: please report this as a bug");
-            candidate.outcome = CandidateOutcome::Failed { reason };
-        }
-        ReplayEnd::Stopped => return Err(StudyError::Cancelled),
+        end @ (ReplayEnd::Stalled { .. } | ReplayEnd::Stopped) => unreachable!("there is no ceiling: {end:?}"),
     }
     let mut flash_wear = None;
     if candidate.outcome == CandidateOutcome::Served {
@@ -88,7 +83,8 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
         let may_do = judgement.keeps_budgets && !slow_in_hour(&candidate, task) || judgement.close || settings.thorough;
         if design.flash.is_some() && may_do {
             let late = design.judging.late_writes(task, design, &report, played.as_ref(), &mut candidate)?;
-            flash_wear = Some(endurance::flash_wear(workload, &mut run, &report.devices, late.as_ref(), hooks)?);
+            flash_wear =
+                Some(endurance::flash_wear(workload, &mut run.simulation, &report.devices, late.as_ref(), hooks)?);
         }
         let hopeless = is_hopeless(&candidate, task);
         if let (Some(busy), Some(limits), false) = (task.busy, &task.limits, hopeless) {
@@ -101,8 +97,7 @@ pub(crate) fn simulate(task: &Task<'_>, design: &Design) -> Result<SimulationRes
     if grows && !is_hopeless(&candidate, task) {
         // The run has its own device, which the further passes did not change.
         let time_scale = Ratio::from_f64(1.0 / factor).max(Ratio::parts_per_billion(1));
-        let load = Load { time_scale, ..Load::AS_TRACED };
-        let run = measured_run(task, design, &load)?;
+        let run = measured_run(task, design, &Load { time_scale, ..Load::as_traced(workload) }, None)?;
         candidate.grown = Some(GrownLoad {
             factor,
             keeps_up: run.replay.end == ReplayEnd::Complete,
@@ -124,7 +119,7 @@ fn is_hopeless(candidate: &Candidate, task: &Task<'_>) -> bool {
     !task.settings.thorough && candidate.busy.is_some() && worst.p99_us > limit * HOPELESS
 }
 
-fn busiest_hour(workload: &StudyWorkload, run: &MeasuredRun) -> Option<BusiestHour> {
+fn busiest_hour(workload: &StudyWorkload, run: &DesignRun) -> Option<BusiestHour> {
     let response = match (&workload.profile.busiest_hour, &run.hour) {
         (Some(hour), Some(statistics)) => (hour.start_s, statistics.response()),
         // Without times, the whole run counts as the busiest hour.
@@ -153,7 +148,7 @@ fn curve(statistics: &RequestStatistics) -> Vec<CurvePoint> {
 
 /// Returns the utilisation of each kind of resource, the busiest first: the mean over the run from the devices, the
 /// peak from the series.
-fn limits(report: &Report, run: &MeasuredRun) -> Vec<ResourceLimit> {
+fn limits(report: &Report, run: &DesignRun) -> Vec<ResourceLimit> {
     let mut limits: Vec<ResourceLimit> = Vec::new();
     for device in report.devices.values() {
         for (resource, &utilisation) in &device.utilisation {

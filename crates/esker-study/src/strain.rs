@@ -3,12 +3,11 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, Control, LatencyHistogram, Nanos, Replay, ReplayEnd, ReplaySettings, replay, words};
+use esker_core::{Arrival, Control, LatencyHistogram, Nanos, Replay, ReplayEnd, words};
 use esker_results::study::{BusyResults, Headroom};
 use esker_results::{LatencySummary, Reporting};
-use esker_sim::{Ceiling, Experiment, RunMeasurements, Watch, resource_name};
+use esker_sim::{Ceiling, RunMeasurements, Simulation, resource_name};
 
-use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, BusyTimes, Stretch};
 use crate::{Hooks, StudyError};
 
@@ -94,13 +93,12 @@ pub(crate) struct Stretches {
 }
 
 impl Stretches {
-    /// Collects the requests for a device of this experiment.
-    pub(crate) fn of(busy: &Busy, experiment: &Experiment, device: &dyn Reporting) -> Result<Self, StudyError> {
+    /// Collects the requests for the target of a simulation.
+    pub(crate) fn of(busy: &Busy, simulation: &Simulation) -> Result<Self, StudyError> {
         let left_out = Cell::default();
-        let load = Load::AS_TRACED.on(experiment);
         let BusyTimes { stretch: judged, by_bytes, busiest } = &busy.times;
         let mut requests: Vec<Vec<Arrival>> = busiest.iter().map(|_| Vec::new()).collect();
-        for arrival in arrivals(&busy.requests, &load, device.capacity(), &left_out)? {
+        for arrival in simulation.arrivals(&busy.requests, &left_out).map_err(StudyError::design)? {
             // Two stretches may overlap: the one with the most requests and the one with the most bytes.
             for (stretch, requests) in busiest.iter().zip(&mut requests) {
                 if stretch.contains(arrival.at) {
@@ -146,13 +144,8 @@ impl Stretches {
     }
 
     /// Returns the requests of one stretch alone, which is one of the busiest.
-    pub(crate) fn alone(
-        busy: &Busy,
-        stretch: &Stretch,
-        experiment: &Experiment,
-        device: &dyn Reporting,
-    ) -> Result<Self, StudyError> {
-        let Self { mut requests, lengths, hour_requests, .. } = Self::of(busy, experiment, device)?;
+    pub(crate) fn alone(busy: &Busy, stretch: &Stretch, simulation: &Simulation) -> Result<Self, StudyError> {
+        let Self { mut requests, lengths, hour_requests, .. } = Self::of(busy, simulation)?;
         let place = busy.times.busiest.iter().position(|one| one == stretch).expect("it is one of them");
         // One stretch is too little of the hour to tell anything about it.
         let (requests, lengths) = (vec![requests.swap_remove(place)], vec![lengths[place]]);
@@ -204,34 +197,26 @@ impl Stretches {
     }
 }
 
-/// Plays the stretches on `device` at `load` times the trace's speed. The play begins after `now`, and sets `now` to
-/// its end.
+/// Plays the stretches at `load` times the trace's speed, each a little later than what was played before.
 pub(crate) fn strain(
     stretches: &Stretches,
-    device: &mut dyn Reporting,
-    settings: &ReplaySettings,
+    simulation: &mut Simulation,
     load: f64,
-    now: &mut Nanos,
     hooks: &Hooks<'_>,
 ) -> Result<Strain, StudyError> {
     let (mut busy, mut busy_by_bytes, mut of_hour) = (None, None, LatencyHistogram::default());
     let mut before = 0;
     for (index, (requests, length)) in stretches.requests.iter().zip(&stretches.lengths).enumerate() {
-        let start = *now + GAP;
         let scaled = |at: Nanos| Nanos((at.0 as f64 / load) as u64);
-        let mut go_on = |ended| hooks.simulated(ended);
         let count = requests.len() as u64;
         let ceiling = stretches.until_p99_us.map(|p99_us| Ceiling::p99_above(p99_us, count));
-        let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on }).with_ceiling(ceiling);
-        idle(device, start);
-        device.control(start, Control::StartMeasuring).map_err(StudyError::design)?;
-        let shifted = requests.iter().map(|arrival| Arrival { at: start + scaled(arrival.at), ..*arrival });
-        let settings = ReplaySettings { start, sample_every: None, ..*settings };
-        let Replay { end, last_event, .. } =
-            replay(device, shifted, &settings, &mut measured).map_err(StudyError::design)?;
-        if measured.stopped() {
-            return Err(StudyError::Cancelled);
-        }
+        let mut measured = RunMeasurements::new().with_ceiling(ceiling);
+        simulation.rest(GAP);
+        simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
+        let start = simulation.now();
+        let faster = requests.iter().map(|arrival| Arrival { at: scaled(arrival.at), ..*arrival });
+        let played = simulation.play(faster, &mut measured, &mut hooks.go_on());
+        let Replay { end, .. } = played.map_err(StudyError::design)?;
         if let (ReplayEnd::Stopped, Some(p99_us)) = (end, stretches.until_p99_us) {
             let all = before + measured.statistics().response().count();
             let left = 1.0 - all as f64 / stretches.len() as f64;
@@ -240,14 +225,14 @@ pub(crate) fn strain(
         if end != ReplayEnd::Complete {
             return Ok(Strain::TOO_MUCH);
         }
+        simulation.wait_until(start + scaled(*length));
         before += count;
         if stretches.of_hour[index] {
             of_hour.merge(&measured.statistics().response());
         }
         if index == stretches.judged || stretches.by_bytes == Some(index) {
-            let elapsed = last_event.max(start + scaled(*length)) - start;
             let response = measured.statistics().response();
-            let (resource, utilisation) = busiest_resource(device, elapsed);
+            let (resource, utilisation) = busiest_resource(simulation.device(), simulation.now() - start);
             let results = BusyResults {
                 response_time: LatencySummary::of(&response),
                 p99_us_of_other_seed: None,
@@ -256,19 +241,8 @@ pub(crate) fn strain(
             };
             *(if index == stretches.judged { &mut busy } else { &mut busy_by_bytes }) = Some(results);
         }
-        *now = last_event.max(start + scaled(*length));
     }
     Ok(Strain { busy, busy_by_bytes, hour_p99_us: stretches.hour_p99_us(&of_hour), ended: None })
-}
-
-/// Lets a device without requests do its own work, such as cleaning, until `until`.
-pub(crate) fn idle(device: &mut dyn Reporting, until: Nanos) {
-    let mut done = Vec::new();
-    while device.next_event() <= until {
-        let at = device.next_event();
-        device.advance(at, &mut done);
-    }
-    assert!(done.is_empty(), "a request ended that had not been under way");
 }
 
 /// Returns the busiest single resource of a device tree, and the share of the time `whole` in which it was busy since

@@ -8,15 +8,14 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
-use esker_core::{Arrival, Completion, Control, Nanos, Observer, Request, Stretch, Verdict, replay};
+use esker_core::{Arrival, Completion, Control, Nanos, Observer, Ratio, Request, Stretch, Verdict};
 use esker_results::{TimelineOperation, TimelineReport, TimelineRequest};
-use esker_sim::{RunMeasurements, Slowest, Watch};
+use esker_sim::{RunMeasurements, Simulation, Slowest};
 
-use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
 use crate::design::Design;
 use crate::measure::flash_report;
-use crate::setup::{Setup, set_up};
+use crate::setup::set_up;
 use crate::strain::Stretches;
 use crate::task::Task;
 use crate::{Hooks, StudyError};
@@ -32,28 +31,25 @@ const ENDS: usize = 16_384;
 
 /// Runs `design` again and shows the requests around `slowest`.
 pub(crate) fn around(task: &Task<'_>, design: &Design, slowest: Slowest) -> Result<Option<SlowStretch>, StudyError> {
-    let load = Load::AS_TRACED;
-    let setup = set_up(task.workload, design, &load, task.settings, task.hooks)?;
+    let simulation = set_up(task, design, Ratio::ONE)?;
     let left_out = Cell::default();
-    let arrivals = arrivals(&task.workload.requests, &load, setup.device.capacity(), &left_out)?;
-    record(setup, arrivals, slowest, design, task.hooks)
+    let arrivals = simulation.arrivals(&task.workload.requests, &left_out).map_err(StudyError::design)?;
+    record(simulation, arrivals, slowest, design, task.hooks)
 }
 
 /// Shows the requests around the slowest one of the busiest stretches: replaying a large trace once more would take too
 /// long.
 pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Result<Option<SlowStretch>, StudyError> {
-    let set_up = || set_up(task.workload, design, &Load::AS_TRACED, task.settings, task.hooks);
-    let Setup { mut device, replay_settings, experiment } = set_up()?;
-    let stretches = Stretches::of(busy, &experiment, &*device)?.judged_alone();
-    let mut go_on = |ended| task.hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
-    replay(&mut *device, stretches.in_a_row(), &replay_settings, &mut measured).map_err(StudyError::design)?;
-    let slowest = measured.slowest();
-    task.hooks.check()?;
-    let Some(slowest) = slowest else { return Ok(None) };
-    // Frees the device, because the next one takes as much memory.
-    drop(device);
-    let Some(found) = record(set_up()?, stretches.in_a_row(), slowest, design, task.hooks)? else { return Ok(None) };
+    let mut simulation = set_up(task, design, Ratio::ONE)?;
+    let stretches = Stretches::of(busy, &simulation)?.judged_alone();
+    let mut measured = RunMeasurements::new();
+    let played = simulation.play(stretches.in_a_row(), &mut measured, &mut task.hooks.go_on());
+    played.map_err(StudyError::design)?;
+    let Some(slowest) = measured.slowest() else { return Ok(None) };
+    // Frees the devices, because the next ones take as much memory.
+    drop(simulation);
+    let again = set_up(task, design, Ratio::ONE)?;
+    let Some(found) = record(again, stretches.in_a_row(), slowest, design, task.hooks)? else { return Ok(None) };
     let start = stretches.in_trace(Nanos::from_secs_f64(found.start_s));
     let before = task.workload.arrivals().take_while(|(at, _)| *at < start).count() as u64;
     Ok(Some(SlowStretch { first_request: before, start_s: start.as_secs_f64(), of_busiest: true, ..found }))
@@ -61,20 +57,18 @@ pub(crate) fn of_busiest(task: &Task<'_>, busy: &Busy, design: &Design) -> Resul
 
 /// Runs `design` with recording, until the slowest request has ended.
 fn record(
-    setup: Setup,
+    mut simulation: Simulation,
     arrivals: impl Iterator<Item = Arrival>,
     slowest: Slowest,
     design: &Design,
     hooks: &Hooks<'_>,
 ) -> Result<Option<SlowStretch>, StudyError> {
-    let Setup { mut device, replay_settings, .. } = setup;
     for command in [Control::RecordTimeline(Stretch::Last(RECORDED)), Control::StartMeasuring] {
-        device.control(Nanos::ZERO, command).map_err(StudyError::design)?;
+        simulation.control(command).map_err(StudyError::design)?;
     }
-    let mut until = StopAfterSlowest { slowest, found: false, after: AFTER, ended: 0, ends: VecDeque::new(), hooks };
-    replay(&mut *device, arrivals, &replay_settings, &mut until).map_err(StudyError::design)?;
-    hooks.check()?;
-    let Some(timeline) = flash_report(&*device).and_then(|flash| flash.timeline) else { return Ok(None) };
+    let mut until = StopAfterSlowest { slowest, found: false, after: AFTER, ends: VecDeque::new() };
+    simulation.play(arrivals, &mut until, &mut hooks.go_on()).map_err(StudyError::design)?;
+    let Some(timeline) = flash_report(simulation.device()).and_then(|flash| flash.timeline) else { return Ok(None) };
     if !until.found {
         return Ok(None);
     }
@@ -90,21 +84,15 @@ struct HostCompletion {
 }
 
 /// Stops the replay once [`AFTER`] more requests have ended after the slowest one.
-struct StopAfterSlowest<'a> {
+struct StopAfterSlowest {
     slowest: Slowest,
     found: bool,
     after: usize,
-    ended: u64,
     ends: VecDeque<HostCompletion>,
-    hooks: &'a Hooks<'a>,
 }
 
-impl<D: ?Sized> Observer<D> for StopAfterSlowest<'_> {
+impl<D: ?Sized> Observer<D> for StopAfterSlowest {
     fn completed(&mut self, arrival: Nanos, request: &Request, completion: &Completion) -> Verdict {
-        self.ended += 1;
-        if self.ended.is_multiple_of(Watch::EVERY) && !self.hooks.simulated(self.ended) {
-            return Verdict::Stop;
-        }
         if self.ends.len() == ENDS {
             self.ends.pop_front();
         }

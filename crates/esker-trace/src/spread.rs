@@ -2,18 +2,15 @@
 //!
 //! How far an arm has to go depends on the distances between data. A [`DenseMap`] has none: it suits what has no arm.
 
-use std::borrow::Cow;
-
 use crate::analyze::AREA_BYTES;
 use crate::{DenseMap, VolumeIndex};
 
 /// Maps (volume, byte) to a byte of a disk. Volumes lie one after another, each from its lowest touched area of 1 MiB
-/// to
-/// its highest. The untouched areas between are made larger or smaller, all in the same proportion, so that everything
-/// together fills a given space. Touched areas that are neighbours stay neighbours, so that no request is torn.
+/// to its highest. The untouched areas between are made larger or smaller, all in the same proportion, so that
+/// everything together fills a given space. Touched areas that are neighbours stay neighbours, so that no request is
+/// torn.
 ///
 /// ```
-/// use std::borrow::Cow;
 /// use esker_trace::{DenseMap, Operation, Record, SpreadMap, TouchedAreas, VolumeIndex};
 /// # use esker_core::Nanos;
 /// # let record = |offset| Record { at: Nanos::ZERO, offset, length: 4096, volume: VolumeIndex(0),
@@ -24,14 +21,14 @@ use crate::{DenseMap, VolumeIndex};
 /// let dense = DenseMap::new(&touched);
 /// // Two areas lie between them; where there is room for six in all, four do.
 /// assert_eq!(dense.span(), 4 << 20);
-/// let map = SpreadMap::new(Cow::Borrowed(&dense), 6 << 20);
+/// let map = SpreadMap::new(&dense, 6 << 20);
 /// assert_eq!(map.map(VolumeIndex(0), 5 << 20), Some(0));
 /// assert_eq!(map.map(VolumeIndex(0), (8 << 20) + 8192), Some((5 << 20) + 8192));
 /// assert_eq!(map.map(VolumeIndex(0), 6 << 20), None);
 /// ```
 #[derive(Clone, Debug)]
 pub struct SpreadMap<'a> {
-    areas: Cow<'a, DenseMap>,
+    areas: &'a DenseMap,
     /// Untouched areas between touched ones in the trace, and how many take their place.
     gaps: u64,
     room: u64,
@@ -39,7 +36,7 @@ pub struct SpreadMap<'a> {
 
 impl<'a> SpreadMap<'a> {
     /// Spreads the areas of `areas` over `space` bytes; without gaps if there is no more than they take.
-    pub fn new(areas: Cow<'a, DenseMap>, space: u64) -> Self {
+    pub fn new(areas: &'a DenseMap, space: u64) -> Self {
         let gaps = (areas.span() - areas.footprint()) / AREA_BYTES;
         let room = space.saturating_sub(areas.footprint()) / AREA_BYTES;
         Self { areas, gaps, room: if gaps == 0 { 0 } else { room } }
@@ -105,9 +102,9 @@ mod tests {
         ) {
             let dense = dense(&requests);
             let gaps = dense.span() - dense.footprint();
-            let same = SpreadMap::new(Cow::Borrowed(&dense), dense.span());
-            let wide = SpreadMap::new(Cow::Borrowed(&dense), dense.footprint() + gaps * times);
-            let tight = SpreadMap::new(Cow::Borrowed(&dense), 0);
+            let same = SpreadMap::new(&dense, dense.span());
+            let wide = SpreadMap::new(&dense, dense.footprint() + gaps * times);
+            let tight = SpreadMap::new(&dense, 0);
             let mut first: Option<(u32, u64, u64)> = None;
             let mut sorted = requests.clone();
             sorted.sort_unstable();
@@ -141,7 +138,7 @@ mod tests {
         let dense = dense(&[(0, 3 * MIB, 1), (0, 9 * MIB, 1), (2, 100 * MIB, 1), (2, 104 * MIB, 1)]);
         // 7 MiB and 5 MiB of addresses, 4 MiB of them touched.
         assert_eq!((dense.span(), dense.footprint()), (12 * MIB, 4 * MIB));
-        let map = SpreadMap::new(Cow::Borrowed(&dense), 84 * MIB);
+        let map = SpreadMap::new(&dense, 84 * MIB);
         let at = |volume, mib| map.map(VolumeIndex(volume), mib * MIB).map(|place| place / MIB);
         assert_eq!([at(0, 3), at(0, 9), at(2, 100), at(2, 104)], [Some(0), Some(51), Some(52), Some(83)]);
         assert_eq!((at(0, 4), map.end()), (None, 84 * MIB));
@@ -152,7 +149,7 @@ mod tests {
     #[test]
     fn a_volume_that_is_touched_whole_stays_whole() {
         let dense = dense(&[(0, 0, 3 << 20)]);
-        let map = SpreadMap::new(Cow::Borrowed(&dense), 1 << 40);
+        let map = SpreadMap::new(&dense, 1 << 40);
         assert_eq!((map.map(VolumeIndex(0), 2 << 20), map.end()), (Some(2 << 20), 3 << 20));
     }
 }

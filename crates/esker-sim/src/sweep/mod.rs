@@ -18,8 +18,9 @@ use esker_results::RunResults;
 use thiserror::Error;
 
 use crate::config::Experiment;
-use crate::run::{RunOptions, run_workload};
+use crate::run::run_workload;
 use crate::run_error::RunError;
+use crate::run_options::RunOptions;
 use store::{name_of, read_stored, write_stored};
 use workloads::Workloads;
 

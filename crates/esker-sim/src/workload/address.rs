@@ -1,6 +1,5 @@
 //! Maps (volume, byte) of a trace to sectors of the target.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 
 use esker_core::{Bytes, Lba, Request, RequestKind, StreamId};
@@ -47,7 +46,7 @@ pub(super) enum Addresses<'a> {
     /// Addresses modulo the capacity. A request that would cross the end is moved down to end there.
     Wrap(&'a AddressSpace),
     /// Only touched areas, packed.
-    Dense(Cow<'a, DenseMap>),
+    Dense(&'a DenseMap),
     /// Volumes one after another, with the distances of the trace times one factor.
     Spread(SpreadMap<'a>),
 }
@@ -57,7 +56,7 @@ impl<'a> Addresses<'a> {
     /// is an error if the workload does not fit.
     pub(super) fn new(
         space: &'a AddressSpace,
-        map: impl FnOnce() -> Cow<'a, DenseMap>,
+        map: &'a DenseMap,
         beyond: BeyondCapacity,
         (capacity, spread_over): (Bytes, Bytes),
     ) -> Result<Self, WorkloadError> {
@@ -75,18 +74,12 @@ impl<'a> Addresses<'a> {
             }
             BeyondCapacity::Error | BeyondCapacity::Clip => Ok(Self::Clip(space)),
             BeyondCapacity::Wrap => Ok(Self::Wrap(space)),
-            BeyondCapacity::Dense | BeyondCapacity::Spread => match map() {
-                map if map.end() <= capacity => Ok(match beyond {
-                    BeyondCapacity::Spread => Self::Spread(SpreadMap::new(map, spread_over.0)),
-                    _ => Self::Dense(map),
-                }),
-                map => {
-                    let end = map.end();
-                    Err(fault(format!(
-                        "the workload touches {end} bytes in 1 MiB areas, but the target has {capacity}"
-                    )))
-                }
-            },
+            BeyondCapacity::Dense | BeyondCapacity::Spread if map.end() > capacity => {
+                let end = map.end();
+                Err(fault(format!("the workload touches {end} bytes in 1 MiB areas, but the target has {capacity}")))
+            }
+            BeyondCapacity::Dense => Ok(Self::Dense(map)),
+            BeyondCapacity::Spread => Ok(Self::Spread(SpreadMap::new(map, spread_over.0))),
         }
     }
 
@@ -245,13 +238,13 @@ mod tests {
         let space = AddressSpace::new(&[1 << 20]);
         let mut touched = TouchedAreas::default();
         touched.add(&record(0, 0, 1 << 20));
-        let left_out = Cell::new(LeftOut::default());
+        let (map, left_out) = (DenseMap::new(&touched), Cell::new(LeftOut::default()));
         let all = [
             Addresses::AsTheyAre,
             Addresses::Clip(&space),
             Addresses::Wrap(&space),
-            Addresses::Dense(Cow::Owned(DenseMap::new(&touched))),
-            Addresses::Spread(SpreadMap::new(Cow::Owned(DenseMap::new(&touched)), 1 << 20)),
+            Addresses::Dense(&map),
+            Addresses::Spread(SpreadMap::new(&map, 1 << 20)),
         ];
         let sectors = |addresses: &Addresses<'_>, record: &Record| -> Vec<(u64, u64)> {
             addresses.requests(record, 1 << 20, &left_out).iter().map(|r| (r.start.0, r.length.0 / 512)).collect()

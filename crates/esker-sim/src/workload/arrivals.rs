@@ -57,7 +57,7 @@ impl Iterator for Arrivals<'_> {
             {
                 return Some(arrival);
             }
-            let record = shifted(&self.records.next()?, self.shifts);
+            let record = shifted_record(&self.records.next()?, self.shifts);
             let (one, many) = self.addresses.places(&record, self.capacity.0, self.left_out);
             if !many.is_empty() {
                 self.rest = Some((record, many.into_iter()));
@@ -71,7 +71,7 @@ impl Iterator for Arrivals<'_> {
 
 /// Returns `record` with its volume's shift added.
 #[inline]
-pub(super) fn shifted(record: &Record, shifts: &[u64]) -> Record {
+pub(super) fn shifted_record(record: &Record, shifts: &[u64]) -> Record {
     let shift = shifts.get(record.volume.0 as usize).copied().unwrap_or(0);
     Record { offset: record.offset.saturating_add(shift), ..*record }
 }

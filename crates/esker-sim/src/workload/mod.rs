@@ -9,10 +9,10 @@ mod processes;
 mod read;
 mod together;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use esker_config::ConfigError;
@@ -21,10 +21,10 @@ use esker_results::LeftOut;
 use esker_trace::{DenseMap, Record, Spool, Synthesiser, SyntheticSettings, TouchedAreas};
 use thiserror::Error;
 
-use crate::config::{BeyondCapacity, WorkloadSettings};
+use crate::config::WorkloadSettings;
 use crate::run_error::RunError;
 use address::{AddressSpace, Addresses};
-use arrivals::{Arrivals, Records, shifted};
+use arrivals::{Arrivals, Records, shifted_record};
 use esker_core::Problem;
 use marks::Marks;
 use passes::Passes;
@@ -48,9 +48,9 @@ enum Source {
     Synthetic { settings: Box<SyntheticSettings>, seed: u64 },
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Recorded {
-    traces: Traces,
+    traces: Arc<Traces>,
     extent: Extent,
     /// The volumes in one address space: side by side in order of appearance, each at a multiple of 1 MiB.
     space: AddressSpace,
@@ -58,25 +58,8 @@ struct Recorded {
     map: DenseMap,
     /// Number of passes through the records.
     passes: u32,
-}
-
-/// How a workload is mapped to a target.
-#[derive(Clone, Copy, Debug)]
-pub struct TargetLayout<'a> {
-    /// What to do with requests beyond the target's end.
-    pub beyond_capacity: BeyondCapacity,
-    /// The bytes over which [`BeyondCapacity::Spread`] spreads the volumes; all of the target if there is no number.
-    pub spread_over: Option<Bytes>,
-    /// Factor for arrival times.
-    pub time_scale: Ratio,
-    /// Bytes to add to the addresses of each volume of a trace; empty for addresses as traced.
-    pub shifts: &'a [u64],
-}
-
-impl Default for TargetLayout<'_> {
-    fn default() -> Self {
-        Self { beyond_capacity: BeyondCapacity::Error, spread_over: None, time_scale: Ratio::ONE, shifts: &[] }
-    }
+    /// Bytes added to the addresses of each volume; empty for addresses as traced.
+    shifts: Vec<u64>,
 }
 
 /// Why a workload does not fit a target.
@@ -125,7 +108,8 @@ impl Workload {
     fn recorded(traces: Traces, extent: Extent, touched: &TouchedAreas, passes: Option<NonZeroU32>) -> Self {
         let (space, map) = (AddressSpace::new(extent.ends()), DenseMap::new(touched));
         let passes = passes.map_or(1, NonZeroU32::get);
-        let source = Source::Recorded(Box::new(Recorded { traces, extent, space, map, passes }));
+        let traces = Arc::new(traces);
+        let source = Source::Recorded(Box::new(Recorded { traces, extent, space, map, passes, shifts: Vec::new() }));
         Self { source, marks: Marks::default(), head: u64::MAX }
     }
 
@@ -145,11 +129,23 @@ impl Workload {
     /// others; `None` if it is synthetic.
     pub fn part(&self, within: impl Fn(Nanos) -> bool) -> Result<Option<Self>, RunError> {
         let Source::Recorded(recorded) = &self.source else { return Ok(None) };
-        let Recorded { traces, extent, space, map, .. } = &**recorded;
-        let traces = traces.part(&within)?;
-        let part =
-            Recorded { extent: extent.of_part(&traces), traces, space: space.clone(), map: map.clone(), passes: 1 };
+        let traces = Arc::new(recorded.traces.part(&within)?);
+        let part = Recorded { extent: recorded.extent.of_part(&traces), traces, passes: 1, ..(**recorded).clone() };
         Ok(Some(Self { source: Source::Recorded(Box::new(part)), marks: self.marks.clone(), head: self.head }))
+    }
+
+    /// Returns it with the addresses of each volume of its traces moved up by so many bytes as `shifts` says, by the
+    /// number of the volume; `None` if it is synthetic. Both share the records.
+    pub fn shifted(&self, shifts: Vec<u64>) -> Option<Self> {
+        let Source::Recorded(recorded) = &self.source else { return None };
+        let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());
+        for record in recorded.traces.records().map(|record| shifted_record(&record, &shifts)) {
+            extent.add(&record);
+            touched.add(&record);
+        }
+        let (space, map) = (AddressSpace::new(extent.ends()), DenseMap::new(&touched));
+        let shifted = Recorded { extent, space, map, shifts, ..(**recorded).clone() };
+        Some(Self { source: Source::Recorded(Box::new(shifted)), marks: self.marks.clone(), head: self.head })
     }
 
     /// Returns its traces; `None` if it is synthetic.
@@ -203,27 +199,28 @@ impl Workload {
         }
     }
 
-    /// Returns the arrivals on a target of `capacity`, from time zero on. Counts in `left_out` what does not reach the
-    /// target as a whole, while arrivals are taken.
+    /// Returns the arrivals on a target of `capacity`, from time zero on, as `settings` lay them out. Counts in
+    /// `left_out` what does not reach the target as a whole, while arrivals are taken.
     pub fn arrivals<'a>(
         &'a self,
         capacity: Bytes,
-        layout: &TargetLayout<'a>,
+        settings: &WorkloadSettings,
         left_out: &'a Cell<LeftOut>,
     ) -> Result<impl Iterator<Item = Arrival> + use<'a>, WorkloadError> {
-        let TargetLayout { beyond_capacity, spread_over, time_scale, shifts } = *layout;
+        let WorkloadSettings { beyond_capacity, spread_over, .. } = *settings;
+        let time_scale = settings.time_scale();
         let capacity = Bytes(capacity.0 / Bytes::SECTOR.0 * Bytes::SECTOR.0);
-        let (records, addresses) = match &self.source {
+        let (records, addresses, shifts) = match &self.source {
             Source::Recorded(recorded) => {
-                let Recorded { traces, extent, passes, .. } = &**recorded;
+                let Recorded { traces, extent, space, map, passes, shifts } = &**recorded;
                 let records = Passes::new(traces, extent, *passes, time_scale)?;
-                let space = spread_over.map_or(capacity, |over| over.min(capacity));
-                let addresses = recorded.addresses(capacity, beyond_capacity, space, shifts)?;
-                (Records::Recorded(Box::new(records)), addresses)
+                let spread_over = spread_over.map_or(capacity, |over| over.min(capacity));
+                let addresses = Addresses::new(space, map, beyond_capacity, (capacity, spread_over))?;
+                (Records::Recorded(Box::new(records)), addresses, &shifts[..])
             }
             Source::Synthetic { settings, seed } => {
                 let records = synthesiser(settings, capacity, *seed)?;
-                (Records::Synthetic(Box::new(records)), Addresses::AsTheyAre)
+                (Records::Synthetic(Box::new(records)), Addresses::AsTheyAre, &[][..])
             }
         };
         let records = records.take(usize::try_from(self.head).unwrap_or(usize::MAX));
@@ -241,26 +238,6 @@ fn synthesiser(settings: &SyntheticSettings, capacity: Bytes, seed: u64) -> Resu
     })
 }
 
-impl Recorded {
-    fn addresses<'a>(
-        &'a self,
-        capacity: Bytes,
-        beyond: BeyondCapacity,
-        spread_over: Bytes,
-        shifts: &[u64],
-    ) -> Result<Addresses<'a>, WorkloadError> {
-        let map = || {
-            if shifts.is_empty() {
-                return Cow::Borrowed(&self.map);
-            }
-            let mut touched = TouchedAreas::default();
-            self.traces.records().for_each(|record| touched.add(&shifted(&record, shifts)));
-            Cow::Owned(DenseMap::new(&touched))
-        };
-        Addresses::new(&self.space, map, beyond, (capacity, spread_over))
-    }
-}
-
 /// Returns `at` with arrival times multiplied by `scale`.
 pub fn scaled(at: Nanos, scale: Ratio) -> Nanos {
     if scale == Ratio::ONE { at } else { Nanos(scale.of(at.0)) }
@@ -271,6 +248,8 @@ mod tests {
     use esker_core::{Lba, RequestKind};
     use esker_trace::{Operation, VolumeIndex};
 
+    use crate::config::BeyondCapacity;
+
     use super::*;
 
     fn record(operation: Operation, offset: u64, length: u32) -> Record {
@@ -280,16 +259,24 @@ mod tests {
     fn arrivals(
         records: &[Record],
         capacity: Bytes,
-        layout: &TargetLayout<'_>,
+        settings: &WorkloadSettings,
     ) -> Vec<(Nanos, RequestKind, Lba, Bytes)> {
-        let workload = Workload::from_records(records.iter().copied(), vec!["0".into()]).unwrap();
+        of_workload(&Workload::from_records(records.iter().copied(), vec!["0".into()]).unwrap(), capacity, settings)
+    }
+
+    fn of_workload(
+        workload: &Workload,
+        capacity: Bytes,
+        settings: &WorkloadSettings,
+    ) -> Vec<(Nanos, RequestKind, Lba, Bytes)> {
         let left_out = Cell::default();
-        let arrivals = workload.arrivals(capacity, layout, &left_out).unwrap();
+        let arrivals = workload.arrivals(capacity, settings, &left_out).unwrap();
         arrivals.map(|Arrival { at, request }| (at, request.kind, request.start, request.length)).collect()
     }
 
-    const DENSE: TargetLayout<'_> =
-        TargetLayout { beyond_capacity: BeyondCapacity::Dense, spread_over: None, time_scale: Ratio::ONE, shifts: &[] };
+    fn laid(beyond_capacity: BeyondCapacity, spread_over: Option<Bytes>) -> WorkloadSettings {
+        WorkloadSettings { beyond_capacity, spread_over, ..WorkloadSettings::default() }
+    }
 
     #[test]
     fn addresses_become_dense_and_sectors_whole() {
@@ -305,7 +292,7 @@ mod tests {
             (Nanos(0), RequestKind::Trim, Lba(0), Bytes::mib(1)),
             (Nanos(0), RequestKind::Trim, Lba(1), Bytes(1024)),
         ];
-        assert_eq!(arrivals(&records, Bytes::mib(1), &DENSE), expected);
+        assert_eq!(arrivals(&records, Bytes::mib(1), &laid(BeyondCapacity::Dense, None)), expected);
     }
 
     /// Spread over as much as they span, addresses are those of the trace from the lowest on; over twice the gaps, the
@@ -314,9 +301,9 @@ mod tests {
     fn spread_addresses_keep_their_distances() {
         let at = |mib: u64| record(Operation::Read, mib << 20, 4096);
         let starts = |capacity: Bytes, spread_over: Option<Bytes>| -> Vec<u64> {
-            let layout = TargetLayout { beyond_capacity: BeyondCapacity::Spread, spread_over, ..DENSE };
+            let settings = laid(BeyondCapacity::Spread, spread_over);
             let records = [at(100), at(110), at(130)];
-            arrivals(&records, capacity, &layout).iter().map(|(_, _, start, _)| start.byte_offset() >> 20).collect()
+            arrivals(&records, capacity, &settings).iter().map(|(_, _, start, _)| start.byte_offset() >> 20).collect()
         };
         assert_eq!(starts(Bytes::gib(1), Some(Bytes::mib(31))), [0, 10, 30]);
         assert_eq!(starts(Bytes::gib(1), Some(Bytes::mib(59))), [0, 19, 58]);
@@ -330,10 +317,10 @@ mod tests {
     fn shifted_addresses_have_places_of_their_own() {
         let records = [record(Operation::Write, (4 << 20) - 512, 1024), record(Operation::Read, 9 << 20, 512)];
         let starts = |shifts: &[u64], capacity| -> Vec<u64> {
-            arrivals(&records, capacity, &TargetLayout { shifts, ..DENSE })
-                .iter()
-                .map(|(_, _, start, _)| start.0)
-                .collect()
+            let workload = Workload::from_records(records, vec!["0".into()]).unwrap();
+            let shifted = workload.shifted(shifts.to_vec()).unwrap();
+            let arrivals = of_workload(&shifted, capacity, &laid(BeyondCapacity::Dense, None));
+            arrivals.iter().map(|(_, _, start, _)| start.0).collect()
         };
         assert_eq!(starts(&[], Bytes::mib(3)), [2047, 4096]);
         assert_eq!(starts(&[512], Bytes::mib(2)), [0, 2049]);
@@ -349,7 +336,7 @@ mod tests {
         let part = whole.part(within).unwrap().unwrap();
         let arrivals = |workload: &Workload| -> Vec<(Nanos, Lba)> {
             let left_out = Cell::default();
-            let arrivals = workload.arrivals(Bytes::gib(1), &DENSE, &left_out).unwrap();
+            let arrivals = workload.arrivals(Bytes::gib(1), &laid(BeyondCapacity::Dense, None), &left_out).unwrap();
             arrivals.map(|Arrival { at, request }| (at, request.start)).collect()
         };
         let expected: Vec<(Nanos, Lba)> = arrivals(&whole).into_iter().filter(|(at, _)| within(*at)).collect();
@@ -361,7 +348,7 @@ mod tests {
         let records = [record(Operation::Write, 4 << 20, 512)];
         let workload = Workload::from_records(records, vec!["0".into()]).unwrap();
         let left_out = Cell::default();
-        let error = workload.arrivals(Bytes::mib(1), &TargetLayout::default(), &left_out).err().unwrap();
+        let error = workload.arrivals(Bytes::mib(1), &WorkloadSettings::default(), &left_out).err().unwrap();
         assert_eq!(error.key, "beyond_capacity");
         assert_eq!(ConfigError::from(error).key, "workload.beyond_capacity");
     }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
-use esker_sim::{Experiment, Ladder, LoadStep, OfferedLoad, TargetLayout};
+use esker_sim::{Experiment, Ladder, LoadStep, OfferedLoad, Simulation};
 
 /// Flash and a disk in chunks of 64 KiB.
 fn volume(flash: &str, policy: &str, seed: u64) -> Experiment {
@@ -25,7 +25,8 @@ fn volume(flash: &str, policy: &str, seed: u64) -> Experiment {
          policy = {policy}\n\
          [run]\n\
          target = \"volume\"\n\
-         seed = {seed}\n"
+         seed = {seed}\n\
+         backlog_limit = 5000\n"
     );
     Experiment::from_str(&text, "x.toml").unwrap()
 }
@@ -37,14 +38,14 @@ const MIGRATION: &str = "{ kind = \"migration\", delta = \"100%\", interval = \"
 /// Serves `settle` requests at a rate that both carry, and then rising rates with Poisson arrivals. Returns the
 /// highest rate with a mean response below 50 ms, and all steps.
 fn highest(experiment: &Experiment, settle: (f64, u64), ladder: &Ladder) -> (f64, Vec<LoadStep>) {
-    let mut device = experiment.assemble().unwrap().device;
+    let mut simulation = Simulation::new(experiment.clone()).unwrap();
     let workload = experiment.open_workload(&AtomicBool::new(false)).unwrap();
     let left_out = Cell::default();
-    let arrivals = workload.arrivals(device.capacity(), &TargetLayout::default(), &left_out).unwrap();
+    let arrivals = simulation.arrivals(&workload, &left_out).unwrap();
     let mut load = OfferedLoad::new(arrivals.map(|arrival| arrival.request), experiment.run.seed);
-    let settled = load.offer(&mut *device, settle.0, (settle.1, 0), &mut |_| true).unwrap();
+    let settled = load.offer(&mut simulation, settle.0, (settle.1, 0), &mut |_| true).unwrap();
     assert!(settled.mean_ms.is_finite(), "the load of the warm-up is carried");
-    let steps = load.climb(&mut *device, ladder, &mut |_| true).unwrap();
+    let steps = load.climb(&mut simulation, ladder, &mut |_| true).unwrap();
     assert!(steps.iter().all(|step| step.errors == 0));
     (ladder.highest_per_s(&steps), steps)
 }

@@ -1,14 +1,16 @@
 //! Judges designs that do the same at any time: all requests of the measured run count. They play the busiest stretches
 //! in their state before the trace.
 
+use esker_core::Ratio;
 use esker_results::Report;
 use esker_results::study::{Candidate, JudgedState};
 
-use super::ready::{ReadyDesign, play_loads, under_load};
+use super::ready::{play_loads, under_load};
 use crate::StudyError;
 use crate::busy::Busy;
 use crate::design::{Design, Judging, PlayedStretches};
-use crate::run::MeasuredRun;
+use crate::run::DesignRun;
+use crate::setup::set_up;
 use crate::strain::{Limits, LoadSearch, StressResults};
 use crate::task::Task;
 
@@ -28,10 +30,10 @@ impl Judging for AtAnyTime {
         _: &Design,
         asked: (&Busy, &Limits),
         _: Option<PlayedStretches>,
-        run: &mut MeasuredRun,
+        run: &mut DesignRun,
         candidate: &mut Candidate,
     ) -> Result<(), StudyError> {
-        let StressResults { first, headroom } = under_load(task, asked, run)?;
+        let StressResults { first, headroom } = under_load(task, asked, &mut run.simulation)?;
         candidate.headroom = Some(headroom);
         let stretches = [(&mut candidate.busy, &first.busy), (&mut candidate.busy_by_bytes, &first.busy_by_bytes)];
         for (results, strained) in stretches {
@@ -50,6 +52,6 @@ impl Judging for AtAnyTime {
         asked: (&Busy, &Limits),
         search: LoadSearch,
     ) -> Result<StressResults, StudyError> {
-        play_loads(task, asked, search, || ReadyDesign::before_trace(task, design).map(Some))
+        play_loads(task, asked, search, || set_up(task, design, Ratio::ONE).map(Some))
     }
 }

@@ -7,7 +7,6 @@ mod settled;
 mod warm;
 
 pub(crate) use at_any_time::AtAnyTime;
-pub(crate) use ready::ReadyDesign;
 pub(crate) use settled::Settled;
 pub(crate) use warm::Warm;
 #[cfg(test)]

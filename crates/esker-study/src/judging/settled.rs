@@ -6,21 +6,20 @@
 
 use std::cell::Cell;
 
-use esker_core::{Control, Nanos, replay};
+use esker_core::{Control, Nanos, Ratio};
 use esker_results::Report;
 use esker_results::study::{Candidate, JudgedState, PolicySettled, SettledState};
-use esker_sim::{RunMeasurements, Watch};
+use esker_sim::RunMeasurements;
 
 use super::last_quarter::{self, LEFT_OUT, flash_pages};
-use super::ready::{ReadyDesign, play_loads, under_load};
+use super::ready::{after_trace, play_loads, under_load};
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
 use crate::busy::Busy;
 use crate::design::{Design, Judging, PlayedStretches};
 use crate::endurance::LateWrites;
 use crate::load::StudyWorkload;
-use crate::run::MeasuredRun;
-use crate::setup::{Setup, set_up};
+use crate::run::DesignRun;
+use crate::setup::set_up;
 use crate::strain::{Limits, LoadSearch, StressResults};
 use crate::task::Task;
 
@@ -66,10 +65,10 @@ impl Judging for Settled {
         _: &Design,
         asked: (&Busy, &Limits),
         _: Option<PlayedStretches>,
-        run: &mut MeasuredRun,
+        run: &mut DesignRun,
         candidate: &mut Candidate,
     ) -> Result<(), StudyError> {
-        let StressResults { first, headroom } = under_load(task, asked, run)?;
+        let StressResults { first, headroom } = under_load(task, asked, &mut run.simulation)?;
         candidate.headroom = Some(headroom);
         (candidate.busy, candidate.busy_by_bytes) = (first.busy, first.busy_by_bytes);
         Ok(())
@@ -83,7 +82,7 @@ impl Judging for Settled {
         asked: (&Busy, &Limits),
         search: LoadSearch,
     ) -> Result<StressResults, StudyError> {
-        play_loads(task, asked, search, || ReadyDesign::after_trace(task, design))
+        play_loads(task, asked, search, || after_trace(task, design))
     }
 }
 
@@ -91,20 +90,14 @@ impl Judging for Settled {
 /// beginning, it replays the other three quarters on a new device, as the run did. The policy has settled if the
 /// requests that made extents move in that quarter are too few to matter in a 99th percentile.
 fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySettled, LateWrites), StudyError> {
-    let load = Load::AS_TRACED;
-    let Setup { mut device, replay_settings, .. } = set_up(task.workload, design, &load, task.settings, task.hooks)?;
-    device.control(Nanos::ZERO, Control::StartMeasuring).map_err(StudyError::design)?;
-    let mut go_on = |ended| task.hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
+    let mut simulation = set_up(task, design, Ratio::ONE)?;
+    simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
     let left_out = Cell::default();
-    let early = last_quarter::requests_before(task.workload);
-    let arrivals = arrivals(&task.workload.requests, &load, device.capacity(), &left_out)?.take(early);
-    let settings = esker_core::ReplaySettings { sample_every: None, ..replay_settings };
-    replay(&mut *device, arrivals, &settings, &mut measured).map_err(StudyError::design)?;
-    if measured.stopped() {
-        return Err(StudyError::Cancelled);
-    }
-    let before = Report::of(&*device);
+    let all = simulation.arrivals(&task.workload.requests, &left_out).map_err(StudyError::design)?;
+    let early = all.take(last_quarter::requests_before(task.workload));
+    let played = simulation.play(early, &mut RunMeasurements::new(), &mut task.hooks.go_on());
+    played.map_err(StudyError::design)?;
+    let before = Report::of(simulation.device());
     let late_moves = moved(report).extents.saturating_sub(moved(&before).extents);
     let late_moves_max = task.workload.profile.requests / 4 / LEFT_OUT / REQUESTS_A_MOVE;
     let settled = PolicySettled { late_moves, late_moves_max, settled: late_moves <= late_moves_max };

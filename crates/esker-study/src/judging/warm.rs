@@ -7,20 +7,19 @@
 
 use std::cell::Cell;
 
-use esker_core::{Arrival, LatencyHistogram, Nanos, ReplayEnd, ReplaySettings, replay};
+use esker_core::{Arrival, Control, LatencyHistogram, Nanos, Ratio, ReplayEnd};
 use esker_results::study::{CacheWarmed, Candidate, Headroom, JudgedState, WarmState};
 use esker_results::{FlashCacheReport, LatencySummary, Report, Reporting};
-use esker_sim::{RunMeasurements, Watch};
+use esker_sim::{RunMeasurements, Simulation};
 
 use super::last_quarter::{self, LEFT_OUT, flash_pages};
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
 use crate::busy::{Busy, Stretch};
 use crate::design::{Design, Judging, PlayedStretches};
 use crate::endurance::LateWrites;
 use crate::load::StudyWorkload;
-use crate::run::MeasuredRun;
-use crate::setup::{Setup, set_up};
+use crate::run::DesignRun;
+use crate::setup::set_up;
 use crate::strain::{Limits, LoadSearch, Strain, StressResults, Stretches, headroom, loads, strain};
 use crate::task::Task;
 
@@ -64,7 +63,7 @@ impl Judging for Warm {
         design: &Design,
         asked: (&Busy, &Limits),
         played: Option<PlayedStretches>,
-        _: &mut MeasuredRun,
+        _: &mut DesignRun,
         candidate: &mut Candidate,
     ) -> Result<(), StudyError> {
         let first = played.map_or(Strain::TOO_MUCH, |played| played.strain);
@@ -125,33 +124,29 @@ fn warm_before(
     design: &Design,
     (stretch, load): (Stretch, f64),
 ) -> Result<Option<WarmResults>, StudyError> {
-    let as_traced = Load::AS_TRACED;
-    let Setup { mut device, replay_settings, experiment } =
-        set_up(task.workload, design, &as_traced, task.settings, task.hooks)?;
-    device.control(Nanos::ZERO, esker_core::Control::StartMeasuring).map_err(StudyError::design)?;
-    let capacity = device.capacity();
+    let mut simulation = set_up(task, design, Ratio::ONE)?;
+    simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
     let left_out = Cell::default();
-    let around = || -> Result<_, StudyError> {
-        let all = || arrivals(&task.workload.requests, &as_traced, capacity, &left_out);
+    let around = |simulation: &Simulation| -> Result<_, StudyError> {
+        let all = || simulation.arrivals(&task.workload.requests, &left_out).map_err(StudyError::design);
         Ok(coming_round(all()?, all()?, stretch))
     };
-    let rest = around()?.count() as u64;
+    let rest = around(&simulation)?.count() as u64;
     let early = rest - rest / 4;
-    let mut now = Nanos::ZERO;
-    let part = |device: &mut dyn Reporting, from: u64, count: u64, now: &mut Nanos| {
-        let requests = around()?.skip(usize(from)).take(usize(count));
-        play(task, device, requests, &replay_settings, now)
+    let part = |simulation: &mut Simulation, from: u64, count: u64| {
+        let requests = around(simulation)?.skip(usize(from)).take(usize(count));
+        play(task, simulation, requests)
     };
-    if part(&mut *device, 0, early, &mut now)?.is_none() {
+    if part(&mut simulation, 0, early)?.is_none() {
         return Ok(None);
     }
-    let before = CacheCounts::of(&*device);
-    let Some(late) = part(&mut *device, early, rest - early, &mut now)? else { return Ok(None) };
-    let quarter = CacheCounts::of(&*device);
-    let stretches = Stretches::alone(busy, &stretch, &experiment, &*device)?;
-    let strain = strain(&stretches, &mut *device, &replay_settings, load, &mut now, task.hooks)?;
+    let before = CacheCounts::of(simulation.device());
+    let Some(late) = part(&mut simulation, early, rest - early)? else { return Ok(None) };
+    let quarter = CacheCounts::of(simulation.device());
+    let stretches = Stretches::alone(busy, &stretch, &simulation)?;
+    let strain = strain(&stretches, &mut simulation, load, task.hooks)?;
     // Playing the stretch begins a new measurement.
-    let counted = [before, quarter, CacheCounts::of(&*device)];
+    let counted = [before, quarter, CacheCounts::of(simulation.device())];
     let last_quarter = (late.count() > 0).then(|| LatencySummary::of(&late));
     Ok(Some(WarmResults { last_quarter, ..of_counts(strain, rest, stretches.len(), &counted) }))
 }
@@ -217,31 +212,22 @@ fn coming_round(
     )
 }
 
-/// Replays requests after `now`, with the same times between them. Returns their response times, or `None` if the
+/// Replays requests a little later, with the same times between them. Returns their response times, or `None` if the
 /// device cannot keep up.
 fn play(
     task: &Task<'_>,
-    device: &mut dyn Reporting,
+    simulation: &mut Simulation,
     requests: impl Iterator<Item = Arrival>,
-    settings: &ReplaySettings,
-    now: &mut Nanos,
 ) -> Result<Option<LatencyHistogram>, StudyError> {
-    let start = *now + GAP;
-    crate::strain::idle(device, start);
+    simulation.rest(GAP);
     let mut first = None;
-    let shifted = requests.map(move |arrival| {
+    let requests = requests.map(move |arrival| {
         let first = *first.get_or_insert(arrival.at);
-        Arrival { at: start + (arrival.at - first), ..arrival }
+        Arrival { at: arrival.at - first, ..arrival }
     });
-    let mut go_on = |ended| task.hooks.simulated(ended);
-    let mut measured = RunMeasurements::new().with_watch(Watch { go_on: &mut go_on });
-    let settings = ReplaySettings { start, sample_every: None, ..*settings };
-    let replayed = replay(device, shifted, &settings, &mut measured).map_err(StudyError::design)?;
-    if measured.stopped() {
-        return Err(StudyError::Cancelled);
-    }
-    *now = replayed.last_event.max(start);
-    Ok((replayed.end == ReplayEnd::Complete).then(|| measured.statistics().response()))
+    let mut measured = RunMeasurements::new();
+    let replay = simulation.play(requests, &mut measured, &mut task.hooks.go_on()).map_err(StudyError::design)?;
+    Ok((replay.end == ReplayEnd::Complete).then(|| measured.statistics().response()))
 }
 
 /// Counters of the cache and the flash since measuring began.

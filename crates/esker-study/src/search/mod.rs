@@ -12,12 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use esker_catalogue::{Class, Market, Running};
-use esker_core::{Bytes, words};
+use esker_core::{Bytes, Ratio, words};
 use esker_results::study::{Candidate, Cost, RuledOut};
 use esker_sim::Slowest;
 
 use crate::StudyError;
-use crate::arrivals::Load;
 use crate::choose::Choice;
 use crate::design::Design;
 use crate::endurance::{self, Demand};
@@ -348,7 +347,7 @@ impl<'a> Search<'a> {
             device.capacity_bytes = if device.cloud_volume.is_some() { size } else { all };
         }
         let Task { workload, settings, .. } = *self.task;
-        if let Ok(experiment) = experiment(workload, design, &Load::AS_TRACED, settings) {
+        if let Ok(experiment) = experiment(workload, design, Ratio::ONE, settings) {
             candidate.config = experiment.resolved();
         }
     }

@@ -3,6 +3,7 @@
 //! The published rates are operations of NFS, ours requests at the storage system: only their ratios are compared.
 
 use esker_results::Report;
+use esker_sim::Simulation;
 
 use super::volume::{DISK_ONLY, FLASH_ONLY, MIGRATION, Part, SLOW, SPECSFS, STRIPING, Volume};
 use crate::{Axis, Claim, Context, Curve, Figure, Item, ItemOutcome, ReproduceError};
@@ -94,19 +95,23 @@ const SECTORS: [f64; 4] = [433_343.0, 79_043.0, 69_011.0, 59_390.0];
 /// Shares of flash in ten steps at a rate that striping carries.
 fn shares(part: &Part<'_>) -> Result<Vec<Shares>, ReproduceError> {
     const PAGE: f64 = 4096.0;
-    part.with_specsfs(&Volume::hybrid(SLOW, MIGRATION), |device, load| {
-        let pages = |device: &dyn esker_results::Reporting| {
-            let flash = Report::of(device).devices.into_values().find_map(|device| device.flash).unwrap_or_default();
+    part.with_specsfs(&Volume::hybrid(SLOW, MIGRATION), |simulation, load| {
+        let pages = |simulation: &Simulation| {
+            let flash = Report::of(simulation.device())
+                .devices
+                .into_values()
+                .find_map(|device| device.flash)
+                .unwrap_or_default();
             (flash.host_page_reads as f64, flash.host_page_writes as f64)
         };
         let mut shares = Vec::new();
         let mut served = 0;
-        let mut before = pages(device);
+        let mut before = pages(simulation);
         for step_number in 0..10 {
             let requests = part.requests(50_000);
             let mut go_on = |_| part.go_on(f64::from(step_number) / 10.0);
-            let step = load.offer(device, 130.0, (0, requests), &mut go_on)?;
-            let now = pages(device);
+            let step = load.offer(simulation, 130.0, (0, requests), &mut go_on)?;
+            let now = pages(simulation);
             served += requests;
             shares.push(Shares {
                 requests: served as f64,

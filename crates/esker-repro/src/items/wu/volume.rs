@@ -2,12 +2,11 @@
 //! ways in which they are loaded.
 
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use esker_core::Request;
-use esker_results::{Reporting, RunResults};
-use esker_sim::{Experiment, Ladder, LoadStep, OfferedLoad, RunError, RunOptions, TargetLayout, Workload};
+use esker_results::RunResults;
+use esker_sim::{Experiment, Ladder, LoadStep, OfferedLoad, RunError, RunOptions, Simulation};
 
 use crate::{Context, Item, ItemFault, ReproduceError};
 
@@ -70,6 +69,9 @@ impl<'a> Volume<'a> {
     }
 }
 
+/// More waiting requests than this mean that a volume cannot carry the load.
+const BACKLOG_MAX: u64 = 5_000;
+
 /// One run of several of an item.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
@@ -124,24 +126,23 @@ impl Part<'_> {
         Ok(self.run(&experiment)?.throughput.requests_per_s)
     }
 
-    /// Calls `serve` with the volume and a load of SPECsfs's stand-in.
+    /// Calls `serve` with the simulated volume and a load of SPECsfs's stand-in.
     pub(super) fn with_specsfs<T>(
         &self,
         volume: &Volume<'_>,
-        serve: impl FnOnce(&mut dyn Reporting, &mut SpecsfsLoad<'_>) -> Result<T, RunError>,
+        serve: impl FnOnce(&mut Simulation, &mut SpecsfsLoad<'_>) -> Result<T, RunError>,
     ) -> Result<T, ReproduceError> {
         let seed = self.context.seed;
         let synthetic = "synthetic = { preset = \"wu-specsfs\", requests = 100_000_000 }";
-        let experiment = volume.experiment(synthetic, 0, seed).map_err(|fault| self.error(fault))?;
-        let mut device = experiment.system.assemble(seed).map_err(|fault| self.error(fault))?.device;
-        let workload = Workload::open(&experiment.workload, Path::new(""), seed, self.context.cancel);
-        let workload = workload.map_err(|fault| self.error(fault))?;
+        let mut experiment = volume.experiment(synthetic, 0, seed).map_err(|fault| self.error(fault))?;
+        experiment.run.backlog_limit = BACKLOG_MAX;
+        let workload = experiment.open_workload(self.context.cancel).map_err(|fault| self.error(fault))?;
+        let mut simulation = Simulation::new(experiment).map_err(|fault| self.error(fault))?;
         let left_out = Cell::default();
-        let arrivals = workload.arrivals(device.capacity(), &TargetLayout::default(), &left_out);
-        let arrivals = arrivals.map_err(|fault| self.error(esker_sim::ConfigError::from(fault)))?;
+        let arrivals = simulation.arrivals(&workload, &left_out).map_err(|fault| self.error(fault))?;
         let mut requests = arrivals.map(|arrival| arrival.request);
         let requests: &mut dyn Iterator<Item = Request> = &mut requests;
-        serve(&mut *device, &mut OfferedLoad::new(requests, seed)).map_err(|fault| self.error(fault))
+        serve(&mut simulation, &mut OfferedLoad::new(requests, seed)).map_err(|fault| self.error(fault))
     }
 
     /// The rate at which the mean response reaches 50 ms, and the steps up to it. SPECsfs raises its load in the same
@@ -149,7 +150,7 @@ impl Part<'_> {
     pub(super) fn saturation(&self, volume: &Volume<'_>) -> Result<Saturation, ReproduceError> {
         let settle = self.requests(if volume.policy.contains("migration") { 400_000 } else { 20_000 });
         let ladder = self.ladder(volume);
-        let mut steps = self.with_specsfs(volume, |device, load| {
+        let mut steps = self.with_specsfs(volume, |simulation, load| {
             // Steps count anew; a ladder has some twenty of them.
             let expected = (settle + 20 * (ladder.warm_up + ladder.measured)) as f64;
             let (mut before, mut last) = (0, 0);
@@ -160,8 +161,8 @@ impl Part<'_> {
             };
             // All systems but flash alone carry this.
             let rate = if volume.policy == FLASH_ONLY { 40.0 } else { 130.0 };
-            load.offer(device, rate, (settle, 0), &mut go_on)?;
-            load.climb(device, &ladder, &mut go_on)
+            load.offer(simulation, rate, (settle, 0), &mut go_on)?;
+            load.climb(simulation, &ladder, &mut go_on)
         })?;
         let failed: u64 = steps.iter().map(|step| step.errors).sum();
         if failed > 0 {

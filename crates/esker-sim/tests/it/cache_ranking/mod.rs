@@ -12,7 +12,7 @@ use esker_cache::{Access, AccessKind, NEVER, ObjectId, REPLACEMENTS, Replacement
 use esker_core::registry::Choice;
 use esker_core::{Bytes, RequestKind};
 use esker_results::{LeftOut, RunResults};
-use esker_sim::{Experiment, SweepOptions, TargetLayout, Workload, sweep};
+use esker_sim::{Experiment, SweepOptions, Workload, sweep};
 
 /// What a policy did on one mix.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,7 @@ fn least_miss_ratio(experiment: &Experiment, mix: usize, flash_bytes: u64) -> f6
         let object = ObjectId(u32::try_from(request.start.byte_offset() / LINE.0).unwrap());
         Access { object, bytes: LINE.0 as u32, kind, next_use: NEVER }
     };
-    let arrivals = workload.arrivals(capacity, &TargetLayout::default(), &left_out).unwrap();
+    let arrivals = workload.arrivals(capacity, &point.workload, &left_out).unwrap();
     let mut accesses: Vec<Access> = arrivals.map(|arrival| access(&arrival.request)).collect();
     let objects = accesses.iter().map(|access| access.object.0 + 1).max().unwrap();
     let mut next = vec![NEVER; objects as usize];

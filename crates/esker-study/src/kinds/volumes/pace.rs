@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use esker_catalogue::Product;
 use esker_cloud::Counter;
 use esker_core::{Bytes, Nanos};
+use esker_sim::{BeyondCapacity, WorkloadSettings};
 
 use super::orders::settings;
 use crate::StudyError;
-use crate::arrivals::{Load, arrivals};
 use crate::busy::Stretch;
 use crate::load::StudyWorkload;
 
@@ -62,7 +62,8 @@ pub(super) fn paces(products: &[Product], workload: &StudyWorkload, stretch: &St
     let longest = saved.into_iter().max().unwrap_or(Nanos(1));
     let length = stretch.length().max(longest);
     let phase = stretch.from.0 % length.0;
-    for arrival in arrivals(&workload.requests, &Load::AS_TRACED, everything, &left_out)? {
+    let packed = WorkloadSettings { beyond_capacity: BeyondCapacity::Dense, ..WorkloadSettings::default() };
+    for arrival in workload.requests.arrivals(everything, &packed, &left_out).map_err(StudyError::design)? {
         last = last.max(arrival.at);
         if !arrival.request.kind.has_data() {
             continue;

@@ -34,7 +34,7 @@ pub(super) struct Live<'a> {
     session: Session,
     /// Requests always under way; `None` for requests at their times.
     depth: Option<usize>,
-    measured: &'a mut RunMeasurements<'static>,
+    measured: &'a mut RunMeasurements,
     /// Requests under way, each with its time.
     under_way: TagSlab<(Nanos, Request)>,
     count: usize,
@@ -44,7 +44,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(session: Session, depth: Option<usize>, measured: &'a mut RunMeasurements<'static>) -> Self {
+    pub(super) fn new(session: Session, depth: Option<usize>, measured: &'a mut RunMeasurements) -> Self {
         let replay = Replay {
             end: ReplayEnd::Complete,
             first_arrival: Nanos::ZERO,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use esker_core::{Arrival, Bytes, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
-use esker_sim::{RunMeasurements, TargetLayout, Workload, WorkloadSettings};
+use esker_sim::{RunMeasurements, Workload, WorkloadSettings};
 use esker_volume::{DeviceSettings, IoChoice};
 use serde_json::json;
 
@@ -36,13 +36,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let workload = Workload::open(&settings, Path::new(""), seed, cancel::flag()).map_err(failure)?;
     let session = Session::open(&places, serving(arguments), common)?;
     let (capacity, left_out) = (session.volume.capacity(), Cell::<LeftOut>::default());
-    let layout = TargetLayout {
-        beyond_capacity: settings.beyond_capacity,
-        spread_over: settings.spread_over,
-        time_scale: settings.time_scale(),
-        ..TargetLayout::default()
-    };
-    let arrivals = || workload.arrivals(capacity, &layout, &left_out).map_err(|error| of_workload(&error));
+    let arrivals = || workload.arrivals(capacity, &settings, &left_out).map_err(|error| of_workload(&error));
     check_overwrites(arguments, &session, arrivals()?)?;
     left_out.take();
     let session = if arguments.fill { fill(session, common)? } else { session };

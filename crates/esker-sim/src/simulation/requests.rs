@@ -8,7 +8,7 @@ use esker_core::{
 };
 
 /// Requests, and the way in which they come.
-pub(crate) enum Requests<S: Iterator<Item = Arrival>, P> {
+pub(super) enum Requests<S: Iterator<Item = Arrival>, P> {
     /// At their arrival times, or always the same number under way.
     Stream(Peekable<S>),
     /// When their processes want them.
@@ -22,7 +22,7 @@ pub(crate) enum Requests<S: Iterator<Item = Arrival>, P> {
 
 impl<S: Iterator<Item = Arrival>, P: Iterator<Item = Request>> Requests<S, P> {
     /// Replays the next `count` requests.
-    pub(crate) fn replay_some<D: Device + ?Sized, O: Observer<D>>(
+    pub(super) fn replay_some<D: Device + ?Sized, O: Observer<D>>(
         &mut self,
         device: &mut D,
         count: u64,
@@ -45,7 +45,7 @@ impl<S: Iterator<Item = Arrival>, P: Iterator<Item = Request>> Requests<S, P> {
 
     /// Replays all that are left, with `changes` of the device. If the first one should have arrived before the start,
     /// all are moved back by the difference.
-    pub(crate) fn replay_rest<D: Device + ?Sized, O: Observer<D>>(
+    pub(super) fn replay_rest<D: Device + ?Sized, O: Observer<D>>(
         self,
         device: &mut D,
         settings: &ReplaySettings,
