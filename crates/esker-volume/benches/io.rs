@@ -169,6 +169,12 @@ fn prepare(path: &Path) {
     serve(&mut volume, &io, 1, |_, _| (flush, Buffer::default()));
 }
 
+fn can_be_direct(path: &Path) -> bool {
+    let threads = DeviceIo::start(IoChoice::Threads).expect("threads");
+    let file = FileBackend::open(path).expect("the file");
+    threads.device("the file", file, DeviceSettings { is_direct: true, ..DeviceSettings::default() }).is_direct()
+}
+
 /// Microseconds of processor time that a request takes.
 fn run(path: &Path, way: Way, work: Work) -> f64 {
     let begin;
@@ -196,6 +202,9 @@ fn main() {
         figures.sort_by(f64::total_cmp);
         figures[figures.len() / 2]
     };
+    if let Err(error) = DeviceIo::start(IoChoice::Ring) {
+        return println!("skipped: io_uring: {error}");
+    }
     for (is_direct, how) in [(false, "page cache"), (true, "O_DIRECT")] {
         for (writes, kind) in [(false, "reads"), (true, "writes")] {
             let name = |way: &str| format!("{how}, {kind}, {way}");
@@ -204,6 +213,10 @@ fn main() {
                 continue;
             }
             prepare(&path);
+            if is_direct && !can_be_direct(&path) {
+                println!("skipped: direct I/O: {} has none", folder.display());
+                continue;
+            }
             let requests = if is_direct { requests() / 8 } else { requests() };
             let work = Work { writes, is_direct, requests };
             let mut figures = vec![Vec::new(); ways.len()];
