@@ -153,7 +153,7 @@ fn same_as_bytes(under_test: &mut UnderTest, mut operations: &[(RequestKind, u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn all_back_ends_read_as_byte_arrays(operations in operations()) {
