@@ -25,7 +25,7 @@ impl Clock for SetClock {
 const DEPTH: usize = 16;
 
 /// Operations after a write of a checkpoint in which the power is lost ([`Cuts::AfterCheckpoints`]).
-const WINDOW: u64 = 6;
+const WINDOW: u64 = 24;
 
 /// Bytes that one request reads when everything is checked.
 const CHECKED: u64 = 64 << 10;
@@ -231,8 +231,9 @@ impl World {
                 Some((tag, request, data)) => volume.submit(tag, request, data),
                 None if self.perform_one() => {
                     let after_checkpoint = plan.cuts == Cuts::AfterCheckpoints && self.since_checkpoint < WINDOW;
-                    let cuts = if after_checkpoint { 5 } else { u32::from(plan.cuts == Cuts::Always) };
-                    (0..cuts).try_for_each(|_| self.check_cut())?;
+                    if after_checkpoint || plan.cuts == Cuts::Always {
+                        self.check_cut()?;
+                    }
                 }
                 None => _ = self.rng.chance(1, 4) && self.pass_time(volume),
             }
