@@ -40,7 +40,7 @@ fn what_was_promised_is_there_wherever_the_power_fails() {
 
 #[test]
 fn the_journal_before_a_checkpoint_is_needed_until_the_checkpoint_is_durable() {
-    let all = run_all(16, Plan { lives: 2, cuts: Cuts::AfterCheckpoints, ..PLAN });
+    let all = run_all(5, Plan { steps: 15_000, lives: 2, cuts: Cuts::AfterCheckpoints, ..PLAN });
     assert!(all.cuts > 100, "{all:?}");
 }
 

@@ -25,7 +25,7 @@ impl Clock for SetClock {
 const DEPTH: usize = 16;
 
 /// Operations after a write of a checkpoint in which the power is lost ([`Cuts::AfterCheckpoints`]).
-const WINDOW: u64 = 24;
+const WINDOW: u64 = 10;
 
 /// Bytes that one request reads when everything is checked.
 const CHECKED: u64 = 64 << 10;
@@ -36,9 +36,9 @@ pub(crate) struct World {
     pub(crate) disks: Vec<VirtualDisk>,
     /// Disks that have died, and are missing when the volume is opened.
     dead: Vec<bool>,
-    /// Whether writes of checkpoints are mostly performed only once nothing else can be: the journal becomes full
-    /// meanwhile.
-    has_slow_checkpoints: bool,
+    /// If there is a number, writes of checkpoints are performed once nothing else can be, but for one in so many: the
+    /// journal becomes full meanwhile.
+    checkpoint_waits: Option<u64>,
     /// Operations of disks since the last write of a checkpoint.
     since_checkpoint: u64,
     host: Host,
@@ -66,7 +66,8 @@ pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
 impl World {
     fn create(plan: &Plan) -> Result<Self, String> {
         let mut rng = Rng::derive(plan.seed, "volume");
-        let count = 1 + rng.below(3);
+        // With one disk, there is one copy of the map.
+        let count = if plan.cuts == Cuts::AfterCheckpoints { 1 } else { 1 + rng.below(3) };
         let disk = |index| VirtualDisk::new(Bytes((3 << 20) + 4096 * rng.below(1024)), plan.seed ^ index);
         let disks: Vec<VirtualDisk> = (0..count).map(disk).collect();
         let settings = settings(disks.len(), &mut rng);
@@ -89,9 +90,12 @@ impl World {
         let host = Host::new(Bytes::ZERO);
         let is = |kind| u64::from(settings.kind == kind);
         let outcome = Outcome { caches: is("cache"), arrays: is("array"), ..Outcome::default() };
-        let has_slow_checkpoints = rng.chance(1, 3) || plan.cuts == Cuts::AfterCheckpoints;
+        let checkpoint_waits = match plan.cuts {
+            Cuts::AfterCheckpoints => Some(u64::MAX),
+            _ => rng.chance(1, 3).then_some(64),
+        };
         let since_checkpoint = WINDOW;
-        Ok(Self { rng, clock: SetClock::default(), disks, dead, has_slow_checkpoints, since_checkpoint, host, outcome })
+        Ok(Self { rng, clock: SetClock::default(), disks, dead, checkpoint_waits, since_checkpoint, host, outcome })
     }
 
     /// The disks that can be opened.
@@ -192,7 +196,8 @@ impl World {
         let of = |disk: usize| (0..self.disks[disk].waiting()).map(move |index| (disk, index));
         let mut waiting: Vec<(usize, usize)> = (0..self.disks.len()).flat_map(of).collect();
         let is_other = |&(disk, index): &(usize, usize)| !self.disks[disk].writes_checkpoint(index);
-        if self.has_slow_checkpoints && waiting.iter().any(is_other) && !self.rng.chance(1, 64) {
+        let is_slow = self.checkpoint_waits.is_some_and(|waits| !self.rng.chance(1, waits));
+        if is_slow && waiting.iter().any(is_other) {
             waiting.retain(is_other);
         }
         if waiting.is_empty() {
@@ -231,9 +236,9 @@ impl World {
                 Some((tag, request, data)) => volume.submit(tag, request, data),
                 None if self.perform_one() => {
                     let after_checkpoint = plan.cuts == Cuts::AfterCheckpoints && self.since_checkpoint < WINDOW;
-                    if after_checkpoint || plan.cuts == Cuts::Always {
-                        self.check_cut()?;
-                    }
+                    // What is lost is drawn anew each time.
+                    let cuts = if after_checkpoint { 6 } else { u32::from(plan.cuts == Cuts::Always) };
+                    (0..cuts).try_for_each(|_| self.check_cut())?;
                 }
                 None => _ = self.rng.chance(1, 4) && self.pass_time(volume),
             }
@@ -257,7 +262,7 @@ impl World {
             clock: SetClock::default(),
             disks: self.disks.iter().map(VirtualDisk::fork).collect(),
             dead: self.dead.clone(),
-            has_slow_checkpoints: self.has_slow_checkpoints,
+            checkpoint_waits: self.checkpoint_waits,
             since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
             outcome: Outcome::default(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct RunOptions<'a> {
     /// Called regularly with the number of ended requests, and of all requests.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-    /// Set to true to stop the run, which then returns [`RunError::Cancelled`].
+    /// Set to true to stop the run, which then returns [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub cancel: Option<&'a AtomicBool>,
     /// Whether results include the cost of the simulation itself, which differs from run to run.
     pub cost: bool,
