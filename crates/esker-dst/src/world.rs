@@ -36,8 +36,8 @@ pub(crate) struct World {
     pub(crate) disks: Vec<VirtualDisk>,
     /// Disks that have died, and are missing when the volume is opened.
     dead: Vec<bool>,
-    /// If there is a number, writes of checkpoints are performed once nothing else can be, but for one in so many: the
-    /// journal becomes full meanwhile.
+    /// If it is there, disks keep writes of checkpoints until nothing else waits, so that the journal becomes full. One
+    /// time in this number, they perform one earlier.
     checkpoint_waits: Option<u64>,
     /// Operations of disks since the last write of a checkpoint.
     since_checkpoint: u64,

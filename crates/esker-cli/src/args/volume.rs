@@ -116,8 +116,11 @@ pub(crate) struct VolumeCopyArguments {
     /// Write the whole volume to a new image; `-` is standard output
     #[arg(long, value_name = "IMAGE")]
     pub(crate) to: Option<PathBuf>,
-    /// Replace an image that is there already
-    #[arg(long, requires = "to")]
+    /// With --from: let the image replace what is on the volume
+    #[arg(long, conflicts_with = "to")]
+    pub(crate) overwrite: bool,
+    /// With --to: replace an image that is there already
+    #[arg(long, conflicts_with = "from")]
     pub(crate) force: bool,
 }
 

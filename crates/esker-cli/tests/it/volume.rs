@@ -33,7 +33,10 @@ fn an_image_comes_out_as_it_went_in_and_its_holes_stay_holes() {
         assert!(said.contains("flash") && said.contains("disk") && said.contains("checkpoint 1"), "{said}");
         let bytes = image(6 << 20);
         fs::write(folder.path().join("in.img"), &bytes).unwrap();
-        let copied = esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "in.img"]).stdout;
+        // Arrays and caches do not know whether they hold data.
+        let copy = ["volume", "copy", "home.volume", "--from", "in.img", "--overwrite"];
+        let words = if options.contains(&"--kind") { 6 } else { 5 };
+        let copied = esker_ok(folder.path(), &copy[..words]).stdout;
         assert_eq!(copied, "6 MiB copied into the volume, 396 KiB of it data\n", "{options:?}");
         esker_ok(folder.path(), &["volume", "copy", "home.volume", "--to", "out.img"]);
         let out = fs::read(folder.path().join("out.img")).unwrap();
@@ -42,11 +45,32 @@ fn an_image_comes_out_as_it_went_in_and_its_holes_stay_holes() {
         assert!(metadata.blocks() * 512 < 600_000, "{} of {}", metadata.blocks() * 512, metadata.len());
         // What is there already becomes zero where the next image is.
         fs::write(folder.path().join("empty.img"), vec![0; 6 << 20]).unwrap();
-        esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "empty.img"]);
+        esker_ok(folder.path(), &["volume", "copy", "home.volume", "--from", "empty.img", "--overwrite"]);
         esker_ok(folder.path(), &["volume", "copy", "home.volume", "--to", "out.img", "--force"]);
         assert!(fs::read(folder.path().join("out.img")).unwrap().iter().all(|&byte| byte == 0), "{options:?}");
         let checked = esker_ok(folder.path(), &["volume", "check", "home.volume"]).stdout;
         assert!(checked.contains("everything is there and whole"), "{checked}");
+    }
+}
+
+#[test]
+fn a_copy_changes_no_byte_behind_the_image_and_no_data_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    create(folder.path(), &["--set", "extent=64KiB"]);
+    fs::write(folder.path().join("long.img"), vec![7; 10_000]).unwrap();
+    fs::write(folder.path().join("short.img"), vec![9; 1000]).unwrap();
+    let copy = |arguments: &[&'static str]| [&["volume", "copy", "home.volume"], arguments].concat();
+    esker_ok(folder.path(), &copy(&["--from", "long.img"]));
+    let refused = esker_refuses(folder.path(), &copy(&["--from", "short.img"]));
+    assert!(refused.contains("home.volume may hold data") && refused.contains("--overwrite"), "{refused}");
+    esker_ok(folder.path(), &copy(&["--from", "short.img", "--overwrite"]));
+    esker_ok(folder.path(), &copy(&["--to", "out.img"]));
+    let out = fs::read(folder.path().join("out.img")).unwrap();
+    assert!(out[..1000] == [9; 1000] && out[1000..10_000].iter().all(|&byte| byte == 7), "{:?}", &out[990..1030]);
+    std::os::unix::fs::symlink("disk.img", folder.path().join("link.img")).unwrap();
+    for device in ["disk.img", "link.img"] {
+        let own = esker_refuses(folder.path(), &[&copy(&["--overwrite", "--from"])[..], &[device]].concat());
+        assert!(own.contains("is disk, a device of the volume"), "{own}");
     }
 }
 
@@ -148,6 +172,8 @@ fn mistakes_are_named_and_leave_everything_as_it_was() {
         (create(&["--device", "new.img"]), "it has no name"),
         (create(&["--device", "a=a.img,8MiB", "--device", "a=b.img,8MiB"]), "two devices are called `a`"),
         (create(&["--device", "a=a.img,8MiB", "--kind", "cache"]), "a cache has two devices"),
+        (create(&["--device", "a=ext4.img", "--device", "b=./ext4.img", "--force"]), "./ext4.img is given twice"),
+        (create(&["--device", "a=new.volume,8MiB"]), "new.volume is the device a, too"),
         (create(&[&two[..], &["--kind", "cahce"]].concat()), "did you mean `cache`?"),
         (create(&[&two[..], &["--policy", "wardorp"]].concat()), "did you mean `wardrop`?"),
         (create(&[&two[..], &["--set", "extend=1MiB"]].concat()), "did you mean `extent`?"),

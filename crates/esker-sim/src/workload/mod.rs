@@ -134,8 +134,8 @@ impl Workload {
         Ok(Some(Self { source: Source::Recorded(Box::new(part)), marks: self.marks.clone(), head: self.head }))
     }
 
-    /// Returns it with the addresses of each volume of its traces moved up by so many bytes as `shifts` says, by the
-    /// number of the volume; `None` if it is synthetic. Both share the records.
+    /// Returns the same workload at other addresses: `shifts` has the bytes that are added to the addresses of each
+    /// volume. `None` if it is synthetic. Both workloads share the records.
     pub fn shifted(&self, shifts: Vec<u64>) -> Option<Self> {
         let Source::Recorded(recorded) = &self.source else { return None };
         let (mut extent, mut touched) = (Extent::default(), TouchedAreas::default());

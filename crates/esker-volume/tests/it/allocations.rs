@@ -106,7 +106,7 @@ fn requests_to_files_allocate_nothing() {
         let engine: Box<dyn Engine> = Box::new(placement());
         let mut driver = RealDriver::new(engine, stores, journal, NoClock);
         let wait = || io.wait(None);
-        // Never do so many end at once later.
+        // Later steps end fewer operations at once, so lists need not grow any more.
         serve(&mut driver, 20, 32, wait);
         serve(&mut driver, 300, 8, wait);
         let made = measure(|| serve(&mut driver, 300, 8, wait));

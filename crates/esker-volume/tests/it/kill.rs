@@ -145,7 +145,7 @@ fn live(folder: &Path, life: u64, rng: &mut Rng) -> u64 {
     lines.filter_map(flushed).last().or(last).expect("it has flushed")
 }
 
-/// Kills a process that serves a volume of these settings so many times.
+/// Serves a volume of these settings, and kills the process that does so `kills` times.
 fn nothing_flushed_is_lost(settings: &VolumeSettings, kills: u64) {
     let folder = tempfile::tempdir().unwrap();
     for (name, size) in [("first", 6), ("second", 12)] {

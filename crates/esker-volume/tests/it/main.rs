@@ -8,6 +8,7 @@ mod faulty;
 mod flash_cache;
 mod kill;
 mod null_store;
+mod options;
 mod same_mechanism;
 mod stacked;
 mod stripes;

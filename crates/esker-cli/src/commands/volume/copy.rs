@@ -8,7 +8,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::{Bytes, words};
+use esker_core::{Bytes, Lba, Request, words};
+use esker_volume::Buffer;
 
 use super::file::Places;
 use super::session::{Serving, Session};
@@ -26,15 +27,20 @@ const REQUEST: usize = 1 << 20;
 /// Copies in the direction that the arguments say.
 pub(super) fn run(arguments: &VolumeCopyArguments, common: &Common) -> Result<ExitCode, Failure> {
     match (&arguments.from, &arguments.to) {
-        (Some(from), _) => copy_in(&arguments.volume, from, common)?,
+        (Some(from), _) => copy_in(arguments, from, common)?,
         (_, Some(to)) => copy_out(arguments, to, common)?,
         _ => unreachable!("one of them is required"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
-    let session = Session::open(&Places::read(volume)?, Serving::default(), common)?;
+fn copy_in(arguments: &VolumeCopyArguments, from: &Path, common: &Common) -> Result<(), Failure> {
+    let places = Places::read(&arguments.volume)?;
+    places.refuse_own_device(from)?;
+    let session = Session::open(&places, Serving::default(), common)?;
+    if !arguments.overwrite {
+        session.refuse_to_overwrite(&arguments.volume, "say --overwrite if it may be lost; --to copies out")?;
+    }
     let capacity = session.volume.capacity();
     let mut image = SourceImage::open(from)?;
     if let Some(length) = image.length.filter(|length| *length > capacity.0) {
@@ -43,7 +49,7 @@ fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
     let bar = Progress::new(common.quiet, "B");
     bar.set_message("copying");
     let mut pipeline = Pipeline::new(session);
-    let (mut done, mut written) = (0, 0);
+    let (mut done, mut written, mut tail) = (0, 0, Vec::new());
     while let Some(part) = image.next(REQUEST).map_err(|error| cannot("read", from, &error))? {
         if cancel::requested() {
             return Err(Failure::cancelled());
@@ -53,7 +59,8 @@ fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
             return Err(too_long(from, None, capacity));
         }
         cancel::leaves("the volume has a part of the image");
-        match part {
+        let (whole, rest) = part.split_at_sector();
+        match whole {
             Part::Hole(length) => pipeline.clear(done, length)?,
             Part::Data(bytes) => {
                 let mut at = 0;
@@ -68,16 +75,30 @@ fn copy_in(volume: &Path, from: &Path, common: &Common) -> Result<(), Failure> {
                 }
             }
         }
+        tail = rest;
         done += length;
         bar.set(done, image.length.unwrap_or(0));
     }
-    pipeline.finish()?.flush()?;
+    let mut session = pipeline.finish()?;
+    write_tail(&mut session, done - tail.len() as u64, &tail)?;
+    session.flush()?;
     drop(bar);
     output::print(&format!(
         "{} copied into the volume, {} of it data\n",
         words::bytes(done as f64),
-        words::bytes(written as f64)
+        words::bytes((written + tail.len() as u64) as f64)
     ))
+}
+
+/// Replaces the beginning of the sector at `offset`, which is less than all of it.
+fn write_tail(session: &mut Session, offset: u64, tail: &[u8]) -> Result<(), Failure> {
+    if tail.is_empty() {
+        return Ok(());
+    }
+    let start = Lba::containing(offset);
+    let mut sector = session.perform(Request::read(start, Bytes::SECTOR), Buffer::default())?.data.to_vec();
+    sector[..tail.len()].copy_from_slice(tail);
+    session.perform(Request::write(start, Bytes::SECTOR), Buffer::from(sector)).map(drop)
 }
 
 fn copy_out(arguments: &VolumeCopyArguments, to: &Path, common: &Common) -> Result<(), Failure> {

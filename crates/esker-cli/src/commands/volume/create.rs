@@ -10,8 +10,9 @@ use esker_volume::{
 use serde_json::Value;
 
 use super::check::describe;
-use super::file::{cannot_open, start_io, text};
+use super::file::{cannot_open, is_same_file, start_io, text};
 use crate::args::VolumeCreateArguments;
+use crate::cancel;
 use crate::commands::assignments::assignments;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
@@ -21,9 +22,11 @@ use crate::values::VolumeDevice;
 pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure> {
     let settings = settings(arguments)?;
     settings.resolved()?;
-    check_names(&arguments.devices)?;
-    let mut outputs = Outputs::new(arguments.force, &[])?;
+    check_names(arguments)?;
+    let devices: Vec<PathBuf> = arguments.devices.iter().map(|device| device.path.clone()).collect();
+    let mut outputs = Outputs::new(arguments.force, &devices)?;
     let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
+    cancel::leaves("files of devices and the beginning of a volume may be left");
     let io = start_io(IoChoice::Threads)?;
     let mut made = MadeFiles(Vec::new());
     let mut devices = Vec::new();
@@ -58,7 +61,18 @@ fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure
     Ok(VolumeSettings::new(&arguments.kind, options))
 }
 
-fn check_names(devices: &[VolumeDevice]) -> Result<(), Failure> {
+fn check_names(VolumeCreateArguments { volume, devices, .. }: &VolumeCreateArguments) -> Result<(), Failure> {
+    if let Some(device) = devices.iter().find(|device| device.path == *volume || is_same_file(&device.path, volume)) {
+        let message = format!("{} is the device {}, too", volume.display(), device.name);
+        return Err(Failure::input(message).with_hint("the volume's file is a text of its own: home.volume"));
+    }
+    let is_same = |(index, device): &(usize, &VolumeDevice)| {
+        devices[..*index].iter().any(|other| other.path == device.path || is_same_file(&other.path, &device.path))
+    };
+    if let Some((_, device)) = devices.iter().enumerate().find(is_same) {
+        let message = format!("{} is given twice", device.path.display());
+        return Err(Failure::input(message).with_hint("name each device once"));
+    }
     let is_taken =
         |(index, device): &(usize, &VolumeDevice)| devices[..*index].iter().any(|other| other.name == device.name);
     match devices.iter().enumerate().find(is_taken) {

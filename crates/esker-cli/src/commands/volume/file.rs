@@ -37,6 +37,13 @@ pub(super) enum Access {
     Write,
 }
 
+/// The devices of a volume.
+pub(super) struct Opened {
+    pub(super) devices: Vec<Box<dyn OpenDevice>>,
+    /// Whether all of them will be used past the page cache.
+    pub(super) are_direct: bool,
+}
+
 /// Where the devices of a volume are.
 pub(super) struct Places {
     /// The volume's file, as it was named.
@@ -66,6 +73,16 @@ impl Places {
         Ok(Self { file, devices })
     }
 
+    /// Refuses an image that is one of the devices.
+    pub(super) fn refuse_own_device(&self, image: &Path) -> Result<(), Failure> {
+        let is_it = |(_, device): &&(String, PathBuf)| is_same_file(device, image);
+        match self.devices.iter().find(is_it) {
+            Some((name, _)) => Err(Failure::input(format!("{} is {name}, a device of the volume", image.display()))
+                .with_hint("name an image; to copy the volume out, say --to")),
+            None => Ok(()),
+        }
+    }
+
     /// Opens the devices. Those that are not there are left out, with a remark.
     pub(super) fn open(
         &self,
@@ -73,8 +90,8 @@ impl Places {
         io: &DeviceIo,
         settings: DeviceSettings,
         common: &Common,
-    ) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
-        let mut opened: Vec<Box<dyn OpenDevice>> = Vec::new();
+    ) -> Result<Opened, Failure> {
+        let mut opened = Opened { devices: Vec::new(), are_direct: true };
         let mut absent = Vec::new();
         for (name, path) in &self.devices {
             let found = match access {
@@ -82,14 +99,18 @@ impl Places {
                 Access::Write => FileBackend::open_alone(path),
             };
             match found {
-                Ok(backend) => opened.push(Box::new(io.device(name, backend, settings))),
+                Ok(backend) => {
+                    let device = io.device(name, backend, settings);
+                    opened.are_direct &= device.is_direct();
+                    opened.devices.push(Box::new(device));
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     absent.push(format!("{name} ({})", path.display()));
                 }
                 Err(error) => return Err(cannot_open(name, path, &error)),
             }
         }
-        if opened.is_empty() {
+        if opened.devices.is_empty() {
             let message = format!("{}: no device is there: {}", self.file, absent.join(", "));
             return Err(Failure::input(message).with_hint("correct the paths in that file"));
         }
@@ -110,7 +131,7 @@ pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
 
 /// The devices of a volume that is not served, but looked at.
 pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
-    places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)
+    Ok(places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)?.devices)
 }
 
 /// The error for a device that cannot be opened.
@@ -124,5 +145,15 @@ pub(super) fn cannot_open(name: &str, path: &Path, error: &std::io::Error) -> Fa
         ErrorKind::NotFound => failure.with_hint(format!("to make the file, say how large: {},10GiB", path.display())),
         ErrorKind::IsADirectory => failure.with_hint("name a file or a disk"),
         _ => failure,
+    }
+}
+
+/// Whether two paths lead to one file or disk.
+pub(super) fn is_same_file(first: &Path, second: &Path) -> bool {
+    let [first, second] =
+        [first, second].map(|path| std::fs::metadata(path).map(|found| esker_files::identities(&found)));
+    match (first, second) {
+        (Ok(first), Ok(second)) => first.iter().any(|one| second.iter().any(|other| one.overlaps(other))),
+        _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! A volume that is open, with requests one after the other or several at a time.
 
+use std::path::Path;
 use std::time::Duration;
 
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
@@ -25,14 +26,31 @@ pub(super) struct Session {
     pub(super) volume: Volume<SystemClock>,
     clock: SystemClock,
     io: DeviceIo,
+    is_direct: bool,
 }
 
 impl Session {
     /// Opens the volume whose devices are at `places`, to write to it.
     pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let (io, clock) = (start_io(serving.io)?, SystemClock::start());
-        let devices = places.open(Access::Write, &io, serving.settings, common)?;
-        Ok(Self { volume: Volume::open(devices, clock)?, clock, io })
+        let opened = places.open(Access::Write, &io, serving.settings, common)?;
+        Ok(Self { volume: Volume::open(opened.devices, clock)?, clock, io, is_direct: opened.are_direct })
+    }
+
+    /// Refuses to go on if the volume whose file is `file` may hold data. `hint` says what to do then.
+    pub(super) fn refuse_to_overwrite(&self, file: &Path, hint: &str) -> Result<(), Failure> {
+        match self.volume.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(Failure::input(format!("{} may hold data, which would be replaced", file.display()))
+                    .with_hint(hint))
+            }
+        }
+    }
+
+    /// Whether all devices are used past the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
     /// The way in which the devices are read and written, in words.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use esker_core::Bytes;
 use rustix::fs::SeekFrom as HoleSeek;
 
 use super::open_image;
@@ -24,7 +25,7 @@ pub(super) struct SourceImage {
 
 /// A part of an image.
 pub(super) enum Part {
-    /// So many bytes without data.
+    /// Number of bytes without data.
     Hole(u64),
     Data(Vec<u8>),
 }
@@ -34,6 +35,18 @@ impl Part {
         match self {
             Self::Hole(length) => *length,
             Self::Data(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Splits off what is behind the last whole sector. Only the last part of an image has such bytes.
+    pub(super) fn split_at_sector(self) -> (Self, Vec<u8>) {
+        let rest = self.length() % Bytes::SECTOR.0;
+        match self {
+            Self::Hole(length) => (Self::Hole(length - rest), vec![0; rest as usize]),
+            Self::Data(mut bytes) => {
+                let tail = bytes.split_off(bytes.len() - rest as usize);
+                (Self::Data(bytes), tail)
+            }
         }
     }
 }

@@ -50,21 +50,19 @@ impl Pipeline {
         tag
     }
 
-    /// Writes bytes. Waits while too many requests are under way.
+    /// Writes whole sectors. Waits while too many requests are under way.
     pub(in super::super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
         self.make_room()?;
-        let length = bytes.len().next_multiple_of(Bytes::SECTOR.0 as usize);
-        let mut data = Buffer::zeroed(length);
-        data.get_mut().expect("a new buffer has one owner")[..bytes.len()].copy_from_slice(bytes);
-        self.send(RequestKind::Write { fua: false }, (offset, length as u64), data, false);
+        let range = (offset, bytes.len() as u64);
+        self.send(RequestKind::Write { fua: false }, range, Buffer::from(bytes), false);
         Ok(())
     }
 
-    /// Has a range read as zeroes.
+    /// Has a range of whole sectors read as zeroes.
     pub(in super::super) fn clear(&mut self, offset: u64, length: u64) -> Result<(), Failure> {
         for at in (0..length).step_by(REQUEST) {
             self.make_room()?;
-            let length = (length - at).min(REQUEST as u64).next_multiple_of(Bytes::SECTOR.0);
+            let length = (length - at).min(REQUEST as u64);
             self.send(RequestKind::Read, (offset + at, length), Buffer::default(), true);
         }
         Ok(())

@@ -19,7 +19,7 @@ const BYTES_MAX: u64 = 256 << 20;
 /// A request sent later than this after its time is late.
 const LATE: Nanos = Nanos::from_millis(1);
 
-/// Progress is told every so many requests.
+/// Requests between two reports of progress.
 const TELL: u64 = 256;
 
 /// How many requests were sent late.

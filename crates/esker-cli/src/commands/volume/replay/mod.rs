@@ -39,6 +39,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let arrivals = || workload.arrivals(capacity, &settings, &left_out).map_err(|error| of_workload(&error));
     check_overwrites(arguments, &session, arrivals()?)?;
     left_out.take();
+    cancel::leaves("the volume has a part of what was to be written");
     let session = if arguments.fill { fill(session, common)? } else { session };
     let depth = settings.queue_depth.map(|depth| depth.get() as usize);
     let depth = depth.or((!workload.has_times()).then_some(1));
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         seed,
         config: json!({
             "volume": state.settings,
-            "devices": { "io": session.io(), "direct": arguments.direct },
+            "devices": { "io": session.io(), "direct": session.is_direct() },
             "workload": settings,
             "run": { "seed": seed },
         }),
@@ -65,7 +66,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         saturated: None,
         settled: None,
         devices: BTreeMap::from([("volume".to_string(), session.volume.report())]),
-        remarks: remarks(&lateness, replay.arrived),
+        remarks: remarks(&lateness, replay.arrived, arguments.direct && !session.is_direct()),
         series: Vec::new(),
         placement_map: None,
         cost: None,
@@ -148,11 +149,11 @@ fn check_overwrites(
 ) -> Result<(), Failure> {
     let changes = |kind: RequestKind| kind.is_write() || kind == RequestKind::Trim;
     let changes_any = arguments.fill || arrivals.any(|arrival| changes(arrival.request.kind));
-    if arguments.overwrite || session.volume.is_empty() || !changes_any {
+    if arguments.overwrite || !changes_any {
         return Ok(());
     }
-    Err(Failure::input(format!("{} may hold data, which the writes would replace", arguments.volume.display()))
-        .with_hint("say --overwrite if they may be lost, or replay reads alone: --set 'filter={kinds=[\"read\"]}'"))
+    let hint = "say --overwrite if it may be lost, or replay reads alone: --set 'filter={kinds=[\"read\"]}'";
+    session.refuse_to_overwrite(&arguments.volume, hint)
 }
 
 fn of_workload(error: &esker_sim::WorkloadError) -> Failure {
@@ -164,14 +165,19 @@ fn of_workload(error: &esker_sim::WorkloadError) -> Failure {
 }
 
 /// What a reader has to know of a run in real time.
-fn remarks(lateness: &Lateness, arrived: u64) -> Vec<String> {
+fn remarks(lateness: &Lateness, arrived: u64, is_cached: bool) -> Vec<String> {
+    let cached = is_cached.then(|| "a file system has no direct I/O: a device went through the page cache".to_string());
+    cached.into_iter().chain(late(lateness, arrived)).collect()
+}
+
+fn late(lateness: &Lateness, arrived: u64) -> Option<String> {
     if lateness.late * 100 <= arrived {
-        return Vec::new();
+        return None;
     }
     let share = percent(lateness.late as f64 / arrived as f64);
-    vec![format!(
+    Some(format!(
         "{share} of the requests were sent more than 1 ms after their time, at most {}: this machine, or the limit of \
          requests under way, held them back; their response times count from their time on",
         esker_core::words::duration(lateness.most.as_secs_f64()),
-    )]
+    ))
 }
