@@ -1,7 +1,7 @@
 //! Single cases: what requests cost, counted in operations of the disks, and what a failed flush takes with it.
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng, Tag};
-use esker_volume::{Buffer, Volume, VolumeError, VolumeSettings};
+use esker_volume::{Buffer, Volume, VolumeError, VolumeSettings, check};
 use serde_json::json;
 
 use crate::disk::{DiskCounts, DiskFault, VirtualDisk};
@@ -148,4 +148,37 @@ fn a_disk_that_takes_another_ones_place_is_believed_once_it_has_everything() {
     }
     assert!(opened > 0 && refused > 0, "{opened} {refused}");
     assert_eq!(generation, 3, "the failed disk was given up, then the third one is believed");
+}
+
+/// A crash leaves a checkpoint on one of two disks. Until the other one has it, too, it still needs the journal before
+/// it: if that were used again, the loss of the first disk would take the map with it.
+#[test]
+fn a_checkpoint_that_one_disk_lacks_does_not_count() {
+    let (world, mut volume) = volume(2);
+    let is_held = |disk: usize, index: usize| disk == 1 && world.disks[disk].writes_checkpoint(index);
+    let mut held = false;
+    for number in 0..60 {
+        volume.submit(Tag::new(0, 0), durable(number), Buffer::from(vec![7; LENGTH]));
+        loop {
+            volume.step();
+            if volume.next_reply().is_some() {
+                break;
+            }
+            for (index, disk) in world.disks.iter().enumerate() {
+                let can = (0..disk.waiting()).find(|&operation| !is_held(index, operation));
+                can.into_iter().for_each(|operation| disk.perform(operation));
+                held |= can.is_none() && disk.waiting() > 0;
+            }
+        }
+    }
+    assert!(held, "a checkpoint was begun");
+    let left = [0, 1].map(|index: usize| {
+        let copy = VirtualDisk::new(Bytes(8 << 20), 9);
+        copy.set_bytes(&world.disks[index].durable());
+        copy
+    });
+    let on = |disks: &[VirtualDisk]| check(&mut boxed(disks)).unwrap();
+    assert_eq!(on(&left[..1]).checkpoint, 2, "the first disk has it whole");
+    let both = on(&left);
+    assert_eq!((both.checkpoint, both.was_damaged, both.journal_records), (1, false, 60));
 }

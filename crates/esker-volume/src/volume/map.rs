@@ -176,34 +176,54 @@ pub(super) struct CheckpointRecords<'a, 'b> {
     records: Vec<(u8, Record)>,
     /// Why the checkpoint is not whole.
     pub(super) damage: Option<Damage>,
+    wanted: Copies,
+}
+
+/// The devices that have to have a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// All that keep the journal. A crash may have left a checkpoint on one of them: it does not count then, because the
+    /// others still need the journal before it.
+    All,
+    /// Any: the others are damaged.
+    Any,
 }
 
 impl<'a, 'b> CheckpointRecords<'a, 'b> {
-    pub(super) fn new(reader: &'a mut MapReader<'b>, candidate: Candidate) -> Self {
-        let bytes = vec![0; PieceWriter::BYTES_MAX];
-        Self { reader, candidate, at: 0, index: 0, is_last: false, bytes, records: Vec::new(), damage: None }
+    pub(super) fn new(reader: &'a mut MapReader<'b>, candidate: Candidate, wanted: Copies) -> Self {
+        let (bytes, records) = (vec![0; PieceWriter::BYTES_MAX], Vec::new());
+        Self { reader, candidate, at: 0, index: 0, is_last: false, bytes, records, damage: None, wanted }
     }
 
-    /// Reads the next piece from the first device that has it.
+    /// Reads the next piece from the first device that has it. If all have to have it, looks at all.
     fn read_piece(&mut self) -> Result<(), Damage> {
         let Candidate { number, after } = self.candidate;
-        let mut damage = Damage::Absent;
+        let mut found = Err(Damage::Absent);
         for keeper in 0..self.reader.keepers.len() {
-            match self.reader.piece_of(keeper, number % 2, self.at, &mut self.bytes) {
-                Ok(piece) if (piece.header.number, piece.after, piece.index) == (number, after, self.index) => {
+            let piece = self.reader.piece_of(keeper, number % 2, self.at, &mut self.bytes);
+            let is_it =
+                |piece: &Piece<'_>| (piece.header.number, piece.after, piece.index) == (number, after, self.index);
+            match piece.and_then(|piece| if is_it(&piece) { Ok(piece) } else { Err(Damage::Absent) }) {
+                Ok(_) if found.is_ok() => {}
+                Ok(piece) => {
                     self.records.extend(piece.records());
                     self.records.reverse();
                     self.is_last = piece.is_last;
-                    self.at += u64::from(piece.header.length);
-                    self.index += 1;
-                    return Ok(());
+                    found = Ok(u64::from(piece.header.length));
+                    if self.wanted == Copies::Any {
+                        break;
+                    }
                 }
-                Ok(_) => damage = Damage::Absent,
-                Err(error) => damage = error,
+                Err(error) if self.wanted == Copies::All => return Err(error),
+                Err(error) => {
+                    self.reader.is_damaged = true;
+                    found = found.or(Err(error));
+                }
             }
-            self.reader.is_damaged = true;
         }
-        Err(damage)
+        self.at += found?;
+        self.index += 1;
+        Ok(())
     }
 }
 

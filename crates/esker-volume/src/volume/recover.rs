@@ -4,7 +4,7 @@ use esker_tier::Engine;
 
 use super::error::{MapDamage, VolumeError};
 use super::kinds::{EngineSettings, Restored};
-use super::map::{Candidate, CheckpointRecords, JournalFound, MapReader};
+use super::map::{Candidate, CheckpointRecords, Copies, JournalFound, MapReader};
 use super::settings::VolumeSettings;
 use super::superblocks::{Found, Keeper, find};
 use crate::backend::OpenDevice;
@@ -37,14 +37,16 @@ pub(super) fn recover(devices: &mut [Box<dyn OpenDevice>]) -> Result<Recovered, 
     let mut reader = MapReader { devices, keepers: &keepers, volume, is_damaged: false };
     let candidates = reader.candidates();
     let mut failure = None;
-    for candidate in candidates {
-        match restore(&mut reader, &*engine_settings, &found, candidate) {
+    // The newest checkpoint may have been under way: then the one before it is whole on all devices.
+    let attempts =
+        [Copies::All, Copies::Any].into_iter().flat_map(|wanted| candidates.iter().map(move |&one| (wanted, one)));
+    for (wanted, candidate) in attempts {
+        match restore(&mut reader, &*engine_settings, &found, candidate, wanted) {
             Ok((engine, journal)) => {
                 let is_damaged = reader.is_damaged;
                 let checkpoint = candidate.number;
                 return Ok(Recovered { found, settings, engine, journal, keepers, checkpoint, is_damaged });
             }
-            // The newest checkpoint may have been under way; the one before it is whole then.
             Err(error) => _ = failure.get_or_insert(error),
         }
     }
@@ -57,9 +59,10 @@ fn restore(
     settings: &dyn EngineSettings,
     found: &Found,
     candidate: Candidate,
+    wanted: Copies,
 ) -> Result<(Box<dyn Engine>, JournalFound), VolumeError> {
     let journal = reader.journal(candidate.after).map_err(VolumeError::Map)?;
-    let mut checkpoint = CheckpointRecords::new(reader, candidate);
+    let mut checkpoint = CheckpointRecords::new(reader, candidate, wanted);
     let engine = settings.restore(Restored {
         devices: &found.engine_devices(),
         through: candidate.after.through,
