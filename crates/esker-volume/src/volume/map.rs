@@ -182,8 +182,8 @@ pub(super) struct CheckpointRecords<'a, 'b> {
 /// The devices that have to have a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Copies {
-    /// All that keep the journal. A crash may have left a checkpoint on one of them: it does not count then, because the
-    /// others still need the journal before it.
+    /// All that keep the journal. A crash may have left a checkpoint on one of them: it does not count then, because
+    /// the others still need the journal before it.
     All,
     /// Any: the others are damaged.
     Any,
