@@ -40,7 +40,8 @@ pub fn damage(seed: u64, cases: u64) -> Result<DamageOutcome, Violation> {
 }
 
 fn try_damage(seed: u64, cases: u64) -> Result<DamageOutcome, String> {
-    let plan = Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: Cuts::Never, wrong: DiskFault::None };
+    let plan =
+        Plan { seed, steps: 3_000, lives: 3, faults: false, cuts: Cuts::Never, changes: 0, wrong: DiskFault::None };
     let mut rng = Rng::derive(seed, "damage");
     let size = Bytes(5 << 20);
     let policies = ["fast-first", "static-split", "migration", "wardrop"];

@@ -84,6 +84,14 @@ impl VirtualDisk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Makes it larger.
+    pub fn enlarge(&self, more: Bytes) {
+        let mut disk = self.disk();
+        let size = disk.durable.len() + more.0 as usize;
+        disk.durable.resize(size, 0);
+        disk.current.resize(size, 0);
+    }
+
     /// Another disk in the same state, but for operations under way, which only this one has.
     pub(crate) fn fork(&self) -> Self {
         let disk = self.disk();

@@ -49,6 +49,19 @@ impl Host {
         Self { sectors, tags: TagSlab::default(), pending: BTreeMap::new(), version: 0, step: 0, may_fail: false }
     }
 
+    /// Notes that the volume offers `capacity`. What is new holds zeroes.
+    ///
+    /// # Errors
+    /// If it has become smaller.
+    pub(crate) fn offer(&mut self, capacity: Bytes) -> Result<(), String> {
+        if capacity < self.capacity() {
+            return Err(format!("the volume offers {capacity} instead of {}", self.capacity()));
+        }
+        let new = Sector { versions: vec![(0, Some(0))] };
+        self.sectors.resize((capacity.0 / SECTOR as u64) as usize, new);
+        Ok(())
+    }
+
     /// Bytes of the volume.
     pub(crate) fn capacity(&self) -> Bytes {
         Bytes((self.sectors.len() * SECTOR) as u64)

@@ -3,9 +3,11 @@
 
 #[cfg(test)]
 mod case_tests;
+mod changes;
 mod damage;
 mod disk;
 mod host;
+mod members;
 mod plan;
 mod settings;
 #[cfg(test)]

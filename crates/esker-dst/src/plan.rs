@@ -18,6 +18,8 @@ pub struct Plan {
     /// After which operations of a disk the power is also lost, in a copy of everything: what is left then has to be
     /// right, too.
     pub cuts: Cuts,
+    /// In one step of this many, disks join, grow or leave, or more capacity is offered; never if it is zero.
+    pub changes: u64,
     /// A fault that the first disk has from the beginning, to see that the oracle finds it.
     pub wrong: DiskFault,
 }
@@ -59,6 +61,16 @@ pub struct Outcome {
     pub degraded: u64,
     /// Whether all devices that kept the journal have died.
     pub lost: u64,
+    /// Disks that have joined.
+    pub joined: u64,
+    /// Disks that were drained and removed.
+    pub removed: u64,
+    /// Disks that have grown.
+    pub grown: u64,
+    /// Times at which more capacity was offered.
+    pub offered: u64,
+    /// Changes that were refused.
+    pub refused: u64,
 }
 
 /// A promise that the volume has broken.
@@ -92,6 +104,11 @@ impl std::ops::AddAssign for Outcome {
             journal_records,
             degraded,
             lost,
+            joined,
+            removed,
+            grown,
+            offered,
+            refused,
         } = other;
         self.caches += caches;
         self.arrays += arrays;
@@ -104,5 +121,10 @@ impl std::ops::AddAssign for Outcome {
         self.journal_records += journal_records;
         self.degraded += degraded;
         self.lost += lost;
+        self.joined += joined;
+        self.removed += removed;
+        self.grown += grown;
+        self.offered += offered;
+        self.refused += refused;
     }
 }

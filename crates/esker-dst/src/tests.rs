@@ -16,7 +16,8 @@ fn run_all(count: u64, plan: Plan) -> Outcome {
     all
 }
 
-const PLAN: Plan = Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: Cuts::Never, wrong: DiskFault::None };
+const PLAN: Plan =
+    Plan { seed: 0, steps: 3_000, lives: 6, faults: false, cuts: Cuts::Never, changes: 0, wrong: DiskFault::None };
 
 #[test]
 fn what_was_promised_survives_losses_of_power() {
@@ -48,6 +49,24 @@ fn the_journal_before_a_checkpoint_is_needed_until_the_checkpoint_is_durable() {
 fn what_was_promised_is_there_wherever_the_power_fails_beside_a_failing_disk() {
     let all = run_all(6, Plan { steps: 300, lives: 3, cuts: Cuts::Always, faults: true, ..PLAN });
     assert!(all.cuts > 200, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_survives_while_disks_join_grow_and_leave() {
+    let all = run_all(80, Plan { changes: 60, ..PLAN });
+    assert!(all.joined > 200 && all.removed > 60 && all.grown > 200 && all.offered > 60, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_survives_while_disks_join_grow_leave_and_fail() {
+    let all = run_all(80, Plan { changes: 60, faults: true, ..PLAN });
+    assert!(all.joined > 200 && all.removed > 60 && all.grown > 200 && all.degraded > 15, "{all:?}");
+}
+
+#[test]
+fn what_was_promised_is_there_wherever_the_power_fails_while_disks_join_grow_and_leave() {
+    let all = run_all(8, Plan { steps: 300, lives: 3, cuts: Cuts::Always, changes: 15, ..PLAN });
+    assert!(all.cuts > 200 && all.joined > 5 && all.grown > 5, "{all:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, Vol
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
 use crate::host::Host;
+use crate::members::{Asked, Fate};
 use crate::plan::{Cuts, Outcome, Plan, Violation};
 use crate::settings::settings;
 
@@ -34,14 +35,16 @@ pub(crate) struct World {
     pub(crate) rng: Rng,
     pub(crate) clock: SetClock,
     pub(crate) disks: Vec<VirtualDisk>,
-    /// Disks that have died, and are missing when the volume is opened.
-    dead: Vec<bool>,
+    /// Their identities in the volume, and what has become of them.
+    pub(crate) members: Vec<(Identity, Fate)>,
+    /// Whether the volume was asked to remove a disk or to offer more, and has not answered.
+    pub(crate) change: Option<Asked>,
     /// If it is there, disks keep writes of checkpoints until nothing else waits, so that the journal becomes full. One
     /// time in this number, they perform one earlier.
     checkpoint_waits: Option<u64>,
     /// Operations of disks since the last write of a checkpoint.
     since_checkpoint: u64,
-    host: Host,
+    pub(crate) host: Host,
     pub(crate) outcome: Outcome,
 }
 
@@ -86,7 +89,7 @@ impl World {
         let mut boxed = boxed(&disks);
         create(&mut boxed, settings, &identities, WhatIsThere::Stays).map_err(|error| error.to_string())?;
         disks[0].set_fault(plan.wrong);
-        let dead = vec![false; disks.len()];
+        let members = identities[1..].iter().map(|&identity| (identity, Fate::IsThere)).collect();
         let host = Host::new(Bytes::ZERO);
         let is = |kind| u64::from(settings.kind == kind);
         let outcome = Outcome { caches: is("cache"), arrays: is("array"), ..Outcome::default() };
@@ -95,13 +98,19 @@ impl World {
             _ => rng.chance(1, 3).then_some(64),
         };
         let since_checkpoint = WINDOW;
-        Ok(Self { rng, clock: SetClock::default(), disks, dead, checkpoint_waits, since_checkpoint, host, outcome })
+        let (clock, change) = (SetClock::default(), None);
+        Ok(Self { rng, clock, disks, members, change, checkpoint_waits, since_checkpoint, host, outcome })
     }
 
-    /// The disks that can be opened.
-    fn present(&self) -> Vec<VirtualDisk> {
-        let alive = self.disks.iter().zip(&self.dead).filter(|(_, dead)| !**dead);
-        alive.map(|(disk, _)| disk.clone()).collect()
+    /// The disks that are opened: those that are there, and sometimes one that was removed.
+    fn present(&mut self) -> Vec<VirtualDisk> {
+        let mut present = Vec::new();
+        for (disk, (_, fate)) in self.disks.iter().zip(&self.members) {
+            if *fate == Fate::IsThere || *fate == Fate::WasRemoved && self.rng.chance(1, 4) {
+                present.push(disk.clone());
+            }
+        }
+        present
     }
 
     /// Opens the volume; now and then the power fails meanwhile, and it is opened again. `None` if the devices that
@@ -123,7 +132,9 @@ impl World {
                 }
                 // A user would do as the error says.
                 Err(VolumeError::NotDurable { .. }) if may_fail => {}
-                Err(VolumeError::NoJournal(_) | VolumeError::Count(0)) if self.dead.contains(&true) => {
+                Err(VolumeError::NoJournal(_) | VolumeError::NotJoined { .. } | VolumeError::Count(0))
+                    if self.members.iter().any(|(_, fate)| *fate == Fate::HasDied) =>
+                {
                     self.outcome.lost = 1;
                     return Ok(None);
                 }
@@ -134,9 +145,7 @@ impl World {
                     self.outcome.checkpoints = self.outcome.checkpoints.max(state.checkpoint);
                     self.outcome.journal_records += state.journal_records;
                     self.outcome.degraded += u64::from(state.missing().next().is_some());
-                    if self.host.capacity() == Bytes::ZERO {
-                        self.host = Host::new(volume.capacity());
-                    }
+                    self.host.offer(volume.capacity())?;
                     self.host.may_fail = state.missing().next().is_some();
                     return Ok(Some(volume));
                 }
@@ -230,6 +239,9 @@ impl World {
             if fault_at == Some(step) {
                 self.fail_a_disk();
             }
+            if plan.changes > 0 && self.rng.chance(1, plan.changes) && !is_read_only && !volume.is_changing() {
+                self.ask_for_change(volume)?;
+            }
             self.clock.0.fetch_add(1_000, Ordering::Relaxed);
             let wants_request = self.rng.chance(1, 3) && self.host.under_way() < DEPTH && !is_read_only;
             match wants_request.then(|| self.host.request(&mut self.rng)).flatten() {
@@ -245,10 +257,11 @@ impl World {
             self.serve(volume)?;
         }
         let mut idle = 0;
-        while ends_quietly && self.host.under_way() > 0 {
+        while ends_quietly && (self.host.under_way() > 0 || volume.is_changing()) {
             idle = if self.perform_one() { 0 } else { idle + 1 };
             if idle > 0 && (!self.pass_time(volume) || idle > 1_000) {
-                return Err(format!("{} requests are never answered", self.host.under_way()));
+                let change = if volume.is_changing() { ", a change never ends" } else { "" };
+                return Err(format!("{} requests are never answered{change}", self.host.under_way()));
             }
             self.serve(volume)?;
         }
@@ -261,7 +274,8 @@ impl World {
             rng: Rng::new(self.rng.next_u64()),
             clock: SetClock::default(),
             disks: self.disks.iter().map(VirtualDisk::fork).collect(),
-            dead: self.dead.clone(),
+            members: self.members.clone(),
+            change: None,
             checkpoint_waits: self.checkpoint_waits,
             since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
@@ -281,12 +295,18 @@ impl World {
             self.outcome.answered += 1;
             self.host.reply(&reply)?;
         }
-        Ok(())
+        match volume.next_change() {
+            Some(result) => self.end_change(volume, result),
+            None => Ok(()),
+        }
     }
 
     /// Has a disk fail from now on.
     fn fail_a_disk(&mut self) {
         let index = self.rng.below(self.disks.len() as u64) as usize;
+        if self.members[index].1 == Fate::WasRemoved {
+            return;
+        }
         // A disk that goes on after a failed flush is the hardest to get right.
         let faults = [
             DiskFault::FlushFails,
@@ -299,7 +319,9 @@ impl World {
         let fault = faults[self.rng.below(faults.len() as u64) as usize];
         self.disks[index].set_fault(fault);
         self.host.may_fail = true;
-        self.dead[index] |= !matches!(fault, DiskFault::FlushFails | DiskFault::Full);
+        if !matches!(fault, DiskFault::FlushFails | DiskFault::Full) {
+            self.members[index].1 = Fate::HasDied;
+        }
     }
 
     /// The power fails, or only the process dies.
@@ -317,6 +339,7 @@ impl World {
             .filter(|disk| disk.fault() == DiskFault::Full)
             .for_each(|disk| disk.set_fault(DiskFault::None));
         self.host.crash();
+        self.change = None;
     }
 }
 

@@ -30,6 +30,7 @@ pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;
 pub use volume::{
-    DumpPart, EngineError, EngineSettings, MapDamage, Presence, Restored, VOLUME_KINDS, Volume, VolumeError,
-    VolumeKind, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
+    ChangeError, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan, JoiningDevice,
+    MapDamage, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError, VolumeKind, VolumeMember,
+    VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
 };

@@ -56,6 +56,11 @@ pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
     /// Bytes that the host can address.
     fn capacity(&self) -> Bytes;
 
+    /// The largest capacity that [`Reshape::Offer`] could give the host now, beside what is kept free.
+    fn capacity_max(&self) -> Bytes {
+        self.capacity()
+    }
+
     /// A shortcut for drivers that move no data. Returns the device and address for `request` of the host if the
     /// request can go unchanged to one device and that device's result is the host's answer. The driver then sends it
     /// there instead of calling [`Machine::on`], which would do the same in two steps, and calls [`Self::passed`] when
@@ -98,6 +103,13 @@ pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
     fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
         let _ = (most, visit);
         true
+    }
+
+    /// Returns an error if [`Self::reshape`] would refuse this change now. What the engine would be restored from has
+    /// to be changed before the engine is, so whoever does that asks first.
+    fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        let _ = reshape;
+        Err(ReshapeError::Unsupported)
     }
 
     /// Changes the devices or the capacity while requests are served. The settings from which the engine would be

@@ -175,31 +175,34 @@ impl FlashCacheEngine {
         }
     }
 
+    /// Returns an error if the cache cannot use only `capacity` of its flash.
+    pub(super) fn check_shrink(&self, capacity: Bytes) -> Result<(), ReshapeError> {
+        let slots = self.slots_of(capacity);
+        let used = Bytes(u64::from(self.slots.limit()) * self.line);
+        let reason = if self.owned.is_some() {
+            "the cache owns its flash and uses all that is left of it; only wear makes that less".to_string()
+        } else if slots < 2 {
+            format!("a cache needs two lines of {}, more than {capacity}", Bytes(self.line))
+        } else if slots > self.slots.limit() {
+            format!("the cache uses {used} of its flash, and does not grow to {capacity}")
+        } else {
+            return Ok(());
+        };
+        Err(ReshapeError::Limit(reason))
+    }
+
+    fn slots_of(&self, capacity: Bytes) -> u32 {
+        u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX)
+    }
+
     /// Uses only the first `capacity` bytes of the flash from now on. The lines beyond leave, and so do those that the
     /// policy evicts to fit the new size.
-    pub(super) fn shrink(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
-        let slots = u32::try_from(capacity.0 / self.line).unwrap_or(u32::MAX);
-        if self.owned.is_some() {
-            let reason = "the cache owns its flash and uses all that is left of it; only wear makes that less";
-            return Err(ReshapeError::Limit(reason.to_string()));
-        }
-        if slots < 2 {
-            return Err(ReshapeError::Limit(format!(
-                "a cache needs two lines of {}, more than {capacity}",
-                Bytes(self.line)
-            )));
-        }
-        if slots > self.slots.limit() {
-            let used = Bytes(u64::from(self.slots.limit()) * self.line);
-            return Err(ReshapeError::Limit(format!(
-                "the cache uses {used} of its flash, and does not grow to {capacity}"
-            )));
-        }
+    pub(super) fn shrink(&mut self, capacity: Bytes) {
+        let slots = self.slots_of(capacity);
         for line in self.slots.shrink(slots) {
             self.policy.remove(ObjectId(line));
             self.to_evict.push_back(line);
         }
         self.limit_slots(slots);
-        Ok(())
     }
 }

@@ -362,13 +362,21 @@ impl Engine for FlashCacheEngine {
         self.continue_snapshot(most, visit)
     }
 
+    fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        match reshape {
+            Reshape::Shrink { device: FLASH, capacity } => self.check_shrink(capacity),
+            _ => Err(ReshapeError::Unsupported),
+        }
+    }
+
     fn reshape(&mut self, _: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
-        let Reshape::Shrink { device: FLASH, capacity } = reshape else { return Err(ReshapeError::Unsupported) };
+        self.check_reshape(reshape)?;
+        let Reshape::Shrink { capacity, .. } = reshape else { return Ok(()) };
         self.effects = std::mem::take(effects);
-        let result = self.shrink(capacity);
+        self.shrink(capacity);
         self.settle();
         *effects = std::mem::take(&mut self.effects);
-        result
+        Ok(())
     }
 
     fn start_measuring(&mut self) {

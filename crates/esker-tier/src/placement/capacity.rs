@@ -74,6 +74,13 @@ impl PlacementEngine {
         Bytes(rest.sum::<u64>() * self.extent)
     }
 
+    /// Returns the capacity that can be offered beside what the devices keep free, without those being drained.
+    pub(super) fn largest_offer(&self) -> Bytes {
+        let stays = |(index, _): &(usize, u32)| !self.is_drained(DeviceIndex(*index as u16));
+        let sizes = self.map.sizes().enumerate().filter(stays);
+        Bytes(sizes.map(|(_, size)| u64::from(size - self.kept_of(size))).sum::<u64>() * self.extent)
+    }
+
     /// Returns how many extents a device of `size` extents keeps free.
     fn kept_of(&self, size: u32) -> u32 {
         let kept = u64::from(size) - self.kept_free.complement().of(u64::from(size));

@@ -322,8 +322,17 @@ impl Engine for PlacementEngine {
         Bytes(u64::from(self.map.len()) * self.extent)
     }
 
+    fn capacity_max(&self) -> Bytes {
+        self.largest_offer().max(self.capacity())
+    }
+
+    fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        self.check_change(reshape)
+    }
+
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
-        self.change_shape(reshape)?;
+        self.check_change(reshape)?;
+        self.change_shape(reshape);
         self.go_on(now, effects);
         Ok(())
     }

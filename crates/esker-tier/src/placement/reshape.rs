@@ -7,20 +7,45 @@ use crate::engine::{Engine, Reshape, ReshapeError};
 use crate::extent::DeviceIndex;
 
 impl PlacementEngine {
-    pub(super) fn change_shape(&mut self, reshape: Reshape) -> Result<(), ReshapeError> {
+    /// Returns an error if a change is refused.
+    pub(super) fn check_change(&self, reshape: Reshape) -> Result<(), ReshapeError> {
         match reshape {
-            Reshape::Join { capacity } => self.join(capacity),
-            Reshape::Grow { device, capacity } => self.grow(device, capacity),
+            Reshape::Join { capacity } => self.check_join(capacity),
+            Reshape::Grow { device, capacity } => self.check_grow(device, capacity),
             Reshape::Shrink { .. } => Err(ReshapeError::Unsupported),
-            Reshape::Offer { capacity } => self.offer_more(capacity),
-            Reshape::Drain { device } => self.drain(device),
+            Reshape::Offer { capacity } => self.check_offer(capacity),
+            Reshape::Drain { device } => self.check_drain(device),
+            Reshape::Keep { device } => self.check_device(device),
+            Reshape::Remove { device } => self.check_remove(device),
+        }
+    }
+
+    /// Performs a change that was checked.
+    pub(super) fn change_shape(&mut self, reshape: Reshape) {
+        match reshape {
+            Reshape::Join { capacity } => {
+                self.map.add_device((capacity.0 / self.extent) as u32);
+                self.health.add_device();
+                self.under_way.push(0);
+                self.durability.add_device();
+                self.policy.devices_joined(self.health.devices().len());
+            }
+            Reshape::Grow { device, capacity } => {
+                self.map.grow_device(device.0.into(), (capacity.0 / self.extent) as u32);
+                self.health.try_again(device);
+            }
+            Reshape::Shrink { .. } => unreachable!("it is refused"),
+            Reshape::Offer { capacity } => self.map.resize((capacity.0 / self.extent) as u32),
+            Reshape::Drain { device } if self.is_drained(device) => {}
+            Reshape::Drain { device } => self.drains.begin(device),
             Reshape::Keep { device } => {
-                self.check_device(device)?;
                 self.drains.end(device);
                 self.health.try_again(device);
-                Ok(())
             }
-            Reshape::Remove { device } => self.remove(device),
+            Reshape::Remove { device } => {
+                self.map.remove_device(device.0.into());
+                self.health.remove(device);
+            }
         }
     }
 
@@ -51,20 +76,14 @@ impl PlacementEngine {
         self.map.sizes().map(u64::from).sum()
     }
 
-    fn join(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
+    fn check_join(&self, capacity: Bytes) -> Result<(), ReshapeError> {
         if self.health.devices().len() == DEVICES_MAX {
             return Err(ReshapeError::Limit(format!("there are {DEVICES_MAX} devices already")));
         }
-        let extents = self.extents_of(capacity, self.all_extents())?;
-        self.map.add_device(extents);
-        self.health.add_device();
-        self.under_way.push(0);
-        self.durability.add_device();
-        self.policy.devices_joined(self.health.devices().len());
-        Ok(())
+        self.extents_of(capacity, self.all_extents()).map(|_| ())
     }
 
-    fn grow(&mut self, device: DeviceIndex, capacity: Bytes) -> Result<(), ReshapeError> {
+    fn check_grow(&self, device: DeviceIndex, capacity: Bytes) -> Result<(), ReshapeError> {
         self.check_device(device)?;
         let index = usize::from(device.0);
         let now = self.map.sizes().nth(index).expect("it exists");
@@ -73,12 +92,10 @@ impl PlacementEngine {
             let (what, now) = (format!("device {index}"), Bytes(u64::from(now) * self.extent));
             return Err(ReshapeError::Smaller { what, now, wanted: capacity });
         }
-        self.map.grow_device(index, extents);
-        self.health.try_again(device);
         Ok(())
     }
 
-    fn offer_more(&mut self, capacity: Bytes) -> Result<(), ReshapeError> {
+    fn check_offer(&self, capacity: Bytes) -> Result<(), ReshapeError> {
         let (now, holds) = (self.capacity(), self.room_without(None));
         if capacity < now {
             return Err(ReshapeError::Smaller { what: "the volume".to_string(), now, wanted: capacity });
@@ -86,7 +103,6 @@ impl PlacementEngine {
         if capacity > holds {
             return Err(ReshapeError::NoRoom { wanted: capacity, holds });
         }
-        self.map.resize((capacity.0 / self.extent) as u32);
         Ok(())
     }
 
@@ -100,7 +116,7 @@ impl PlacementEngine {
         Bytes(sizes.map(|(_, size)| u64::from(size)).sum::<u64>() * self.extent)
     }
 
-    fn drain(&mut self, device: DeviceIndex) -> Result<(), ReshapeError> {
+    fn check_drain(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         self.check_device(device)?;
         if self.is_drained(device) {
             return Ok(());
@@ -108,21 +124,15 @@ impl PlacementEngine {
         let holds = self.room_without(Some(device));
         let mapped: u64 = (0..self.health.devices().len()).map(|index| u64::from(self.map.mapped(index))).sum();
         let wanted = Bytes(mapped * self.extent);
-        if wanted > holds {
-            return Err(ReshapeError::NoRoom { wanted, holds });
-        }
-        self.drains.begin(device);
-        Ok(())
+        if wanted > holds { Err(ReshapeError::NoRoom { wanted, holds }) } else { Ok(()) }
     }
 
-    fn remove(&mut self, device: DeviceIndex) -> Result<(), ReshapeError> {
+    fn check_remove(&self, device: DeviceIndex) -> Result<(), ReshapeError> {
         self.check_device(device)?;
         let index = usize::from(device.0);
-        if !self.drains.is_done(device) || !self.map.is_empty(index) {
-            return Err(ReshapeError::NotDrained { device: device.0, extents: self.map.mapped(index) });
+        match self.drains.is_done(device) && self.map.is_empty(index) {
+            true => Ok(()),
+            false => Err(ReshapeError::NotDrained { device: device.0, extents: self.map.mapped(index) }),
         }
-        self.map.remove_device(index);
-        self.health.remove(device);
-        Ok(())
     }
 }

@@ -25,6 +25,16 @@ pub struct PlacementSettings {
 }
 
 impl PlacementSettings {
+    /// Checks the settings without making an engine, whose map may be large.
+    ///
+    /// # Errors
+    /// As [`PlacementEngine::new`](super::PlacementEngine::new).
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let sizes = self.sizes()?;
+        self.policy.build(self.policies, sizes.len()).map_err(SettingsError::Policy)?;
+        Ok(())
+    }
+
     /// Returns the number of whole extents on each device.
     pub(super) fn sizes(&self) -> Result<Vec<u32>, SettingsError> {
         let (extent, devices) = (self.extent, &self.devices);

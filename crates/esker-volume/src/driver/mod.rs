@@ -247,6 +247,16 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.world.is_busy()
     }
 
+    /// Returns an error if the engine would refuse this change.
+    pub(crate) fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        self.engine.machine().check_reshape(reshape)
+    }
+
+    /// Returns the largest capacity that could be offered to the host.
+    pub(crate) fn capacity_max(&self) -> Bytes {
+        self.engine.machine().capacity_max()
+    }
+
     /// Changes the devices or the capacity while requests are served. [`Reshape::Join`] comes with the new store
     /// (asserted). The settings from which the engine would be restored have to be changed first.
     ///

@@ -64,6 +64,13 @@ impl Layout {
         Ok(Self { size, journal, checkpoint, data, data_length: data_length - data_length % extent })
     }
 
+    /// Returns the layout of a device that has grown to `size` bytes: the data become longer, by whole extents.
+    pub(crate) fn grown(&self, size: Bytes, extent: u64) -> Self {
+        let size = (size.0 - size.0 % BLOCK as u64).max(self.size);
+        let data_length = size - SUPERBLOCK as u64 - self.data;
+        Self { size, data_length: data_length - data_length % extent, ..*self }
+    }
+
     /// Bytes before the data.
     pub(crate) fn overhead(&self) -> u64 {
         self.data
@@ -120,5 +127,14 @@ mod tests {
         let text = "a device of 1MiB has no room for data: superblocks, journal and checkpoints need 1168KiB";
         assert_eq!(error.to_string(), text);
         assert!(Layout::plan(Bytes::mib(2), 0, 0, 128 << 10).unwrap().is_sound());
+    }
+
+    #[test]
+    fn a_device_that_grows_has_the_layout_of_a_larger_one() {
+        let plan = |size| Layout::plan(size, 256 << 10, 8192, 128 << 10).unwrap();
+        for more in [0, 511, 4096, 1 << 20, 77 << 20] {
+            let size = Bytes((16 << 20) + more);
+            assert_eq!(plan(Bytes::mib(16)).grown(size, 128 << 10), plan(size));
+        }
     }
 }

@@ -28,13 +28,13 @@ const VERSION: u32 = 1;
 /// | 128 | 32 each | the devices, by index |
 /// | | | the settings of the engine: JSON |
 ///
-/// A device: its identity (16 bytes), length of its data (8), its state (1 byte: 0 in use, 1 removed), whether it keeps
-/// journal and checkpoints (1), zero (6).
+/// A device: its identity (16 bytes), length of its data (8), its state (1 byte: 0 in use, 1 removed, 2 being drained),
+/// whether it keeps journal and checkpoints (1), zero (6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     /// The volume.
     pub(crate) volume: Identity,
-    /// Rises with every change of the superblock.
+    /// Rises with every change of the superblock; [`Self::JOINS`] before the first one.
     pub(crate) generation: u64,
     /// Index of the device on which it lies.
     pub(crate) index: u16,
@@ -66,6 +66,8 @@ pub(crate) enum MemberState {
     InUse,
     /// It was drained and removed.
     Removed,
+    /// It is in use, and its data move to the others.
+    Draining,
 }
 
 /// Why a superblock cannot be used.
@@ -95,6 +97,8 @@ impl Superblock {
     const MEMBER: usize = 32;
     /// The most devices of a volume.
     pub(crate) const MEMBERS_MAX: usize = 256;
+    /// Superblocks of this generation do not count: the device is about to join.
+    pub(crate) const JOINS: u64 = 0;
     /// The most bytes of settings.
     pub(crate) const SETTINGS_MAX: usize = SUPERBLOCK - Self::MEMBERS - Self::MEMBERS_MAX * Self::MEMBER;
 
@@ -161,6 +165,17 @@ impl Superblock {
         Ok(Self { volume, generation: header.generation, index, members, layout, settings: settings.to_string() })
     }
 
+    /// Returns the size of the device as a superblock says that may be damaged.
+    pub(crate) fn size_hint(bytes: &[u8]) -> Option<u64> {
+        Header::peek(Kind::Superblock, bytes).ok()?;
+        Some(u64::from_le_bytes(bytes[64..72].try_into().expect("eight bytes")))
+    }
+
+    /// Returns true if the device on which it lies belongs to no volume: it was removed from one, or was to join one.
+    pub(crate) fn is_free(&self) -> bool {
+        self.generation == Self::JOINS || self.member().state == MemberState::Removed
+    }
+
     /// Returns the device on which it lies.
     pub(crate) fn member(&self) -> &Member {
         &self.members[usize::from(self.index)]
@@ -181,6 +196,7 @@ impl MemberState {
         match self {
             Self::InUse => "in use",
             Self::Removed => "removed",
+            Self::Draining => "being drained",
         }
     }
 
@@ -188,11 +204,12 @@ impl MemberState {
         match self {
             Self::InUse => 0,
             Self::Removed => 1,
+            Self::Draining => 2,
         }
     }
 
     fn of_code(code: u8) -> Option<Self> {
-        [Self::InUse, Self::Removed].into_iter().find(|state| state.code() == code)
+        [Self::InUse, Self::Removed, Self::Draining].into_iter().find(|state| state.code() == code)
     }
 }
 

@@ -6,7 +6,7 @@ use esker_core::Bytes;
 use esker_tier::RecordNumber;
 
 use super::error::VolumeError;
-use super::kinds::{EngineDevice, Presence, Restored};
+use super::kinds::{EngineDevice, EngineSettings, Presence, Restored};
 use super::settings::VolumeSettings;
 use super::signs::what_is_on;
 use crate::backend::{BlockingBackend, OpenDevice};
@@ -16,7 +16,13 @@ use crate::format::{
 use crate::journal::disk::KEEPERS;
 
 /// A device has room for journal and checkpoints if they take at most this part of it.
-const STRUCTURES_PART: u64 = 4;
+pub(super) const STRUCTURES_PART: u64 = 4;
+
+/// The areas for checkpoints have room for the map of a volume that has grown to this many times its size,
+const GROWTH: u64 = 4;
+
+/// as far as each of them takes at most this part of the smallest device.
+const GROWTH_PART: u64 = 100;
 
 /// Whether a volume may be created on devices that hold something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,20 +49,9 @@ pub fn create(
         return Err(VolumeError::Count(devices.len()));
     }
     for device in devices.iter_mut() {
-        let found = what_is_on(device.blocking()).map_err(|error| VolumeError::io(&**device, error))?;
-        if let (Some(what), WhatIsThere::Stays) = (found, what_is_there) {
-            return Err(VolumeError::Holds { device: device.name().to_string(), what });
-        }
+        refuse_what_stays(&mut **device, what_is_there)?;
     }
     let superblocks = plan(devices, settings, identities)?;
-    let present = |member: &Member| EngineDevice { data: member.data, presence: Presence::Present };
-    let members: Vec<EngineDevice> = superblocks[0].members.iter().map(present).collect();
-    settings.engine()?.restore(Restored {
-        devices: &members,
-        through: RecordNumber(0),
-        checkpoint: &mut std::iter::empty(),
-        journal: &mut std::iter::empty(),
-    })?;
     for (device, superblock) in devices.iter_mut().zip(&superblocks) {
         prepare(device.blocking(), superblock).map_err(|error| VolumeError::io(&**device, error))?;
     }
@@ -71,6 +66,15 @@ pub fn create(
     Ok(())
 }
 
+/// Refuses a device that holds something, unless that may be lost.
+pub(super) fn refuse_what_stays(device: &mut dyn OpenDevice, what_is_there: WhatIsThere) -> Result<(), VolumeError> {
+    let found = what_is_on(device.blocking()).map_err(|error| VolumeError::io(device, error))?;
+    match (found, what_is_there) {
+        (Some(what), WhatIsThere::Stays) => Err(VolumeError::Holds { device: device.name().to_string(), what }),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the superblock of each device.
 fn plan(
     devices: &mut [Box<dyn OpenDevice>],
@@ -80,7 +84,9 @@ fn plan(
     let sizes: Vec<Bytes> = devices.iter_mut().map(|device| device.blocking().capacity()).collect();
     let journal = Layout::journal_of(sizes.iter().copied().min().unwrap_or_default());
     let engine = settings.engine()?;
-    let checkpoint = checkpoint_bytes(engine.records_max(&sizes));
+    let smallest = sizes.iter().min().map_or(0, |size| size.0);
+    let checkpoint = |times: u64| checkpoint_bytes(engine.records_max(&sizes) * times);
+    let checkpoint = checkpoint(GROWTH).min(smallest / GROWTH_PART).max(checkpoint(1));
     let unit = engine.unit().0.max(1);
     let too_small = |device: usize, error| VolumeError::Layout { device: devices[device].name().to_string(), error };
     // Without two such devices, at least the largest one keeps the journal.
@@ -97,12 +103,6 @@ fn plan(
     let layouts: Vec<Layout> = (0..sizes.len()).map(layout).collect::<Result<_, _>>()?;
     let can_keep = (0..sizes.len()).filter(|&device| layouts[device].has_journal());
     let keepers: Vec<usize> = can_keep.take(KEEPERS).collect();
-    let names = devices.iter().map(|device| device.name().to_string()).collect();
-    let settings = VolumeSettings { devices: names, ..settings.resolved()? };
-    let text = serde_json::to_string(&settings).map_err(VolumeError::SettingsText)?;
-    if text.len() > Superblock::SETTINGS_MAX {
-        return Err(VolumeError::SettingsLength(text.len()));
-    }
     let member = |(index, layout): (usize, &Layout)| Member {
         id: identities[index + 1],
         data: Bytes(layout.data_length),
@@ -110,6 +110,8 @@ fn plan(
         keeps_journal: keepers.contains(&index),
     };
     let members: Vec<Member> = layouts.iter().enumerate().map(member).collect();
+    let names = devices.iter().map(|device| device.name().to_string()).collect();
+    let text = settings_of(&*engine, settings, &members, names)?.text()?;
     let superblock = |(index, layout)| Superblock {
         volume: identities[0],
         generation: 1,
@@ -119,6 +121,25 @@ fn plan(
         settings: text.clone(),
     };
     Ok(layouts.into_iter().enumerate().map(superblock).collect())
+}
+
+/// Returns all settings of the new volume, with its capacity: devices that join later do not change it by themselves.
+fn settings_of(
+    engine: &dyn EngineSettings,
+    settings: &VolumeSettings,
+    members: &[Member],
+    names: Vec<String>,
+) -> Result<VolumeSettings, VolumeError> {
+    let present = |member: &Member| EngineDevice { data: member.data, presence: Presence::Present };
+    let devices: Vec<EngineDevice> = members.iter().map(present).collect();
+    let empty = engine.restore(Restored {
+        devices: &devices,
+        through: RecordNumber(0),
+        checkpoint: &mut std::iter::empty(),
+        journal: &mut std::iter::empty(),
+    })?;
+    let options = engine.with_capacity(empty.capacity()).unwrap_or_else(|| engine.resolved());
+    Ok(VolumeSettings { devices: names, ..VolumeSettings::new(&settings.kind, options) })
 }
 
 /// Writes an empty journal and an empty checkpoint.

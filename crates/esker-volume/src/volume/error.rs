@@ -105,6 +105,12 @@ pub enum VolumeError {
         /// The second.
         second: String,
     },
+    /// A device was to join a volume, and no other one was given.
+    #[error("{device} was to join a volume, and did not: it holds nothing of it")]
+    NotJoined {
+        /// The device.
+        device: String,
+    },
     /// Superblocks of one generation disagree.
     #[error(
         "{first} and {second} have superblocks of one generation that disagree: the volume was changed on both while \
@@ -138,6 +144,7 @@ impl Hint for VolumeError {
             Self::TwoVolumes { .. } => "open one volume at a time",
             Self::Smaller { .. } => "make it as large as it was: nothing of what is left was changed",
             Self::Twice { .. } => "name each device once, and no copy of one",
+            Self::NotJoined { .. } => "name the devices of the volume; this one can join again",
             Self::NoJournal(_) => "bring one of these devices back: they alone have the map",
             Self::Kind(error) => return error.hint(),
             Self::Option(error) => return error.hint(),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::superblocks::find;
 use super::*;
+use crate::Identity;
 use crate::backend::{BlockingBackend, MemoryBackend};
 use crate::clock::SystemClock;
 use crate::format::{BLOCK, Header, Kind, SealedBy};

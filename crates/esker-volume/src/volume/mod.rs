@@ -1,15 +1,18 @@
 //! Volumes: engines whose data, map and journal lie on devices.
 
+mod change;
 mod create;
 mod dump;
 mod error;
 #[cfg(test)]
 mod hostile_tests;
+mod join;
 mod kinds;
 mod map;
 mod recover;
 mod settings;
 mod signs;
+mod state;
 mod superblocks;
 
 use std::collections::VecDeque;
@@ -17,24 +20,27 @@ use std::io::IoSlice;
 
 use esker_core::{Bytes, DeviceError, Nanos, Request, RequestKind, Tag};
 use esker_results::DeviceReport;
-use esker_tier::Engine;
+use esker_tier::{DeviceIndex, Engine, Reshape};
 
 use crate::backend::OpenDevice;
 use crate::clock::Clock;
 use crate::driver::{RealDriver, Reply};
-use crate::format::{Identity, Member, Superblock};
-use crate::journal::disk::{Devices, DiskJournal, JournalState, VolumeDevice};
+use crate::format::Superblock;
+use crate::journal::disk::{Devices, DiskJournal, JournalState, MemberChanges, VolumeDevice};
 use crate::memory::{Buffer, ReplyData};
 use crate::part::{Part, divide};
 use crate::store::Store;
+use change::ChangeUnderWay;
+pub use change::{ChangeError, DrainProgress, VolumeChange};
 pub use create::{WhatIsThere, create};
 pub use dump::{DumpPart, dump};
 pub use error::{MapDamage, VolumeError};
-use kinds::EngineDevice;
-pub use kinds::{EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
+pub use join::{JoinPlan, JoiningDevice};
+pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 use map::Repair;
 use recover::{Recovered, recover};
 pub use settings::VolumeSettings;
+pub use state::{VolumeMember, VolumeState};
 use superblocks::{Found, Keeper};
 
 /// A volume that is open.
@@ -43,82 +49,12 @@ pub struct Volume<C> {
     state: VolumeState,
     /// Replies to requests that need no driver.
     answered: VecDeque<Reply>,
-}
-
-/// What is known of a volume when it is opened.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VolumeState {
-    /// Its identity.
-    pub volume: Identity,
-    /// The kind of its engine, and all settings.
-    pub settings: VolumeSettings,
-    /// Bytes that the host can address.
-    pub capacity: Bytes,
-    /// All devices that it has and had.
-    pub devices: Vec<VolumeMember>,
-    /// Generation of its superblocks.
-    pub generation: u64,
-    /// The checkpoint that was read.
-    pub checkpoint: u64,
-    /// Number of records behind the checkpoint.
-    pub journal_records: u64,
-    /// Whether something was damaged on one device, and whole on another.
-    pub was_damaged: bool,
-}
-
-/// A device of a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumeMember {
-    /// The name that it has now, or had when the volume was created.
-    pub name: String,
-    /// Its identity.
-    pub identity: Identity,
-    /// Bytes for data.
-    pub data: Bytes,
-    /// Whether it is there.
-    pub presence: Presence,
-    /// Whether it keeps a copy of the map.
-    pub keeps_map: bool,
-}
-
-impl VolumeState {
-    /// The devices that are missing. If there are some, the volume is read-only.
-    pub fn missing(&self) -> impl Iterator<Item = &VolumeMember> {
-        self.devices.iter().filter(|device| device.presence == Presence::Missing)
-    }
-
-    /// Returns true if everything is there and whole.
-    pub fn is_whole(&self) -> bool {
-        self.missing().next().is_none() && !self.was_damaged
-    }
-}
-
-impl Recovered {
-    fn state(&self, devices: &[Box<dyn OpenDevice>]) -> VolumeState {
-        let Found { newest, given, .. } = &self.found;
-        let name = |index: usize| match given[index] {
-            Some(given) => devices[given].name().to_string(),
-            None => self.settings.devices.get(index).cloned().unwrap_or_default(),
-        };
-        let all = newest.members.iter().zip(self.found.engine_devices()).enumerate();
-        let member = |(index, (member, device)): (usize, (&Member, EngineDevice))| VolumeMember {
-            name: name(index),
-            identity: member.id,
-            data: member.data,
-            presence: device.presence,
-            keeps_map: member.keeps_journal,
-        };
-        VolumeState {
-            volume: newest.volume,
-            settings: self.settings.clone(),
-            capacity: self.engine.capacity(),
-            devices: all.map(member).collect(),
-            generation: newest.generation,
-            checkpoint: self.checkpoint,
-            journal_records: self.journal.records.len() as u64,
-            was_damaged: self.is_damaged || !self.found.to_write.is_empty(),
-        }
-    }
+    /// Changes of the superblocks.
+    changes: MemberChanges,
+    change: Option<ChangeUnderWay>,
+    /// How the last change has ended.
+    changed: Option<Result<(), ChangeError>>,
+    superblock: Superblock,
 }
 
 /// Reads all that a volume consists of but its data, and writes nothing.
@@ -164,12 +100,22 @@ impl<C: Clock> Volume<C> {
         }
         let through = journal.through;
         let journal_state = JournalState { ring: journal.ring, through, checkpoint, is_damaged };
-        let journal = DiskJournal::new(Devices::new(all), journal_state);
-        let driver = RealDriver::new(engine, stores, Box::new(journal), clock);
-        Ok(Self { driver, state, answered: VecDeque::new() })
+        let own = keeper_superblock(&all);
+        let devices = Devices::new(all);
+        let changes = devices.changes();
+        let journal = DiskJournal::new(devices, journal_state);
+        let mut driver = RealDriver::new(engine, stores, Box::new(journal), clock);
+        if is_writable {
+            for (index, _) in state.devices.iter().enumerate().filter(|(_, device)| device.is_draining) {
+                // Where there is no room any more, it is drained once somebody asks again.
+                let _ = driver.reshape(Reshape::Drain { device: DeviceIndex(index as u16) }, None);
+            }
+        }
+        let (answered, change, changed) = (VecDeque::new(), None, None);
+        Ok(Self { driver, state, answered, changes, change, changed, superblock: own })
     }
 
-    /// What was known when the volume was opened.
+    /// What the volume consists of now.
     pub fn state(&self) -> &VolumeState {
         &self.state
     }
@@ -202,6 +148,7 @@ impl<C: Clock> Volume<C> {
     /// Performs everything that is due by now.
     pub fn step(&mut self) {
         self.driver.step();
+        self.continue_change();
     }
 
     /// Returns when [`Self::step`] has to be called next, at the latest.
@@ -235,6 +182,12 @@ impl<C: Clock> Volume<C> {
     pub fn next_reply(&mut self) -> Option<Reply> {
         self.answered.pop_front().or_else(|| self.driver.next_reply())
     }
+}
+
+/// Returns the superblock of a device that keeps the journal, which says where copies of it lie.
+fn keeper_superblock(devices: &[VolumeDevice]) -> Superblock {
+    let keeps = |device: &&VolumeDevice| device.whole.is_some() && device.superblock.member().keeps_journal;
+    devices.iter().find(keeps).expect("without one there is no map").superblock.clone()
 }
 
 /// Makes durable what the operating system has in memory, and forgets it: a flush that failed earlier may have left

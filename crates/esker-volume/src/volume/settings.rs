@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::error::VolumeError;
 use super::kinds::{EngineSettings, VOLUME_KINDS};
+use crate::format::Superblock;
 
 /// The engine of a volume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,18 @@ impl VolumeSettings {
     pub(super) fn engine(&self) -> Result<Box<dyn EngineSettings>, VolumeError> {
         let kind = registry::find(VOLUME_KINDS, "kind of volume", &self.kind).map_err(VolumeError::Kind)?;
         (kind.build)(&Value::Object(self.options.clone())).map_err(VolumeError::Option)
+    }
+
+    /// Returns the text that superblocks keep.
+    ///
+    /// # Errors
+    /// If it is too long for them.
+    pub(super) fn text(&self) -> Result<String, VolumeError> {
+        let text = serde_json::to_string(self).map_err(VolumeError::SettingsText)?;
+        if text.len() > Superblock::SETTINGS_MAX {
+            return Err(VolumeError::SettingsLength(text.len()));
+        }
+        Ok(text)
     }
 
     /// Returns these settings with the defaults of all options that were not given.

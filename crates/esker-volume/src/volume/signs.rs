@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::backend::BlockingBackend;
-use crate::format::{Header, Kind};
+use crate::format::{Header, Kind, SUPERBLOCK, Superblock};
 
 /// What can be there, where, and the bytes that say so.
 const SIGNS: [(&str, u64, &[u8]); 14] = [
@@ -31,7 +31,9 @@ pub(super) fn what_is_on(device: &mut dyn BlockingBackend) -> io::Result<Option<
     let mut start = vec![0; LOOKED_AT.min(device.capacity().0 as usize)];
     device.read(0, &mut start)?;
     if start.len() >= Header::BYTES && Header::peek(Kind::Superblock, &start).is_ok() {
-        return Ok(Some("an esker volume"));
+        let superblock = start.get(..SUPERBLOCK).and_then(|bytes| Superblock::decode(bytes, 0).ok());
+        let is_free = superblock.is_some_and(|superblock| superblock.is_free());
+        return Ok(Some("an esker volume").filter(|_| !is_free));
     }
     let found = SIGNS.iter().find(|(_, at, sign)| start.get(*at as usize..).is_some_and(|from| from.starts_with(sign)));
     Ok(found.map(|(what, ..)| *what))

@@ -21,21 +21,29 @@ pub(super) struct Found {
     pub(super) own: Vec<Option<Superblock>>,
 }
 
+/// A superblock of a device, or why there is none.
+type Read = Result<Superblock, SuperblockError>;
+
 /// Reads both superblocks of a device. Returns the newer one, and whether both are alike.
 fn read(device: &mut dyn OpenDevice) -> Result<(Superblock, bool), VolumeError> {
     let capacity = device.blocking().capacity().0;
-    let mut at = |address: u64| -> Result<Result<Superblock, SuperblockError>, VolumeError> {
-        let mut bytes = vec![0; SUPERBLOCK];
-        if address + bytes.len() as u64 > capacity {
-            return Ok(Err(crate::format::Damage::Absent.into()));
+    let mut bytes = vec![0; SUPERBLOCK];
+    let mut at = |address: u64| -> Result<(Read, Option<u64>), VolumeError> {
+        if address.saturating_add(bytes.len() as u64) > capacity {
+            return Ok((Err(crate::format::Damage::Absent.into()), None));
         }
         device.blocking().read(address, &mut bytes).map_err(|error| VolumeError::io(device, error))?;
-        Ok(Superblock::decode(&bytes, address))
+        Ok((Superblock::decode(&bytes, address), Superblock::size_hint(&bytes)))
     };
     let end = |size: u64| (size - size % 4096).saturating_sub(SUPERBLOCK as u64);
-    let first = at(0)?;
-    // The device may have become larger since.
-    let last = at(first.as_ref().map_or(end(capacity), |first| first.layout.superblocks()[1]))?;
+    let (first, hint) = at(0)?;
+    // The device may have become larger since. If it did while it served and the first superblock is torn, each of its
+    // sectors is old or new, and at both ends there is a superblock.
+    let size = first.as_ref().ok().map(|first| first.layout.size).or(hint);
+    let mut last = at(end(size.unwrap_or(capacity)))?.0;
+    if first.is_err() && last.is_err() {
+        last = at(end(capacity))?.0;
+    }
     let (found, alike) = match (first, last) {
         (Ok(first), Ok(last)) => {
             let alike = first == last;
@@ -73,6 +81,9 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
     }
     let newest = (0..all.len()).rev().max_by_key(|&device| all[device].0.generation).expect("there is one");
     let Superblock { generation, ref members, ref settings, .. } = all[newest].0;
+    if generation == Superblock::JOINS {
+        return Err(VolumeError::NotJoined { device: name(newest) });
+    }
     let disagrees = |(other, _): &(Superblock, bool)| {
         other.generation == generation && (&other.members, &other.settings) != (members, settings)
     };
@@ -88,7 +99,7 @@ pub(super) fn find(devices: &mut [Box<dyn OpenDevice>]) -> Result<Found, VolumeE
     }
     let newest = all[newest].0.clone();
     let of = |id: Identity| all.iter().position(|(superblock, _)| superblock.member().id == id);
-    let is_used = |member: &&crate::format::Member| member.state == MemberState::InUse;
+    let is_used = |member: &&crate::format::Member| member.state != MemberState::Removed;
     let given: Vec<Option<usize>> =
         newest.members.iter().map(|member| Some(member).filter(is_used).and_then(|member| of(member.id))).collect();
     let own = |given: &Option<usize>| given.map(|given| all[given].0.clone());
@@ -110,8 +121,8 @@ impl Found {
         let device = |(member, given): (&crate::format::Member, &Option<usize>)| {
             let presence = match (member.state, given) {
                 (MemberState::Removed, _) => Presence::Removed,
-                (MemberState::InUse, None) => Presence::Missing,
-                (MemberState::InUse, Some(_)) => Presence::Present,
+                (_, None) => Presence::Missing,
+                (_, Some(_)) => Presence::Present,
             };
             EngineDevice { data: member.data, presence }
         };

@@ -2,12 +2,14 @@
 
 mod allocations;
 mod back_ends;
+mod changes;
 mod errors;
 mod failed_flush;
 mod faulty;
 mod flash_cache;
 mod kill;
 mod null_store;
+mod on_files;
 mod options;
 mod same_mechanism;
 mod stacked;

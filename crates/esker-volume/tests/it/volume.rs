@@ -1,78 +1,11 @@
 //! Volumes on files: created, written, left without a word, and opened again.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
-use esker_volume::{
-    Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Reply, SystemClock, Volume,
-    VolumeError, VolumeSettings, WhatIsThere, check, create,
-};
-use serde_json::json;
+use esker_core::{Bytes, DeviceError, Lba, Request};
+use esker_volume::{FileBackend, Identity, IoChoice, WhatIsThere, check, create};
 
-const SIZE: Bytes = Bytes(8 << 20);
-
-fn settings() -> VolumeSettings {
-    let options = json!({ "extent": "128KiB", "policy": { "kind": "static-split" }, "reserve": "5%" });
-    VolumeSettings::new("hybrid", options)
-}
-
-fn identities(first: u8, devices: u8) -> Vec<Identity> {
-    (0..=devices).map(|number| Identity([first + number; 16])).collect()
-}
-
-/// Makes files of [`SIZE`] with these names.
-fn files(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
-    let file = |name: &&str| {
-        let path = folder.join(name);
-        FileBackend::create(&path, SIZE).unwrap();
-        path
-    };
-    names.iter().map(file).collect()
-}
-
-fn devices(paths: &[PathBuf], io: &DeviceIo, is_direct: bool) -> Vec<Box<dyn OpenDevice>> {
-    let settings = DeviceSettings { is_direct, ..DeviceSettings::default() };
-    let device = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy();
-        io.device(name, FileBackend::open(path).unwrap(), settings)
-    };
-    paths.iter().map(|path| Box::new(device(path)) as Box<dyn OpenDevice>).collect()
-}
-
-/// Devices that are only created or checked.
-fn closed(paths: &[PathBuf]) -> Vec<Box<dyn OpenDevice>> {
-    devices(paths, &DeviceIo::start(IoChoice::Threads).unwrap(), false)
-}
-
-fn open(paths: &[PathBuf], choice: IoChoice, is_direct: bool) -> Result<(Volume<SystemClock>, DeviceIo), VolumeError> {
-    let io = DeviceIo::start(choice).unwrap();
-    let volume = Volume::open(devices(paths, &io, is_direct), SystemClock::start())?;
-    Ok((volume, io))
-}
-
-/// Sends a request, and waits for its reply.
-fn request((volume, io): &mut (Volume<SystemClock>, DeviceIo), request: Request, data: &[u8]) -> Reply {
-    let mut buffer = volume.buffer(data.len());
-    buffer.get_mut().expect("it has one owner").copy_from_slice(data);
-    volume.submit(Tag::new(0, 0), request, buffer);
-    let clock = SystemClock::start();
-    loop {
-        volume.step();
-        if let Some(reply) = volume.next_reply() {
-            return reply;
-        }
-        // A wait that misses an end would take until its limit.
-        io.wait(Some(Duration::from_secs(60)));
-        assert!(clock.now() < Nanos::from_secs(50), "no reply");
-    }
-}
-
-const FLUSH: Request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
-
-fn write(start: u64, length: usize) -> Request {
-    Request::new(RequestKind::Write { fua: false }, Lba(start), Bytes(length as u64))
-}
+use super::on_files::{FLUSH, closed, files, identities, open, request, settings, write};
 
 #[test]
 fn what_was_flushed_is_there_when_the_volume_is_opened_again() {

@@ -285,6 +285,14 @@ impl Engine for MemoryCache {
         self.engine.continue_checkpoint(most, visit)
     }
 
+    fn capacity_max(&self) -> Bytes {
+        self.engine.capacity_max()
+    }
+
+    fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        self.engine.check_reshape(reshape)
+    }
+
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let mut own = std::mem::take(&mut self.effects);
         let result = self.engine.reshape(now, reshape, &mut own);

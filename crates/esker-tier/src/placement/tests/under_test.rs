@@ -59,6 +59,9 @@ impl Engine for UnderTest {
     fn continue_checkpoint(&mut self, most: u32, visit: &mut dyn FnMut(Record)) -> bool {
         self.outermost_mut().continue_checkpoint(most, visit)
     }
+    fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
+        self.outermost().check_reshape(reshape)
+    }
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         self.outermost_mut().reshape(now, reshape, effects)
     }

@@ -2,52 +2,18 @@
 
 use std::io;
 
-use esker_core::{Nanos, RequestKind};
+use esker_core::{Bytes, Nanos, RequestKind};
 
+use super::device::{Joining, UnderWay, VolumeDevice};
+use super::members::{DeviceNow, MemberChanges, MemberEdit};
 use crate::backend::{Backend, Ended, Gather, Operation, OperationData};
-use crate::format::Superblock;
+use crate::format::{Layout, Member, MemberState};
 use crate::memory::Buffer;
 use crate::part::Part;
 use crate::store::ANSWER_LIMIT;
 
-/// A device of a volume.
-pub(crate) struct VolumeDevice {
-    /// All of the device; `None` if it is missing.
-    pub(crate) whole: Option<Part>,
-    /// Whether something is still written to it.
-    pub(crate) is_live: bool,
-    /// Whether it is becoming a device that keeps journal and checkpoints.
-    pub(crate) joining: Joining,
-    under_way: UnderWay,
-    /// Its superblock.
-    pub(crate) superblock: Superblock,
-}
-
-/// The operations of a device that are under way.
-#[derive(Clone, Copy, Debug, Default)]
-struct UnderWay {
-    count: u32,
-    /// Since when none of them has ended.
-    since: Nanos,
-}
-
-impl VolumeDevice {
-    /// A device whose superblock says whether it keeps the journal; without `whole`, it is missing.
-    pub(crate) fn new(whole: Option<Part>, is_live: bool, superblock: Superblock) -> Self {
-        Self { whole, is_live, joining: Joining::No, under_way: UnderWay::default(), superblock }
-    }
-}
-
-/// How far a device is on its way to keep journal and checkpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joining {
-    /// It is on no such way.
-    No,
-    /// The next checkpoint is written to it, too.
-    WithNextCheckpoint,
-    /// Checkpoint and journal are written to it, too. Once the checkpoint is complete, it is believed.
-    Copying,
-}
+/// What changes in a member, which comes with its index.
+type Edit = Box<dyn Fn(usize, &mut Member)>;
 
 /// The devices, and changes of their superblocks.
 pub(crate) struct Devices {
@@ -55,18 +21,38 @@ pub(crate) struct Devices {
     pub(crate) generation: u64,
     /// The change of the superblocks that is under way.
     change: Option<Change>,
+    /// Changes that the owner of the volume asks for.
+    asked: MemberChanges,
     now: Nanos,
 }
 
 /// A change of all superblocks. The last ones are written first, and the first ones once these are durable: one of the
 /// two is always whole.
 struct Change {
-    /// Which of the two is being written.
-    copy: usize,
+    step: ChangeStep,
     /// Number of writes under way.
     left: usize,
     /// Whether there has been another change meanwhile, which is written after this one.
     again: bool,
+    /// The device that has grown, if there is one, as it was before. Its own superblocks are written before all others:
+    /// where its parts lie is said there alone.
+    grown: Option<Grown>,
+}
+
+/// The superblocks that a change writes together, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChangeStep {
+    LastOfGrown,
+    FirstOfGrown,
+    Last,
+    First,
+}
+
+/// A device that has grown, as it was before.
+#[derive(Clone, Copy)]
+struct Grown {
+    device: usize,
+    before: Layout,
 }
 
 /// What a device is asked for, as the identifier of the operation says.
@@ -88,7 +74,14 @@ impl Devices {
     /// Devices whose superblocks are of one generation.
     pub(crate) fn new(all: Vec<VolumeDevice>) -> Self {
         let generation = all.iter().map(|device| device.superblock.generation).max().unwrap_or(0);
-        Self { all, generation, change: None, now: Nanos::ZERO }
+        let devices = Self { all, generation, change: None, asked: MemberChanges::default(), now: Nanos::ZERO };
+        devices.tell_members();
+        devices
+    }
+
+    /// A handle with which the owner of the volume asks for changes.
+    pub(crate) fn changes(&self) -> MemberChanges {
+        self.asked.clone()
     }
 
     /// Returns when a device has to have answered.
@@ -125,10 +118,12 @@ impl Devices {
     /// a checkpoint is needed for that.
     pub(crate) fn join(&mut self) -> bool {
         let joins = |device: &VolumeDevice| device.is_live && device.joining != Joining::No;
-        let count = self.keepers().count() + self.all.iter().filter(|device| joins(device)).count();
+        let stays = |device: &VolumeDevice| device.superblock.member().state == MemberState::InUse;
+        let keepers = self.keepers().filter(|&keeper| stays(&self.all[keeper])).count();
+        let count = keepers + self.all.iter().filter(|device| joins(device)).count();
         let can_join = |device: &&mut VolumeDevice| {
             let is_free = device.joining == Joining::No && !device.superblock.member().keeps_journal;
-            device.is_live && is_free && device.superblock.layout.has_journal()
+            device.is_live && is_free && stays(device) && device.superblock.layout.has_journal()
         };
         let new = self.all.iter_mut().filter(can_join).take(KEEPERS.saturating_sub(count));
         new.for_each(|device| device.joining = Joining::WithNextCheckpoint);
@@ -150,7 +145,7 @@ impl Devices {
             self.all[index].joining = Joining::No;
         }
         if !joined.is_empty() {
-            self.change(|member| if joined.contains(&member) { Some(true) } else { None });
+            self.change_members(|index, member| member.keeps_journal |= joined.contains(&index));
         }
     }
 
@@ -188,6 +183,10 @@ impl Devices {
                 device.under_way = UnderWay { count: device.under_way.count - ended.len() as u32, since: self.now };
             }
             into.extend(ended.drain(..).map(|ended| (index, ASKED[ended.id as usize], ended.result)));
+            let is_removed = device.superblock.member().state == MemberState::Removed && !device.is_live;
+            if is_removed && device.under_way.count == 0 {
+                device.whole = None;
+            }
         }
     }
 
@@ -203,33 +202,121 @@ impl Devices {
         let was_keeper = self.keepers().any(|keeper| keeper == device);
         self.all[device].is_live = false;
         self.all[device].joining = Joining::No;
+        if let Some(Change { grown: Some(grown), .. }) = self.change
+            && grown.device == device
+        {
+            self.undo_growth(grown);
+        }
         if was_keeper && self.keepers().next().is_some() {
-            self.change(|member| (member == device).then_some(false));
+            self.change_members(|index, member| member.keeps_journal &= index != device);
+        } else {
+            self.tell_members();
         }
     }
 
-    /// Changes in all superblocks which devices keep the journal: `keeps` says so for those that change.
-    fn change(&mut self, keeps: impl Fn(usize) -> Option<bool>) {
+    /// Begins a change that the owner of the volume has asked for.
+    pub(crate) fn begin_asked(&mut self) {
+        let Some(asked) = self.asked.begin() else { return };
+        let mut grown = None;
+        let edit: Edit = match asked.edit {
+            MemberEdit::None => Box::new(|_, _| {}),
+            MemberEdit::Join(mut device) => {
+                let new = *device.superblock.member();
+                self.all.iter_mut().for_each(|device| device.superblock.members.push(new));
+                // The others may have changed since the device was prepared.
+                device.superblock.members.clone_from(&self.all[0].superblock.members);
+                self.all.push(*device);
+                Box::new(|_, _| {})
+            }
+            MemberEdit::Grow { device, .. } if !self.all[device].is_live => {
+                self.asked.fail("the device has failed".to_string());
+                return self.asked.end();
+            }
+            MemberEdit::Grow { device, layout } => {
+                let before = std::mem::replace(&mut self.all[device].superblock.layout, layout);
+                grown = Some(Grown { device, before });
+                Box::new(move |index, member| {
+                    if index == device {
+                        member.data = Bytes(layout.data_length);
+                    }
+                })
+            }
+            MemberEdit::State { device, state } => Box::new(move |index, member| {
+                if index == device {
+                    member.state = state;
+                    member.keeps_journal &= state != MemberState::Removed;
+                }
+            }),
+        };
+        self.all.iter_mut().for_each(|device| device.superblock.settings.clone_from(&asked.settings));
+        self.edit_members(edit);
+        self.begin_change(grown);
+    }
+
+    /// Returns true if the owner of the volume waits for a change.
+    pub(crate) fn changes_are_wanted(&self) -> bool {
+        self.asked.are_wanted()
+    }
+
+    /// Refuses what the owner of the volume has asked for, because nothing can be written any more.
+    pub(crate) fn refuse_asked(&self) {
+        self.asked.refuse("no device is left that could be written to");
+    }
+
+    /// Changes the members in all superblocks, and begins to write these.
+    fn change_members(&mut self, edit: impl Fn(usize, &mut Member)) {
+        self.edit_members(edit);
+        match &mut self.change {
+            Some(change) => change.again = true,
+            None => self.begin_change(None),
+        }
+    }
+
+    fn edit_members(&mut self, edit: impl Fn(usize, &mut Member)) {
         self.generation += 1;
         for device in &mut self.all {
             device.superblock.generation = self.generation;
-            for (index, member) in device.superblock.members.iter_mut().enumerate() {
-                member.keeps_journal = keeps(index).unwrap_or(member.keeps_journal);
-            }
+            device.superblock.members.iter_mut().enumerate().for_each(|(index, member)| edit(index, member));
         }
-        match &mut self.change {
-            Some(change) => change.again = true,
-            None => self.begin_change(0),
-        }
+        self.tell_members();
     }
 
-    /// Begins to write the superblocks; `copy` is 0 for the last ones, 1 for the first ones.
-    fn begin_change(&mut self, copy: usize) {
-        let live: Vec<usize> = (0..self.all.len()).filter(|&index| self.all[index].is_live).collect();
-        self.change = (!live.is_empty()).then_some(Change { copy, left: live.len(), again: false });
-        for index in live {
+    /// Takes back that a device has grown, because its own superblocks could not be written.
+    fn undo_growth(&mut self, Grown { device, before }: Grown) {
+        self.all[device].superblock.layout = before;
+        let undo = |index, member: &mut Member| {
+            if index == device {
+                member.data = Bytes(before.data_length);
+            }
+        };
+        self.change_members(undo);
+        self.change.as_mut().expect("it is under way").grown = None;
+        self.asked.fail("its superblocks cannot be written".to_string());
+    }
+
+    fn begin_change(&mut self, grown: Option<Grown>) {
+        self.begin_step(if grown.is_some() { ChangeStep::LastOfGrown } else { ChangeStep::Last }, grown);
+    }
+
+    /// Begins to write the superblocks of a step. Without a live device, nothing can be changed any more.
+    fn begin_step(&mut self, step: ChangeStep, grown: Option<Grown>) {
+        let is_part = |&index: &usize| match grown {
+            Some(Grown { device, .. }) if matches!(step, ChangeStep::LastOfGrown | ChangeStep::FirstOfGrown) => {
+                index == device
+            }
+            _ => true,
+        };
+        let live = (0..self.all.len()).filter(|&index| self.all[index].is_live);
+        let devices: Vec<usize> = live.filter(is_part).collect();
+        if devices.is_empty() {
+            self.change = None;
+            return self.refuse_asked();
+        }
+        self.change = Some(Change { step, left: devices.len(), again: false, grown });
+        let copy = usize::from(matches!(step, ChangeStep::LastOfGrown | ChangeStep::Last));
+        for index in devices {
             let superblock = &self.all[index].superblock;
-            let address = superblock.layout.superblocks()[1 - copy];
+            let address = superblock.layout.superblocks()[copy];
             let buffer = Buffer::from(superblock.encode(address));
             self.send(index, Asked::Superblock, address, Some(buffer));
         }
@@ -239,13 +326,38 @@ impl Devices {
     pub(crate) fn superblock_written(&mut self) {
         let change = self.change.as_mut().expect("a change is under way");
         change.left -= 1;
-        if change.left == 0 {
-            match (change.copy, change.again) {
-                (_, true) => self.begin_change(0),
-                (0, false) => self.begin_change(1),
-                _ => self.change = None,
+        if change.left > 0 {
+            return;
+        }
+        let Change { step, again, grown, .. } = *change;
+        match step {
+            _ if again => self.begin_change(grown),
+            ChangeStep::LastOfGrown => self.begin_step(ChangeStep::FirstOfGrown, grown),
+            // From here on, all superblocks may say that it has grown: its own ones do.
+            ChangeStep::FirstOfGrown => self.begin_step(ChangeStep::Last, None),
+            ChangeStep::Last => self.begin_step(ChangeStep::First, None),
+            ChangeStep::First => self.end_change(),
+        }
+    }
+
+    fn end_change(&mut self) {
+        self.change = None;
+        for device in &mut self.all {
+            if device.superblock.member().state == MemberState::Removed {
+                (device.is_live, device.joining) = (false, Joining::No);
             }
         }
+        self.tell_members();
+        self.asked.end();
+    }
+
+    /// Tells the owner of the volume how its devices are.
+    fn tell_members(&self) {
+        let now = |VolumeDevice { superblock, .. }: &VolumeDevice| DeviceNow {
+            member: *superblock.member(),
+            layout: superblock.layout,
+        };
+        self.asked.tell(self.generation, self.all.iter().map(now).collect());
     }
 
     /// Returns true while superblocks are being changed.

@@ -7,7 +7,9 @@
 //! one has room, then gets a copy with the next checkpoint.
 
 mod checkpoint;
+mod device;
 mod devices;
+mod members;
 mod ring;
 
 use std::io;
@@ -19,7 +21,9 @@ use super::{CheckpointNeed, Journal};
 use crate::format::{BatchWriter, JournalPlace, SealedBy};
 use crate::memory::{Buffer, BufferPool};
 use checkpoint::CheckpointUnderWay;
-pub(crate) use devices::{Asked, Devices, KEEPERS, VolumeDevice};
+pub(crate) use device::VolumeDevice;
+pub(crate) use devices::{Asked, Devices, KEEPERS};
+pub(crate) use members::{MemberChange, MemberChanges, MemberEdit, News};
 pub(crate) use ring::Ring;
 
 /// A journal on devices.
@@ -109,6 +113,11 @@ impl DiskJournal {
             self.ended.push(Err(io::Error::other("no device is left that keeps the journal")));
         }
         self.wants_checkpoint |= !self.failed && self.devices.join();
+        match self.failed {
+            true => self.devices.refuse_asked(),
+            false if !self.devices.are_changing() => self.devices.begin_asked(),
+            false => {}
+        }
         // Nothing becomes durable for the engine before the superblocks say which copies count.
         if self.failed || self.devices.are_changing() {
             return;
@@ -183,7 +192,8 @@ impl Journal for DiskJournal {
     }
 
     fn is_busy(&self) -> bool {
-        !self.failed && (self.batch.is_some() || self.checkpoint.is_some() || self.devices.are_changing())
+        let changes = self.devices.are_changing() || self.devices.changes_are_wanted();
+        !self.failed && (self.batch.is_some() || self.checkpoint.is_some() || changes)
     }
 
     fn checkpoint_need(&mut self) -> CheckpointNeed {

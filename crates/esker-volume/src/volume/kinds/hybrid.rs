@@ -13,7 +13,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EngineError, EngineSettings, Presence, Restored, VolumeKind, read};
+use super::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VolumeKind, read};
 
 pub(super) const KIND: VolumeKind = VolumeKind {
     name: "hybrid",
@@ -85,6 +85,13 @@ fn records_an_extent(extent: u64) -> u64 {
     1 + (extent / 4096).div_ceil(96)
 }
 
+impl Hybrid {
+    fn placement(&self, devices: Vec<Bytes>) -> PlacementSettings {
+        let policy = self.policy.clone();
+        PlacementSettings { extent: self.extent, devices, policy, policies: PLACEMENTS, free_on_trim: true }
+    }
+}
+
 impl EngineSettings for Hybrid {
     fn resolved(&self) -> Value {
         serde_json::to_value(self).expect("settings are plain data")
@@ -99,18 +106,21 @@ impl EngineSettings for Hybrid {
         bytes.div_ceil(self.extent.0.max(1)) * records_an_extent(self.extent.0)
     }
 
+    fn with_capacity(&self, capacity: Bytes) -> Option<Value> {
+        Some(Self { capacity: Some(capacity), ..self.clone() }.resolved())
+    }
+
+    fn check_devices(&self, devices: &[EngineDevice]) -> Result<(), EngineError> {
+        let sizes = devices.iter().map(|device| device.data).collect();
+        self.placement(sizes).check().map_err(|error| EngineError::settings(&error))
+    }
+
     fn restore(&self, from: Restored<'_>) -> Result<Box<dyn Engine>, EngineError> {
         if self.cached_extents > CACHED_MAX {
             let message = format!("`cached_extents` is {}; a cache takes up to {CACHED_MAX}", self.cached_extents);
             return Err(EngineError::Settings { message, hint: None });
         }
-        let settings = PlacementSettings {
-            extent: self.extent,
-            devices: from.sizes(),
-            policy: self.policy.clone(),
-            policies: PLACEMENTS,
-            free_on_trim: true,
-        };
+        let settings = self.placement(from.sizes());
         let (missing, removed) = (from.with_presence(Presence::Missing), from.with_presence(Presence::Removed));
         let (missing, removed): (Vec<_>, Vec<_>) = (missing.collect(), removed.collect());
         let engine = PlacementEngine::restore(&settings, from.through, from.checkpoint, from.journal);

@@ -29,6 +29,19 @@ pub trait EngineSettings {
     /// The most records that a checkpoint has over `devices` of these sizes.
     fn records_max(&self, devices: &[Bytes]) -> u64;
 
+    /// All settings, with this capacity for the host. `None` if devices alone decide the capacity of such an engine.
+    fn with_capacity(&self, capacity: Bytes) -> Option<Value> {
+        let _ = capacity;
+        None
+    }
+
+    /// Returns an error if the engine could not be restored with `devices`. Engines that cannot change their devices
+    /// are never asked.
+    fn check_devices(&self, devices: &[EngineDevice]) -> Result<(), EngineError> {
+        let _ = devices;
+        Ok(())
+    }
+
     /// Makes the engine from its records.
     fn restore(&self, from: Restored<'_>) -> Result<Box<dyn Engine>, EngineError>;
 }
@@ -45,10 +58,11 @@ pub struct Restored<'a> {
 
 /// A device of an engine that is restored.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EngineDevice {
+pub struct EngineDevice {
     /// Bytes for data.
-    pub(super) data: Bytes,
-    pub(super) presence: Presence,
+    pub data: Bytes,
+    /// Whether it is there.
+    pub presence: Presence,
 }
 
 /// Whether a device is there.

@@ -1,0 +1,85 @@
+//! Disks that join, grow and leave while a volume serves.
+
+use esker_core::Bytes;
+use esker_volume::{ChangeError, DrainProgress, Identity, Presence, Volume, VolumeChange, WhatIsThere};
+
+use crate::disk::VirtualDisk;
+use crate::members::{Asked, Fate};
+use crate::world::{SetClock, World};
+
+/// The most disks at a time.
+const DISKS_MAX: usize = 5;
+
+impl World {
+    /// Asks for a change, which the volume may refuse.
+    pub(crate) fn ask_for_change(&mut self, volume: &mut Volume<SetClock>) -> Result<(), String> {
+        let devices = &volume.state().devices;
+        let present = (0..devices.len()).filter(|&device| devices[device].presence == Presence::Present);
+        let present: Vec<usize> = present.collect();
+        let device = present[self.rng.below(present.len() as u64) as usize];
+        let identity = devices[device].identity;
+        let disk = self.members.iter().position(|(member, _)| *member == identity).expect("it was opened");
+        let progress = volume.drain_progress(device);
+        let (asked, change) = match (self.rng.below(6), progress) {
+            (_, Some(DrainProgress::Empty)) => (Asked::Remove(disk), VolumeChange::Remove { device }),
+            (0, _) if present.len() < DISKS_MAX => (Asked::Join, self.new_disk(volume)?),
+            (1, _) => {
+                self.disks[disk].enlarge(Bytes(4096 * self.rng.below(256)));
+                let size = esker_volume::BlockingBackend::capacity(&self.disks[disk]);
+                (Asked::Grow, VolumeChange::Grow { device, size })
+            }
+            (2, _) => (Asked::Offer, VolumeChange::Offer { capacity: volume.capacity_max() }),
+            (3, Some(_)) => (Asked::Drain, VolumeChange::Keep { device }),
+            _ => (Asked::Drain, VolumeChange::Drain { device }),
+        };
+        match volume.change(change) {
+            Ok(()) => self.change = Some(asked),
+            Err(error @ (ChangeError::Busy | ChangeError::NotPrepared { .. } | ChangeError::NoDevice(_))) => {
+                return Err(format!("{asked:?}: {error}"));
+            }
+            Err(_) => self.outcome.refused += 1,
+        }
+        Ok(())
+    }
+
+    /// A new disk, which is to join.
+    fn new_disk(&mut self, volume: &Volume<SetClock>) -> Result<VolumeChange, String> {
+        let size = Bytes((2 << 20) + 4096 * self.rng.below(1024));
+        let disk = VirtualDisk::new(size, self.rng.next_u64());
+        let identity = Identity([0; 16].map(|_: u8| self.rng.below(256) as u8));
+        let plan = volume.join_plan().map_err(|error| error.to_string())?;
+        let joining = plan.prepare(Box::new(disk.clone()), identity, WhatIsThere::Stays);
+        self.disks.push(disk);
+        self.members.push((identity, Fate::IsThere));
+        Ok(VolumeChange::Join(joining.map_err(|error| error.to_string())?))
+    }
+
+    /// Takes the end of a change. A disk that was removed is no longer needed.
+    pub(crate) fn end_change(
+        &mut self,
+        volume: &Volume<SetClock>,
+        result: Result<(), ChangeError>,
+    ) -> Result<(), String> {
+        let asked = self.change.take().ok_or("a change ends that nobody has asked for")?;
+        if let Err(error) = result {
+            return if self.host.may_fail { Ok(()) } else { Err(format!("{asked:?}: {error}")) };
+        }
+        match asked {
+            Asked::Join => self.outcome.joined += 1,
+            Asked::Grow => self.outcome.grown += 1,
+            Asked::Drain => {}
+            Asked::Offer => {
+                self.outcome.offered += 1;
+                self.host.offer(volume.capacity())?;
+            }
+            Asked::Remove(disk) => {
+                self.outcome.removed += 1;
+                // One that has died meanwhile cannot be given any more.
+                if self.members[disk].1 == Fate::IsThere {
+                    self.members[disk].1 = Fate::WasRemoved;
+                }
+            }
+        }
+        Ok(())
+    }
+}

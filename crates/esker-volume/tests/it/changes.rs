@@ -1,0 +1,188 @@
+//! Devices that join, grow and leave while a volume on files serves.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use esker_core::{Bytes, Hint, Lba, Request};
+use esker_volume::{
+    ChangeError, DeviceIo, DrainProgress, FileBackend, Identity, IoChoice, Presence, SystemClock, Volume, VolumeChange,
+    VolumeError, VolumeSettings, WhatIsThere, check, create,
+};
+use serde_json::json;
+
+use super::on_files::{FLUSH, SIZE, closed, devices, files, identities, open, request, settings, write};
+
+type Open = (Volume<SystemClock>, DeviceIo);
+
+/// Makes a change, and waits for its end.
+fn change((volume, io): &mut Open, change: VolumeChange) -> Result<(), ChangeError> {
+    volume.change(change)?;
+    until(volume, io, |volume| !volume.is_changing());
+    volume.next_change().expect("it has ended")
+}
+
+fn until(volume: &mut Volume<SystemClock>, io: &DeviceIo, is_so: impl Fn(&Volume<SystemClock>) -> bool) {
+    for _ in 0..10_000 {
+        volume.step();
+        if is_so(volume) {
+            return;
+        }
+        io.wait(Some(Duration::from_millis(10)));
+    }
+    panic!("it takes too long");
+}
+
+/// Prepares the file at `path`, and has it join.
+fn join(volume: &mut Open, path: &Path, identity: u8) -> Result<(), ChangeError> {
+    let plan = volume.0.join_plan()?;
+    let device = devices(&[path.to_path_buf()], &volume.1, false).remove(0);
+    let joining = plan.prepare(device, Identity([identity; 16]), WhatIsThere::Stays)?;
+    change(volume, VolumeChange::Join(joining))
+}
+
+/// Writes an extent full of its number and flushes it, or checks that it has that.
+fn write_extent(volume: &mut Open, number: u64) {
+    let data = vec![number as u8 + 1; 128 << 10];
+    assert_eq!(request(volume, write(number * 256, 128 << 10), &data).result, Ok(()));
+    assert_eq!(request(volume, FLUSH, &[]).result, Ok(()));
+}
+
+fn check_extent(volume: &mut Open, number: u64) {
+    let reply = request(volume, Request::read(Lba(number * 256), Bytes::kib(128)), &[]);
+    assert_eq!(reply.data.to_vec(), vec![number as u8 + 1; 128 << 10], "extent {number}");
+}
+
+#[test]
+fn a_device_is_replaced_by_a_larger_one_while_the_volume_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    let large = folder.path().join("large");
+    FileBackend::create(&large, Bytes::mib(32)).unwrap();
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    (0..60).for_each(|number| write_extent(&mut volume, number));
+    let before = volume.0.capacity();
+
+    let error = volume.0.change(VolumeChange::Drain { device: 0 }).unwrap_err();
+    let text = "the devices that stay hold 7040KiB; 7680KiB are needed";
+    assert_eq!((error.to_string().as_str(), error.hint().is_some()), (text, true));
+    join(&mut volume, &large, 9).unwrap();
+    assert_eq!(volume.0.capacity(), before);
+    let capacity = volume.0.capacity_max();
+    change(&mut volume, VolumeChange::Offer { capacity }).unwrap();
+    assert!(volume.0.capacity() > before + Bytes::mib(25), "{capacity}");
+    (60..100).for_each(|number| write_extent(&mut volume, number));
+    let error = volume.0.change(VolumeChange::Drain { device: 0 }).unwrap_err();
+    assert!(matches!(error, ChangeError::Capacity { .. }), "{error}");
+    drop(volume);
+
+    // Everything is as it was before, whichever device is named first; only then the volume can grow by another one.
+    let mut all: Vec<PathBuf> = [std::slice::from_ref(&large), &paths[..]].concat();
+    let more = files(folder.path(), &["more"]).remove(0);
+    let mut volume = open(&all, IoChoice::Best, false).unwrap();
+    assert_eq!((volume.0.capacity(), volume.0.state().missing().count()), (capacity, 0));
+    join(&mut volume, &more, 10).unwrap();
+    all.push(more);
+    change(&mut volume, VolumeChange::Drain { device: 0 }).unwrap();
+    until(&mut volume.0, &volume.1, |volume| volume.drain_progress(0) == Some(DrainProgress::Empty));
+    drop(volume);
+
+    // What was drained stays so.
+    let mut volume = open(&all, IoChoice::Threads, false).unwrap();
+    until(&mut volume.0, &volume.1, |volume| volume.drain_progress(0) == Some(DrainProgress::Empty));
+    change(&mut volume, VolumeChange::Remove { device: 0 }).unwrap();
+    assert_eq!(volume.0.state().devices[0].presence, Presence::Removed);
+    (0..100).for_each(|number| check_extent(&mut volume, number));
+    drop(volume);
+
+    all.retain(|path| *path != paths[0]);
+    std::fs::copy(&paths[0], folder.path().join("removed")).unwrap();
+    let mut volume = open(&all, IoChoice::Best, false).unwrap();
+    assert_eq!(volume.0.state().missing().count(), 0);
+    (0..100).for_each(|number| check_extent(&mut volume, number));
+    drop(volume);
+    // Two devices keep the map again.
+    let state = check(&mut closed(&all)).unwrap();
+    assert_eq!(state.devices.iter().filter(|device| device.keeps_map).count(), 2, "{state:?}");
+    // What was removed can be used again, and is no part of this volume.
+    all.push(paths[0].clone());
+    assert_eq!(check(&mut closed(&all)).unwrap().unused, ["first"]);
+    create(&mut closed(&paths[..1]), &settings(), &identities(40, 1), WhatIsThere::Stays).unwrap();
+}
+
+#[test]
+fn a_file_grows_and_the_volume_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    let before = volume.0.capacity();
+    write_extent(&mut volume, 0);
+    let size = Bytes::mib(40);
+    OpenOptions::new().write(true).open(&paths[1]).unwrap().set_len(size.0).unwrap();
+    change(&mut volume, VolumeChange::Grow { device: 1, size }).unwrap();
+    assert_eq!(volume.0.state().devices[1].data, Bytes::mib(40) - Bytes::mib(1) - Bytes::kib(128));
+    let capacity = volume.0.capacity_max();
+    change(&mut volume, VolumeChange::Offer { capacity }).unwrap();
+    let last = capacity.0 / (128 << 10) - 1;
+    [1, last].iter().for_each(|&number| write_extent(&mut volume, number));
+    drop(volume);
+    let mut volume = open(&paths, IoChoice::Threads, false).unwrap();
+    assert_eq!(volume.0.capacity(), capacity);
+    assert!(capacity > before + Bytes::mib(28), "{capacity}");
+    [0, 1, last].iter().for_each(|&number| check_extent(&mut volume, number));
+    // A map of four times the size has its place, as far as that is a small part of the devices.
+    let size = Bytes::mib(4096);
+    OpenOptions::new().write(true).open(&paths[0]).unwrap().set_len(size.0).unwrap();
+    change(&mut volume, VolumeChange::Grow { device: 0, size }).unwrap();
+    let error = volume.0.change(VolumeChange::Offer { capacity: volume.0.capacity_max() }).unwrap_err();
+    assert!(matches!(error, ChangeError::MapRoom { holds, .. } if holds >= Bytes::mib(56)), "{error}");
+}
+
+#[test]
+fn changes_that_make_no_sense_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second", "third", "fourth"]);
+    create(&mut closed(&paths[..2]), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths[..2], IoChoice::Best, false).unwrap();
+    let error = |change: VolumeChange, volume: &mut Open| volume.0.change(change).unwrap_err().to_string();
+    assert_eq!(error(VolumeChange::Drain { device: 7 }, &mut volume), "there is no device 7");
+    assert_eq!(error(VolumeChange::Grow { device: 7, size: SIZE }, &mut volume), "there is no device 7");
+    let text = "device 1 still holds 0 extents, or was not drained";
+    assert_eq!(error(VolumeChange::Remove { device: 1 }, &mut volume), text);
+    let text = "the volume has 13MiB, and cannot shrink to 1MiB";
+    assert_eq!(error(VolumeChange::Offer { capacity: Bytes::mib(1) }, &mut volume), text);
+    // A device that is a part of the volume already, and one that was prepared before another has joined.
+    let plan = volume.0.join_plan().unwrap();
+    let member = devices(&paths[1..2], &volume.1, false).remove(0);
+    let refused = plan.clone().prepare(member, Identity([9; 16]), WhatIsThere::Stays);
+    assert!(matches!(refused, Err(VolumeError::Holds { .. })));
+    let third = devices(&paths[2..3], &volume.1, false).remove(0);
+    let early = plan.prepare(third, Identity([9; 16]), WhatIsThere::Stays).unwrap();
+    join(&mut volume, &paths[3], 10).unwrap();
+    let text = "third was not prepared for the volume as it is now";
+    assert_eq!(error(VolumeChange::Join(early), &mut volume), text);
+    drop(volume);
+    // What was prepared and has not joined is no part of any volume, and can join later.
+    let alone = check(&mut closed(&paths[2..3])).unwrap_err().to_string();
+    assert_eq!(alone, "third was to join a volume, and did not: it holds nothing of it");
+    let all = [&paths[..2], &paths[3..]].concat();
+    let mut volume = open(&all, IoChoice::Best, false).unwrap();
+    join(&mut volume, &paths[2], 11).unwrap();
+    drop(volume);
+    let mut volume = open(&paths[..3], IoChoice::Best, false).unwrap();
+    let text = "nothing can be written to the volume: missing: fourth";
+    assert_eq!(error(VolumeChange::Drain { device: 0 }, &mut volume), text);
+}
+
+#[test]
+fn an_array_keeps_its_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second", "third"]);
+    let settings = VolumeSettings::new("array", json!({}));
+    create(&mut closed(&paths[..2]), &settings, &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths[..2], IoChoice::Best, false).unwrap();
+    let error = join(&mut volume, &paths[2], 9).unwrap_err().to_string();
+    assert_eq!(error, "this kind of volume cannot change its devices");
+}
