@@ -1,6 +1,7 @@
 //! How files are read and written: by io_uring, or by threads where that is forbidden.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use esker_core::Bytes;
 
 use super::alignment::Alignment;
 use super::ring::{Ring, RingFile};
+use super::watch::{Poller, Ready};
 use super::whole_blocks::WholeBlocks;
 use super::{Backend, BlockingBackend, DeviceLimits, FileBackend, OpenDevice, Threaded};
 use crate::signal::Signal;
@@ -29,9 +31,15 @@ pub enum IoChoice {
 
 /// Reads and writes the files of a volume, and is what the thread of its driver waits for.
 pub struct DeviceIo {
-    ring: Option<Ring>,
+    way: Way,
     signal: Signal,
     name: String,
+}
+
+/// What the thread of the driver waits for.
+enum Way {
+    Ring(Ring),
+    Threads(Poller),
 }
 
 impl DeviceIo {
@@ -46,13 +54,13 @@ impl DeviceIo {
             IoChoice::Threads => None,
             IoChoice::Best | IoChoice::Ring => Some(Ring::new(signal.clone())),
         };
-        let (ring, name) = match ring {
-            None => (None, "threads".to_string()),
-            Some(Ok(ring)) => (Some(ring), "io_uring".to_string()),
+        let (way, name) = match ring {
+            Some(Ok(ring)) => (Way::Ring(ring), "io_uring".to_string()),
             Some(Err(error)) if choice == IoChoice::Ring => return Err(error),
-            Some(Err(error)) => (None, format!("threads (io_uring: {error})")),
+            Some(Err(error)) => (Way::Threads(Poller::new(&signal)?), format!("threads (io_uring: {error})")),
+            None => (Way::Threads(Poller::new(&signal)?), "threads".to_string()),
         };
-        Ok(Self { ring, signal, name })
+        Ok(Self { way, signal, name })
     }
 
     /// The way that was chosen, and why it is not io_uring if that was wanted: `io_uring`, `threads`,
@@ -64,7 +72,7 @@ impl DeviceIo {
     /// Bytes of memory that the kernel keeps pinned, so that direct I/O takes less time: up to 64 MiB, as far as the
     /// limit of locked memory allows (`ulimit -l`).
     pub fn pinned_memory(&self) -> Bytes {
-        Bytes(self.ring.as_ref().map_or(0, Ring::pinned_bytes) as u64)
+        Bytes(self.ring().map_or(0, Ring::pinned_bytes) as u64)
     }
 
     /// A signal with which other threads end a wait.
@@ -75,9 +83,56 @@ impl DeviceIo {
     /// Waits until an operation of any device has ended or the signal was given, for at most `limit`. May end early.
     /// Only the thread that steps the driver may wait.
     pub fn wait(&self, limit: Option<Duration>) {
-        match &self.ring {
-            Some(ring) => ring.wait(limit),
-            None => _ = self.signal.wait(limit),
+        match &self.way {
+            Way::Ring(ring) => ring.wait(limit),
+            Way::Threads(poller) => poller.wait(&self.signal, limit),
+        }
+    }
+
+    /// Has waits also end when `file`, which does not block, may be read: what is ready is told by
+    /// [`Self::take_ready`], once for each time that something arrives. No other watch was ever called `watch`.
+    ///
+    /// # Errors
+    /// If the kernel does not watch such a file, or too many.
+    pub fn watch(&self, watch: u32, file: Arc<OwnedFd>) -> io::Result<()> {
+        match &self.way {
+            Way::Threads(poller) => poller.watch(watch, file),
+            Way::Ring(ring) => {
+                ring.watch(watch, file);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends a watch.
+    pub fn unwatch(&self, watch: u32) {
+        match &self.way {
+            Way::Threads(poller) => poller.unwatch(watch),
+            Way::Ring(ring) => ring.unwatch(watch),
+        }
+    }
+
+    /// Has it told, once, when a watched file can be written that could not.
+    pub fn await_room(&self, watch: u32) {
+        match &self.way {
+            // It tells that at any rate.
+            Way::Threads(_) => {}
+            Way::Ring(ring) => ring.await_room(watch),
+        }
+    }
+
+    /// Appends what has become ready.
+    pub fn take_ready(&self, into: &mut Vec<Ready>) {
+        match &self.way {
+            Way::Threads(poller) => poller.take_ready(into),
+            Way::Ring(ring) => ring.take_ready(into),
+        }
+    }
+
+    fn ring(&self) -> Option<&Ring> {
+        match &self.way {
+            Way::Ring(ring) => Some(ring),
+            Way::Threads(_) => None,
         }
     }
 
@@ -89,7 +144,7 @@ impl DeviceIo {
             file,
             alignment,
             limits: settings.limits,
-            ring: self.ring.clone(),
+            ring: self.ring().cloned(),
             signal: self.signal.clone(),
         }
     }

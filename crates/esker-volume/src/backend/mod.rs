@@ -10,6 +10,9 @@ mod operation;
 mod placed_error;
 mod ring;
 mod threaded;
+mod watch;
+#[cfg(test)]
+mod watch_tests;
 mod whole_blocks;
 
 use std::io;
@@ -24,6 +27,7 @@ pub use open_device::{DeviceLimits, OpenDevice};
 pub use operation::{Gather, Operation, OperationData};
 pub use placed_error::PlacedError;
 pub use threaded::Threaded;
+pub use watch::Ready;
 
 /// A store of bytes that takes operations and completes them later. Its methods never block.
 ///

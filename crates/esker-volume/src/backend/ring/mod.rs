@@ -7,15 +7,16 @@ mod transfer;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use esker_core::{RequestKind, Tag, TagSlab};
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 
+use super::watch::{Ready, RingWatches};
 use super::{Ended, Operation};
 use crate::memory::Buffer;
 use crate::signal::Signal;
@@ -27,8 +28,11 @@ use transfer::{Piece, Transfer};
 const QUEUE: u32 = 256;
 const RESULTS: u32 = 4096;
 
-/// Names the watch of the signal among the calls. No tag has these bits: slots are numbered from 0 on.
+/// Calls that are no operations have names with the first bit, which no tag has: slots are numbered from 0 on.
 const SIGNAL: u64 = u64::MAX;
+const CANCEL: u64 = u64::MAX - 1;
+const WATCH_TO_READ: u64 = 1 << 63;
+const WATCH_TO_WRITE: u64 = 1 << 63 | 1 << 62;
 
 /// A ring. It collects operations until [`Self::send`] or [`Self::wait`] hands them to the kernel together. Clones
 /// share it. The thread that calls these has to live until the operations have ended: the kernel cancels those of a
@@ -51,6 +55,8 @@ struct State {
     signal: Signal,
     /// Whether the kernel watches the signal.
     is_watched: bool,
+    /// Other files that the kernel watches.
+    watches: RingWatches,
 }
 
 /// A file of a ring. It stays open while operations on it are under way, even if nobody waits for them.
@@ -94,6 +100,7 @@ impl Ring {
             untaken: 0,
             signal,
             is_watched: false,
+            watches: RingWatches::default(),
         };
         Ok(Self(Arc::new(Mutex::new(state))))
     }
@@ -105,6 +112,26 @@ impl Ring {
     /// Bytes of memory that the kernel keeps pinned for direct I/O.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.state().pinned.bytes()
+    }
+
+    /// Has waits end when `file` can be read.
+    pub(crate) fn watch(&self, watch: u32, file: Arc<OwnedFd>) {
+        self.state().watches.watch(watch, file);
+    }
+
+    /// Ends a watch.
+    pub(crate) fn unwatch(&self, watch: u32) {
+        self.state().watches.unwatch(watch);
+    }
+
+    /// Has the next wait end when the watched file can be written, too.
+    pub(crate) fn await_room(&self, watch: u32) {
+        self.state().watches.await_room(watch);
+    }
+
+    /// Appends what has become ready.
+    pub(crate) fn take_ready(&self, into: &mut Vec<Ready>) {
+        self.state().watches.take_ready(into);
     }
 
     /// Hands the kernel what was submitted.
@@ -154,15 +181,43 @@ impl State {
             }
             self.to_send.pop_front();
         }
+        self.queue_watches();
+    }
+
+    fn queue_watches(&mut self) {
+        while let Some(watch) = self.watches.next_to_cancel() {
+            // There may be a watch for reading only; then the other call has no effect.
+            let calls = [WATCH_TO_READ, WATCH_TO_WRITE]
+                .map(|kind| opcode::PollRemove::new(kind | u64::from(watch)).build().user_data(CANCEL));
+            let queue = self.kernel.submission();
+            if queue.capacity() - queue.len() < calls.len() {
+                return;
+            }
+            drop(queue);
+            calls.iter().for_each(|call| _ = self.push(call));
+            self.watches.cancelled();
+        }
+        while let Some((Ready { watch, to_read }, file)) = self.watches.next_to_queue() {
+            let (flags, kind) = if to_read {
+                (PollFlags::IN | PollFlags::RDHUP, WATCH_TO_READ)
+            } else {
+                (PollFlags::OUT, WATCH_TO_WRITE)
+            };
+            let call = opcode::PollAdd::new(types::Fd(file), u32::from(flags.bits())).multi(to_read).build();
+            if !self.push(&call.user_data(kind | u64::from(watch))) {
+                return;
+            }
+            self.watches.queued();
+        }
     }
 
     /// Puts one call into the queue of the kernel. Returns false if that is full.
     fn push(&mut self, call: &squeue::Entry) -> bool {
         let mut queue = self.kernel.submission();
-        // SAFETY: the memory that the call names belongs to a transfer in `transfers`, or is static. A transfer neither
-        // frees nor changes it while it has a call under way, and leaves `transfers` only with the result of its last
-        // call: then the kernel has returned the memory. Dropping the state leaks what has not ended. The file is open,
-        // because `files` has it until then.
+        // SAFETY: a call of a watch names no memory. Otherwise, the memory that the call names belongs to a transfer in
+        // `transfers`, or is static. A transfer neither frees nor changes it while it has a call under way, and leaves
+        // `transfers` only with the result of its last call: then the kernel has returned the memory. Dropping the
+        // state leaks what has not ended. The file is open, because `files` or `watches` has it until then.
         unsafe { queue.push(call) }.is_ok()
     }
 
@@ -184,7 +239,7 @@ impl State {
 
     fn wait(&mut self, limit: Option<Duration>) {
         self.reap();
-        if self.untaken > 0 || self.signal.begin_wait() {
+        if self.untaken > 0 || self.watches.is_ready() || self.signal.begin_wait() {
             return self.send();
         }
         self.send();
@@ -213,7 +268,11 @@ impl State {
     fn reap(&mut self) {
         while let Some(completed) = { self.kernel.completion().next() } {
             if completed.user_data() == SIGNAL {
-                self.is_watched = io_uring::cqueue::more(completed.flags());
+                self.is_watched = cqueue::more(completed.flags());
+                continue;
+            }
+            if completed.user_data() & WATCH_TO_READ != 0 {
+                self.watch_reported(&completed);
                 continue;
             }
             let tag = Tag::from_bits(completed.user_data());
@@ -234,6 +293,14 @@ impl State {
                 self.untaken += 1;
             }
             self.forget(index);
+        }
+    }
+
+    fn watch_reported(&mut self, completed: &cqueue::Entry) {
+        if completed.user_data() != CANCEL {
+            let to_read = completed.user_data() & WATCH_TO_WRITE != WATCH_TO_WRITE;
+            let ready = Ready { watch: completed.user_data() as u32, to_read };
+            self.watches.reported(ready, completed.result() >= 0, cqueue::more(completed.flags()));
         }
     }
 
