@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# A million mutated inputs for every trace format; the same ones on every machine. Give another number or seed to look
-# elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that number of traces per format, a
-# hundredth of it of experiments. Then twenty times as many cases as usual of the properties of flash and engines, which
-# draw anew each time, ten thousand seeds of whole volumes that lose power, the faults that the tests of engines and
-# volumes have to find, the reference traces that take longest to study, where they are at hand, and every design of the
-# sample's report, run again from its configuration.
+# A million mutated inputs for every trace format and for both sides of NBD; the same ones on every machine. Give
+# another number or seed to look elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that
+# number of traces per format, a hundredth of it of experiments. Then twenty times as many cases as usual of the
+# properties of flash, engines and NBD, which draw anew each time, ten thousand seeds of whole volumes that lose power,
+# the faults that the tests of engines and volumes have to find, the reference traces that take longest to study, where
+# they are at hand, and every design of the sample's report, run again from its configuration.
 set -eu
 cd "$(dirname "$0")/.."
 cases="${1:-1000000}"
 seed="${2:-1}"
 cargo run --release --locked --quiet -p esker-trace --example fuzz -- "$cases" "$seed"
+cargo run --release --locked --quiet -p esker-nbd --example fuzz -- "$cases" "$seed"
+ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nbd
 export ESKER_SOAK_SEED="$seed"
 ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked --quiet -p esker-cli --test hostile
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments

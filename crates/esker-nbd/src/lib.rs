@@ -4,10 +4,19 @@
 //! land in memory of the embedder; data of reads are sent from where they lie. `docs/nbd.md` says what is answered, and
 //! with what.
 
+// The common parts of tests name the crate as others do.
+#[cfg(test)]
+extern crate self as esker_nbd;
+
 mod client;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 mod export;
 mod inbox;
 mod outbox;
+#[cfg(test)]
+mod properties;
 mod protocol;
 mod server;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which bytes of a read have come.
 
 /// The most separate pieces of a read. A server that sends more of them, out of order, is at fault.
-const PIECES_MAX: usize = 1024;
+pub(crate) const PIECES_MAX: usize = 1024;
 
 /// The bytes of a read that have come, as ranges in their order that do not touch each other.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use crate::protocol::numbers::{
 use crate::protocol::{BlockSizes, Fields, Offered, string};
 
 /// The longest reply to an option: name and description of an export, with room to spare.
-const REPLY_DATA_MAX: usize = 16 << 10;
+pub(crate) const REPLY_DATA_MAX: usize = 16 << 10;
 
 /// The most replies to one option: exports of a list.
 const REPLIES_MAX: u32 = 1 << 16;

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod handshake;
+mod memory;
 mod replies;
 mod requests;
 mod settings;

@@ -8,7 +8,7 @@ use crate::protocol::numbers::{CHUNK_HEADER, CHUNK_MAGIC, SIMPLE_REPLY, SIMPLE_R
 use crate::protocol::{Command, ErrorNumber, Extent, Fields};
 
 /// The most extents that are kept for all requests under way: twelve bytes each.
-const EXTENTS_KEPT_MAX: usize = 1 << 20;
+pub(crate) const EXTENTS_KEPT_MAX: usize = 1 << 20;
 
 /// The longest error: its fixed fields, a message, and a few fields that the document does not have yet.
 const ERROR_MAX: u32 = STRING_MAX as u32 + 64;
