@@ -6,4 +6,6 @@ mod common;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| common::hostile::check_server(input, input.len() as u64));
+fuzz_target!(|input: &[u8]| {
+    common::hostile::check_server(input, input.len() as u64);
+});

@@ -3,6 +3,25 @@
 //! A session takes the bytes that were received, says what happened, and lists the bytes to be sent. Payloads of writes
 //! land in memory of the embedder; data of reads are sent from where they lie. `docs/nbd.md` says what is answered, and
 //! with what.
+//!
+//! ```
+//! use std::{io::IoSlice, sync::Arc};
+//!
+//! use esker_core::Bytes;
+//! use esker_nbd::{Export, Exports, ServerSession, ServerSettings};
+//!
+//! let exports = Exports::new(vec![Export::new("disk", Bytes::mib(1))], Some("disk"))?;
+//! let mut session = ServerSession::<Vec<u8>, Vec<u8>>::new(ServerSettings::default(), Arc::new(exports));
+//! // What is to be written to the connection: the greeting.
+//! let mut slices = [IoSlice::new(&[]); 64];
+//! let count = session.gather(&mut slices);
+//! assert_eq!(&slices[..count].iter().map(|slice| slice.escape_ascii().to_string()).collect::<String>(),
+//!     r"NBDMAGICIHAVEOPT\x00\x03");
+//! session.sent(18, drop);
+//! // Where what the connection brings is to be read to.
+//! assert_eq!(session.space().map(|space| space.len()), Some(64 << 10));
+//! # Ok::<(), esker_nbd::ExportError>(())
+//! ```
 
 // The common parts of tests name the crate as others do.
 #[cfg(test)]

@@ -210,3 +210,63 @@ impl<'a> SliceList<'a, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use esker_core::Rng;
+
+    use super::*;
+
+    /// Appends a message of random parts, and the same bytes to `expected`.
+    fn add(outbox: &mut Outbox<Vec<u8>>, expected: &mut Vec<u8>, mark: u32, rng: &mut Rng) {
+        let part = |longest: u64, rng: &mut Rng| if rng.chance(1, 3) { 0 } else { rng.below(longest) as usize };
+        let header: Vec<u8> = (0..1 + part(1200, rng)).map(|_| rng.next_u64() as u8).collect();
+        let data: Vec<u8> = (0..part(300, rng)).map(|_| rng.next_u64() as u8).collect();
+        let zeroes = if rng.chance(1, 40) { 100_000 } else { part(500, rng) };
+        let cut = data.len() / 2;
+        outbox.header().extend_from_slice(&header);
+        // Data go out with two messages, the last of which has them.
+        outbox.finish(zeroes as u32, cut as u32, None, None);
+        outbox.finish(0, (data.len() - cut) as u32, Some(data.clone()).filter(|data| !data.is_empty()), Some(mark));
+        expected.extend_from_slice(&header);
+        expected.resize(expected.len() + zeroes, 0);
+        expected.extend_from_slice(&data);
+    }
+
+    #[test]
+    fn bytes_go_out_in_their_order_however_writes_are_cut() {
+        for seed in 0..8 {
+            let (mut rng, mut outbox) = (Rng::new(seed), Outbox::new());
+            let (mut expected, mut found, mut marks, mut added) = (Vec::new(), Vec::new(), Vec::new(), 0);
+            while added < 300 || !outbox.is_empty() {
+                if added < 300 && rng.chance(2, 3) {
+                    add(&mut outbox, &mut expected, added, &mut rng);
+                    added += 1;
+                    continue;
+                }
+                let mut slices = [IoSlice::new(&[]); 5];
+                let count = outbox.gather(&mut slices);
+                assert!(count > 0 && slices[..count].iter().all(|slice| !slice.is_empty()) || outbox.is_empty());
+                let mut bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.to_vec()).collect();
+                bytes.truncate(1 + rng.below(20_000) as usize);
+                found.extend_from_slice(&bytes);
+                outbox.sent(bytes.len(), |sent| {
+                    if let Sent::Message(mark) = sent {
+                        marks.push(mark);
+                    }
+                });
+            }
+            assert!(found == expected, "seed {seed}");
+            assert_eq!(marks, (0..300).collect::<Vec<u32>>());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "more bytes were sent than there were")]
+    fn more_than_there_is_cannot_be_sent() {
+        let mut outbox = Outbox::<Vec<u8>>::new();
+        outbox.header().push(1);
+        outbox.finish_if_any();
+        outbox.sent(2, |_| {});
+    }
+}

@@ -294,7 +294,8 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
     }
 
     /// Returns true if the connection is to be closed: the session has ended or is being shut down, and nothing is left
-    /// to be answered or sent.
+    /// to be answered or sent. After [`Self::shut_down`] that includes a client that has not chosen an export: an
+    /// embedder may keep it a while to have its next option refused.
     pub fn is_finished(&self) -> bool {
         let is_idle = self.outbox.is_empty() && self.under_way() == 0;
         match self.end {

@@ -64,8 +64,9 @@ pub(crate) fn mutated(valid: &[u8], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Gives a server `input`, in pieces that follow from `seed`. Whatever it hands out keeps to its promises.
-pub(crate) fn check_server(mut input: &[u8], seed: u64) {
+/// Gives a server `input`, in pieces that follow from `seed`. Whatever it hands out keeps to its promises. Returns true
+/// if an export was opened.
+pub(crate) fn check_server(mut input: &[u8], seed: u64) -> bool {
     let mut rng = Rng::derive(seed, "hostile client");
     let plan = plan(seed % 8);
     let exports = Arc::new(plan.exports());
@@ -103,6 +104,7 @@ pub(crate) fn check_server(mut input: &[u8], seed: u64) {
             }
         }
     }
+    !session.is_negotiating()
 }
 
 /// What is handed out lies within the export.
