@@ -6,7 +6,7 @@ use esker_core::Bytes;
 use thiserror::Error;
 
 use crate::protocol::numbers::{STRING_MAX, export_flag as flag};
-use crate::protocol::{BlockSizes, Offered, string};
+use crate::protocol::{BlockSizes, Offer, string};
 
 /// A range of bytes that a server offers by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,9 +53,9 @@ impl Export {
     }
 
     /// What a client is told of it, with what was agreed on.
-    pub(crate) fn offered(&self, structured: bool, block_status: bool) -> Offered {
+    pub(crate) fn offered(&self, structured: bool, block_status: bool) -> Offer {
         let (size, sizes) = (self.size.0, self.block_sizes);
-        Offered { size, flags: self.flags(structured), sizes, structured, block_status }
+        Offer { size, flags: self.flags(structured), sizes, structured, block_status }
     }
 }
 

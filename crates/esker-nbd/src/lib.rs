@@ -42,7 +42,8 @@ mod server;
 mod testing;
 
 pub use client::{
-    ClientError, ClientEvent, ClientSession, ClientSettings, Done, ExportInfo, Goal, Rejected, SubmitError, TlsWish,
+    ClientError, ClientEvent, ClientSession, ClientSettings, ExportInfo, Goal, Rejection, RequestEnd, SubmitError,
+    TlsWish,
 };
 pub use export::{Export, ExportError, Exports};
 pub use outbox::Slices;

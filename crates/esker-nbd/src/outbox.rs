@@ -60,7 +60,7 @@ impl Message {
 }
 
 /// What has been sent.
-pub(crate) enum Sent<D> {
+pub(crate) enum SentPart<D> {
     /// All of the message with this mark.
     Message(u32),
     /// All of this data.
@@ -128,7 +128,7 @@ impl<D: Slices> Outbox<D> {
     }
 
     /// The first `count` bytes are sent; tells which messages and data that ends.
-    pub(crate) fn sent(&mut self, count: usize, mut ended: impl FnMut(Sent<D>)) {
+    pub(crate) fn sent(&mut self, count: usize, mut ended: impl FnMut(SentPart<D>)) {
         let mut left = count;
         while let Some(message) = self.messages.front_mut() {
             let mut take = |rest: &mut u32| {
@@ -145,10 +145,10 @@ impl<D: Slices> Outbox<D> {
             }
             if message.ends_data {
                 self.data_sent = 0;
-                self.data.pop_front().into_iter().for_each(|data| ended(Sent::Data(data)));
+                self.data.pop_front().into_iter().for_each(|data| ended(SentPart::Data(data)));
             }
             if let Some(mark) = message.mark {
-                ended(Sent::Message(mark));
+                ended(SentPart::Message(mark));
             }
             self.messages.pop_front();
         }
@@ -251,7 +251,7 @@ mod tests {
                 bytes.truncate(1 + rng.below(20_000) as usize);
                 found.extend_from_slice(&bytes);
                 outbox.sent(bytes.len(), |sent| {
-                    if let Sent::Message(mark) = sent {
+                    if let SentPart::Message(mark) = sent {
                         marks.push(mark);
                     }
                 });

@@ -9,7 +9,7 @@ use crate::protocol::numbers::{
     ALLOCATION, EXPORT_NAME_ZEROES, GREETING, OPTION_MAGIC, OPTION_REPLY_HEADER, OPTION_REPLY_MAGIC, STRING_MAX,
     client_flag, export_flag, greeting_flag, info, option, option_reply,
 };
-use crate::protocol::{BlockSizes, Fields, Offered, string};
+use crate::protocol::{BlockSizes, Fields, Offer, string};
 
 /// The longest reply to an option: name and description of an export, with room to spare.
 pub(crate) const REPLY_DATA_MAX: usize = 16 << 10;
@@ -318,9 +318,9 @@ impl Handshake {
 
 impl ExportInfo {
     /// What requests have to keep to.
-    pub(crate) fn offered(&self) -> Offered {
+    pub(crate) fn offered(&self) -> Offer {
         let &Self { size, flags, block_sizes: sizes, structured, block_status, .. } = self;
-        Offered { size: size.0, flags, sizes, structured, block_status }
+        Offer { size: size.0, flags, sizes, structured, block_status }
     }
 }
 

@@ -14,12 +14,12 @@ use std::io::IoSlice;
 use esker_core::Bytes;
 
 use crate::inbox::Inbox;
-use crate::outbox::{Outbox, Sent};
+use crate::outbox::{Outbox, SentPart};
 use crate::protocol::numbers::{command, export_flag, option};
-use crate::protocol::{BlockSizes, Command, ErrorNumber, Extent, Header, Offered};
+use crate::protocol::{BlockSizes, Command, ErrorNumber, Extent, Header, Offer};
 use handshake::{Handshake, Step, is_name, write_option};
 use replies::{Next, Replies};
-use requests::{Requests, Whole};
+use requests::{Requests, WriteBuffer};
 pub use settings::{ClientError, ClientSettings, Goal, SubmitError, TlsWish};
 
 /// The receive buffer.
@@ -71,7 +71,7 @@ impl ExportInfo {
 
 /// The end of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Done<B, I> {
+pub struct RequestEnd<B, I> {
     /// What [`ClientSession::submit`] was given.
     pub id: I,
     /// Whether it was done. After an error, the bytes of a read's buffer are of no use.
@@ -84,7 +84,7 @@ pub struct Done<B, I> {
 
 /// A request that is not sent, with its buffer.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rejected<B> {
+pub struct Rejection<B> {
     /// Why it is not sent.
     pub why: SubmitError,
     /// Its buffer.
@@ -108,7 +108,7 @@ pub enum ClientEvent<B, I> {
     /// Requests may be submitted.
     Opened(ExportInfo),
     /// The end of a request.
-    Done(Done<B, I>),
+    Done(RequestEnd<B, I>),
     /// The server refused what is needed, or broke the protocol. Requests under way have no answer.
     Failed(ClientError),
 }
@@ -120,7 +120,7 @@ pub enum ClientEvent<B, I> {
 #[derive(Debug)]
 pub struct ClientSession<B, I> {
     inbox: Inbox,
-    outbox: Outbox<Whole<B>>,
+    outbox: Outbox<WriteBuffer<B>>,
     stage: Stage<B>,
     requests: Requests<B, I>,
     requests_max: usize,
@@ -134,7 +134,7 @@ pub struct ClientSession<B, I> {
 #[derive(Debug)]
 enum Stage<B> {
     Handshake(Box<Handshake>),
-    Transmission(Offered, Replies<B>),
+    Transmission(Offer, Replies<B>),
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
@@ -252,7 +252,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
     }
 
     /// A server that is being shut down is left as soon as nothing is under way.
-    fn ended(&mut self, done: Done<B, I>) -> ClientEvent<B, I> {
+    fn ended(&mut self, done: RequestEnd<B, I>) -> ClientEvent<B, I> {
         if done.result == Err(ErrorNumber::ShuttingDown) {
             self.is_leaving = true;
         }
@@ -282,7 +282,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
 
     /// Begins a request. A read and a write come with a buffer of their length; the bytes of a read will be there when
     /// it ends.
-    pub fn submit(&mut self, command: Command, id: I, buffer: Option<B>) -> Result<(), Rejected<B>> {
+    pub fn submit(&mut self, command: Command, id: I, buffer: Option<B>) -> Result<(), Rejection<B>> {
         let why = match &self.stage {
             Stage::Transmission(..) if self.is_leaving || self.is_ended => SubmitError::Closed,
             Stage::Handshake(_) => SubmitError::Closed,
@@ -291,7 +291,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
                 return self.requests.begin(&mut self.outbox, offered, (command, id), buffer);
             }
         };
-        Err(Rejected { why, buffer })
+        Err(Rejection { why, buffer })
     }
 
     /// Lists what is to be sent, for one vectored write, and returns the number of slices.
@@ -306,8 +306,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
     pub fn sent(&mut self, count: usize) {
         let (requests, mut buffer) = (&mut self.requests, None);
         self.outbox.sent(count, |sent| match sent {
-            Sent::Data(Whole(data)) => buffer = Some(data),
-            Sent::Message(slot) => requests.sent(slot, buffer.take()),
+            SentPart::Data(WriteBuffer(data)) => buffer = Some(data),
+            SentPart::Message(slot) => requests.sent(slot, buffer.take()),
         });
     }
 

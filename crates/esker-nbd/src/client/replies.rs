@@ -1,6 +1,6 @@
 //! Replies to requests.
 
-use super::Done;
+use super::RequestEnd;
 use super::requests::Requests;
 use super::settings::ClientError;
 use crate::inbox::{Filling, Inbox};
@@ -37,7 +37,7 @@ pub(crate) enum Next<B, I> {
     NeedsBytes,
     /// A message, or a part of it, was taken.
     Taken,
-    Done(Done<B, I>),
+    Done(RequestEnd<B, I>),
 }
 
 /// The beginning of a chunk.

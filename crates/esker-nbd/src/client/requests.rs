@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 
 use super::coverage::Coverage;
 use super::settings::SubmitError;
-use super::{Done, Rejected};
+use super::{Rejection, RequestEnd};
 use crate::outbox::{Outbox, Slices};
 use crate::protocol::numbers::export_flag;
-use crate::protocol::{Command, ErrorNumber, Extent, Offered};
+use crate::protocol::{Command, ErrorNumber, Extent, Offer};
 
 /// A write's buffer, which is sent as it lies.
 #[derive(Debug)]
-pub(crate) struct Whole<B>(pub(crate) B);
+pub(crate) struct WriteBuffer<B>(pub(crate) B);
 
-impl<B: AsRef<[u8]>> Slices for Whole<B> {
+impl<B: AsRef<[u8]>> Slices for WriteBuffer<B> {
     fn slices(&self) -> impl Iterator<Item = &[u8]> {
         Some(self.0.as_ref()).into_iter()
     }
@@ -21,7 +21,7 @@ impl<B: AsRef<[u8]>> Slices for Whole<B> {
 
 /// A request whose end was not reported yet.
 #[derive(Debug)]
-pub(crate) struct Pending<B, I> {
+pub(crate) struct PendingRequest<B, I> {
     id: I,
     pub(crate) command: Command,
     /// That of a read; that of a write once it is sent.
@@ -38,7 +38,7 @@ pub(crate) struct Pending<B, I> {
 pub(crate) struct Slot<B, I> {
     /// Tells replies to this request from those to earlier ones of the slot.
     generation: u32,
-    pending: Option<Pending<B, I>>,
+    pending: Option<PendingRequest<B, I>>,
     pub(crate) coverage: Coverage,
     pub(crate) extents: Vec<Extent>,
 }
@@ -63,13 +63,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
     /// Begins a request, if it keeps to what was offered.
     pub(crate) fn begin(
         &mut self,
-        outbox: &mut Outbox<Whole<B>>,
-        offered: &Offered,
+        outbox: &mut Outbox<WriteBuffer<B>>,
+        offered: &Offer,
         (command, id): (Command, I),
         buffer: Option<B>,
-    ) -> Result<(), Rejected<B>> {
+    ) -> Result<(), Rejection<B>> {
         if let Err(why) = check(command, offered, buffer.as_ref()) {
-            return Err(Rejected { why, buffer });
+            return Err(Rejection { why, buffer });
         }
         let slot = self.free.pop().unwrap_or_else(|| {
             let (coverage, extents) = (Coverage::default(), Vec::new());
@@ -81,13 +81,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
         entry.coverage.clear();
         command.header(u64::from(entry.generation) << 32 | u64::from(slot)).write(outbox.header());
         let (kept, sent) = match command {
-            Command::Write { .. } => (None, buffer.map(Whole)),
+            Command::Write { .. } => (None, buffer.map(WriteBuffer)),
             _ => (buffer, None),
         };
         let bytes = sent.as_ref().map_or(0, |_| command.payload());
         outbox.finish(0, bytes, sent, Some(slot));
         let (is_sent, is_answered) = (false, false);
-        entry.pending = Some(Pending { id, command, buffer: kept, is_sent, is_answered, error: None, pieces: 0 });
+        entry.pending =
+            Some(PendingRequest { id, command, buffer: kept, is_sent, is_answered, error: None, pieces: 0 });
         Ok(())
     }
 
@@ -116,23 +117,23 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
     }
 
     /// A request's reply is complete. Its end is returned, unless the request is still being sent.
-    pub(crate) fn answered(&mut self, slot: u32) -> Option<Done<B, I>> {
+    pub(crate) fn answered(&mut self, slot: u32) -> Option<RequestEnd<B, I>> {
         let pending = self.slots[slot as usize].pending();
         pending.is_answered = true;
         if pending.is_sent { Some(self.end(slot)) } else { None }
     }
 
     /// The end of a request that was answered before it was sent.
-    pub(crate) fn next_ended(&mut self) -> Option<Done<B, I>> {
+    pub(crate) fn next_ended(&mut self) -> Option<RequestEnd<B, I>> {
         self.ended.pop_front().map(|slot| self.end(slot))
     }
 
-    fn end(&mut self, slot: u32) -> Done<B, I> {
+    fn end(&mut self, slot: u32) -> RequestEnd<B, I> {
         let entry = &mut self.slots[slot as usize];
         self.free.push(slot);
         let extents = std::mem::take(&mut entry.extents);
-        let Pending { id, buffer, error, .. } = entry.pending.take().expect("a request ends once");
-        Done { id, result: error.map_or(Ok(()), Err), buffer, extents }
+        let PendingRequest { id, buffer, error, .. } = entry.pending.take().expect("a request ends once");
+        RequestEnd { id, result: error.map_or(Ok(()), Err), buffer, extents }
     }
 
     /// Ends all requests without a reply.
@@ -144,13 +145,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
 
 impl<B, I> Slot<B, I> {
     /// The request of a slot that [`Requests::find`] has found.
-    pub(crate) fn pending(&mut self) -> &mut Pending<B, I> {
+    pub(crate) fn pending(&mut self) -> &mut PendingRequest<B, I> {
         self.pending.as_mut().expect("the request is under way")
     }
 }
 
 /// Checks a request, and whether the buffer fits it.
-fn check<B: AsRef<[u8]>>(command: Command, offered: &Offered, buffer: Option<&B>) -> Result<(), SubmitError> {
+fn check<B: AsRef<[u8]>>(command: Command, offered: &Offer, buffer: Option<&B>) -> Result<(), SubmitError> {
     is_offered(command, offered)?;
     let length = match command {
         Command::Read { length, .. } | Command::Write { length, .. } => Some(length as usize),
@@ -160,7 +161,7 @@ fn check<B: AsRef<[u8]>>(command: Command, offered: &Offered, buffer: Option<&B>
 }
 
 /// Checks what the server would check, and that it offers the command.
-pub(crate) fn is_offered(command: Command, offered: &Offered) -> Result<(), SubmitError> {
+pub(crate) fn is_offered(command: Command, offered: &Offer) -> Result<(), SubmitError> {
     let needed = match command {
         Command::Flush => export_flag::SEND_FLUSH,
         Command::Trim { .. } => export_flag::SEND_TRIM,

@@ -127,7 +127,7 @@ pub(crate) type Refusal = (ErrorNumber, &'static str);
 
 /// What was offered to the client, which its requests have to keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offered {
+pub(crate) struct Offer {
     /// Bytes of the export.
     pub(crate) size: u64,
     /// Transmission flags.
@@ -139,7 +139,7 @@ pub(crate) struct Offered {
     pub(crate) block_status: bool,
 }
 
-impl Offered {
+impl Offer {
     pub(crate) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
@@ -166,7 +166,7 @@ impl Header {
     }
 
     /// The command, if the request keeps to what was offered.
-    pub(crate) fn command(&self, offered: &Offered) -> Result<Command, Refusal> {
+    pub(crate) fn command(&self, offered: &Offer) -> Result<Command, Refusal> {
         let command = self.decode()?;
         if self.flags & !self.flags_allowed(offered) != 0 {
             return Err((ErrorNumber::Invalid, "the command does not have one of these flags"));
@@ -207,7 +207,7 @@ impl Header {
     }
 
     /// The document allows FUA on every command: clients exist that set it on reads.
-    fn flags_allowed(&self, offered: &Offered) -> u16 {
+    fn flags_allowed(&self, offered: &Offer) -> u16 {
         let offers = |flag: u16, allows: u16| if offered.has(flag) { allows } else { 0 };
         let own = match self.kind {
             command::READ => offers(export_flag::SEND_DF, command_flag::DONT_FRAGMENT),
@@ -220,7 +220,7 @@ impl Header {
         own | offers(export_flag::SEND_FUA, command_flag::FUA)
     }
 
-    fn check_range(&self, command: Command, offered: &Offered) -> Result<(), Refusal> {
+    fn check_range(&self, command: Command, offered: &Offer) -> Result<(), Refusal> {
         let sizes = offered.sizes;
         if self.length == 0 {
             return Err((ErrorNumber::Invalid, "the length is zero"));

@@ -7,7 +7,7 @@ mod fields;
 pub(crate) mod numbers;
 
 pub use command::Command;
-pub(crate) use command::{Header, Offered, Refusal};
+pub(crate) use command::{Header, Offer, Refusal};
 pub use error::ErrorNumber;
 pub use extent::{BlockSizes, Extent};
 pub(crate) use fields::{Fields, string};

@@ -3,7 +3,7 @@
 use esker_core::Bytes;
 
 use super::handshake::Handshake;
-use super::replies::{EXTENTS_MAX, Pending, RUNS_MAX};
+use super::replies::{EXTENTS_MAX, PendingRequest, RUNS_MAX};
 use super::transmission::Transmission;
 use super::{ServerSession, ServerSettings, receive_buffer};
 use crate::export::Exports;
@@ -27,7 +27,7 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
         let requests = settings.requests_max.max(1) as usize;
         let transferred = settings.bytes_max.0.max(u64::from(exports.payload_max()));
         // A tag of the slab with its generation, and one of the list of those that are free.
-        let request = size_of::<(u32, Option<Pending>)>() + size_of::<u32>();
+        let request = size_of::<(u32, Option<PendingRequest>)>() + size_of::<u32>();
         let reply = REPLY_HEADERS + RUNS_MAX * MESSAGE_BYTES + size_of::<D>();
         // One list of all exports, or what is told of one of them, and the sentences of errors.
         let listed = exports.len() * (OPTION_REPLY_HEADER + 4) + exports.text_bytes();

@@ -16,7 +16,7 @@ use esker_core::Tag;
 
 use crate::export::{Export, Exports};
 use crate::inbox::Inbox;
-use crate::outbox::{Outbox, Sent, Slices};
+use crate::outbox::{Outbox, SentPart, Slices};
 use crate::protocol::Command;
 use handshake::{Handshake, Step};
 pub use replies::{Outcome, Run};
@@ -249,9 +249,9 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
             Stage::Handshake(_) => None,
         };
         self.outbox.sent(count, |sent| match (sent, &mut transmission) {
-            (Sent::Data(data), _) => recycle(data),
-            (Sent::Message(bytes), Some(transmission)) => transmission.reply_sent(bytes),
-            (Sent::Message(_), None) => {}
+            (SentPart::Data(data), _) => recycle(data),
+            (SentPart::Message(bytes), Some(transmission)) => transmission.reply_sent(bytes),
+            (SentPart::Message(_), None) => {}
         });
     }
 

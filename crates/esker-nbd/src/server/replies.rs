@@ -3,7 +3,7 @@
 use super::CONTEXT_ID;
 use crate::outbox::{Outbox, Slices};
 use crate::protocol::numbers::{CHUNK_MAGIC, SIMPLE_REPLY_MAGIC, chunk};
-use crate::protocol::{Command, ErrorNumber, Extent, Offered, Refusal};
+use crate::protocol::{Command, ErrorNumber, Extent, Offer, Refusal};
 
 /// The most runs of a reply.
 pub(crate) const RUNS_MAX: usize = 64;
@@ -13,7 +13,7 @@ pub(crate) const EXTENTS_MAX: usize = 1024;
 
 /// A request that the embedder has not answered yet.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequest {
     pub(crate) cookie: u64,
     pub(crate) command: Command,
 }
@@ -53,7 +53,7 @@ impl Run {
 }
 
 /// Answers a request that the session refuses by itself.
-pub(crate) fn refuse<D: Slices>(outbox: &mut Outbox<D>, offered: &Offered, cookie: u64, refusal: Refusal) {
+pub(crate) fn refuse<D: Slices>(outbox: &mut Outbox<D>, offered: &Offer, cookie: u64, refusal: Refusal) {
     write_error(outbox, offered, cookie, refusal, None);
     outbox.finish(0, 0, None, Some(0));
 }
@@ -61,12 +61,12 @@ pub(crate) fn refuse<D: Slices>(outbox: &mut Outbox<D>, offered: &Offered, cooki
 /// Writes the reply to a request. The mark of its last message is the number of bytes that the request transfers.
 pub(crate) fn write_reply<D: Slices>(
     outbox: &mut Outbox<D>,
-    offered: &Offered,
-    request: &Pending,
+    offered: &Offer,
+    request: &PendingRequest,
     outcome: Outcome<'_>,
     data: Option<D>,
 ) {
-    let &Pending { cookie, command } = request;
+    let &PendingRequest { cookie, command } = request;
     let mark = Some(command.payload());
     let available: usize = data.iter().flat_map(Slices::slices).map(<[u8]>::len).sum();
     match (outcome, command) {
@@ -111,8 +111,8 @@ fn check_runs(runs: &[Run], length: u32, available: usize) {
 
 fn reply_to_read<D: Slices>(
     outbox: &mut Outbox<D>,
-    offered: &Offered,
-    request: &Pending,
+    offered: &Offer,
+    request: &PendingRequest,
     runs: &[Run],
     mut data: Option<D>,
 ) {
@@ -169,7 +169,7 @@ fn write_data_chunk<D: Slices>(outbox: &mut Outbox<D>, cookie: u64, flags: u16, 
     outbox.header().extend_from_slice(&offset.to_be_bytes());
 }
 
-fn write_error<D: Slices>(outbox: &mut Outbox<D>, offered: &Offered, cookie: u64, why: Refusal, at: Option<u64>) {
+fn write_error<D: Slices>(outbox: &mut Outbox<D>, offered: &Offer, cookie: u64, why: Refusal, at: Option<u64>) {
     let (error, message) = why;
     if !offered.structured {
         return write_simple(outbox, cookie, error.number());

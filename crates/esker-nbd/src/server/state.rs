@@ -23,7 +23,7 @@ use super::{ServerSession, ServerSettings, Stage, TlsPolicy, receive_buffer};
 use crate::export::Exports;
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Slices};
-use crate::protocol::{BlockSizes, Fields, Offered};
+use crate::protocol::{BlockSizes, Fields, Offer};
 
 const MAGIC: &[u8; 8] = b"ESKERNBD";
 const LAYOUT: u8 = 1;
@@ -73,7 +73,7 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
         if transmission.under_way() > 0 || self.has_output() {
             return Err(NotIdle::UnderWay);
         }
-        let Offered { size, flags, sizes, structured, block_status } = transmission.offered;
+        let Offer { size, flags, sizes, structured, block_status } = transmission.offered;
         let name = transmission.export.name.as_bytes();
         let mut state = Vec::new();
         state.extend_from_slice(MAGIC);
@@ -99,7 +99,7 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
         let found = exports.iter().find(|export| export.name == name);
         let export = found.ok_or_else(|| RestoreError::Unknown(name.to_string()))?;
         let now = export.offered(offered.structured, offered.block_status);
-        if now.size < offered.size || (Offered { size: offered.size, ..now }) != offered {
+        if now.size < offered.size || (Offer { size: offered.size, ..now }) != offered {
             return Err(RestoreError::Changed(name.to_string()));
         }
         let inbox = Inbox::restored(receive_buffer(&settings), unwanted, pending).ok_or(RestoreError::Malformed)?;
@@ -110,7 +110,7 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
 
 struct State<'a> {
     name: &'a str,
-    offered: Offered,
+    offered: Offer,
     unwanted: u64,
     pending: &'a [u8],
 }
@@ -129,7 +129,7 @@ impl<'a> State<'a> {
         if block_status && !structured {
             return None;
         }
-        let offered = Offered { size, flags, sizes, structured, block_status };
+        let offered = Offer { size, flags, sizes, structured, block_status };
         Some(Self { name, offered, unwanted, pending: fields.0 })
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use esker_core::{Tag, TagSlab};
 
-use super::replies::{Pending, refuse};
+use super::replies::{PendingRequest, refuse};
 use super::settings::{ServerError, ServerSettings};
 use super::{Memory, Request};
 use crate::export::Export;
 use crate::inbox::{Filling, Inbox};
 use crate::outbox::{Outbox, Slices};
 use crate::protocol::numbers::{PAYLOAD_ALWAYS_TAKEN, REQUEST_HEADER, command};
-use crate::protocol::{Command, ErrorNumber, Header, Offered};
+use crate::protocol::{Command, ErrorNumber, Header, Offer};
 
 /// What comes next of what was received.
 pub(crate) enum Next<B> {
@@ -26,9 +26,9 @@ pub(crate) enum Next<B> {
 #[derive(Debug)]
 pub(crate) struct Transmission<B> {
     pub(crate) export: Arc<Export>,
-    pub(crate) offered: Offered,
+    pub(crate) offered: Offer,
     /// Requests that the embedder has not answered yet.
-    requests: TagSlab<Pending>,
+    requests: TagSlab<PendingRequest>,
     /// Requests whose replies are not sent yet.
     under_way: u32,
     /// Bytes that they transfer.
@@ -42,7 +42,7 @@ pub(crate) struct Transmission<B> {
 }
 
 impl<B: AsMut<[u8]>> Transmission<B> {
-    pub(crate) fn new(export: Arc<Export>, offered: Offered) -> Self {
+    pub(crate) fn new(export: Arc<Export>, offered: Offer) -> Self {
         Self {
             export,
             offered,
@@ -77,7 +77,7 @@ impl<B: AsMut<[u8]>> Transmission<B> {
     }
 
     /// The embedder answers a request.
-    pub(crate) fn answered(&mut self, id: Tag) -> Pending {
+    pub(crate) fn answered(&mut self, id: Tag) -> PendingRequest {
         self.requests.remove(id)
     }
 
@@ -101,17 +101,9 @@ impl<B: AsMut<[u8]>> Transmission<B> {
             if self.is_held {
                 return Ok(Next::Nothing);
             }
-            let Some(bytes) = inbox.first::<REQUEST_HEADER>() else { return Ok(Next::Nothing) };
-            let Some(header) = Header::read(bytes) else {
-                let magic = inbox.first::<4>().copied().map_or(0, u32::from_be_bytes);
-                return Err(ServerError::RequestMagic(magic));
-            };
+            let Some(header) = self.header(inbox)? else { return Ok(Next::Nothing) };
             if header.kind == command::DISCONNECT {
                 return Ok(Next::Disconnect);
-            }
-            let is_write = header.kind == command::WRITE;
-            if is_write && header.length > self.offered.sizes.maximum.max(PAYLOAD_ALWAYS_TAKEN) {
-                return Err(ServerError::WriteLength(header.length));
             }
             let checked = match rules.is_shutting_down {
                 true => Err((ErrorNumber::ShuttingDown, "the server is being shut down")),
@@ -133,12 +125,25 @@ impl<B: AsMut<[u8]>> Transmission<B> {
                 }
                 Err(refusal) => {
                     refuse(outbox, &self.offered, header.cookie, refusal);
-                    if is_write {
+                    if header.kind == command::WRITE {
                         inbox.drop_next(u64::from(header.length));
                     }
                 }
             }
         }
+    }
+
+    /// The next request, if it is there. One that cannot even be refused is an error.
+    fn header(&self, inbox: &Inbox) -> Result<Option<Header>, ServerError> {
+        let Some(bytes) = inbox.first::<REQUEST_HEADER>() else { return Ok(None) };
+        let Some(header) = Header::read(bytes) else {
+            let magic = inbox.first::<4>().copied().map_or(0, u32::from_be_bytes);
+            return Err(ServerError::RequestMagic(magic));
+        };
+        if header.kind == command::WRITE && header.length > self.offered.sizes.maximum.max(PAYLOAD_ALWAYS_TAKEN) {
+            return Err(ServerError::WriteLength(header.length));
+        }
+        Ok(Some(header))
     }
 
     fn has_room_for(&self, bytes: u32, settings: &ServerSettings) -> bool {
@@ -154,7 +159,7 @@ impl<B: AsMut<[u8]>> Transmission<B> {
         inbox: &mut Inbox,
         memory: &mut impl Memory<Payload = B>,
     ) -> Option<Request<B>> {
-        let id = self.requests.insert(Pending { cookie, command });
+        let id = self.requests.insert(PendingRequest { cookie, command });
         let Command::Write { length, .. } = command else { return Some(Request { id, command, payload: None }) };
         let payload = memory.take(length as usize);
         let filling = Filling::begin(payload, 0, length as usize, inbox);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use esker_core::{Rng, Tag};
 use esker_nbd::{
-    ClientEvent, ClientSession, Command, Done, ErrorNumber, Exports, NotIdle, Outcome, Request, ServerEvent,
+    ClientEvent, ClientSession, Command, ErrorNumber, Exports, NotIdle, Outcome, Request, RequestEnd, ServerEvent,
     ServerSession,
 };
 
@@ -264,7 +264,7 @@ impl World {
     }
 
     /// Compares the end of a request.
-    fn ended(&mut self, done: Done<Vec<u8>, usize>) -> Result<(), String> {
+    fn ended(&mut self, done: RequestEnd<Vec<u8>, usize>) -> Result<(), String> {
         self.ended += 1;
         let command = self.plan.commands[done.id];
         let Some(expected) = self.expected[done.id].take() else {

@@ -90,7 +90,7 @@ impl Connection {
     }
 
     #[track_caller]
-    fn done(&mut self) -> Done<Vec<u8>, u32> {
+    fn done(&mut self) -> RequestEnd<Vec<u8>, u32> {
         assert_eq!(self.events.len(), 1, "{:?}", self.events);
         match self.events.pop() {
             Some(ClientEvent::Done(done)) => done,

@@ -2,7 +2,7 @@
 
 use super::{ClientOption, Handshake, Refused, Step};
 use crate::protocol::numbers::{info, option, option_reply};
-use crate::protocol::{Fields, Offered};
+use crate::protocol::{Fields, Offer};
 
 /// What a client wants to know of an export.
 struct Question<'a> {
@@ -49,7 +49,7 @@ impl Handshake {
     }
 }
 
-fn size_and_flags(offered: &Offered) -> [u8; 10] {
+fn size_and_flags(offered: &Offer) -> [u8; 10] {
     let mut bytes = [0; 10];
     bytes[..8].copy_from_slice(&offered.size.to_be_bytes());
     bytes[8..].copy_from_slice(&offered.flags.to_be_bytes());

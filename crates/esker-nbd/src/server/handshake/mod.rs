@@ -12,7 +12,7 @@ use crate::protocol::numbers::{
     EXPORT_NAME_ZEROES, GREETING, OPTION_HEADER, OPTION_MAGIC, OPTION_REPLY_MAGIC, client_flag, greeting_flag, option,
     option_reply,
 };
-use crate::protocol::{Fields, Offered, string};
+use crate::protocol::{Fields, Offer, string};
 
 /// The longest data of an option; longer ones are refused. It holds a name and a dozen long queries.
 pub(crate) const OPTION_DATA_MAX: usize = 16 << 10;
@@ -30,7 +30,7 @@ pub(crate) enum Step {
     /// The client wants TLS, and was told that it gets it.
     StartTls,
     /// The client has chosen an export.
-    Opened(Arc<Export>, Offered),
+    Opened(Arc<Export>, Offer),
     /// The client leaves.
     Aborted,
 }
@@ -234,7 +234,7 @@ impl Handshake {
     }
 
     /// What the client is told of `export`.
-    fn offered(&self, export: &Arc<Export>) -> Offered {
+    fn offered(&self, export: &Arc<Export>) -> Offer {
         let has_context = self.context.as_ref().is_some_and(|context| Arc::ptr_eq(context, export));
         export.offered(self.structured, has_context)
     }
