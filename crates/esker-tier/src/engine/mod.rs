@@ -61,6 +61,14 @@ pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
         self.capacity()
     }
 
+    /// Returns how many bytes from `start` on are alike, of `length` bytes within the capacity, and whether they may
+    /// have been written: all others read as zeroes, and take no room on a device. An engine that keeps no such map
+    /// answers that all were written.
+    fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        let _ = start;
+        (length, true)
+    }
+
     /// A shortcut for drivers that move no data. Returns the device and address for `request` of the host if the
     /// request can go unchanged to one device and that device's result is the host's answer. The driver then sends it
     /// there instead of calling [`Machine::on`], which would do the same in two steps, and calls [`Self::passed`] when

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use esker_core::bits;
+use esker_core::{Bytes, bits};
 
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = 4096;
@@ -49,6 +49,19 @@ impl Blocks {
 
     pub(super) fn is_fresh(&self, block: usize) -> bool {
         self.all_fresh(block..block + 1)
+    }
+
+    /// Returns how many of `length` bytes from `start` on are in blocks like the first one, and whether these are
+    /// written, or being written for the first time.
+    pub(super) fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        let blocks = (start.0 / BLOCK) as usize..(start + length).0.div_ceil(BLOCK) as usize;
+        let is_written = !self.is_fresh(blocks.start);
+        let differs = |word: usize| {
+            let fresh = !self.written[word] & !self.recorded[word];
+            if is_written { fresh } else { !fresh }
+        };
+        let end = bits::first_of(blocks.clone(), differs).unwrap_or(blocks.end);
+        (Bytes(end as u64 * BLOCK).min(start + length) - start, is_written)
     }
 
     /// Returns true if the first write of any block of `range` is under way.
@@ -189,6 +202,13 @@ mod tests {
         assert_eq!(ends(blocks.unrecorded(0..300)), [(60, 64)]);
         blocks.record(62..64);
         assert_eq!(ends(blocks.recorded(0..300)), [(62, 63), (65, 67)]);
+        let run = |from: u64, bytes| {
+            let (length, is_written) = blocks.written_run(Bytes(from), Bytes(bytes));
+            (length.0, is_written)
+        };
+        assert_eq!(run(512, 300 * BLOCK - 512), (60 * BLOCK - 512, false));
+        assert_eq!(run(60 * BLOCK, 240 * BLOCK), (8 * BLOCK, true));
+        assert_eq!([run(68 * BLOCK, 1024), run(62 * BLOCK + 512, 512)], [(1024, false), (512, true)]);
         assert_eq!((blocks.span(0..300), blocks.span(100..300)), (Some(60..68), None));
         blocks.clear(61..66);
         assert_eq!(ends(blocks.written(0..300)), [(60, 60), (66, 67)]);

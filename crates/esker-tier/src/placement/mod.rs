@@ -322,6 +322,10 @@ impl Engine for PlacementEngine {
         Bytes(u64::from(self.map.len()) * self.extent)
     }
 
+    fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.map.blocks.written_run(start, length)
+    }
+
     fn capacity_max(&self) -> Bytes {
         self.largest_offer().max(self.capacity())
     }

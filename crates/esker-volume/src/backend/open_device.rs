@@ -7,7 +7,7 @@ use esker_core::ByteRate;
 use super::{Backend, BlockingBackend, Direct, MemoryBackend};
 
 /// A device on which a volume is created or opened, and which serves afterwards.
-pub trait OpenDevice {
+pub trait OpenDevice: Send {
     /// What errors call the device.
     fn name(&self) -> &str;
 
@@ -23,7 +23,7 @@ pub trait OpenDevice {
         DeviceLimits::default()
     }
 
-    /// Makes it serve.
+    /// Makes it serve. Called by the thread that drives the volume.
     fn into_backend(self: Box<Self>) -> Box<dyn Backend>;
 }
 

@@ -252,6 +252,11 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         self.engine.machine().check_reshape(reshape)
     }
 
+    /// Returns how many bytes from `start` on are alike, and whether they may have been written.
+    pub(crate) fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.engine.machine().written_run(start, length)
+    }
+
     /// Returns the largest capacity that could be offered to the host.
     pub(crate) fn capacity_max(&self) -> Bytes {
         self.engine.machine().capacity_max()

@@ -255,8 +255,9 @@ impl<C: Clock> Volume<C> {
     }
 
     /// Checks a device that is to join, and divides it.
-    fn plan_join(&self, device: JoiningDevice) -> Result<(ChangeUnderWay, MemberEdit), ChangeError> {
-        let JoiningDevice { name, limits, backend, superblock } = device;
+    fn plan_join(&self, joining: JoiningDevice) -> Result<(ChangeUnderWay, MemberEdit), ChangeError> {
+        let JoiningDevice { device, superblock } = joining;
+        let (name, limits) = (device.name().to_string(), device.limits());
         let (now, member, layout) = (self.superblock_now(), *superblock.member(), superblock.layout);
         if superblock.volume != now.volume || usize::from(superblock.index) != now.members.len() {
             return Err(ChangeError::NotPrepared { device: name });
@@ -266,7 +267,7 @@ impl<C: Clock> Volume<C> {
         }
         let mut planned = self.plan(Reshape::Join { capacity: member.data })?;
         self.state.settings.engine()?.check_devices(&self.devices_with(None, Some(member.data)))?;
-        let parts = divide(backend, &[(0, layout.size), (layout.data, layout.data_length)]);
+        let parts = divide(device.into_backend(), &[(0, layout.size), (layout.data, layout.data_length)]);
         let [whole, data]: [Part; 2] = parts.try_into().ok().expect("two were asked for");
         planned.settings.devices.resize(now.members.len(), String::new());
         planned.settings.devices.push(name.clone());

@@ -6,7 +6,7 @@ use esker_core::Bytes;
 
 use super::create::{STRUCTURES_PART, WhatIsThere, refuse_what_stays};
 use super::error::VolumeError;
-use crate::backend::{Backend, BlockingBackend, DeviceLimits, OpenDevice};
+use crate::backend::{BlockingBackend, OpenDevice};
 use crate::format::{Identity, Layout, Member, MemberState, PieceWriter, Superblock};
 
 /// What a volume asks of a device that is to join it. [`prepare`](Self::prepare) takes as long as the device takes: it
@@ -21,9 +21,7 @@ pub struct JoinPlan {
 
 /// A device that can join the volume for which it was prepared.
 pub struct JoiningDevice {
-    pub(super) name: String,
-    pub(super) limits: DeviceLimits,
-    pub(super) backend: Box<dyn Backend>,
+    pub(super) device: Box<dyn OpenDevice>,
     pub(super) superblock: Superblock,
 }
 
@@ -52,8 +50,7 @@ impl JoinPlan {
         };
         superblock.members.push(member);
         write(device.blocking(), &superblock).map_err(|error| VolumeError::io(&*device, error))?;
-        let (name, limits) = (device.name().to_string(), device.limits());
-        Ok(JoiningDevice { name, limits, backend: device.into_backend(), superblock })
+        Ok(JoiningDevice { device, superblock })
     }
 
     /// Leaves room for journal and checkpoints where it is a small part of the device.

@@ -77,9 +77,7 @@ impl<C: Clock> Volume<C> {
         let state = recovered.state(&devices);
         let is_writable = state.missing().next().is_none();
         repair_journal(&mut devices, &recovered)?;
-        if is_writable {
-            repair_superblocks(&mut devices, &recovered.found)?;
-        }
+        repair_superblocks(&mut devices, &recovered.found)?;
         let Recovered { found, engine, journal, checkpoint, is_damaged, .. } = recovered;
         let mut devices: Vec<Option<Box<dyn OpenDevice>>> = devices.into_iter().map(Some).collect();
         let (mut stores, mut all) = (Vec::new(), Vec::new());
@@ -167,6 +165,12 @@ impl<C: Clock> Volume<C> {
         self.driver.is_empty()
     }
 
+    /// Returns how many bytes from `start` on are alike, of `length` bytes within the capacity, and whether they may
+    /// have been written. All others read as zeroes, and take no room on a device.
+    pub fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.driver.written_run(start, length)
+    }
+
     /// Returns what the engine did since the volume was opened, or since [`Self::start_measuring`].
     pub fn report(&self) -> DeviceReport {
         let report = self.driver.report();
@@ -211,7 +215,8 @@ fn repair_journal(devices: &mut [Box<dyn OpenDevice>], recovered: &Recovered) ->
     Ok(())
 }
 
-/// Writes superblocks that are damaged or of an earlier generation.
+/// Writes superblocks that are damaged or of an earlier generation, also if a device is missing: what a volume was
+/// once, it stays.
 fn repair_superblocks(devices: &mut [Box<dyn OpenDevice>], found: &Found) -> Result<(), VolumeError> {
     for copy in [1, 0] {
         for &member in &found.to_write {

@@ -285,6 +285,10 @@ impl Engine for MemoryCache {
         self.engine.continue_checkpoint(most, visit)
     }
 
+    fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.engine.written_run(start, length)
+    }
+
     fn capacity_max(&self) -> Bytes {
         self.engine.capacity_max()
     }

@@ -1,0 +1,180 @@
+//! Changes of the devices of a volume that is served.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+
+use esker_core::Bytes;
+use esker_volume::{
+    BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, JoiningDevice, SystemClock, Volume, VolumeChange,
+    WhatIsThere,
+};
+use serde_json::Value;
+
+use crate::control::{ControlError, ControlRequest};
+
+/// What says where the devices of a volume are, when it is opened the next time.
+pub trait VolumeFile: Send {
+    /// The path of a device.
+    fn path(&self, name: &str) -> Option<PathBuf>;
+
+    /// Adds a device, before it joins: one that is named and has not joined does no harm.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    fn add(&mut self, name: &str, path: &Path) -> io::Result<()>;
+
+    /// Takes out a device that was removed.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+}
+
+/// The change that is under way.
+pub(crate) struct Changes {
+    file: Box<dyn VolumeFile>,
+    settings: DeviceSettings,
+    under_way: Option<Change>,
+}
+
+struct Change {
+    /// Who waits for its end.
+    asked_by: u32,
+    /// The name of a device that leaves with it.
+    removed: Option<String>,
+    /// The device that is being prepared, in a thread, because that takes as long as the device takes.
+    preparing: Option<Receiver<Result<JoiningDevice, ControlError>>>,
+}
+
+impl Changes {
+    pub(crate) fn new(file: Box<dyn VolumeFile>, settings: DeviceSettings) -> Self {
+        Self { file, settings, under_way: None }
+    }
+
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Begins the change that `asked_by` asks for.
+    pub(crate) fn begin(
+        &mut self,
+        volume: &mut Volume<SystemClock>,
+        io: &DeviceIo,
+        asked_by: u32,
+        request: ControlRequest,
+    ) -> Result<(), ControlError> {
+        if self.under_way.is_some() {
+            return Err(ControlError::new("another change of the volume is under way"));
+        }
+        let mut change = Change { asked_by, removed: None, preparing: None };
+        let asked = match request {
+            ControlRequest::Status => unreachable!("it changes nothing"),
+            ControlRequest::AddDevice { name, path, force } => {
+                change.preparing = Some(self.prepare(volume, io, name, path, force)?);
+                None
+            }
+            ControlRequest::Drain { device } => Some(VolumeChange::Drain { device: index(volume, &device)? }),
+            ControlRequest::Keep { device } => Some(VolumeChange::Keep { device: index(volume, &device)? }),
+            ControlRequest::Remove { device } => {
+                let index = index(volume, &device)?;
+                change.removed = Some(device);
+                Some(VolumeChange::Remove { device: index })
+            }
+            ControlRequest::GrowDevice { device } => {
+                let index = index(volume, &device)?;
+                let path = self.file.path(&device);
+                let path = path.ok_or_else(|| ControlError::new(format!("nothing says where {device} is")))?;
+                let found = FileBackend::open(&path);
+                let size = found.map_err(|error| ControlError::new(format!("{}: {error}", path.display())))?.capacity();
+                Some(VolumeChange::Grow { device: index, size })
+            }
+            ControlRequest::Grow { capacity_bytes } => {
+                Some(VolumeChange::Offer { capacity: capacity_bytes.map_or(volume.capacity_max(), Bytes) })
+            }
+        };
+        if let Some(asked) = asked {
+            volume.change(asked).map_err(|error| ControlError::of(&error))?;
+        }
+        self.under_way = Some(change);
+        Ok(())
+    }
+
+    /// Begins to prepare a device.
+    fn prepare(
+        &mut self,
+        volume: &Volume<SystemClock>,
+        io: &DeviceIo,
+        name: String,
+        path: PathBuf,
+        force: bool,
+    ) -> Result<Receiver<Result<JoiningDevice, ControlError>>, ControlError> {
+        let what = |error: &dyn std::fmt::Display| ControlError::new(format!("{name} ({}): {error}", path.display()));
+        if self.file.path(&name).is_some() || volume.state().devices.iter().any(|device| device.name == name) {
+            let message = format!("the volume has, or had, a device called {name}");
+            return Err(ControlError { hint: Some("choose another name".to_string()), ..ControlError::new(message) });
+        }
+        let plan = volume.join_plan().map_err(|error| ControlError::of(&error))?;
+        let identity = Identity::random().map_err(|error| what(&error))?;
+        let backend = FileBackend::open_alone(&path).map_err(|error| what(&error))?;
+        self.file.add(&name, &path).map_err(|error| what(&error))?;
+        let device = io.device(&name, backend, self.settings);
+        let what_is_there = if force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
+        let (sender, receiver) = mpsc::channel();
+        let signal = io.signal();
+        let work = move || {
+            let prepared = plan.prepare(Box::new(device), identity, what_is_there);
+            // The server may have ended.
+            let _ = sender.send(prepared.map_err(|error| ControlError::of(&error)));
+            signal.give();
+        };
+        thread::Builder::new().name("new device".to_string()).spawn(work).map_err(|error| what(&error))?;
+        Ok(receiver)
+    }
+
+    /// Goes on with the change under way. Returns whom to tell how it has ended.
+    pub(crate) fn go_on(&mut self, volume: &mut Volume<SystemClock>) -> Option<(u32, Result<Value, ControlError>)> {
+        let change = self.under_way.as_mut()?;
+        let result = match &change.preparing {
+            Some(preparing) => {
+                let prepared = match preparing.try_recv() {
+                    Ok(prepared) => prepared,
+                    Err(TryRecvError::Empty) => return None,
+                    Err(TryRecvError::Disconnected) => Err(ControlError::new("the device could not be prepared")),
+                };
+                change.preparing = None;
+                let joins = prepared.and_then(|device| {
+                    volume.change(VolumeChange::Join(device)).map_err(|error| ControlError::of(&error))
+                });
+                match joins {
+                    Ok(()) => {
+                        volume.step();
+                        return None;
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            None => volume.next_change()?.map_err(|error| ControlError::of(&error)),
+        };
+        let Change { asked_by, removed, .. } = self.under_way.take().expect("it is under way");
+        let result = result.and_then(|()| match removed.map(|name| (self.file.remove(&name), name)) {
+            Some((Err(error), name)) => {
+                let message = format!("{name} was removed, and the volume's file still names it: {error}");
+                Err(ControlError::new(message))
+            }
+            _ => Ok(Value::Null),
+        });
+        Some((asked_by, result))
+    }
+}
+
+/// The index of a device.
+fn index(volume: &Volume<SystemClock>, name: &str) -> Result<usize, ControlError> {
+    let devices = &volume.state().devices;
+    let names = || devices.iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
+    devices.iter().position(|device| device.name == name).ok_or_else(|| {
+        let error = ControlError::new(format!("the volume has no device called {name}"));
+        ControlError { hint: Some(format!("its devices are {}", names())), ..error }
+    })
+}

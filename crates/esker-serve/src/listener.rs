@@ -1,0 +1,187 @@
+//! Sockets that clients connect to.
+
+use std::io::{self, ErrorKind};
+use std::net::{TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use esker_core::Hint;
+use rustix::net::{SocketFlags, sockopt};
+use thiserror::Error;
+
+use crate::address::Address;
+
+/// Why a server cannot listen.
+#[derive(Debug, Error)]
+#[error("cannot listen at {address}: {error}")]
+pub struct ListenError {
+    /// Where.
+    pub address: String,
+    /// The error.
+    pub error: io::Error,
+}
+
+impl Hint for ListenError {
+    fn hint(&self) -> Option<String> {
+        let text = match self.error.kind() {
+            ErrorKind::AddrInUse => "another program listens there: stop it, or choose another address",
+            ErrorKind::PermissionDenied => "choose a folder that you may write to, or a port from 1024 on",
+            ErrorKind::NotFound => "make the folder first, or correct the name of the host",
+            ErrorKind::AddrNotAvailable => "choose an address of this machine",
+            _ => return None,
+        };
+        Some(text.to_string())
+    }
+
+    fn work_failed(&self) -> bool {
+        true
+    }
+}
+
+/// A socket that clients connect to. A Unix socket is removed when this is dropped, unless another program has taken
+/// its place.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Arc<OwnedFd>,
+    address: Address,
+    /// Path and inode of a Unix socket.
+    file: Option<(PathBuf, u64)>,
+}
+
+impl Listener {
+    /// Listens at `address`. A Unix socket that a killed server has left there is replaced.
+    ///
+    /// # Errors
+    /// If that is not possible.
+    pub fn bind(address: &Address) -> Result<Self, ListenError> {
+        let bound = match address {
+            Address::Unix(path) => Self::bind_unix(path),
+            Address::Tcp(name) => Self::bind_tcp(name),
+        };
+        bound.map_err(|error| ListenError { address: address.to_string(), error })
+    }
+
+    fn bind_unix(path: &Path) -> io::Result<Self> {
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && is_abandoned(path) => {
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)?
+            }
+            bound => bound?,
+        };
+        listener.set_nonblocking(true)?;
+        let inode = std::fs::symlink_metadata(path)?.ino();
+        let socket = Arc::new(OwnedFd::from(listener));
+        Ok(Self { socket, address: Address::Unix(path.to_path_buf()), file: Some((path.to_path_buf(), inode)) })
+    }
+
+    fn bind_tcp(name: &str) -> io::Result<Self> {
+        let addresses: Vec<_> = name.to_socket_addrs()?.collect();
+        let listener = TcpListener::bind(&addresses[..])?;
+        listener.set_nonblocking(true)?;
+        let address = Address::Tcp(listener.local_addr()?.to_string());
+        Ok(Self { socket: Arc::new(OwnedFd::from(listener)), address, file: None })
+    }
+
+    /// Where it listens, with the port that it got.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(crate) fn socket(&self) -> &Arc<OwnedFd> {
+        &self.socket
+    }
+
+    /// Accepts the next client, and returns its socket and what it is called. `None` if nobody waits.
+    ///
+    /// # Errors
+    /// If the process or the system has too many files open.
+    pub(crate) fn accept(&self) -> io::Result<Option<(OwnedFd, String)>> {
+        use rustix::io::Errno;
+        loop {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            return match rustix::net::acceptfrom_with(&self.socket, flags) {
+                Ok((socket, peer)) => {
+                    let name = match &self.address {
+                        Address::Unix(_) => pid_of(&socket).map_or("a local client".to_string(), |pid| pid),
+                        Address::Tcp(_) => {
+                            let _ = sockopt::set_tcp_nodelay(&socket, true);
+                            let peer = peer.and_then(|peer| std::net::SocketAddr::try_from(peer).ok());
+                            peer.map_or("a client".to_string(), |peer| peer.to_string())
+                        }
+                    };
+                    Ok(Some((socket, name)))
+                }
+                Err(Errno::AGAIN) => Ok(None),
+                // A client that left again.
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+}
+
+/// The process of a local client.
+fn pid_of(socket: &impl AsFd) -> Option<String> {
+    let credentials = sockopt::socket_peercred(socket).ok()?;
+    Some(format!("process {}", credentials.pid.as_raw_nonzero()))
+}
+
+/// Returns true if a socket is there, and nobody listens at it.
+fn is_abandoned(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    // Connecting to a file is refused, too.
+    is_socket && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some((path, inode)) = &self.file
+            && std::fs::symlink_metadata(path).is_ok_and(|found| found.ino() == *inode)
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_abandoned_socket_is_replaced_and_one_in_use_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let address = Address::Unix(path.clone());
+        // As a killed server leaves it.
+        drop(UnixListener::bind(&path).unwrap());
+        let first = Listener::bind(&address).unwrap();
+        let error = Listener::bind(&address).unwrap_err();
+        assert_eq!(error.error.kind(), ErrorKind::AddrInUse);
+        assert!(error.hint().unwrap().starts_with("another program"));
+        // Whoever looks whether somebody listens has connected.
+        assert!(first.accept().unwrap().is_some());
+        let _client = UnixStream::connect(&path).unwrap();
+        let (_, name) = first.accept().unwrap().unwrap();
+        assert_eq!(name, format!("process {}", std::process::id()));
+        assert!(first.accept().unwrap().is_none());
+        drop(first);
+        assert!(!path.exists());
+        // What is no socket stays.
+        std::fs::write(&path, "notes").unwrap();
+        assert!(Listener::bind(&address).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"notes");
+    }
+
+    #[test]
+    fn a_free_port_is_told() {
+        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let Address::Tcp(address) = listener.address().clone() else { panic!("{listener:?}") };
+        assert!(!address.ends_with(":0"));
+        let _client = std::net::TcpStream::connect(&address).unwrap();
+        assert!(listener.accept().unwrap().is_some_and(|(_, name)| name.starts_with("127.0.0.1:")));
+    }
+}

@@ -1,0 +1,206 @@
+//! Requests of clients as requests to a volume.
+
+use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag, TagSlab};
+use esker_nbd::{Command, ErrorNumber, Extent, Outcome};
+use esker_volume::{Buffer, Reply, ReplyData, SystemClock, Volume};
+
+use crate::memory::{Payload, SECTOR};
+use crate::status::RequestCounts;
+
+/// Trims and zeroes go to the volume in parts of this many bytes, one after the other.
+const PART: u64 = 32 << 20;
+
+/// Zeroes that have to be written go in parts of this many bytes.
+const ZEROES: u64 = 1 << 20;
+
+/// The most extents of an answer.
+const EXTENTS: usize = 256;
+
+/// Requests under way.
+#[derive(Default)]
+pub(crate) struct Requests {
+    under_way: TagSlab<UnderWay>,
+    pub(crate) counts: RequestCounts,
+}
+
+/// A request of a client.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    connection: u32,
+    id: Tag,
+    command: Command,
+    /// What the volume has, and what is left of it after that.
+    part: u64,
+    next: u64,
+    end: u64,
+    /// Whether a flush has to follow.
+    flush: bool,
+}
+
+/// A request that has ended: whose it is, and how.
+pub(crate) struct Ended {
+    pub(crate) connection: u32,
+    pub(crate) id: Tag,
+    pub(crate) outcome: Result<(), Failure>,
+    pub(crate) data: Option<ReplyData>,
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Failure {
+    error: ErrorNumber,
+    /// The byte of the export at which, if that is known.
+    at: Option<u64>,
+}
+
+impl Ended {
+    pub(crate) fn outcome(&self) -> Outcome<'static> {
+        match self.outcome {
+            Ok(()) => Outcome::Done,
+            Err(Failure { error, at: Some(at) }) => Outcome::FailedAt(error, at),
+            Err(Failure { error, at: None }) => Outcome::Failed(error),
+        }
+    }
+}
+
+/// What is done with a request.
+pub(crate) enum Begun {
+    /// The volume has it.
+    UnderWay,
+    /// It is answered at once.
+    Done,
+    /// These are the extents that were asked for.
+    Extents(Vec<Extent>),
+    Failed(ErrorNumber),
+}
+
+impl Requests {
+    /// Begins the request `id` of a connection.
+    pub(crate) fn begin(
+        &mut self,
+        volume: &mut Volume<SystemClock>,
+        connection: u32,
+        (id, command, payload): (Tag, Command, Option<Payload>),
+    ) -> Begun {
+        self.counts.count(command);
+        let (offset, length) = command.range();
+        let length = u64::from(length);
+        let mut new = UnderWay {
+            connection,
+            id,
+            command,
+            part: offset,
+            next: offset + length,
+            end: offset + length,
+            flush: false,
+        };
+        let request = |kind| Request::new(kind, Lba(offset / SECTOR.0), Bytes(length));
+        let (request, data) = match command {
+            Command::Cache { .. } => return Begun::Done,
+            Command::BlockStatus { .. } => return Begun::Extents(extents(volume, offset, length)),
+            Command::Flush => (request(RequestKind::Flush), Buffer::default()),
+            _ if length == 0 => return Begun::Done,
+            Command::Read { .. } => (request(RequestKind::Read), Buffer::default()),
+            Command::Write { durable, .. } => {
+                let data = payload.map(|Payload(data)| data).unwrap_or_default();
+                (request(RequestKind::Write { fua: durable }), data)
+            }
+            Command::Trim { durable, .. } => {
+                (new.next, new.flush) = (offset, durable);
+                return self.submit_next(volume, new);
+            }
+            Command::WriteZeroes { only_if_fast, no_hole, durable, .. } => {
+                // What was written has to be overwritten on some devices.
+                if only_if_fast
+                    && (no_hole || volume.written_run(Bytes(offset), Bytes(length)) != (Bytes(length), false))
+                {
+                    return Begun::Failed(ErrorNumber::NotSupported);
+                }
+                (new.next, new.flush) = (offset, durable);
+                return self.submit_next(volume, new);
+            }
+        };
+        let tag = self.under_way.insert(new);
+        volume.submit(tag, request, data);
+        Begun::UnderWay
+    }
+
+    /// Submits the next part of a trim or of zeroes.
+    fn submit_next(&mut self, volume: &mut Volume<SystemClock>, mut request: UnderWay) -> Begun {
+        let (kind, most) = match request.command {
+            Command::Trim { .. } => (RequestKind::Trim, PART),
+            Command::WriteZeroes { no_hole: true, .. } => (RequestKind::Write { fua: false }, ZEROES),
+            _ => (RequestKind::WriteZeroes { fua: false }, PART),
+        };
+        let length = (request.end - request.next).min(most);
+        let new = Request::new(kind, Lba(request.next / SECTOR.0), Bytes(length));
+        let data = if kind.has_data() { zeroes(volume, length) } else { Buffer::default() };
+        (request.part, request.next) = (request.next, request.next + length);
+        let tag = self.under_way.insert(request);
+        volume.submit(tag, new, data);
+        Begun::UnderWay
+    }
+
+    /// Takes a reply of the volume. Returns the request that it ends.
+    pub(crate) fn take(&mut self, volume: &mut Volume<SystemClock>, reply: Reply) -> Option<Ended> {
+        let request = self.under_way.remove(reply.tag);
+        let UnderWay { connection, id, command, .. } = request;
+        if reply.result.is_ok() && request.next < request.end {
+            volume.recycle(reply.data);
+            self.submit_next(volume, request);
+            return None;
+        }
+        if reply.result.is_ok() && request.flush {
+            volume.recycle(reply.data);
+            let tag = self.under_way.insert(UnderWay { flush: false, ..request });
+            volume.submit(tag, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
+            return None;
+        }
+        let outcome = reply.result.map_err(|error| failure(error, &request));
+        self.counts.failed += u64::from(outcome.is_err());
+        let is_read = matches!(command, Command::Read { .. });
+        let data = if is_read && outcome.is_ok() {
+            Some(reply.data)
+        } else {
+            volume.recycle(reply.data);
+            None
+        };
+        Some(Ended { connection, id, outcome, data })
+    }
+
+    /// Number of requests that the volume has.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+}
+
+/// What a client is told of an error.
+fn failure(error: DeviceError, request: &UnderWay) -> Failure {
+    let (error, at) = match error {
+        DeviceError::OutOfRange { .. } => (ErrorNumber::Invalid, None),
+        DeviceError::ReadOnly => (ErrorNumber::NotPermitted, None),
+        DeviceError::NoSpace => (ErrorNumber::NoSpace, None),
+        DeviceError::Unsupported => (ErrorNumber::NotSupported, None),
+        DeviceError::Medium { at } => (ErrorNumber::Io, Some(request.part + at.0).filter(|at| *at < request.end)),
+        _ => (ErrorNumber::Io, None),
+    };
+    Failure { error, at }
+}
+
+fn zeroes(volume: &mut Volume<SystemClock>, length: u64) -> Buffer {
+    let mut buffer = volume.buffer(length as usize);
+    buffer.get_mut().expect("a new buffer has one owner").fill(0);
+    buffer
+}
+
+/// Which bytes may have been written.
+fn extents(volume: &Volume<SystemClock>, offset: u64, length: u64) -> Vec<Extent> {
+    let (mut at, end, mut all) = (offset, offset + length, Vec::new());
+    while at < end && all.len() < EXTENTS {
+        let (length, is_written) = volume.written_run(Bytes(at), Bytes(end - at));
+        let length = length.0.max(1);
+        all.push(Extent { length: length as u32, is_hole: !is_written, is_zero: !is_written });
+        at += length;
+    }
+    all
+}

@@ -1,0 +1,267 @@
+//! The server: one thread for the volume and its clients.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use esker_core::Nanos;
+use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings};
+use esker_volume::{Clock, DeviceIo, DeviceSettings, Ready, Signal, SystemClock, Volume};
+use serde_json::Value;
+
+use crate::changes::{Changes, VolumeFile};
+use crate::clients::{ClientLimits, Clients};
+use crate::control::{ControlError, ControlRequest};
+use crate::listener::Listener;
+use crate::memory::SECTOR;
+use crate::operators::Operators;
+use crate::status::{Status, devices};
+use crate::watched::Watches;
+
+/// How a volume is served.
+#[derive(Clone, Debug)]
+pub struct ServeSettings {
+    /// The name of the export, which is also the default one.
+    pub export: String,
+    /// Whether clients may only read.
+    pub is_read_only: bool,
+    /// The most clients at a time. Others wait until one has left.
+    pub connections_max: usize,
+    /// What a client may have under way.
+    pub session: ServerSettings,
+    /// How long a client may take until it has opened the export.
+    pub negotiation_limit: Duration,
+    /// How long clients get to finish what they have under way when the server ends.
+    pub drain_limit: Duration,
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self {
+            export: String::new(),
+            is_read_only: false,
+            connections_max: 64,
+            session: ServerSettings::default(),
+            negotiation_limit: Duration::from_secs(10),
+            drain_limit: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A volume and those who use it. One thread calls it.
+pub struct Server {
+    volume: Volume<SystemClock>,
+    io: DeviceIo,
+    clock: SystemClock,
+    settings: ServeSettings,
+    watches: Watches,
+    clients: Clients,
+    operators: Operators,
+    changes: Changes,
+    /// To be used again.
+    ready: Vec<Ready>,
+    /// The answer to what the program that runs the server has asked for itself.
+    own_answer: Option<Result<Value, ControlError>>,
+}
+
+/// Stands for the program itself among those who ask for changes.
+const OWN: u32 = u32::MAX;
+
+/// The longest wait while the server ends.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Server {
+    /// A server of `volume`, whose devices are read and written by `io`. `file` says where these are, and
+    /// `device_settings` how those that join are used.
+    ///
+    /// # Errors
+    /// If the protocol does not allow the export.
+    pub fn new(
+        volume: Volume<SystemClock>,
+        io: DeviceIo,
+        clock: SystemClock,
+        settings: ServeSettings,
+        (file, device_settings): (Box<dyn VolumeFile>, DeviceSettings),
+    ) -> Result<Self, ExportError> {
+        let exports = Arc::new(exports(&volume, &settings)?);
+        let ServeSettings { connections_max, ref session, negotiation_limit: negotiation, .. } = settings;
+        let limits = ClientLimits { connections_max, session: session.clone(), negotiation };
+        Ok(Self {
+            volume,
+            io,
+            clock,
+            settings,
+            watches: Watches::default(),
+            clients: Clients::new(limits, exports),
+            operators: Operators::default(),
+            changes: Changes::new(file, device_settings),
+            ready: Vec::new(),
+            own_answer: None,
+        })
+    }
+
+    /// Has clients connect at `listener`.
+    ///
+    /// # Errors
+    /// If the system watches no more sockets.
+    pub fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        self.clients.listen(&mut self.watches, &self.io, listener)
+    }
+
+    /// Has those who operate the volume connect at `listener`.
+    ///
+    /// # Errors
+    /// If the system watches no more sockets.
+    pub fn take_control_at(&mut self, listener: Listener) -> io::Result<()> {
+        self.operators.listen(&mut self.watches, &self.io, listener)
+    }
+
+    /// A signal that ends a wait, so that whoever runs the server is asked whether to stop.
+    pub fn signal(&self) -> Signal {
+        self.io.signal()
+    }
+
+    /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
+    /// are refused, and what was written is made durable. Returns whether all of that was done in time.
+    pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> bool {
+        while !is_stopping() {
+            if !self.turn() {
+                self.wait(None);
+            }
+        }
+        self.operators.close(&self.io);
+        self.clients.shut_down(&self.io);
+        let limit = self.settings.drain_limit.as_nanos().try_into().unwrap_or(u64::MAX);
+        let until = self.clock.now() + Nanos(limit);
+        let have_left = self.turn_until(until, |server| server.clients.is_empty());
+        self.clients.close(&self.io);
+        if self.volume.state().missing().next().is_some() {
+            return have_left;
+        }
+        // Also what clients have not flushed: they may have been ended by the same signal.
+        self.clients.flush(&mut self.volume);
+        self.turn_until(until, |server| server.clients.under_way() == 0 && !server.volume.is_busy()) && have_left
+    }
+
+    /// Takes turns until `is_so`. Returns false if it is not so in time.
+    fn turn_until(&mut self, until: Nanos, is_so: impl Fn(&Self) -> bool) -> bool {
+        while !is_so(self) {
+            if self.clock.now() >= until {
+                return false;
+            }
+            if !self.turn() {
+                self.wait(Some(PATIENCE));
+            }
+        }
+        true
+    }
+
+    /// Does what the program itself asks for, and serves until that has ended.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub fn perform(&mut self, request: ControlRequest) -> Result<Value, ControlError> {
+        self.operate(OWN, request);
+        loop {
+            if let Some(answer) = self.own_answer.take() {
+                return answer;
+            }
+            if !self.turn() {
+                self.wait(Some(PATIENCE));
+            }
+        }
+    }
+
+    /// Takes what has come, and does what can be done without waiting. Returns true if there was something.
+    pub fn turn(&mut self) -> bool {
+        let Self { volume, io, clients, watches, .. } = self;
+        io.take_ready(&mut self.ready);
+        for ready in self.ready.drain(..) {
+            if !self.operators.note(ready) {
+                clients.note(ready);
+            }
+        }
+        let now = self.clock.now();
+        let mut did_something = clients.accept(watches, io, now);
+        did_something |= clients.receive(volume);
+        volume.step();
+        did_something |= clients.take_replies(volume);
+        did_something |= clients.send(volume, io, now);
+        did_something | self.take_operations() || self.clients.have_more()
+    }
+
+    /// Waits for the next thing to do, for at most `limit`.
+    pub fn wait(&self, limit: Option<Duration>) {
+        let now = self.clock.now();
+        let next = self.volume.next_event().min(self.clients.next_expiry());
+        if next <= now {
+            return;
+        }
+        let due = (next < Nanos::NEVER).then(|| Duration::from_nanos(next.0 - now.0));
+        self.io.wait([due, limit].into_iter().flatten().min());
+    }
+
+    /// Takes what operators ask for, and tells them how it has ended.
+    fn take_operations(&mut self) -> bool {
+        let asked = self.operators.take(&mut self.watches, &self.io);
+        let mut did_something = !asked.is_empty();
+        asked.into_iter().for_each(|(watch, request)| self.operate(watch, request));
+        if let Some((asked_by, answer)) = self.changes.go_on(&mut self.volume) {
+            // Clients that connect from now on see what has changed.
+            if let Ok(exports) = exports(&self.volume, &self.settings) {
+                self.clients.exports = Arc::new(exports);
+            }
+            self.answer(asked_by, answer);
+            did_something = true;
+        }
+        self.operators.go_on(&self.io);
+        did_something
+    }
+
+    fn operate(&mut self, asked_by: u32, request: ControlRequest) {
+        let answer = match request {
+            ControlRequest::Status => {
+                Some(serde_json::to_value(self.status()).map_err(|error| ControlError::new(error.to_string())))
+            }
+            change => self.changes.begin(&mut self.volume, &self.io, asked_by, change).err().map(Err),
+        };
+        answer.into_iter().for_each(|answer| self.answer(asked_by, answer));
+    }
+
+    fn answer(&mut self, asked_by: u32, answer: Result<Value, ControlError>) {
+        match asked_by {
+            OWN => self.own_answer = Some(answer),
+            _ => self.operators.answer(asked_by, answer),
+        }
+    }
+
+    /// What the server says of itself.
+    pub fn status(&self) -> Status {
+        let state = self.volume.state();
+        let missing: Vec<&str> = state.missing().map(|device| device.name.as_str()).collect();
+        Status {
+            volume: state.volume.to_string(),
+            kind: state.settings.kind.clone(),
+            capacity_bytes: self.volume.capacity().0,
+            capacity_max_bytes: self.volume.capacity_max().0,
+            generation: state.generation,
+            read_only: (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", "))),
+            is_changing: self.changes.is_under_way(),
+            io: self.io.name().to_string(),
+            addresses: self.clients.addresses().collect(),
+            devices: devices(&self.volume),
+            connections: self.clients.status().collect(),
+            requests: self.clients.counts(),
+        }
+    }
+}
+
+/// What clients are offered.
+fn exports(volume: &Volume<SystemClock>, settings: &ServeSettings) -> Result<Exports, ExportError> {
+    let mut export = Export::new(settings.export.clone(), volume.capacity());
+    export.description = format!("esker volume {}", volume.state().volume);
+    export.block_sizes = BlockSizes { minimum: SECTOR.0 as u32, ..BlockSizes::default() };
+    export.is_read_only = settings.is_read_only || volume.state().missing().next().is_some();
+    export.can_multi_conn = true;
+    Exports::new(vec![export], Some(&settings.export))
+}

@@ -1,0 +1,104 @@
+//! A client that waits for each answer, or keeps several requests under way.
+
+use std::io::{IoSlice, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use esker_nbd::{ClientEvent, ClientSession, ClientSettings, Command, ErrorNumber, ExportInfo, RequestEnd};
+
+pub(super) struct Client {
+    stream: UnixStream,
+    session: ClientSession<Vec<u8>, u64>,
+    pub(super) export: ExportInfo,
+}
+
+impl Client {
+    pub(super) fn connect(socket: &Path) -> Self {
+        let stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut client =
+            Self { stream, session: ClientSession::new(ClientSettings::open("")), export: ExportInfo::default() };
+        match client.event() {
+            ClientEvent::Opened(export) => client.export = export,
+            other => panic!("{other:?}"),
+        }
+        client
+    }
+
+    fn event(&mut self) -> ClientEvent<Vec<u8>, u64> {
+        self.try_event().expect("the server does not leave")
+    }
+
+    /// Waits for the next event; `None` if the server has left.
+    fn try_event(&mut self) -> Option<ClientEvent<Vec<u8>, u64>> {
+        loop {
+            if let Some(event) = self.session.next_event() {
+                return Some(event);
+            }
+            if !self.send() {
+                return None;
+            }
+            let count = self.stream.read(self.session.space()?).unwrap_or(0);
+            if count == 0 {
+                return None;
+            }
+            self.session.received(count);
+        }
+    }
+
+    fn send(&mut self) -> bool {
+        while self.session.has_output() {
+            let mut slices = [IoSlice::new(&[]); 16];
+            let count = self.session.gather(&mut slices);
+            match self.stream.write_vectored(&slices[..count]) {
+                Ok(count) => self.session.sent(count),
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Begins a request.
+    pub(super) fn submit(&mut self, id: u64, command: Command, buffer: Option<Vec<u8>>) {
+        self.session.submit(command, id, buffer).unwrap();
+    }
+
+    /// Sends the requests that were begun, without reading an answer.
+    pub(super) fn begin(&mut self) {
+        assert!(self.send(), "the server is there");
+    }
+
+    /// Waits for the end of a request; `None` if the server has left.
+    pub(super) fn try_done(&mut self) -> Option<RequestEnd<Vec<u8>, u64>> {
+        match self.try_event()? {
+            ClientEvent::Done(done) => Some(done),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) fn done(&mut self) -> RequestEnd<Vec<u8>, u64> {
+        self.try_done().expect("the server does not leave")
+    }
+
+    /// Performs one request.
+    pub(super) fn perform(&mut self, command: Command, buffer: Option<Vec<u8>>) -> RequestEnd<Vec<u8>, u64> {
+        self.submit(0, command, buffer);
+        self.done()
+    }
+
+    pub(super) fn read(&mut self, offset: u64, length: u32) -> Result<Vec<u8>, ErrorNumber> {
+        let command = Command::Read { offset, length, in_one_piece: false };
+        let done = self.perform(command, Some(vec![0xee; length as usize]));
+        done.result.map(|()| done.buffer.unwrap())
+    }
+
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8], durable: bool) -> Result<(), ErrorNumber> {
+        let command = Command::Write { offset, length: bytes.len() as u32, durable };
+        self.perform(command, Some(bytes.to_vec())).result
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), ErrorNumber> {
+        self.perform(Command::Flush, None).result
+    }
+}

@@ -1,0 +1,7 @@
+//! All integration tests, in one program.
+
+mod client;
+mod hostile;
+mod operations;
+mod requests;
+mod served;

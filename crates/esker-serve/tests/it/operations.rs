@@ -1,0 +1,112 @@
+//! Operations on a volume that serves.
+
+use std::fs::OpenOptions;
+use std::time::Duration;
+
+use esker_core::Bytes;
+use esker_serve::{ControlRequest, DrainStatus, ServeSettings, call};
+use esker_volume::IoChoice;
+
+use super::client::Client;
+use super::served::{Home, Running};
+
+/// Writes number after number to a part of the volume, and checks another part, until `is_so`.
+fn use_until(server: &Running, client: &mut Client, is_so: impl Fn() -> bool) {
+    let mut round = 0u64;
+    while !is_so() {
+        round += 1;
+        assert!(round < 100_000, "it takes too long: {:?}", server.status());
+        let place = (round * 37 % 200) * 16_384;
+        client.write(place, &[round as u8; 16_384], round.is_multiple_of(32)).unwrap();
+        assert_eq!(client.read(place, 16_384).unwrap(), [round as u8; 16_384]);
+    }
+}
+
+#[test]
+fn devices_join_grow_and_leave_while_a_client_works() {
+    let home = Home::new(Bytes::mib(16));
+    let large = home.file("large", Bytes::mib(64));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let mut client = Client::connect(&server.socket);
+    let before = client.export.size;
+    (0..100u64).for_each(|number| client.write(number << 17, &[number as u8 + 1; 4096], false).unwrap());
+    server.control(&ControlRequest::AddDevice { name: "large".to_string(), path: large.clone(), force: false });
+    server.control(&ControlRequest::Grow { capacity_bytes: None });
+    // Clients see that when they connect again.
+    assert_eq!(client.export.size, before);
+    let mut new = Client::connect(&server.socket);
+    assert!(new.export.size > before + Bytes::mib(40), "{}", new.export.size);
+    let last = new.export.size.0 - 4096;
+    new.write(last, &[9; 4096], true).unwrap();
+
+    let third = home.file("third", Bytes::mib(32));
+    server.control(&ControlRequest::AddDevice { name: "third".to_string(), path: third.clone(), force: false });
+    server.control(&ControlRequest::Drain { device: "flash".to_string() });
+    let is_empty = || server.status().devices[0].drain == Some(DrainStatus::Empty);
+    use_until(&server, &mut client, is_empty);
+    server.control(&ControlRequest::Remove { device: "flash".to_string() });
+    assert_eq!(home.names(), ["disk", "large", "third"]);
+    let states: Vec<_> = server.status().devices.into_iter().map(|device| (device.state, device.keeps_map)).collect();
+    assert_eq!(states[0], ("removed".to_string(), false));
+    assert_eq!(states.iter().filter(|(_, keeps_map)| *keeps_map).count(), 2, "{states:?}");
+
+    OpenOptions::new().write(true).open(&third).unwrap().set_len(48 << 20).unwrap();
+    let most = server.status().capacity_max_bytes;
+    server.control(&ControlRequest::GrowDevice { device: "third".to_string() });
+    assert!(server.status().capacity_max_bytes > most + (12 << 20));
+    drop(server);
+    let server = home.serve(IoChoice::Threads, ServeSettings::default());
+    let mut client = Client::connect(&server.socket);
+    assert_eq!(client.read(last, 4096).unwrap(), [9; 4096]);
+    for number in 30..100u64 {
+        assert_eq!(client.read(number << 17, 4096).unwrap(), [number as u8 + 1; 4096], "{number}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_told_with_what_can() {
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let error = |request: ControlRequest| {
+        let error = call(&server.control, &request).unwrap_err();
+        (error.message, error.hint.unwrap_or_default())
+    };
+    let (message, hint) = error(ControlRequest::Drain { device: "tape".to_string() });
+    assert_eq!((&*message, &*hint), ("the volume has no device called tape", "its devices are flash, disk"));
+    let (message, hint) = error(ControlRequest::Drain { device: "flash".to_string() });
+    assert!(message.starts_with("the other devices hold") && hint == "add a device first", "{message}, {hint}");
+    let add =
+        |name: &str, path: &str| ControlRequest::AddDevice { name: name.to_string(), path: path.into(), force: false };
+    let (message, _) = error(add("flash", "/nowhere"));
+    assert_eq!(message, "the volume has, or had, a device called flash");
+    let (message, _) = error(add("new", "/nowhere"));
+    assert_eq!(message, "new (/nowhere): No such file or directory (os error 2)");
+    let full = home.file("full", Bytes::mib(16));
+    std::fs::write(&full, [&[0; 1080][..], &[0x53, 0xef], &[0; 16 << 20]].concat()).unwrap();
+    let (message, _) = error(add("full", full.to_str().unwrap()));
+    assert_eq!(message, "full holds an ext2, ext3 or ext4 file system; nothing was written");
+    // What was refused is no obstacle for the next one.
+    let status = server.status();
+    assert!(!status.is_changing && status.read_only.is_none() && status.devices.len() == 2, "{status:?}");
+    drop(server);
+    let unserved = call(&home.file("x", Bytes::kib(4)).with_file_name("control"), &ControlRequest::Status).unwrap_err();
+    assert!(unserved.is_unserved, "{unserved:?}");
+}
+
+#[test]
+fn lines_that_are_no_requests_are_answered() {
+    use std::io::{BufRead, BufReader, Write};
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let mut stream = std::os::unix::net::UnixStream::connect(&server.control).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(b"hello\n{\"command\":\"fly\"}\n{\"command\":\"status\"}\n").unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with(r#"{"error":{"message":"this is no request: "#));
+    assert!(next().contains("unknown variant `fly`"));
+    assert!(next().starts_with(r#"{"ok":{"volume":"#));
+    // Nobody needs a line without an end.
+    let _ = stream.write_all(&vec![b'x'; 100 << 10]);
+    assert!(lines.next().is_none_or(|line| line.is_err()));
+}

@@ -1,0 +1,135 @@
+//! A server in a thread, over a volume on files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, JoinHandle};
+
+use esker_core::Bytes;
+use esker_serve::{Address, ControlRequest, Listener, ServeSettings, Server, Status, VolumeFile, call};
+use esker_volume::{
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeSettings,
+    WhatIsThere, create,
+};
+use serde_json::{Value, json};
+
+/// The devices of a volume, by name.
+pub(super) type Paths = Vec<(String, PathBuf)>;
+
+/// A volume in a folder of its own.
+pub(super) struct Home {
+    folder: tempfile::TempDir,
+    paths: Arc<Mutex<Paths>>,
+}
+
+/// A server that ends when it is dropped.
+pub(super) struct Running {
+    pub(super) socket: PathBuf,
+    pub(super) control: PathBuf,
+    stop: Arc<AtomicBool>,
+    signal: Signal,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Keeps the paths in memory.
+struct InMemory(Arc<Mutex<Paths>>);
+
+impl VolumeFile for InMemory {
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.0.lock().unwrap().iter().find(|(device, _)| device == name).map(|(_, path)| path.clone())
+    }
+    fn add(&mut self, name: &str, path: &Path) -> io::Result<()> {
+        self.0.lock().unwrap().push((name.to_string(), path.to_path_buf()));
+        Ok(())
+    }
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.0.lock().unwrap().retain(|(device, _)| device != name);
+        Ok(())
+    }
+}
+
+impl Home {
+    /// A new hybrid over two files of this size.
+    pub(super) fn new(size: Bytes) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Self { folder, paths: Arc::default() };
+        for name in ["flash", "disk"] {
+            let path = home.file(name, size);
+            home.paths.lock().unwrap().push((name.to_string(), path));
+        }
+        let settings = json!({ "extent": "128KiB", "policy": "static-split" });
+        let identities = [1, 2, 3].map(|number| Identity([number; 16]));
+        let io = DeviceIo::start(IoChoice::Threads).unwrap();
+        create(&mut home.devices(&io), &VolumeSettings::new("hybrid", settings), &identities, WhatIsThere::Stays)
+            .unwrap();
+        home
+    }
+
+    /// Makes a file.
+    pub(super) fn file(&self, name: &str, size: Bytes) -> PathBuf {
+        let path = self.folder.path().join(format!("{name}.img"));
+        FileBackend::create(&path, size).unwrap();
+        path
+    }
+
+    /// The names of the devices.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.paths.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn devices(&self, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
+        let paths = self.paths.lock().unwrap();
+        let device = |(name, path): &(String, PathBuf)| -> Box<dyn OpenDevice> {
+            Box::new(io.device(name, FileBackend::open_alone(path).unwrap(), DeviceSettings::default()))
+        };
+        paths.iter().map(device).collect()
+    }
+
+    /// Serves the volume.
+    pub(super) fn serve(&self, choice: IoChoice, settings: ServeSettings) -> Running {
+        let [socket, control] = ["nbd", "control"].map(|name| self.folder.path().join(name));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        let (paths, addresses, stops) = (Arc::clone(&self.paths), [socket.clone(), control.clone()], Arc::clone(&stop));
+        let home = Self { folder: tempfile::tempdir().unwrap(), paths: Arc::clone(&paths) };
+        let thread = thread::spawn(move || {
+            let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
+            let volume = Volume::open(home.devices(&io), clock).unwrap();
+            let changes = (Box::new(InMemory(paths)) as Box<dyn VolumeFile>, DeviceSettings::default());
+            let mut server = Server::new(volume, io, clock, settings, changes).unwrap();
+            let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
+            server.listen(clients).unwrap();
+            server.take_control_at(control).unwrap();
+            sender.send(server.signal()).unwrap();
+            server.run(|| stops.load(Ordering::SeqCst));
+        });
+        Running { socket, control, stop, signal: receiver.recv().unwrap(), thread: Some(thread) }
+    }
+}
+
+impl Running {
+    /// Asks the server, which has to do it.
+    pub(super) fn control(&self, request: &ControlRequest) -> Value {
+        call(&self.control, request).unwrap()
+    }
+
+    pub(super) fn status(&self) -> Status {
+        serde_json::from_value(self.control(&ControlRequest::Status)).unwrap()
+    }
+
+    /// Asks the server to end.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.signal.give();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
