@@ -2,7 +2,11 @@
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::{ClosedBlock, Event, Rule, SHAPE, only};
 use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::Choice;
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -107,6 +111,25 @@ impl VictimPolicy for CostBenefit {
         true
     }
 }
+
+/// The largest ratio of benefit to cost; of these the block that was filled first.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule {
+    choice: || Choice::named(ENTRY.name),
+    best: |model, left| {
+        let merit = |closed: &ClosedBlock| {
+            // Counts the changes of the pool since the block last changed.
+            let changed = |event: &Event| match *event {
+                Event::Filled(block) | Event::Superseded(block) => block == closed.block,
+            };
+            let age = model.events.iter().rev().position(changed).expect("it was filled") + 1;
+            let benefit = f64::from(SHAPE.data_pages_per_block - closed.valid) * age as f64;
+            if closed.valid == 0 { 1e9 * benefit } else { benefit / f64::from(closed.valid) }
+        };
+        let best = left.iter().map(merit).fold(0.0, f64::max);
+        only(left.iter().find(|closed| merit(closed) == best))
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::{Rule, only};
 use super::{VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::Choice;
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -49,3 +53,7 @@ impl VictimPolicy for Fifo {
         true
     }
 }
+
+/// The block that was filled first.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule { choice: || Choice::named(ENTRY.name), best: |_, left| only(left.first()) };

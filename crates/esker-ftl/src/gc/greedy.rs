@@ -2,7 +2,11 @@
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::{Rule, only};
 use super::{Compared, VictimAnswer, VictimCapability, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::Choice;
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -138,3 +142,10 @@ impl VictimPolicy for Greedy {
         Some(Compared::All)
     }
 }
+
+/// The fewest valid pages; of these the lowest block.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule {
+    choice: || Choice::named(ENTRY.name),
+    best: |_, left| only(left.iter().min_by_key(|closed| (closed.valid, closed.block))),
+};

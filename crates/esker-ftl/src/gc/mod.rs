@@ -9,8 +9,9 @@
 #![doc = include_str!("worked_example.rs")]
 #![doc = "```"]
 //!
-//! and two lines here: `mod emptiest_newest;`, and `emptiest_newest::ENTRY` in [`VICTIM_POLICIES`]. The tests that walk
-//! the registry then cover it, and `cleaning = { victim = "emptiest-newest" }` selects it.
+//! and its lines here: `mod emptiest_newest;`, `emptiest_newest::ENTRY` in [`VICTIM_POLICIES`] and, if it offers blocks
+//! in an order of its own, `emptiest_newest::RULE` in `RULES`. The tests that walk the registry then cover it, and
+//! `cleaning = { victim = "emptiest-newest" }` selects it.
 //!
 //! Cleaning a block without superseded pages gains no space. A policy need not look for that: such a block is passed
 //! over as long as cleaning another one gains space. A policy that is published otherwise, such as `fifo`, or that
@@ -51,6 +52,18 @@ pub static VICTIM_POLICIES: &[VictimEntry] = &[
     worked_example::ENTRY,
     #[cfg(test)]
     mru::ENTRY,
+];
+
+/// The order in which policies offer blocks. Those without a rule may offer them in any order.
+#[cfg(test)]
+const RULES: &[tests::Rule] = &[
+    greedy::RULE,
+    fifo::RULE,
+    windowed::RULE,
+    cost_benefit::RULE,
+    search_fraction::RULE,
+    worked_example::RULE,
+    mru::RULE,
 ];
 
 /// Picks victims among the closed blocks of one pool.

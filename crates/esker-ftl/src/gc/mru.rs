@@ -3,7 +3,11 @@
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::{Rule, only};
 use super::{VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::Choice;
 use crate::PoolBlock;
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -55,3 +59,7 @@ impl VictimPolicy for Mru {
         self.decides_alone
     }
 }
+
+/// The block that was filled last.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule { choice: || Choice::named(ENTRY.name), best: |_, left| only(left.last()) };

@@ -3,7 +3,11 @@
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Ratio, Rng};
 
+#[cfg(test)]
+use super::tests::{Rule, with};
 use super::{PoolShape, VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::ParameterValue;
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -89,6 +93,16 @@ impl VictimPolicy for SearchFraction {
         true
     }
 }
+
+/// The fewest valid pages; any of these blocks.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule {
+    choice: || with(ENTRY.name, "fraction", ParameterValue::Text("100%".into())),
+    best: |_, left| {
+        let fewest = left.iter().map(|closed| closed.valid).min();
+        left.iter().filter(|closed| Some(closed.valid) == fewest).map(|closed| closed.block).collect()
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
+#[cfg(test)]
+use super::tests::{Rule, only, with};
 use super::{VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::ParameterValue;
 use crate::PoolBlock;
 
 pub(crate) const ENTRY: VictimEntry = VictimEntry {
@@ -76,3 +80,10 @@ impl VictimPolicy for Windowed {
         true
     }
 }
+
+/// The fewest valid pages among the three blocks that were filled first; of these the first.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule {
+    choice: || with(ENTRY.name, "window", ParameterValue::Integer(3)),
+    best: |_, left| only(left.iter().take(3).min_by_key(|closed| closed.valid)),
+};

@@ -2,7 +2,11 @@
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::{Rule, only};
 use super::{VictimAnswer, VictimEntry, VictimPolicy};
+#[cfg(test)]
+use crate::Choice;
 use crate::PoolBlock;
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -61,3 +65,11 @@ impl VictimPolicy for EmptiestNewest {
         self.closed.capacity() * size_of::<ClosedBlock>()
     }
 }
+
+/// The fewest valid pages; of these the block that was filled last.
+#[cfg(test)]
+pub(super) const RULE: Rule = Rule {
+    choice: || Choice::named(ENTRY.name),
+    // Of several minima, `min_by_key` keeps the first.
+    best: |_, left| only(left.iter().rev().min_by_key(|closed| closed.valid)),
+};

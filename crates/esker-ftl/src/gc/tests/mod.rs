@@ -1,14 +1,12 @@
 mod gain;
-mod rules;
 
 use std::cell::RefCell;
 
 use esker_core::Rng;
 use proptest::prelude::*;
 
-use self::rules::{RULES, Rule};
 use super::*;
-use crate::PoolBlock;
+use crate::{ParameterValue, PoolBlock};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -44,17 +42,17 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-const SHAPE: PoolShape = PoolShape { blocks: 24, data_pages_per_block: 8 };
+pub(super) const SHAPE: PoolShape = PoolShape { blocks: 24, data_pages_per_block: 8 };
 /// A closed block.
 #[derive(Clone, Copy, Debug)]
-struct ClosedBlock {
-    block: PoolBlock,
-    valid: u32,
+pub(super) struct ClosedBlock {
+    pub(super) block: PoolBlock,
+    pub(super) valid: u32,
 }
 
 /// Something that the test reported to a policy.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+pub(super) enum Event {
     /// The block was filled.
     Filled(PoolBlock),
     /// A page of the block was superseded.
@@ -63,11 +61,32 @@ enum Event {
 
 /// What happened to the blocks. Rules tell from it what a policy may offer.
 #[derive(Debug, Default)]
-struct Model {
+pub(super) struct Model {
     /// Closed blocks in the order of filling.
-    closed: Vec<ClosedBlock>,
+    pub(super) closed: Vec<ClosedBlock>,
     /// Events, oldest first, including those of blocks that are no longer closed.
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
+}
+
+/// The order in which a policy offers blocks, told from what happened to them.
+pub(super) struct Rule {
+    /// The policy, with parameters that suit [`SHAPE`].
+    pub(super) choice: fn() -> Choice,
+    /// Returns the blocks that the policy may offer next. The blocks left are in the order of filling, and there is at
+    /// least one.
+    pub(super) best: fn(&Model, &[ClosedBlock]) -> Vec<PoolBlock>,
+}
+
+/// The choice of a policy with one parameter.
+pub(super) fn with(policy: &str, name: &str, value: ParameterValue) -> Choice {
+    let mut choice = Choice::named(policy);
+    choice.parameters.insert(name.into(), value);
+    choice
+}
+
+/// The one block that a rule allows.
+pub(super) fn only(found: Option<&ClosedBlock>) -> Vec<PoolBlock> {
+    found.map(|closed| closed.block).into_iter().collect()
 }
 
 /// A policy and the rule that it has to follow.
@@ -287,7 +306,7 @@ fn policies_that_go_by_age_may_not_be_given_back_what_they_spared() {
 #[test]
 fn many_choices_are_greedy() {
     let mut choice = Choice::named("d-choices");
-    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(1000));
+    choice.parameters.insert("d".into(), ParameterValue::Integer(1000));
     let mut policy = build(&choice, &SHAPE, 1).unwrap();
     for block in 0..20 {
         policy.closed(PoolBlock(block), 8 - (block == 13) as u32);
@@ -302,13 +321,13 @@ fn unknown_names_and_parameters_are_refused_with_the_nearest() {
     assert!(error.to_string().contains("`gredy`") && error.to_string().contains(&names.join(", ")), "{error}");
     assert_eq!(esker_core::Hint::hint(&error).as_deref(), Some("did you mean `greedy`?"));
     let mut choice = Choice::named("greedy");
-    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(3));
+    choice.parameters.insert("d".into(), ParameterValue::Integer(3));
     assert_eq!(
         build(&choice, &SHAPE, 0).unwrap_err().to_string(),
         "`cleaning.victim` of kind `greedy` has no parameter `d`"
     );
     choice.kind = "d-choices".into();
-    choice.parameters.insert("d".into(), crate::ParameterValue::Integer(0));
+    choice.parameters.insert("d".into(), ParameterValue::Integer(0));
     let error = build(&choice, &SHAPE, 0).unwrap_err();
     assert_eq!(error.to_string(), "`cleaning.victim.d` is 0; expected a whole number from 1 to 1000000");
 }

@@ -89,3 +89,14 @@ impl Placement for FastFirst {
         self.order.extend((self.order.len()..devices).map(|device| DeviceIndex(device as u16)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::chosen;
+
+    #[test]
+    fn fast_first_fills_one_device_after_the_other() {
+        assert_eq!(chosen(r#"{"kind":"fast-first"}"#, &[2, 1, 9], &[1; 5]), [0, 0, 1, 2, 2]);
+        assert_eq!(chosen(r#"{"kind":"fast-first","order":[2]}"#, &[2, 1, 1], &[1; 4]), [2, 0, 0, 1]);
+    }
+}

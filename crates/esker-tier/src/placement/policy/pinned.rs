@@ -168,3 +168,51 @@ impl Placement for Pinned {
         self.rest.telemetry_period()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use esker_core::{DeviceState, RequestKind};
+
+    use super::super::tests::chosen;
+    use super::super::{Completed, DeviceView, Event, PLACEMENTS, WishedMove, Wishes};
+    use super::*;
+
+    #[test]
+    fn pinned_ranges_stay_where_they_belong_and_the_rest_is_placed_by_its_policy() {
+        let rest = r#""rest":{"kind":"fast-first","order":[1]}"#;
+        let table = format!(r#"{{"kind":"pinned","ranges":[{{"start":"1MiB","length":"2MiB","device":0}}],{rest}}}"#);
+        assert_eq!(chosen(&table, &[9, 9], &[1; 5]), [1, 0, 0, 1, 1]);
+        // An extent that begins in the range is pinned, even if only half of it lies there.
+        let table = format!(r#"{{"kind":"pinned","ranges":[{{"length":"1537KiB","device":0}}],{rest}}}"#);
+        assert_eq!(chosen(&table, &[9, 9], &[1; 4]), [0, 0, 1, 1]);
+    }
+
+    /// The policy of a reopened volume learns where its extents are: pinned extents stay, whatever the other policy
+    /// wants.
+    #[test]
+    fn extents_stay_pinned_when_a_volume_is_opened() {
+        let table =
+            r#"{"kind":"pinned","ranges":[{"length":"1MiB","device":0}],"rest":{"kind":"wardrop","weights":[0,1]}}"#;
+        let mut policy = serde_json::from_str::<PolicySettings>(table).unwrap().build(PLACEMENTS, 2).unwrap();
+        (0..2).for_each(|extent| {
+            policy.placed(LogicalExtent(extent), Bytes::mib(extent.into()), Some(DeviceIndex(0)));
+        });
+        let view = DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+        let mut wishes = Wishes::default();
+        for extent in 0..2 {
+            let done = Completed {
+                device: DeviceIndex(0),
+                first: LogicalExtent(extent),
+                extents: 1,
+                kind: RequestKind::Read,
+                length: Bytes(512),
+                sent: Nanos::ZERO,
+                at: Nanos::from_secs(u64::from(extent)),
+                for_host: true,
+                ok: true,
+            };
+            policy.observe(done.at, &Event::Completed(done), &[view; 2], &mut wishes);
+        }
+        assert_eq!(wishes.moves, [WishedMove::among_requests(LogicalExtent(1), DeviceIndex(1))]);
+    }
+}

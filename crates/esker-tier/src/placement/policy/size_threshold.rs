@@ -57,3 +57,16 @@ impl Placement for SizeThreshold {
     /// New devices get extents for which the others have no room.
     fn devices_joined(&mut self, _: usize) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::chosen;
+
+    #[test]
+    fn the_size_of_the_first_write_decides() {
+        let sizes = [4096, 4097, 512, 1 << 20];
+        assert_eq!(chosen(r#"{"kind":"size-threshold"}"#, &[9, 9], &sizes), [0, 1, 0, 1]);
+        let settings = r#"{"kind":"size-threshold","threshold":"512B","small":1,"large":0}"#;
+        assert_eq!(chosen(settings, &[9, 9], &sizes), [0, 0, 1, 0]);
+    }
+}
