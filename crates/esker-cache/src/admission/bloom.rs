@@ -126,3 +126,9 @@ impl Filter {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) const MODEL: super::tests::ModelEntry = super::tests::ModelEntry {
+    policy: ENTRY.name,
+    model: |shape| Box::new(super::tests::sets(shape.capacity.min(shape.objects) as usize)),
+};

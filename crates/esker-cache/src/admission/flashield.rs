@@ -72,3 +72,42 @@ impl Admission for Flashield {
         self.recent.memory_bytes() + self.reads.capacity()
     }
 }
+
+#[cfg(test)]
+pub(super) use model::MODEL;
+
+#[cfg(test)]
+mod model {
+    use esker_core::Nanos;
+
+    use super::super::tests::{Model, ModelEntry};
+    use crate::{Access, AccessKind, ObjectId};
+
+    /// The memory as a list of objects with their reads, the oldest first.
+    struct Memory {
+        window: usize,
+        seen: Vec<(ObjectId, u32)>,
+    }
+
+    impl Model for Memory {
+        fn agrees(&mut self, _: Nanos, access: &Access, admitted: bool) -> bool {
+            let Some(at) = self.seen.iter().position(|(object, _)| *object == access.object) else {
+                self.seen.push((access.object, 0));
+                let gone = self.seen.len().saturating_sub(self.window);
+                self.seen.drain(..gone);
+                return !admitted;
+            };
+            self.seen[at].1 = if access.kind == AccessKind::Read { self.seen[at].1 + 1 } else { 0 };
+            let admits = self.seen[at].1 == 2;
+            if admits {
+                self.seen.remove(at);
+            }
+            admits == admitted
+        }
+    }
+
+    pub(in crate::admission) const MODEL: ModelEntry = ModelEntry {
+        policy: super::ENTRY.name,
+        model: |shape| Box::new(Memory { window: shape.capacity as usize, seen: Vec::new() }),
+    };
+}

@@ -67,3 +67,7 @@ impl Admission for Larc {
         self.recent.memory_bytes()
     }
 }
+
+#[cfg(test)]
+pub(super) const MODEL: super::tests::ModelEntry =
+    super::tests::ModelEntry { policy: ENTRY.name, model: |shape| super::tests::window(shape, 0.1, true) };

@@ -3,8 +3,9 @@
 //!
 //! # How to add a policy
 //!
-//! Add one file, such as `admission/larc.rs`, and two lines here: `mod larc;`, and `larc::ENTRY` in [`ADMISSIONS`]. The
-//! tests that walk the registry then ask for a naive model of it: a line of `model` in `admission/tests.rs`.
+//! Add one file, such as `admission/flashield.rs`, and three lines here: `mod flashield;`, `flashield::ENTRY` in
+//! [`ADMISSIONS`], and `flashield::MODEL` in `MODELS`. The model, at the end of the file, is the same policy, written
+//! as simply as possible: tests compare the two.
 
 mod bloom;
 mod budget;
@@ -29,6 +30,11 @@ use crate::{Access, BuildError, Shape};
 /// Every policy, in the order in which lists show them.
 pub static ADMISSIONS: &[AdmissionEntry] =
     &[none::ENTRY, second_hit::ENTRY, larc::ENTRY, bloom::ENTRY, reject_first::ENTRY, flashield::ENTRY];
+
+/// What tests compare each policy with.
+#[cfg(test)]
+static MODELS: &[tests::ModelEntry] =
+    &[none::MODEL, second_hit::MODEL, larc::MODEL, bloom::MODEL, reject_first::MODEL, flashield::MODEL];
 
 /// Decides which objects may enter a cache. It is called for every access, in the order of time. The bytes of an access
 /// are the bytes that it writes to the cache if it enters, or if it is a write that hits.

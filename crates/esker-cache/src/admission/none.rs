@@ -29,3 +29,25 @@ impl Admission for AdmitAll {
         0
     }
 }
+
+#[cfg(test)]
+pub(super) use model::MODEL;
+
+#[cfg(test)]
+mod model {
+    use esker_core::Nanos;
+
+    use super::super::tests::{Model, ModelEntry};
+    use crate::Access;
+
+    struct AdmitsAll;
+
+    impl Model for AdmitsAll {
+        fn agrees(&mut self, _: Nanos, _: &Access, admitted: bool) -> bool {
+            admitted
+        }
+    }
+
+    pub(in crate::admission) const MODEL: ModelEntry =
+        ModelEntry { policy: super::ENTRY.name, model: |_| Box::new(AdmitsAll) };
+}

@@ -47,3 +47,7 @@ impl Admission for SecondHit {
         self.recent.memory_bytes()
     }
 }
+
+#[cfg(test)]
+pub(super) const MODEL: super::tests::ModelEntry =
+    super::tests::ModelEntry { policy: ENTRY.name, model: |shape| super::tests::window(shape, 1.0, false) };

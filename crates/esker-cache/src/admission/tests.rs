@@ -10,18 +10,10 @@ use super::*;
 use crate::{AccessKind, NEVER, ObjectId, build, simulate_admitting};
 
 /// A policy in its simplest form. It receives the answers of the real one, since a Bloom filter may err.
-trait Model {
+pub(super) trait Model {
     /// Returns true if `admitted` is a correct answer to this miss.
     fn agrees(&mut self, now: Nanos, access: &Access, admitted: bool) -> bool;
     fn hit(&mut self, _now: Nanos, _access: &Access) {}
-}
-
-struct AdmitsAll;
-
-impl Model for AdmitsAll {
-    fn agrees(&mut self, _: Nanos, _: &Access, admitted: bool) -> bool {
-        admitted
-    }
 }
 
 /// The window as a list that is searched. With an adaptive length, this is LARC.
@@ -30,6 +22,12 @@ struct Window {
     length: f64,
     adapts: bool,
     seen: Vec<ObjectId>,
+}
+
+/// A window of this share of the cache.
+pub(super) fn window(shape: &Shape, length: f64, adapts: bool) -> Box<dyn Model> {
+    let capacity = f64::from(shape.capacity);
+    Box::new(Window { capacity, length: length * capacity, adapts, seen: Vec::new() })
 }
 
 impl Model for Window {
@@ -56,7 +54,7 @@ impl Model for Window {
 }
 
 /// Two sets in place of two filters.
-struct Sets {
+pub(super) struct Sets {
     window: usize,
     current: BTreeSet<ObjectId>,
     before: BTreeSet<ObjectId>,
@@ -79,45 +77,19 @@ impl Model for Sets {
     }
 }
 
-/// The memory as a list of objects with their reads, the oldest first.
-struct Memory {
-    window: usize,
-    seen: Vec<(ObjectId, u32)>,
-}
-
-impl Model for Memory {
-    fn agrees(&mut self, _: Nanos, access: &Access, admitted: bool) -> bool {
-        let Some(at) = self.seen.iter().position(|(object, _)| *object == access.object) else {
-            self.seen.push((access.object, 0));
-            let gone = self.seen.len().saturating_sub(self.window);
-            self.seen.drain(..gone);
-            return !admitted;
-        };
-        self.seen[at].1 = if access.kind == AccessKind::Read { self.seen[at].1 + 1 } else { 0 };
-        let admits = self.seen[at].1 == 2;
-        if admits {
-            self.seen.remove(at);
-        }
-        admits == admitted
-    }
+/// What a policy with its default parameters is compared with.
+pub(super) struct ModelEntry {
+    /// The name of the policy.
+    pub(super) policy: &'static str,
+    pub(super) model: fn(&Shape) -> Box<dyn Model>,
 }
 
 /// Returns the model of a policy with its default parameters.
 fn model(name: &str, shape: &Shape) -> Option<Box<dyn Model>> {
-    let (capacity, window) = (f64::from(shape.capacity), shape.capacity as usize);
-    Some(match name {
-        "none" => Box::new(AdmitsAll),
-        "second-hit" | "reject-first" => {
-            Box::new(Window { capacity, length: capacity, adapts: false, seen: Vec::new() })
-        }
-        "larc" => Box::new(Window { capacity, length: 0.1 * capacity, adapts: true, seen: Vec::new() }),
-        "bloom" => Box::new(sets(window.min(shape.objects as usize))),
-        "flashield" => Box::new(Memory { window, seen: Vec::new() }),
-        _ => return None,
-    })
+    MODELS.iter().find(|model| model.policy == name).map(|model| (model.model)(shape))
 }
 
-fn sets(window: usize) -> Sets {
+pub(super) fn sets(window: usize) -> Sets {
     Sets { window, current: BTreeSet::new(), before: BTreeSet::new(), answers: 0, wrong: 0 }
 }
 

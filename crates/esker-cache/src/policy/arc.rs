@@ -8,7 +8,11 @@
 use esker_core::registry::ParameterSource;
 
 use super::queues::Queues;
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveArc;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -149,3 +153,11 @@ impl Replacement for Arc {
         self.queues.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveArc::new(shape.capacity as usize)),
+    misses: [94_228, 88_002],
+    tolerance: 0,
+};

@@ -4,8 +4,12 @@ use std::cmp::Reverse;
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::heap::Heap;
+#[cfg(test)]
+use crate::reference::NaiveBelady;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -79,3 +83,11 @@ impl Replacement for Belady {
         self.by_next_use.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveBelady { capacity: shape.capacity as usize, held: Vec::new() }),
+    misses: [90_255, 71_620],
+    tolerance: 0,
+};

@@ -8,8 +8,12 @@ use esker_core::registry::{Accepted, Parameter, ParameterSource};
 use esker_core::{Linked, Links, List, Ratio, Rng};
 
 use self::learning::LearningRate;
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::heap::Heap;
+#[cfg(test)]
+use crate::reference::NaiveCacheus;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -327,3 +331,12 @@ impl Replacement for Cacheus {
         self.objects.capacity() * size_of::<Entry>() + self.by_frequency.memory_bytes()
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveCacheus::new(shape.capacity as usize, shape.seed)),
+    // As found here; exponentials may differ in their last digit between machines.
+    misses: [94_475, 85_940],
+    tolerance: 340,
+};

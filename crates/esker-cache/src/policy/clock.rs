@@ -3,8 +3,12 @@
 use esker_core::registry::ParameterSource;
 
 use super::one_queue::{HELD, OneQueue, Queue, Rule};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{ReplacementCapability, ReplacementEntry};
 use crate::ObjectId;
+#[cfg(test)]
+use crate::reference::NaiveClock;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "clock",
@@ -43,3 +47,11 @@ impl Rule for Clock {
         queue.set_mark(object, 0);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveClock { capacity: shape.capacity as usize, held: Vec::new() }),
+    misses: [95_329, 91_599],
+    tolerance: 0,
+};

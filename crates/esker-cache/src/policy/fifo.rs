@@ -3,8 +3,12 @@
 use esker_core::registry::ParameterSource;
 
 use super::one_queue::{HELD, OneQueue, Queue, Rule};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{ReplacementCapability, ReplacementEntry};
 use crate::ObjectId;
+#[cfg(test)]
+use crate::reference::NaiveFifo;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "fifo",
@@ -28,3 +32,11 @@ impl Rule for Fifo {
         queue.first(HELD)
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveFifo { capacity: shape.capacity as usize, held: Vec::new() }),
+    misses: [96_515, 91_716],
+    tolerance: 0,
+};

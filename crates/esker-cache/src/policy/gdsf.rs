@@ -7,8 +7,12 @@
 
 use esker_core::registry::ParameterSource;
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
 use crate::heap::Heap;
+#[cfg(test)]
+use crate::reference::NaiveGdsf;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -110,3 +114,12 @@ impl Replacement for Gdsf {
         self.objects.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveGdsf::new(shape.capacity as usize, true)),
+    // To the four digits of a miss ratio that libCacheSim prints.
+    misses: [94_685, 91_394],
+    tolerance: 6,
+};

@@ -3,8 +3,12 @@
 use esker_core::registry::{Accepted, Parameter, ParameterSource, Parameters};
 use esker_core::{Linked, Links, List, Ratio, Rng};
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::heap::Heap;
+#[cfg(test)]
+use crate::reference::NaiveLecar;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -217,3 +221,12 @@ impl Replacement for Lecar {
         self.objects.capacity() * size_of::<Entry>() + self.by_frequency.memory_bytes()
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLecar::new(shape.capacity as usize, shape.seed, false)),
+    // As found here; exponentials may differ in their last digit between machines.
+    misses: [95_221, 91_276],
+    tolerance: 340,
+};

@@ -6,7 +6,11 @@
 use esker_core::registry::ParameterSource;
 use esker_core::{Linked, Links, List};
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveLfu;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -192,3 +196,11 @@ impl Replacement for Lfu {
         std::hint::black_box(sum);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLfu::new(shape.capacity as usize)),
+    misses: [96_757, 90_040],
+    tolerance: 0,
+};

@@ -6,7 +6,11 @@ use esker_core::Rng;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use self::density::{Class, class_of_ages};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveLhd;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -258,3 +262,12 @@ impl Replacement for Lhd {
         self.places.capacity() * size_of::<u32>() + self.held.capacity() * size_of::<Held>() + classes
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLhd::new(shape.capacity as usize, shape.seed)),
+    // As found here; exponentials may differ in their last digit between machines.
+    misses: [95_934, 91_390],
+    tolerance: 340,
+};

@@ -11,7 +11,11 @@ use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
 use super::queues::{NOWHERE, Queues};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveLirs;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -224,3 +228,11 @@ impl Replacement for Lirs {
         self.stack.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLirs::new(shape.capacity as usize, 1, 200)),
+    misses: [94_678, 85_609],
+    tolerance: 0,
+};

@@ -15,8 +15,12 @@ use std::cmp::Ordering;
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
 use crate::heap::Heap;
+#[cfg(test)]
+use crate::reference::NaiveLrfu;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -143,3 +147,12 @@ impl Replacement for Lrfu {
         self.objects.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLrfu::new(shape.capacity as usize, 1.0)),
+    // As found here: others do not count it. It lies near lru or lfu.
+    misses: [95_197, 91_446],
+    tolerance: 0,
+};

@@ -3,8 +3,12 @@
 use esker_core::registry::ParameterSource;
 
 use super::one_queue::{HELD, OneQueue, Queue, Rule};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{ReplacementCapability, ReplacementEntry};
 use crate::ObjectId;
+#[cfg(test)]
+use crate::reference::NaiveLru;
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
     name: "lru",
@@ -30,3 +34,11 @@ impl Rule for Lru {
         queue.first(HELD)
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveLru { capacity: shape.capacity as usize, held: Vec::new() }),
+    misses: [95_415, 91_657],
+    tolerance: 0,
+};

@@ -2,14 +2,13 @@
 //!
 //! # How to add a policy
 //!
-//! Add one file, such as `policy/fifo.rs`, and two lines here: `mod fifo;`, and `fifo::ENTRY` in [`REPLACEMENTS`]. The
-//! tests that walk the registry then cover it, and `esker cache TRACE --policy fifo` selects it. `queues.rs` has the
-//! lists that most policies are made of.
+//! Add one file, such as `policy/fifo.rs`, and three lines here: `mod fifo;`, `fifo::ENTRY` in [`REPLACEMENTS`], and
+//! `fifo::REFERENCE` in `REFERENCES`. The tests that walk the registry then cover it, and `esker cache TRACE --policy
+//! fifo` selects it. `queues.rs` has the lists that most policies are made of.
 //!
-//! The tests ask for the same policy a second time, written as simply as possible, and compare the two access by
-//! access: a file in `reference/`, its two lines in `reference.rs` (which contains the simplest ones itself), and a
-//! line of `naive` in `policy/tests.rs`. They also ask for its misses on a real trace, if possible as others count them
-//! (`tests/reference_counts.rs`), and for its name in `examples/cache-ranking.toml` and docs/cache-ranking.md.
+//! `REFERENCE`, at the end of the file, has what the tests compare the policy with. The first is the same policy,
+//! written as simply as possible, at the end of the file or, if it is long, in a file of `reference/`. The second are
+//! its misses on a real trace, if possible as others count them. Tests also ask for a row of docs/cache-ranking.md.
 
 mod arc;
 mod belady;
@@ -63,6 +62,30 @@ pub static REPLACEMENTS: &[ReplacementEntry] = &[
     cacheus::ENTRY,
     lhd::ENTRY,
     belady::ENTRY,
+];
+
+/// What tests compare each policy with, in the same order.
+#[cfg(test)]
+static REFERENCES: &[tests::Reference] = &[
+    lru::REFERENCE,
+    fifo::REFERENCE,
+    clock::REFERENCE,
+    lfu::REFERENCE,
+    gdsf::REFERENCE,
+    slru::REFERENCE,
+    two_q::REFERENCE,
+    arc::REFERENCE,
+    lirs::REFERENCE,
+    clock_pro::REFERENCE,
+    lrfu::REFERENCE,
+    sieve::REFERENCE,
+    s3_fifo::REFERENCE,
+    s3_fifo::REFERENCE_OF_ONE_BIT,
+    w_tinylfu::REFERENCE,
+    lecar::REFERENCE,
+    cacheus::REFERENCE,
+    lhd::REFERENCE,
+    belady::REFERENCE,
 ];
 
 /// Chooses the objects that a cache holds. All objects take the same room. A policy knows only the calls that it

@@ -5,7 +5,11 @@ use std::collections::VecDeque;
 use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource, Parameters};
 
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementCapability, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveS3Fifo;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -319,3 +323,20 @@ impl Replacement for S3Fifo {
         std::hint::black_box(sum);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveS3Fifo::new(shape.capacity as usize, false)),
+    misses: [94_555, 85_691],
+    tolerance: 0,
+};
+
+#[cfg(test)]
+pub(super) const REFERENCE_OF_ONE_BIT: Reference = Reference {
+    policy: ONE_BIT.name,
+    naive: |shape| Box::new(NaiveS3Fifo::new(shape.capacity as usize, true)),
+    // As found here: others do not count it. It lies near s3-fifo.
+    misses: [94_137, 84_425],
+    tolerance: 0,
+};

@@ -8,7 +8,11 @@ use esker_core::Ratio;
 use esker_core::registry::{Accepted, Fallback, Parameter, ParameterSource};
 
 use super::queues::{NOWHERE, Queues};
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveSlru;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -125,3 +129,11 @@ impl Replacement for Slru {
         self.queues.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveSlru::new(shape.capacity as usize, 2, 80)),
+    misses: [94_516, 90_040],
+    tolerance: 0,
+};

@@ -7,7 +7,11 @@ use esker_core::Ratio;
 use esker_core::registry::{Accepted, Parameter, ParameterSource};
 
 use super::queues::Queues;
+#[cfg(test)]
+use super::tests::Reference;
 use super::{Replacement, ReplacementEntry, Shape};
+#[cfg(test)]
+use crate::reference::NaiveTwoQ;
 use crate::{Access, ObjectId};
 
 pub(crate) const ENTRY: ReplacementEntry = ReplacementEntry {
@@ -126,3 +130,11 @@ impl Replacement for TwoQ {
         self.queues.warm(accesses);
     }
 }
+
+#[cfg(test)]
+pub(super) const REFERENCE: Reference = Reference {
+    policy: ENTRY.name,
+    naive: |shape| Box::new(NaiveTwoQ::new(shape.capacity as usize)),
+    misses: [94_572, 88_160],
+    tolerance: 0,
+};
