@@ -1,14 +1,19 @@
-//! The published schema and the page of all keys match the code, and real results match the schema.
-//! `ESKER_UPDATE_DOCS=1` rewrites them.
+//! What is made from the code is as the code says: the published schema, the page of all keys, parts of documents. Real
+//! results match the schema. `ESKER_UPDATE_DOCS=1` rewrites them.
 
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-use esker_sim::{Experiment, RunOptions, experiments_page, results_schema, run};
+use esker_sim::{Experiment, HYBRID_POLICIES, RunOptions, experiments_page, results_schema, run};
 use serde_json::Value;
 
+fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)
+}
+
 #[track_caller]
-fn is_current(name: &str, expected: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+fn is_current(file: &str, expected: &str) {
+    let path = path(file);
     if std::env::var_os("ESKER_UPDATE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, expected).unwrap();
@@ -16,18 +21,36 @@ fn is_current(name: &str, expected: &str) {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "docs/{name} is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current"
+        "{file} is not what the code says: ESKER_UPDATE_DOCS=1 cargo test -p esker-sim --test it is_current"
     );
+}
+
+/// Checks what `file` has between two texts, each of which it has once.
+#[track_caller]
+pub(crate) fn part_is_current(file: &str, [begin, end]: [&str; 2], expected: &str) {
+    let text = std::fs::read_to_string(path(file)).unwrap();
+    let (before, rest) = text.split_once(begin).expect("the file has the text before the part");
+    let (_, after) = rest.split_once(end).expect("the file has the text after the part");
+    is_current(file, &format!("{before}{begin}{expected}{end}{after}"));
 }
 
 #[test]
 fn the_published_schema_is_current() {
-    is_current("schema/results-1.json", &(serde_json::to_string_pretty(&results_schema()).unwrap() + "\n"));
+    is_current("docs/schema/results-1.json", &(serde_json::to_string_pretty(&results_schema()).unwrap() + "\n"));
 }
 
 #[test]
 fn the_page_of_keys_is_current() {
-    is_current("experiments.md", &experiments_page());
+    is_current("docs/experiments.md", &experiments_page());
+}
+
+#[test]
+fn the_table_of_placement_policies_is_current() {
+    let mut table = "\n| `kind` | what it does | from |\n|---|---|---|\n".to_string();
+    for entry in HYBRID_POLICIES.iter() {
+        writeln!(table, "| `{}` | {} | {} |", entry.name, entry.summary, entry.source).unwrap();
+    }
+    part_is_current("docs/hybrids.md", ["<!-- policies -->\n", "\n<!-- end of policies -->"], &table);
 }
 
 /// Results of a run with everything in them: flash, disk, children, settling, a series, a cost.
