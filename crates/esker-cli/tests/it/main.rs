@@ -5,6 +5,7 @@ mod bad_input;
 mod cache;
 mod cache_by_volume;
 mod convert;
+mod counts;
 mod devices;
 mod flash_caches;
 mod help;
