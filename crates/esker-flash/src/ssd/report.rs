@@ -256,3 +256,23 @@ fn busy_time(kind: ResourceKind, times: impl IntoIterator<Item = Nanos>) -> Busy
         ..all
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{agrawal, read, serve, write};
+    use super::*;
+
+    #[test]
+    fn figures_are_those_since_measuring_began() {
+        let mut ssd = Ssd::new("flash", &agrawal(), 1).unwrap();
+        serve(&mut ssd, Nanos::ZERO, write(5));
+        ssd.start_measuring(Nanos::from_millis(1));
+        // The last page has no data.
+        for (at, request) in [(2, write(6)), (3, read(5)), (4, read(7))] {
+            serve(&mut ssd, Nanos::from_millis(at), request);
+        }
+        let flash = ssd.report_now().flash.unwrap();
+        assert_eq!((flash.host_page_writes, flash.programs.host, flash.write_amplification), (1, 1, Some(1.0)));
+        assert_eq!((flash.host_page_reads, flash.unwritten_page_reads, flash.reads.host), (2, 1, 1));
+    }
+}

@@ -16,7 +16,7 @@ use esker_nand::Placement;
 use super::*;
 use crate::{LinkSettings, PRESETS};
 
-fn agrawal() -> SsdSettings {
+pub(super) fn agrawal() -> SsdSettings {
     toml::from_str(PRESETS[0].toml).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn tag(slot: u32) -> Tag {
 }
 
 /// Submits `request` and runs until it ends. Returns its completion.
-fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
+pub(super) fn serve(ssd: &mut Ssd, now: Nanos, request: Request) -> Completion {
     let mut done = Vec::new();
     ssd.submit(now, tag(0), request);
     while done.is_empty() {
@@ -49,10 +49,10 @@ fn drain(ssd: &mut Ssd) -> Vec<(u32, Nanos)> {
 fn page(number: u64) -> (Lba, Bytes) {
     (Lba(number * 8), Bytes::kib(4))
 }
-fn read(number: u64) -> Request {
+pub(super) fn read(number: u64) -> Request {
     Request::read(page(number).0, page(number).1)
 }
-fn write(number: u64) -> Request {
+pub(super) fn write(number: u64) -> Request {
     Request::write(page(number).0, page(number).1)
 }
 
