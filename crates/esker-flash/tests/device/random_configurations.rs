@@ -1,6 +1,6 @@
 //! Any configuration either works or is refused with the values that conflict; drives that work keep correct counts.
 
-use esker_core::registry::{self, Accepted};
+use esker_core::registry::{self, Accepted, Parameter, Parameters};
 use esker_core::{
     Arrival, ByteRate, Bytes, Control, Device, Energy, Hint, Lba, Nanos, Power, Precondition, Priority, Ratio,
     ReplaySettings, Request, RequestKind, ResourceKind, Rng, StreamId,
@@ -113,7 +113,31 @@ fn cleaning() -> impl Strategy<Value = CleaningSettings> {
     )
 }
 
-/// Draws a layer, mostly with its defaults, sometimes with a number for one of its parameters.
+/// Makes a value of the parameter's type of a drawn number.
+fn value_of(parameter: &Parameter, drawn: u64) -> ParameterValue {
+    match parameter.value {
+        Accepted::Share { .. } => ParameterValue::Text(format!("{drawn}%")),
+        Accepted::Flag { .. } => ParameterValue::Flag(drawn % 2 == 1),
+        Accepted::OneOf(names) => ParameterValue::Text(names[drawn as usize % names.len()].to_string()),
+        Accepted::Count { .. } | Accepted::Integer { .. } | Accepted::Size { .. } => ParameterValue::Integer(drawn),
+    }
+}
+
+#[test]
+fn every_parameter_of_a_layer_is_drawn_as_its_type() {
+    for entry in FTLS {
+        for parameter in entry.parameters.listed() {
+            let is_accepted = |drawn: u64| {
+                let mut choice = Choice::named(entry.name);
+                choice.parameters.insert(parameter.name.to_string(), value_of(parameter, drawn));
+                Parameters::new(&choice, &entry.parameters).is_ok()
+            };
+            assert!((0..40).any(is_accepted), "`{}` of {} is never accepted", parameter.name, entry.name);
+        }
+    }
+}
+
+/// Draws a layer, mostly with its defaults, sometimes with a value for one of its parameters.
 fn ftl() -> impl Strategy<Value = Choice> {
     (0..FTLS.len(), any::<prop::sample::Index>(), prop::option::weighted(0.4, 0u64..40)).prop_map(
         |(layer, parameter, value)| {
@@ -122,18 +146,13 @@ fn ftl() -> impl Strategy<Value = Choice> {
             let mut choice = Choice::named(entry.name);
             if let (Some(value), false) = (value, list.is_empty()) {
                 let parameter = parameter.get(list);
-                let value = match parameter.value {
-                    Accepted::Share { .. } => ParameterValue::Text(format!("{value}%")),
-                    _ => ParameterValue::Integer(value),
-                };
-                choice.parameters.insert(parameter.name.to_string(), value);
+                choice.parameters.insert(parameter.name.to_string(), value_of(parameter, value));
             }
             choice
         },
     )
 }
 
-/// Draws no code, or cells with many errors and a code of a few steps.
 /// Draws each policy, sometimes without a mode that it needs, with times far apart.
 fn write_modes() -> impl Strategy<Value = Option<WriteModeSettings>> {
     let time = || prop_oneof![1 => Just(0), 60 => 1u64..2_000_000].prop_map(Nanos);
@@ -159,6 +178,7 @@ fn write_modes() -> impl Strategy<Value = Option<WriteModeSettings>> {
     prop::option::weighted(0.4, modes)
 }
 
+/// Draws no code, or cells with many errors and a code of a few steps.
 fn ecc() -> impl Strategy<Value = Option<EccSettings>> {
     let code = prop::sample::select(vec![EccCode::Bch, EccCode::Ldpc, EccCode::Ldpc]);
     let errors = prop::sample::select(vec![ErrorCount::Drawn, ErrorCount::Drawn, ErrorCount::Expected]);
