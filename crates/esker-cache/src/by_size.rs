@@ -148,12 +148,12 @@ mod tests {
         all.into_iter().map(|access| Access { bytes: size(access.object), ..access }).collect()
     }
 
-    fn built(name: &str, objects: u32, room: u64) -> Box<dyn Replacement> {
-        build_by_size(&Choice::named(name), objects, room, 1).unwrap()
+    fn built(name: &str, objects: u32, room: u64, seed: u64) -> Box<dyn Replacement> {
+        build_by_size(&Choice::named(name), objects, room, seed).unwrap()
     }
 
     fn compare(name: &str, victim: Victim, room: u64, objects: u32, accesses: &[Access]) -> Result<(), TestCaseError> {
-        let (mut policy, mut reference) = (built(name, objects, room), Sized::new(room, victim));
+        let (mut policy, mut reference) = (built(name, objects, room, 1), Sized::new(room, victim));
         for (number, access) in accesses.iter().enumerate() {
             let hit = policy.hit(access);
             if !hit {
@@ -181,7 +181,7 @@ mod tests {
             for entry in REPLACEMENTS.iter().filter(|entry| entry.can(ReplacementCapability::BySize)) {
                 let shape = Shape { capacity, objects, seed };
                 let mut by_number = crate::build(&Choice::named(entry.name), &shape).unwrap();
-                let mut by_size = built(entry.name, objects, u64::from(capacity) * 4096 + seed % 4096);
+                let mut by_size = built(entry.name, objects, u64::from(capacity) * 4096 + seed % 4096, seed);
                 let counts = [&mut by_number, &mut by_size].map(|policy| simulate(&mut **policy, &accesses));
                 prop_assert_eq!(counts[0], counts[1], "{}", entry.name);
             }
@@ -198,7 +198,7 @@ mod tests {
         }
         assert!(compare("gdsf", Victim::Gdsf, 2_000, 300, &accesses).is_ok());
         assert!(compare("lru", Victim::Lru, 2_001, 300, &accesses).is_ok());
-        let (mut policy, mut reference) = (built("lru", 300, 2_000), Sized::new(2_001, Victim::Lru));
+        let (mut policy, mut reference) = (built("lru", 300, 2_000, 1), Sized::new(2_001, Victim::Lru));
         let same = |access: &Access| {
             let hit = policy.hit(access);
             if !hit {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_cache_stays_out() {
-        let mut policy = built("lru", 2, 10);
+        let mut policy = built("lru", 2, 10, 1);
         let access = |object, bytes| Access {
             bytes,
             object: ObjectId(object),
