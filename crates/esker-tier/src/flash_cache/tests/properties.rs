@@ -178,7 +178,7 @@ fn wrong_caches_are_found_out() {
         (1500, Fault::HurriesOutdated),
         (1500, Fault::DropsInUse),
         (300, Fault::KeepsDropped),
-        (2500, Fault::ForgetsFormer),
+        (5000, Fault::ForgetsFormer),
     ];
     let found = faults.map(|(runs, fault)| (fault, losses(runs, Some(fault))));
     assert!(found.iter().all(|(_, found)| *found >= 5), "{found:?}");
