@@ -22,7 +22,8 @@ pub(super) struct Log {
     next: u32,
     /// Number of slots in the window.
     ahead: u32,
-    /// Number of free slots in the window.
+    /// Number of free slots, and of those among them in the window.
+    count: u32,
     ready: u32,
 }
 
@@ -40,6 +41,14 @@ impl FreeSlots {
         match self {
             Self::Any(free) => free.len(),
             Self::Log(log) => log.ready as usize,
+        }
+    }
+
+    /// Number of free slots. In a log, only those in the window can be taken now.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Any(free) => free.len(),
+            Self::Log(log) => log.count as usize,
         }
     }
 
@@ -65,6 +74,7 @@ impl FreeSlots {
             Self::Any(free) => free.push(slot),
             Self::Log(log) => {
                 bits::set(&mut log.free, slot as usize);
+                log.count += 1;
                 log.ready += u32::from(log.is_reached(slot));
             }
         }
@@ -77,7 +87,7 @@ impl FreeSlots {
             Self::Log(log) => {
                 let next = if log.next < limit { log.next } else { 0 };
                 (log.limit, log.next, log.ahead) = (limit, next, ahead);
-                log.count_ready();
+                log.count_free();
             }
         }
     }
@@ -118,6 +128,7 @@ impl FreeSlots {
             let window = (0..log.ahead).map(|step| log.at(step));
             let ready = window.filter(|&slot| bits::is_set(&log.free, slot as usize)).count();
             assert_eq!(log.ready as usize, ready, "the free slots of the window are counted wrongly");
+            assert_eq!(log.count as usize, self.all().len(), "the free slots are counted wrongly");
         }
     }
 }
@@ -126,7 +137,7 @@ impl Log {
     fn new(slots: u32, ahead: u32) -> Self {
         let mut free = vec![0; slots.div_ceil(64) as usize];
         bits::set_all(&mut free, 0..slots as usize);
-        Self { free, limit: slots, next: 0, ahead, ready: ahead }
+        Self { free, limit: slots, next: 0, ahead, count: slots, ready: ahead }
     }
 
     /// Returns the slot `step` steps after the beginning of the window.
@@ -153,6 +164,7 @@ impl Log {
         let step = (0..self.ahead).find(|&step| self.is_free(self.at(step)))?;
         let slot = self.at(step);
         bits::clear(&mut self.free, slot as usize);
+        self.count -= 1;
         self.ready -= 1;
         for new in self.ahead..=self.ahead + step {
             let new = self.at(new);
@@ -163,7 +175,8 @@ impl Log {
         Some(slot)
     }
 
-    fn count_ready(&mut self) {
+    fn count_free(&mut self) {
+        self.count = (0..self.limit).filter(|&slot| self.is_free(slot)).count() as u32;
         self.ready = (0..self.ahead).filter(|&step| self.is_free(self.at(step))).count() as u32;
     }
 
@@ -180,6 +193,6 @@ impl Log {
                 self.next = ((step + 1 - run) % u64::from(self.limit)) as u32;
             }
         }
-        self.count_ready();
+        self.count_free();
     }
 }

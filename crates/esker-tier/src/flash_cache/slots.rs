@@ -110,7 +110,7 @@ impl Slots {
 
     /// Number of slots that hold a line, or wait for the record that their line has left.
     pub(super) fn used(&self) -> u32 {
-        self.limit.saturating_sub((self.free.len() + self.trimming.len()) as u32)
+        self.limit - (self.free.count() + self.trimming.range(..self.limit).count()) as u32
     }
 
     /// Number of slots that cannot be taken now.

@@ -7,6 +7,7 @@ mod errors;
 mod log;
 mod owned_flash;
 mod properties;
+mod slot_counts;
 mod wear;
 mod world;
 
