@@ -90,11 +90,11 @@ impl RunMeasurements {
         self
     }
 
-    /// Also records response times of requests that arrive in `[from, to)`, such as the busiest hour. There may be
-    /// several such windows.
-    pub fn with_window(mut self, from: Nanos, to: Nanos) -> Self {
+    /// Also records response times of requests that arrive in `[from, to)`, such as the busiest hour. Returns the
+    /// number of this window, for [`RunMeasurements::window`].
+    pub fn add_window(&mut self, from: Nanos, to: Nanos) -> usize {
         self.windows.push(Window { from, to, statistics: RequestStatistics::default() });
-        self
+        self.windows.len() - 1
     }
 
     /// Also ends the replay at a ceiling.
@@ -118,7 +118,7 @@ impl RunMeasurements {
         self.slowest
     }
 
-    /// Returns statistics of the requests that arrived in window `number`; the first window has number zero.
+    /// Returns statistics of the requests that arrived in window `number` of [`RunMeasurements::add_window`].
     pub fn window(&self, number: usize) -> Option<&RequestStatistics> {
         self.windows.get(number).map(|window| &window.statistics)
     }

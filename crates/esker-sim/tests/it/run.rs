@@ -209,9 +209,10 @@ fn a_window_keeps_the_times_of_its_arrivals() {
     let arrivals = (0..5u64).flat_map(|second| {
         (0..10).map(move |_| Arrival { at: Nanos::from_secs(second), request: Request::read(Lba(0), Bytes(512)) })
     });
-    let mut measured = RunMeasurements::new().with_window(Nanos::from_secs(2), Nanos::from_secs(4));
+    let mut measured = RunMeasurements::new();
+    let number = measured.add_window(Nanos::from_secs(2), Nanos::from_secs(4));
     let end = replay(&mut device, arrivals, &ReplaySettings::OPEN, &mut measured).unwrap();
-    let window = measured.window(0).unwrap();
+    let window = measured.window(number).unwrap();
     assert_eq!((window.response().count(), measured.statistics().response().count()), (20, 50));
     assert_eq!(window.response().max(), Nanos::from_millis(10));
     assert_eq!(measured.workload(&end).requests, 50);
