@@ -104,7 +104,7 @@ fn settled(candidate: &Candidate) -> SettledState {
     state
 }
 
-const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
+pub(crate) const HYBRID: &str = "micron-5400-pro-960GB+toshiba-mg10-20TB";
 pub(crate) const FLASH: &str = "3x-micron-5400-pro-7.68TB";
 
 /// 15 TB of data ask for a disk, and 300 requests a second for flash. One disk cannot keep up, eight miss 5 ms because

@@ -42,7 +42,7 @@ pub struct Workload {
     head: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source {
     Recorded(Box<Recorded>),
     Synthetic { settings: Box<SyntheticSettings>, seed: u64 },
@@ -134,6 +134,11 @@ impl Workload {
         Ok(Some(Self { source: Source::Recorded(Box::new(part)), marks: self.marks.clone(), head: self.head }))
     }
 
+    /// Returns the same workload without what comes after its first `requests` requests.
+    pub fn first(&self, requests: u64) -> Self {
+        Self { source: self.source.clone(), marks: self.marks.clone(), head: self.head.min(requests) }
+    }
+
     /// Returns the same workload at other addresses: `shifts` has the bytes that are added to the addresses of each
     /// volume. `None` if it is synthetic. Both workloads share the records.
     pub fn shifted(&self, shifts: Vec<u64>) -> Option<Self> {
@@ -167,7 +172,7 @@ impl Workload {
     /// Returns the number of requests.
     pub fn len(&self) -> u64 {
         match &self.source {
-            Source::Recorded(recorded) => recorded.extent.records() * u64::from(recorded.passes),
+            Source::Recorded(recorded) => (recorded.extent.records() * u64::from(recorded.passes)).min(self.head),
             Source::Synthetic { .. } => self.head,
         }
     }

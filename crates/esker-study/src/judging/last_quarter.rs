@@ -16,13 +16,15 @@ pub(super) fn counted_from(workload: &StudyWorkload, from: Nanos, to: Nanos) -> 
 
 /// Returns when the last quarter of the requests begins.
 pub(super) fn begin(workload: &StudyWorkload) -> Option<Nanos> {
-    workload.arrivals().nth(requests_before(workload)).map(|(at, _)| at)
+    let before = usize::try_from(requests_before(workload)).unwrap_or(usize::MAX);
+    workload.arrivals().nth(before).map(|(at, _)| at)
 }
 
-/// Number of requests before the last quarter.
-pub(super) fn requests_before(workload: &StudyWorkload) -> usize {
+/// Number of requests before the last quarter, including those that reach no device, such as trims of what was never
+/// written.
+pub(super) fn requests_before(workload: &StudyWorkload) -> u64 {
     let requests = workload.profile.requests;
-    usize::try_from(requests - requests / 4).unwrap_or(usize::MAX)
+    requests - requests / 4
 }
 
 /// Returns the pages that the host wrote to flash.

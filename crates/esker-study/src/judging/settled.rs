@@ -93,8 +93,8 @@ fn late(task: &Task<'_>, design: &Design, report: &Report) -> Result<(PolicySett
     let mut simulation = set_up(task, design, Ratio::ONE)?;
     simulation.control(Control::StartMeasuring).map_err(StudyError::design)?;
     let left_out = Cell::default();
-    let all = simulation.arrivals(&task.workload.requests, &left_out).map_err(StudyError::design)?;
-    let early = all.take(last_quarter::requests_before(task.workload));
+    let early = task.workload.requests.first(last_quarter::requests_before(task.workload));
+    let early = simulation.arrivals(&early, &left_out).map_err(StudyError::design)?;
     let played = simulation.play(early, &mut RunMeasurements::new(), &mut task.hooks.go_on());
     played.map_err(StudyError::design)?;
     let before = Report::of(simulation.device());
@@ -114,4 +114,65 @@ struct Moved {
 fn moved(report: &Report) -> Moved {
     let placement = report.devices.values().find_map(|device| device.placement).unwrap_or_default();
     Moved { extents: placement.moved_extents, bytes: placement.moved_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use esker_core::Bytes;
+    use esker_trace::{Operation, ReadOptions, Record, TraceReader, TraceWriter};
+
+    use super::*;
+    use crate::hybrid_tests::{HOT, HYBRID, SyntheticWorkload, asked, small};
+    use crate::measure::{Load, measured_run};
+    use crate::prepare::PreparedWorkload;
+    use crate::{Hooks, load};
+
+    /// What moved in the last quarter of a trace, and the pages that were written to the flash.
+    fn late_in(trace: &Path) -> (u64, f64) {
+        let settings = asked(trace, small());
+        let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+        let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+        let workload = load::single(&settings.traces, &settings.read, &hooks).unwrap();
+        let prepared = PreparedWorkload::of(&workload, &settings).unwrap();
+        let offers = prepared.offers(&workload, &settings, &hooks).unwrap();
+        let offer = offers.iter().find(|offer| offer.name() == HYBRID).unwrap();
+        let design = offer.design(Bytes(workload.map().footprint()), settings.utilisation).unwrap();
+        let task = prepared.task(&workload, &settings, &hooks);
+        let run = measured_run(&task, &design, &Load::as_traced(&workload), None).unwrap();
+        let (settled, late) = late(&task, &design, &Report::of(run.simulation.device())).unwrap();
+        (settled.late_moves, late.pages)
+    }
+
+    /// Writes the trace again, with a trim after each request of an area that is not used: it reaches no device.
+    fn with_trims_of_nothing(trace: &Path, to: &Path) {
+        let mut reader = TraceReader::open(&[trace.to_path_buf()], &ReadOptions::default()).unwrap();
+        let file = std::fs::File::create(to).unwrap();
+        let mut writer = TraceWriter::create("esker", Box::new(file), &["0".into()]).unwrap();
+        let mut batch = Vec::new();
+        while reader.next_batch(&mut batch).unwrap() {
+            for record in &batch {
+                writer.push(record).unwrap();
+                writer.push(&Record { operation: Operation::Trim, offset: 1 << 40, ..*record }).unwrap();
+            }
+        }
+        writer.finish().unwrap();
+    }
+
+    #[test]
+    fn requests_that_reach_no_device_do_not_shift_the_last_quarter() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = SyntheticWorkload { moves_after_s: Some(20), seconds: 90, ..HOT }.write(folder.path());
+        let (moves, pages) = late_in(&path);
+        assert!(moves > 50 && pages > 1_000.0, "{moves} {pages}");
+        let trims = folder.path().join("trims.esker");
+        with_trims_of_nothing(&path, &trims);
+        let found = late_in(&trims);
+        assert!(
+            found.0.abs_diff(moves) <= 2 && (0.99..1.01).contains(&(found.1 / pages)),
+            "{found:?}, {moves} {pages}"
+        );
+    }
 }
