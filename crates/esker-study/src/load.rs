@@ -192,7 +192,8 @@ impl StudyWorkload {
         self.records().map(|record| (record.at, u64::from(record.length)))
     }
 
-    /// Returns the bytes per second that are read and written in a stretch.
+    /// Returns the bytes per second that a device has to move to keep up with a stretch. It may take a second for a
+    /// shorter one: a few requests at once are no reason to rule out a device that serves them a little later.
     pub(crate) fn bytes_per_s(&self, stretch: &Stretch) -> f64 {
         let moved = |record: &Record| matches!(record.operation, Operation::Read | Operation::Write);
         let within = self.records().filter(|record| stretch.contains(record.at) && moved(record));
@@ -239,5 +240,18 @@ mod tests {
         assert_eq!(timed("flat.spc", "0,8,4096,R,0.5\n0,16,4096,W,0.5\n0,24,4096,R,0.5\n"), (false, same));
         assert_eq!(timed("zero.spc", "0,8,4096,R,0.0\n0,16,4096,W,0.0\n"), (false, same));
         assert_eq!(timed("none.lis", "8 8 0 0\n16 8 0 1\n"), (false, "The trace has no times"));
+    }
+
+    /// Two requests of 4096 bytes in half a millisecond do not ask for 16 MB a second.
+    #[test]
+    fn a_device_may_take_a_second_for_a_burst() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("short.spc");
+        std::fs::write(&path, "0,8,4096,R,0.5\n0,16,4096,W,0.5005\n").unwrap();
+        let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
+        let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
+        let workload = single(&[path], &ReadOptions::default(), &hooks).unwrap();
+        let rate = |to: Nanos| workload.bytes_per_s(&Stretch { from: Nanos::ZERO, to, requests: 2 });
+        assert_eq!([rate(Nanos::from_millis(1)), rate(Nanos::from_secs(2))], [8_192.0, 4_096.0]);
     }
 }
