@@ -155,3 +155,21 @@ fn the_configuration_of_a_hybrid_repeats_its_figures() {
     assert!(moved > 0, "of {} hybrids none moves anything", hybrids.len());
     hybrids.iter().take(4).for_each(|candidate| repeat(candidate, folder.path()));
 }
+
+/// A volume that allows the same as one that was simulated shows a configuration of its own.
+#[test]
+fn the_configuration_of_each_rented_volume_repeats_its_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = cut(folder.path(), 4_000);
+    let mut alike = 0;
+    for market in [Market::Aws, Market::Azure, Market::Google] {
+        let report = studied_with(StudySettings { market, ..settings(&trace, true) });
+        let candidates = &report.workloads[0].candidates;
+        candidates.iter().for_each(|candidate| repeat(candidate, folder.path()));
+        for (number, one) in candidates.iter().enumerate() {
+            let same = |other: &&Candidate| one.requests == other.requests && one.config != other.config;
+            alike += candidates[..number].iter().filter(same).count();
+        }
+    }
+    assert!(alike > 0, "no volume has the results of another one");
+}
