@@ -42,7 +42,7 @@ impl Page {
         self.section("What survives");
         match survival.failures_survived {
             0 => self.step("no device may fail: there is one copy of the data"),
-            n => self.step(&format!("{} copies: {n} of them may lose a device", n + 1)),
+            n => self.step(&format!("all data are there {} times: any {n} devices may fail", n + 1)),
         }
         let rates: Vec<String> = survival.annual_failure_rates.iter().copied().map(words::percent).collect();
         if !rates.is_empty() {

@@ -100,7 +100,7 @@ impl Electricity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Survival {
-    /// Devices that may fail, whichever they are, before data are lost: one less than there are copies.
+    /// Devices that may fail, whichever they are, before data are lost: without mirrors one less than there are copies.
     pub failures_survived: u32,
     /// Devices of one copy of which each loses that copy by failing.
     pub devices_of_one_copy: u32,
@@ -110,7 +110,7 @@ pub struct Survival {
     /// Whether such a rate is assumed.
     pub rates_are_assumed: bool,
     /// Share of such designs that lose data within the budgeted years, none being replaced before it fails. Absent if a
-    /// rate is not known, and with further copies.
+    /// rate is not known, and with further copies or mirrors.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_over_years: Option<f64>,
     /// What everything costs over the budgeted years with a second copy on as many devices again. Absent if there is

@@ -19,13 +19,17 @@ impl Offer<'_> {
             rates.iter().zip(&groups).map(|(rate, part)| kept(rate.value, part.count)).product::<f64>()
         });
         let single = self.copies == 1;
+        // A copy is lost with one device of the groups or, if there are none, with all mirrors of one.
+        let mirrors = self.parts.iter().map(|part| part.mirrors).filter(|&mirrors| mirrors > 1).min();
+        let failures_of_copy = if groups.is_empty() { mirrors.unwrap_or(1) } else { 1 };
+        let failures_survived = self.copies.saturating_mul(failures_of_copy).saturating_sub(1);
         Survival {
-            failures_survived: self.copies.saturating_sub(1),
+            failures_survived,
             devices_of_one_copy: groups.iter().map(|part| part.count).sum(),
             annual_failure_rates: rates.iter().flatten().map(|rate| rate.value.as_f64()).collect(),
             rates_are_assumed: rates.iter().flatten().any(|rate| rate.source.is_none()),
-            // With further copies, the loss depends on how soon a failed device is replaced.
-            loss_over_years: kept_a_year.filter(|_| single).map(|kept| 1.0 - kept.powf(running.years)),
+            // With further copies or mirrors, the loss depends on how soon a failed device is replaced.
+            loss_over_years: kept_a_year.filter(|_| failures_survived == 0).map(|kept| 1.0 - kept.powf(running.years)),
             two_copies_total: single.then(|| self.two_copies(shares, running)),
         }
     }
@@ -81,6 +85,24 @@ mod tests {
         assert!((one.two_copies_total.unwrap() - both_cost).abs() < 0.01, "{one:?} {both_cost}");
         let two = both.survival(BUSY, &running);
         assert_eq!((two.failures_survived, two.loss_over_years, two.two_copies_total), (1, None, None));
+    }
+
+    /// Two drives hold each part of the data, so that any one may fail; of two such copies any three.
+    #[test]
+    fn mirrors_survive_what_copies_do() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let running = Running::usual(5.0);
+        let mirrored = |copies: u32| {
+            let pairs = Part { mirrors: 2, may_fail: true, ..part(&catalogue, "micron-5400-pro", 3) };
+            devices_alone(pairs, copies).survival(BUSY, &running)
+        };
+        let found = [1, 2].map(mirrored).map(|one| (one.failures_survived, one.loss_over_years));
+        assert_eq!(found, [(1, None), (3, None)]);
+        // Mirrored flash does not help a disk that has all data.
+        let cache = Part { mirrors: 2, may_fail: true, ..part(&catalogue, "micron-5400-pro", 1) };
+        let parts = vec![cache, part(&catalogue, "toshiba-mg10", 1)];
+        let cached = Offer { parts, ..offer(&catalogue, "micron-5400-pro", 1, 1) }.survival(BUSY, &running);
+        assert!(cached.failures_survived == 0 && cached.loss_over_years.is_some(), "{cached:?}");
     }
 
     #[test]
