@@ -24,8 +24,8 @@ pub(crate) fn assumptions(settings: &StudySettings) -> Vec<Assumption> {
         assumption(
             "On disks the volumes of the trace lie one after another from the first address on, with the distances \
             that touched areas of 1 MiB have in the trace, made longer or shorter so that all of them fill the \
-            capacity that is asked for; the rest of a disk is empty. On flash, in clouds, and on the disks of hybrids \
-            and caches touched areas lie side by side: there that makes the disks' seeks shorter than they would be."
+            capacity that is asked for; the rest of a disk is empty. On flash and in clouds touched areas lie side by \
+            side."
                 .into(),
             "--capacity; `beyond_capacity` and `spread_over` in an experiment file",
         ),

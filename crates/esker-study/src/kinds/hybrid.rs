@@ -28,7 +28,8 @@ pub(super) const ENTRY: KindEntry = Entry {
         assumption: Some([
             "In a hybrid the disks hold the data, and the flash comes on top: half of it holds data at first, whatever \
              is hot, and the other half is free for what is. What is hot in the trace stays hot: the policy moves \
-             nothing back to make room.",
+             nothing back to make room. On its disks touched areas lie side by side, which makes seeks shorter than \
+             they would be.",
             "--hybrids; `hybrid` in an experiment file",
         ]),
         offers,

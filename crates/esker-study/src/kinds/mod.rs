@@ -95,4 +95,23 @@ mod tests {
         assert_eq!(error, "`hybrid` is no kind of design on request; did you mean `hybrids`?");
         assert_eq!((asked_for(&usual).count(), assumptions(&usual).count()), (0, 0));
     }
+
+    /// General assumptions hold of every study, so they do not speak of designs that are offered on request.
+    #[test]
+    fn what_is_assumed_of_a_kind_is_said_where_it_is_asked_for() {
+        let catalogue = crate::builtin_catalogue("current").unwrap();
+        let usual = settings(Path::new("any.spc"), catalogue, Market::OnPremises, Budgets::default());
+        for kind in KINDS.iter().filter(|kind| kind.can(KindCapability::OnRequest)) {
+            let about = |settings: &StudySettings| {
+                let all = crate::assumptions::assumptions(settings).into_iter();
+                all.filter(|one| one.text.contains(kind.build.class)).map(|one| one.text).collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(about(&usual), "", "{}", kind.name);
+        }
+        for kind in ["hybrids", "caches"] {
+            let asked = StudySettings { kinds: vec![kind.into()], ..usual.clone() };
+            let said = assumptions(&asked).filter(|one| one.text.contains("touched areas lie side by side"));
+            assert_eq!(said.count(), 1, "{kind}");
+        }
+    }
 }

@@ -36,7 +36,8 @@ pub(super) const ENTRY: KindEntry = Entry {
         assumption: Some([
             "A cache is judged warm: its busiest stretch is played after the rest of the trace, that from after it to \
              the end first. Its flash is as full as that of other designs, with lines that the trace does not touch; \
-             of mirrored flash one side is simulated. The memory of its host is not part of the price.",
+             of mirrored flash one side is simulated. On its disks touched areas lie side by side, which makes seeks \
+             shorter than they would be. The memory of its host is not part of the price.",
             "--caches; `cache` in an experiment file",
         ]),
         offers,
