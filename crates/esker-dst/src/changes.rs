@@ -1,7 +1,7 @@
 //! Disks that join, grow and leave while a volume serves.
 
 use esker_core::Bytes;
-use esker_volume::{ChangeError, DrainProgress, Identity, Presence, Volume, VolumeChange, WhatIsThere};
+use esker_volume::{ChangeError, DrainProgress, Identity, JoiningDevice, Presence, Volume, VolumeChange, WhatIsThere};
 
 use crate::disk::VirtualDisk;
 use crate::members::{Asked, Fate};
@@ -22,7 +22,18 @@ impl World {
         let progress = volume.drain_progress(device);
         let (asked, change) = match (self.rng.below(6), progress) {
             (_, Some(DrainProgress::Empty)) => (Asked::Remove(disk), VolumeChange::Remove { device }),
-            (0, _) if present.len() < DISKS_MAX => (Asked::Join, self.new_disk(volume)?),
+            (0, _) if present.len() < DISKS_MAX => {
+                let (joining, was_prepared) = match self.prepared.take() {
+                    Some(prepared) => (prepared, true),
+                    None => (self.new_disk(volume)?, false),
+                };
+                if !was_prepared && self.rng.chance(1, 2) {
+                    // It joins later: the volume may be another one by then.
+                    self.prepared = Some(joining);
+                    return Ok(());
+                }
+                (Asked::Join { was_prepared }, VolumeChange::Join(joining))
+            }
             (1, _) => {
                 self.disks[disk].enlarge(Bytes(4096 * self.rng.below(256)));
                 let size = esker_volume::BlockingBackend::capacity(&self.disks[disk]);
@@ -34,6 +45,7 @@ impl World {
         };
         match volume.change(change) {
             Ok(()) => self.change = Some(asked),
+            Err(ChangeError::NotPrepared { .. }) if asked == (Asked::Join { was_prepared: true }) => {}
             Err(error @ (ChangeError::Busy | ChangeError::NotPrepared { .. } | ChangeError::NoDevice(_))) => {
                 return Err(format!("{asked:?}: {error}"));
             }
@@ -43,7 +55,7 @@ impl World {
     }
 
     /// A new disk, which is to join.
-    fn new_disk(&mut self, volume: &Volume<SetClock>) -> Result<VolumeChange, String> {
+    fn new_disk(&mut self, volume: &Volume<SetClock>) -> Result<JoiningDevice, String> {
         let size = Bytes((2 << 20) + 4096 * self.rng.below(1024));
         let disk = VirtualDisk::new(size, self.rng.next_u64());
         let identity = Identity([0; 16].map(|_: u8| self.rng.below(256) as u8));
@@ -51,7 +63,7 @@ impl World {
         let joining = plan.prepare(Box::new(disk.clone()), identity, WhatIsThere::Stays);
         self.disks.push(disk);
         self.members.push((identity, Fate::IsThere));
-        Ok(VolumeChange::Join(joining.map_err(|error| error.to_string())?))
+        joining.map_err(|error| error.to_string())
     }
 
     /// Takes the end of a change. A disk that was removed is no longer needed.
@@ -65,7 +77,7 @@ impl World {
             return if self.host.may_fail { Ok(()) } else { Err(format!("{asked:?}: {error}")) };
         }
         match asked {
-            Asked::Join => self.outcome.joined += 1,
+            Asked::Join { .. } => self.outcome.joined += 1,
             Asked::Grow => self.outcome.grown += 1,
             Asked::Drain => {}
             Asked::Offer => {

@@ -14,7 +14,10 @@ pub(crate) enum Fate {
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    Join,
+    Join {
+        /// Whether the disk was prepared for a while.
+        was_prepared: bool,
+    },
     Grow,
     Offer,
     /// A drain, or its end.

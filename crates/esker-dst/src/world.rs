@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_core::{Bytes, Lba, Nanos, Request, Rng, Tag};
-use esker_volume::{Buffer, Clock, Identity, OpenDevice, Volume, VolumeError, VolumeSettings, WhatIsThere, create};
+use esker_volume::{
+    Buffer, Clock, Identity, JoiningDevice, OpenDevice, Volume, VolumeError, VolumeSettings, WhatIsThere, create,
+};
 
 use crate::disk::{DiskFault, SECTOR, VirtualDisk};
 use crate::host::Host;
@@ -39,6 +41,8 @@ pub(crate) struct World {
     pub(crate) members: Vec<(Identity, Fate)>,
     /// Whether the volume was asked to remove a disk or to offer more, and has not answered.
     pub(crate) change: Option<Asked>,
+    /// A disk that can join.
+    pub(crate) prepared: Option<JoiningDevice>,
     /// If it is there, disks keep writes of checkpoints until nothing else waits, so that the journal becomes full. One
     /// time in this number, they perform one earlier.
     checkpoint_waits: Option<u64>,
@@ -98,8 +102,8 @@ impl World {
             _ => rng.chance(1, 3).then_some(64),
         };
         let since_checkpoint = WINDOW;
-        let (clock, change) = (SetClock::default(), None);
-        Ok(Self { rng, clock, disks, members, change, checkpoint_waits, since_checkpoint, host, outcome })
+        let (clock, change, prepared) = (SetClock::default(), None, None);
+        Ok(Self { rng, clock, disks, members, change, prepared, checkpoint_waits, since_checkpoint, host, outcome })
     }
 
     /// The disks that are opened: those that are there, and sometimes one that was removed.
@@ -276,6 +280,7 @@ impl World {
             disks: self.disks.iter().map(VirtualDisk::fork).collect(),
             members: self.members.clone(),
             change: None,
+            prepared: None,
             checkpoint_waits: self.checkpoint_waits,
             since_checkpoint: self.since_checkpoint,
             host: self.host.clone(),
@@ -339,7 +344,7 @@ impl World {
             .filter(|disk| disk.fault() == DiskFault::Full)
             .for_each(|disk| disk.set_fault(DiskFault::None));
         self.host.crash();
-        self.change = None;
+        (self.change, self.prepared) = (None, None);
     }
 }
 

@@ -228,8 +228,15 @@ impl Devices {
                 self.all.push(*device);
                 Box::new(|_, _| {})
             }
+            // Devices may have failed since the change was asked for.
             MemberEdit::Grow { device, .. } if !self.all[device].is_live => {
                 self.asked.fail("the device has failed".to_string());
+                return self.asked.end();
+            }
+            MemberEdit::State { device, state: MemberState::Removed }
+                if !self.keepers().any(|keeper| keeper != device) =>
+            {
+                self.asked.fail("no other device keeps the map any more".to_string());
                 return self.asked.end();
             }
             MemberEdit::Grow { device, layout } => {
