@@ -21,6 +21,7 @@ mod operators;
 mod requests;
 mod server;
 mod status;
+mod systemd;
 mod watched;
 
 pub use address::{Address, AddressError};
@@ -29,3 +30,4 @@ pub use control::{ControlError, ControlRequest, call};
 pub use listener::{ListenError, Listener};
 pub use server::{ServeSettings, Server};
 pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, Status};
+pub use systemd::{inherited_listeners, tell_ready, tell_stopping};

@@ -1,15 +1,17 @@
 //! Sockets that clients connect to.
 
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use esker_core::Hint;
-use rustix::net::{SocketFlags, sockopt};
+use rustix::net::{SocketAddrUnix, SocketFlags, sockopt};
 use thiserror::Error;
 
 use crate::address::Address;
@@ -84,6 +86,24 @@ impl Listener {
         listener.set_nonblocking(true)?;
         let address = Address::Tcp(listener.local_addr()?.to_string());
         Ok(Self { socket: Arc::new(OwnedFd::from(listener)), address, file: None })
+    }
+
+    /// A socket that whoever started the program has bound. It stays there when this is dropped.
+    ///
+    /// # Errors
+    /// If it is neither a Unix nor a TCP socket.
+    pub(crate) fn inherited(socket: OwnedFd) -> io::Result<Self> {
+        let bound = rustix::net::getsockname(&socket)?;
+        let address = match (std::net::SocketAddr::try_from(bound.clone()), SocketAddrUnix::try_from(bound)) {
+            (Ok(address), _) => Address::Tcp(address.to_string()),
+            (_, Ok(address)) => {
+                let path = address.path_bytes().unwrap_or_default();
+                Address::Unix(OsStr::from_bytes(path).into())
+            }
+            _ => return Err(io::Error::other("it is neither a Unix nor a TCP socket")),
+        };
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Self { socket: Arc::new(socket), address, file: None })
     }
 
     /// Where it listens, with the port that it got.
@@ -174,6 +194,21 @@ mod tests {
         std::fs::write(&path, "notes").unwrap();
         assert!(Listener::bind(&address).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"notes");
+    }
+
+    #[test]
+    fn a_socket_that_was_inherited_is_used_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = Listener::inherited(UnixListener::bind(&path).unwrap().into()).unwrap();
+        assert_eq!(listener.address(), &Address::Unix(path.clone()));
+        assert!(listener.accept().unwrap().is_none());
+        let _client = UnixStream::connect(&path).unwrap();
+        assert!(listener.accept().unwrap().is_some());
+        drop(listener);
+        assert!(path.exists());
+        let listener = Listener::inherited(TcpListener::bind("127.0.0.1:0").unwrap().into()).unwrap();
+        assert!(listener.address().to_string().starts_with("127.0.0.1:"));
     }
 
     #[test]
