@@ -17,6 +17,7 @@ mod connection;
 mod control;
 mod listener;
 mod memory;
+mod metrics;
 mod operators;
 mod requests;
 mod server;

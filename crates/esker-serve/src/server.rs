@@ -14,6 +14,7 @@ use crate::clients::{ClientLimits, Clients};
 use crate::control::{ControlError, ControlRequest};
 use crate::listener::Listener;
 use crate::memory::SECTOR;
+use crate::metrics::Collectors;
 use crate::operators::Operators;
 use crate::status::{Status, devices};
 use crate::watched::Watches;
@@ -57,6 +58,7 @@ pub struct Server {
     watches: Watches,
     clients: Clients,
     operators: Operators,
+    collectors: Collectors,
     changes: Changes,
     /// To be used again.
     ready: Vec<Ready>,
@@ -94,6 +96,7 @@ impl Server {
             watches: Watches::default(),
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
+            collectors: Collectors::default(),
             changes: Changes::new(file, device_settings),
             ready: Vec::new(),
             own_answer: None,
@@ -114,6 +117,14 @@ impl Server {
     /// If the system watches no more sockets.
     pub fn take_control_at(&mut self, listener: Listener) -> io::Result<()> {
         self.operators.listen(&mut self.watches, &self.io, listener)
+    }
+
+    /// Has Prometheus fetch figures at `listener`: `GET /metrics`.
+    ///
+    /// # Errors
+    /// If the system watches no more sockets.
+    pub fn serve_metrics_at(&mut self, listener: Listener) -> io::Result<()> {
+        self.collectors.listen(&mut self.watches, &self.io, listener)
     }
 
     /// A signal that ends a wait, so that whoever runs the server is asked whether to stop.
@@ -177,7 +188,7 @@ impl Server {
         let Self { volume, io, clients, watches, .. } = self;
         io.take_ready(&mut self.ready);
         for ready in self.ready.drain(..) {
-            if !self.operators.note(ready) {
+            if !self.operators.note(ready) && !self.collectors.note(ready) {
                 clients.note(ready);
             }
         }
@@ -187,13 +198,18 @@ impl Server {
         volume.step();
         did_something |= clients.take_replies(volume);
         did_something |= clients.send(volume, io, now);
-        did_something | self.take_operations() || self.clients.have_more()
+        did_something |= self.take_operations();
+        let mut collectors = std::mem::take(&mut self.collectors);
+        let mut watches = std::mem::take(&mut self.watches);
+        collectors.go_on(&mut watches, &self.io, now, || self.status());
+        (self.collectors, self.watches) = (collectors, watches);
+        did_something || self.clients.have_more()
     }
 
     /// Waits for the next thing to do, for at most `limit`.
     pub fn wait(&self, limit: Option<Duration>) {
         let now = self.clock.now();
-        let next = self.volume.next_event().min(self.clients.next_expiry());
+        let next = self.volume.next_event().min(self.clients.next_expiry()).min(self.collectors.next_expiry());
         if next <= now {
             return;
         }

@@ -43,6 +43,8 @@ pub struct DeviceStatus {
     pub identity: String,
     /// Bytes for data.
     pub data_bytes: u64,
+    /// Bytes of the extents that it holds, if the engine keeps a map of extents.
+    pub used_bytes: Option<u64>,
     /// `online`, `read-only`, `failed`, `missing` or `removed`.
     pub state: String,
     /// Whether it keeps a copy of the map.
@@ -121,6 +123,7 @@ impl RequestCounts {
 
 /// The devices of a volume.
 pub(crate) fn devices(volume: &Volume<SystemClock>) -> Vec<DeviceStatus> {
+    let used = volume.used();
     let status = |(index, device): (usize, &esker_volume::VolumeMember)| {
         let state = match (device.presence, volume.device_state(index)) {
             (Presence::Missing, _) => "missing",
@@ -138,6 +141,7 @@ pub(crate) fn devices(volume: &Volume<SystemClock>) -> Vec<DeviceStatus> {
             name: device.name.clone(),
             identity: device.identity.to_string(),
             data_bytes: device.data.0,
+            used_bytes: used.get(index).map(|bytes| bytes.0),
             state: state.to_string(),
             keeps_map: device.keeps_map,
             drain,

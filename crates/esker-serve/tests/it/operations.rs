@@ -110,3 +110,29 @@ fn lines_that_are_no_requests_are_answered() {
     let _ = stream.write_all(&vec![b'x'; 100 << 10]);
     assert!(lines.next().is_none_or(|line| line.is_err()));
 }
+
+#[test]
+fn prometheus_fetches_figures() {
+    use std::io::{Read, Write};
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let mut client = Client::connect(&server.socket);
+    client.write(0, &[1; 4096], true).unwrap();
+    let fetch = |request: &str| {
+        let mut stream = std::net::TcpStream::connect(&server.metrics).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    // More than may wait at a time, and one that says nothing: it keeps nobody waiting.
+    let _silent = std::net::TcpStream::connect(&server.metrics).unwrap();
+    for _ in 0..20 {
+        let answer = fetch("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.contains("\nesker_requests_total{kind=\"write\"} 1\n"), "{answer}");
+        assert!(answer.contains("\nesker_device_state{device=\"disk\",state=\"online\"} 1\n"), "{answer}");
+    }
+    assert!(fetch("GET /secrets HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+}

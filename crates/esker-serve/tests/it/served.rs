@@ -27,6 +27,8 @@ pub(super) struct Home {
 pub(super) struct Running {
     pub(super) socket: PathBuf,
     pub(super) control: PathBuf,
+    /// Where figures are fetched.
+    pub(super) metrics: String,
     stop: Arc<AtomicBool>,
     signal: Signal,
     thread: Option<JoinHandle<()>>,
@@ -101,10 +103,14 @@ impl Home {
             let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
             server.listen(clients).unwrap();
             server.take_control_at(control).unwrap();
-            sender.send(server.signal()).unwrap();
+            let metrics = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+            let address = metrics.address().to_string();
+            server.serve_metrics_at(metrics).unwrap();
+            sender.send((server.signal(), address)).unwrap();
             server.run(|| stops.load(Ordering::SeqCst));
         });
-        Running { socket, control, stop, signal: receiver.recv().unwrap(), thread: Some(thread) }
+        let (signal, metrics) = receiver.recv().unwrap();
+        Running { socket, control, metrics, stop, signal, thread: Some(thread) }
     }
 }
 

@@ -85,10 +85,16 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
         report
     }
 
+    /// Returns how many bytes of each store have extents of the host on them.
+    pub(crate) fn used(&self) -> Vec<Bytes> {
+        let Some(places) = self.engine.machine().extent_places() else { return Vec::new() };
+        let placed = places.placed();
+        placed.devices.iter().map(|device| Bytes(device.extents * placed.extent.0)).collect()
+    }
+
     /// Returns true if no extent has a place. False for an engine that keeps no map of extents.
     pub(crate) fn is_empty(&self) -> bool {
-        let places = self.engine.machine().extent_places();
-        places.is_some_and(|places| places.placed().devices.iter().all(|device| device.extents == 0))
+        self.engine.machine().extent_places().is_some() && self.used().iter().all(|&bytes| bytes == Bytes::ZERO)
     }
 
     /// Sets all counts of [`Self::report`] to zero.

@@ -165,6 +165,12 @@ impl<C: Clock> Volume<C> {
         self.driver.is_empty()
     }
 
+    /// Returns how many bytes of each device have extents of the host on them. Empty for an engine that keeps no map of
+    /// extents.
+    pub fn used(&self) -> Vec<Bytes> {
+        self.driver.used()
+    }
+
     /// Returns how many bytes from `start` on are alike, of `length` bytes within the capacity, and whether they may
     /// have been written. All others read as zeroes, and take no room on a device.
     pub fn written_run(&self, start: Bytes, length: Bytes) -> (Bytes, bool) {
