@@ -1,0 +1,97 @@
+//! A volume on one file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
+use esker_serve::{Address, Listener, ServeSettings, Server, VolumeFile};
+use esker_testkit::processor_time;
+use esker_volume::{
+    Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeSettings,
+    WhatIsThere, create,
+};
+use serde_json::json;
+
+use crate::{Cost, Job, client, used};
+
+/// Nothing changes.
+struct Fixed;
+
+impl VolumeFile for Fixed {
+    fn path(&self, _: &str) -> Option<PathBuf> {
+        None
+    }
+    fn add(&mut self, _: &str, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn remove(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn open(folder: &Path) -> (Volume<SystemClock>, DeviceIo, SystemClock) {
+    let (io, clock) = (DeviceIo::start(IoChoice::Best).expect("io_uring or threads"), SystemClock::start());
+    let file = FileBackend::open(&folder.join("one")).expect("the file");
+    let device = io.device("one", file, DeviceSettings::default());
+    (Volume::open(vec![Box::new(device)], clock).expect("the volume"), io, clock)
+}
+
+/// Makes the volume, writes all that clients use, and makes the file of the other servers.
+pub(crate) fn prepare(folder: &Path) {
+    let size = used() + Bytes::mib(64);
+    let file = FileBackend::create(&folder.join("one"), size).expect("a new file");
+    let settings = json!({ "extent": "128KiB", "policy": "static-split", "reserve": "0%" });
+    let io = DeviceIo::start(IoChoice::Threads).expect("threads");
+    let device = io.device("one", file, DeviceSettings::default());
+    let identities = [Identity([1; 16]), Identity([2; 16])];
+    create(&mut [Box::new(device)], &VolumeSettings::new("hybrid", settings), &identities, WhatIsThere::Stays)
+        .expect("a volume");
+    let (mut volume, io, _) = open(folder);
+    let length = 1 << 20;
+    let mut perform = |request: Request, data: Buffer| {
+        volume.submit(Tag::new(0, 0), request, data);
+        loop {
+            volume.step();
+            if let Some(reply) = volume.next_reply() {
+                return reply.result.expect("the file takes it");
+            }
+            io.wait(None);
+        }
+    };
+    for at in (0..used().0).step_by(length) {
+        perform(Request::write(Lba::containing(at), Bytes(length as u64)), Buffer::from(vec![7; length]));
+    }
+    perform(Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
+    std::fs::write(folder.join("raw"), vec![7; used().0 as usize]).expect("another file");
+}
+
+/// Serves a client until it has ended.
+pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
+    let (volume, io, clock) = open(folder);
+    io::copy(&mut std::fs::File::open(folder.join("one")).expect("the file"), &mut io::sink()).expect("it is read");
+    let settings = ServeSettings { export: "volume".to_string(), ..ServeSettings::default() };
+    let changes = (Box::new(Fixed) as Box<dyn VolumeFile>, DeviceSettings::default());
+    let mut server = Server::new(volume, io, clock, settings, changes).expect("a server");
+    let socket = folder.join("esker.sock");
+    server.listen(Listener::bind(&Address::Unix(socket.clone())).expect("a socket")).expect("it is watched");
+    let mut child = client::start(&socket, job);
+    let (has_ended, signal) = (Arc::new(AtomicBool::new(false)), server.signal());
+    let ended = Arc::clone(&has_ended);
+    let waiter = std::thread::spawn(move || {
+        let status = child.wait().expect("the client ends");
+        ended.store(true, Ordering::SeqCst);
+        signal.give();
+        status
+    });
+    let (wall, processor) = (SystemClock::start(), processor_time());
+    while !has_ended.load(Ordering::SeqCst) {
+        if !server.turn() {
+            server.wait(None);
+        }
+    }
+    let cost = Cost { processor: processor_time() - processor, wall: wall.now() };
+    assert!(waiter.join().expect("it waits").success(), "the client failed");
+    Some(cost)
+}
