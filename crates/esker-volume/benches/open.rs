@@ -22,26 +22,48 @@ const DEPTH: u64 = 32;
 #[derive(Clone)]
 struct WithoutData {
     capacity: u64,
-    start: Arc<Mutex<Vec<u8>>>,
+    /// The beginning, as far as it was written, in chunks.
+    start: Arc<Mutex<Vec<Chunk>>>,
     end: Arc<Mutex<Vec<u8>>>,
 }
+
+/// Bytes that are kept, once any of them was written.
+type Chunk = Option<Box<[u8]>>;
+
+/// Bytes of a chunk.
+const CHUNK: usize = 64 << 10;
 
 /// Bytes that are kept at the end.
 const END: usize = 64 << 10;
 
 impl WithoutData {
+    /// Keeps the first `kept` bytes.
     fn new(capacity: u64, kept: usize) -> Self {
-        let bytes = |length| Arc::new(Mutex::new(vec![0; length]));
-        Self { capacity, start: bytes(kept), end: bytes(END) }
+        let start = vec![None; kept.div_ceil(CHUNK)];
+        Self { capacity, start: Arc::new(Mutex::new(start)), end: Arc::new(Mutex::new(vec![0; END])) }
     }
 
-    /// Calls `work` with the kept bytes from `offset` on, if any are kept there.
-    fn with(&self, offset: u64, length: usize, work: impl FnOnce(&mut [u8])) {
+    /// Calls `work` with the kept bytes from `offset` on, and where they are among `length` bytes; with those that were
+    /// never written only if it `writes`.
+    fn with(&self, offset: u64, length: usize, writes: bool, mut work: impl FnMut(&mut [u8], usize)) {
         let end_at = self.capacity - END as u64;
-        let (kept, from) = if offset >= end_at { (&self.end, offset - end_at) } else { (&self.start, offset) };
-        let mut kept = kept.lock().expect("no panic");
-        if let Some(bytes) = kept.get_mut(from as usize..from as usize + length) {
-            work(bytes);
+        if offset >= end_at {
+            let from = (offset - end_at) as usize;
+            return work(&mut self.end.lock().expect("no panic")[from..from + length], 0);
+        }
+        let mut start = self.start.lock().expect("no panic");
+        let mut done = 0;
+        while done < length {
+            let at = offset as usize + done;
+            let count = (CHUNK - at % CHUNK).min(length - done);
+            let Some(chunk) = start.get_mut(at / CHUNK) else { return };
+            if writes {
+                chunk.get_or_insert_with(|| vec![0; CHUNK].into());
+            }
+            if let Some(chunk) = chunk {
+                work(&mut chunk[at % CHUNK..at % CHUNK + count], done);
+            }
+            done += count;
         }
     }
 }
@@ -51,19 +73,20 @@ impl BlockingBackend for WithoutData {
         Bytes(self.capacity)
     }
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.with(offset, buffer.len(), |bytes| buffer.copy_from_slice(bytes));
+        buffer.fill(0);
+        self.with(offset, buffer.len(), false, |bytes, at| buffer[at..at + bytes.len()].copy_from_slice(bytes));
         Ok(())
     }
     fn write(&mut self, offset: u64, data: &mut [IoSlice<'_>], _: bool) -> io::Result<()> {
         let mut at = offset;
         for slice in data {
-            self.with(at, slice.len(), |bytes| bytes.copy_from_slice(slice));
+            self.with(at, slice.len(), true, |bytes, from| bytes.copy_from_slice(&slice[from..from + bytes.len()]));
             at += slice.len() as u64;
         }
         Ok(())
     }
     fn write_zeroes(&mut self, offset: u64, length: u64, _: bool) -> io::Result<()> {
-        self.with(offset, length as usize, |bytes| bytes.fill(0));
+        self.with(offset, length as usize, false, |bytes, _| bytes.fill(0));
         Ok(())
     }
     fn trim(&mut self, _: u64, _: u64) -> io::Result<()> {
@@ -93,13 +116,16 @@ impl OpenDevice for WithoutData {
 struct Found {
     steps: Vec<Duration>,
     open: Duration,
+    /// Bytes of memory of the open volume.
+    memory: i64,
     extents: u64,
     checkpoints: u64,
 }
 
 fn measure(capacity: u64) -> Found {
-    // Structures take 48 bytes an extent, twice 24, and the journal.
-    let kept = (capacity / EXTENT * 50) as usize + (80 << 20);
+    // The two areas for checkpoints have room for four times the map: 8 times two records of 24 bytes an extent, and a
+    // little for the headers of pieces. The journal has up to 64 MiB.
+    let kept = (capacity / EXTENT * 390) as usize + (80 << 20);
     let device = WithoutData::new(capacity, kept.min(capacity as usize / 2));
     let boxed = || vec![Box::new(device.clone()) as Box<dyn OpenDevice>];
     let settings = json!({ "extent": Bytes(EXTENT), "policy": { "kind": "static-split" }, "reserve": "0%" });
@@ -134,10 +160,13 @@ fn measure(capacity: u64) -> Found {
     let checkpoints = volume.state().checkpoint;
     drop(volume);
     let begin = processor_time();
-    let volume = Volume::open(boxed(), SystemClock::start()).expect("it can be opened again");
+    let mut opened = None;
+    let memory =
+        allocation_counter::measure(|| opened = Volume::open(boxed(), SystemClock::start()).ok()).bytes_current;
     let open = processor_time() - begin;
+    let volume = opened.expect("it can be opened again");
     assert!(volume.state().checkpoint > checkpoints || Bench::is_smoke(), "checkpoints were written while it served");
-    Found { steps, open, extents, checkpoints: volume.state().checkpoint }
+    Found { steps, open, memory, extents, checkpoints: volume.state().checkpoint }
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark's result is its output")]
@@ -148,17 +177,18 @@ fn main() {
         false => &[("1 TiB", 1 << 40), ("8 TiB", 8 << 40)],
     };
     for (name, capacity) in sizes.iter().filter(|(name, _)| name.contains(&only) || Bench::is_smoke()) {
-        let Found { mut steps, open, extents, checkpoints } = measure(*capacity);
+        let Found { mut steps, open, memory, extents, checkpoints } = measure(*capacity);
         steps.sort_unstable();
         let terabytes = (extents * EXTENT) as f64 / 1e12;
         println!(
             "{name} in extents of 128 KiB, all in use: opened in {:.2} s of processor time, {:.2} s per TB; {} steps, \
-             the longest {:.1} ms, 99.99 % within {:.2} ms; {checkpoints} checkpoints",
+             the longest {:.1} ms, 99.99 % within {:.2} ms; {checkpoints} checkpoints; {:.1} bytes of memory an extent",
             open.as_secs_f64(),
             open.as_secs_f64() / terabytes,
             steps.len(),
             steps.last().expect("there were steps").as_secs_f64() * 1e3,
             steps[steps.len() - 1 - steps.len() / 10_000].as_secs_f64() * 1e3,
+            memory as f64 / extents as f64,
         );
     }
 }
