@@ -1,0 +1,140 @@
+//! The arguments of the commands of `esker volume` that serve a volume, or change one that is served.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use esker_core::Bytes;
+use esker_serve::Address;
+
+use super::volume_io::VolumeIo;
+use crate::values::{self, VolumeDevice};
+
+/// Arguments of `esker volume serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume serve home.volume --run 'nbdinfo $uri'\n  \
+        esker volume serve home.volume --listen unix:/run/home.sock\n  \
+        esker volume serve home.volume --listen 127.0.0.1:10809 --read-only\n\
+        \n\
+        Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
+        what they have under way, and make all that was written durable; a second one ends at once.\n\
+        Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1.\n\
+        Exit status: 0 everything was finished, 1 not all of it in 30 seconds, that of the command with --run.")]
+pub(crate) struct VolumeServeArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// Where clients connect; may be repeated [default: unix:VOLUME.nbd]
+    #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
+    pub(crate) listen: Vec<Address>,
+    /// The name of the export; clients that name none get it, too
+    #[arg(long, value_name = "NAME", default_value = "volume")]
+    pub(crate) export: String,
+    /// Let clients only read
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// Serve while this shell command runs; $uri is where its clients connect
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// The most clients at a time; others wait
+    #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
+    pub(crate) clients: u32,
+    /// How files and disks are read and written
+    #[arg(long, value_name = "WAY", value_enum, ignore_case = true, default_value_t = VolumeIo::Best)]
+    pub(crate) io: VolumeIo,
+    /// Go past the page cache, where the file system allows that
+    #[arg(long)]
+    pub(crate) direct: bool,
+}
+
+/// Arguments of `esker volume status`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume status home.volume\n  \
+        esker volume status home.volume --json\n\
+        \n\
+        For a volume that nobody serves, there is `esker volume check`.")]
+pub(crate) struct VolumeStatusArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// Print the status as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print it again every second, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+/// Arguments of `esker volume add-device`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume add-device home.volume --device more=more.img,10GiB\n  \
+        esker volume add-device db.volume --device fast=/dev/nvme1n1\n\
+        \n\
+        It works while the volume is served, and else by itself. `esker volume grow` then offers the room.")]
+pub(crate) struct VolumeAddDeviceArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// The device: a name, and a disk or a file; with a size, the file is made
+    #[arg(long, value_name = "NAME=PATH[,SIZE]", value_parser = values::volume_device)]
+    pub(crate) device: VolumeDevice,
+    /// Take a device that holds something, which is lost
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Arguments of `esker volume drain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume drain home.volume flash\n  \
+        esker volume drain home.volume flash --undo\n\
+        \n\
+        Waits until the device is empty. Ctrl-C ends the waiting; the drain goes on while the volume is served.")]
+pub(crate) struct VolumeDrainArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// The name of the device
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Use the device again
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+/// Arguments of `esker volume remove-device`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume remove-device home.volume flash\n\
+        \n\
+        The device has to be empty: `esker volume drain` moves its data to the others.")]
+pub(crate) struct VolumeRemoveDeviceArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// The name of the device
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: String,
+}
+
+/// Arguments of `esker volume grow`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume grow home.volume\n  \
+        esker volume grow home.volume --device disk\n  \
+        esker volume grow home.volume --to 22MiB\n\
+        \n\
+        Clients see the new size when they connect again: NBD has no message for it that they speak.")]
+pub(crate) struct VolumeGrowArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// Before, use this device up to the size that it has now
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// The new capacity [default: all that there is room for]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub(crate) to: Option<Bytes>,
+}

@@ -1,0 +1,230 @@
+//! `esker volume status`, `add-device`, `drain`, `remove-device` and `grow`: the server of the volume does it, or, if
+//! nobody serves the volume, this program itself.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use esker_core::words;
+use esker_serve::{ControlError, ControlRequest, DeviceStatus, DrainStatus, ServeSettings, Server, Status, call};
+use serde_json::Value;
+
+use super::made::MadeFiles;
+use super::server::{control_socket, open};
+use super::session::Serving;
+use crate::args::{
+    Common, VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
+    VolumeStatusArguments,
+};
+use crate::cancel;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use crate::table::Table;
+
+/// Time between two looks at a drain, and between two prints of a status.
+const LOOK: Duration = Duration::from_millis(100);
+const WATCH: Duration = Duration::from_secs(1);
+
+/// Who changes the volume.
+enum Doer {
+    /// The server whose control socket is in this place.
+    Server(std::path::PathBuf),
+    /// This program.
+    Own(Box<Server>),
+}
+
+impl Doer {
+    fn find(file: &Path, common: &Common) -> Result<Self, Failure> {
+        let socket = control_socket(file);
+        match call(&socket, &ControlRequest::Status) {
+            Err(error) if error.is_unserved => {
+                cancel::leaves("a change that was begun is made or not made, as a whole");
+                Ok(Self::Own(Box::new(open(file, Serving::default(), ServeSettings::default(), common)?)))
+            }
+            Err(error) => Err(failure(error)),
+            Ok(_) => Ok(Self::Server(socket)),
+        }
+    }
+
+    fn perform(&mut self, request: &ControlRequest) -> Result<Value, Failure> {
+        let answer = match self {
+            Self::Server(socket) => call(socket, request),
+            Self::Own(server) => server.perform(request.clone()),
+        };
+        answer.map_err(failure)
+    }
+
+    fn status(&mut self) -> Result<Status, Failure> {
+        match self {
+            Self::Server(_) => read_status(self.perform(&ControlRequest::Status)?),
+            Self::Own(server) => Ok(server.status()),
+        }
+    }
+
+    /// Lets some time pass, in which a volume that nobody serves goes on.
+    fn pass_time(&mut self) {
+        match self {
+            Self::Server(_) => std::thread::sleep(LOOK),
+            Self::Own(server) => {
+                if !server.turn() {
+                    server.wait(Some(LOOK));
+                }
+            }
+        }
+    }
+}
+
+fn failure(error: ControlError) -> Failure {
+    let failure = Failure::input(&error);
+    match error.hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+fn read_status(value: Value) -> Result<Status, Failure> {
+    serde_json::from_value(value).map_err(|error| {
+        Failure::work(format!("the server's status makes no sense: {error}"))
+            .with_hint("it may be another version of esker: use that one, or start the server again")
+    })
+}
+
+/// Prints how a served volume does.
+pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Failure> {
+    loop {
+        let answer = call(&control_socket(&arguments.volume), &ControlRequest::Status).map_err(|error| {
+            let file = arguments.volume.display();
+            match error.is_unserved {
+                true => Failure::input(format!("nobody serves {file}"))
+                    .with_hint(format!("`esker volume check {file}` looks at a volume that is not served")),
+                false => failure(error),
+            }
+        })?;
+        match arguments.json {
+            true => output::print_json(&answer)?,
+            false => output::print(&describe(&read_status(answer)?))?,
+        }
+        if !arguments.watch || cancel::requested() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(WATCH);
+    }
+}
+
+/// A status in some lines.
+fn describe(status: &Status) -> String {
+    let mut devices = Table::new(&["device", "data", "used", "state", "keeps the map"]);
+    for device in &status.devices {
+        let keeps = if device.keeps_map { "yes" } else { "no" };
+        let used = device.used_bytes.map_or("-".to_string(), |bytes| words::bytes(bytes as f64));
+        let data = words::bytes(device.data_bytes as f64);
+        devices.row([device.name.clone(), data, used, state(device), keeps.to_string()]);
+    }
+    let mut clients = Table::new(&["client", "export", "under way"]);
+    for client in &status.connections {
+        let export = client.export.clone().unwrap_or_default();
+        clients.row([client.peer.clone(), export, client.under_way.to_string()]);
+    }
+    let clients = if status.connections.is_empty() { "no clients\n".to_string() } else { clients.render() };
+    let requests = status.requests;
+    let read_only = status.read_only.as_ref().map_or(String::new(), |why| format!(", only to be read ({why})"));
+    format!(
+        "volume {}: {} of {} over {}{read_only}\n\n{}\n{clients}\n{} reads ({}), {} writes ({}), {} flushes, {} trims; \
+         {} failed\n",
+        status.volume,
+        status.kind,
+        words::bytes(status.capacity_bytes as f64),
+        status.io,
+        devices.render(),
+        words::count(requests.reads),
+        words::bytes(requests.read_bytes as f64),
+        words::count(requests.writes),
+        words::bytes(requests.written_bytes as f64),
+        words::count(requests.flushes),
+        words::count(requests.trims),
+        words::count(requests.failed),
+    )
+}
+
+fn state(device: &DeviceStatus) -> String {
+    match &device.drain {
+        None => device.state.clone(),
+        Some(DrainStatus::Moving) => format!("{}, being drained", device.state),
+        Some(DrainStatus::Empty) => format!("{}, empty: can be removed", device.state),
+        Some(DrainStatus::Stuck { extents }) => format!("{}, {extents} extents cannot be read", device.state),
+    }
+}
+
+/// Has a device join.
+pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut doer = Doer::find(&arguments.volume, common)?;
+    let mut made = MadeFiles::default();
+    made.make(&arguments.device)?;
+    let path = std::path::absolute(&arguments.device.path).map_err(Failure::work)?;
+    let name = arguments.device.name.clone();
+    doer.perform(&ControlRequest::AddDevice { name: name.clone(), path, force: arguments.force })?;
+    made.keep();
+    let Status { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
+    let more = words::bytes(capacity_max_bytes.saturating_sub(capacity_bytes) as f64);
+    output::print(&format!("{name} has joined; `esker volume grow` would offer {more} more\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Moves the data of a device to the others, and waits for it.
+pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let (mut doer, device) = (Doer::find(&arguments.volume, common)?, arguments.device.clone());
+    if arguments.undo {
+        doer.perform(&ControlRequest::Keep { device: device.clone() })?;
+        output::print(&format!("{device} is used again\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    doer.perform(&ControlRequest::Drain { device: device.clone() })?;
+    let progress = Progress::new(common.quiet, "bytes");
+    let mut total = 0;
+    loop {
+        let status = doer.status()?;
+        let now = status.devices.iter().find(|found| found.name == device).cloned().unwrap_or_default();
+        let left = now.used_bytes.unwrap_or(0);
+        total = total.max(left);
+        progress.set(total - left, total);
+        match now.drain {
+            Some(DrainStatus::Moving) => {}
+            Some(DrainStatus::Empty) => break,
+            Some(DrainStatus::Stuck { extents }) => {
+                return Err(Failure::work(format!("{extents} extents of {device} cannot be read"))
+                    .with_hint("overwrite or trim what is there, or bring back what the device has lost"));
+            }
+            None => return Err(Failure::work(format!("{device} is no longer being drained"))),
+        }
+        if cancel::requested() {
+            return Err(Failure::cancelled());
+        }
+        doer.pass_time();
+    }
+    drop(progress);
+    output::print(&format!("{device} is empty; `esker volume remove-device` takes it out\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a device out.
+pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut doer = Doer::find(&arguments.volume, common)?;
+    doer.perform(&ControlRequest::Remove { device: arguments.device.clone() })?;
+    output::print(&format!("{} belongs to the volume no more\n", arguments.device))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Offers more capacity.
+pub(super) fn grow(arguments: &VolumeGrowArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut doer = Doer::find(&arguments.volume, common)?;
+    let before = doer.status()?.capacity_bytes;
+    if let Some(device) = &arguments.device {
+        doer.perform(&ControlRequest::GrowDevice { device: device.clone() })?;
+    }
+    doer.perform(&ControlRequest::Grow { capacity_bytes: arguments.to.map(|to| to.0) })?;
+    let now = doer.status()?.capacity_bytes;
+    let [now, more] = [now, now - before].map(|bytes| words::bytes(bytes as f64));
+    output::print(&format!("the volume has {now} now, {more} more than before\n"))?;
+    Ok(ExitCode::SUCCESS)
+}

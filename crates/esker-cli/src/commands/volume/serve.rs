@@ -1,0 +1,145 @@
+//! `esker volume serve`.
+
+use std::process::{Child, Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use esker_core::words;
+use esker_serve::{Address, Listener, ServeSettings, Server};
+
+use super::server::{client_socket, control_socket, open};
+use super::session::Serving;
+use crate::args::{Common, VolumeServeArguments};
+use crate::cancel;
+use crate::failure::Failure;
+use crate::output;
+
+/// Serves until it is asked to end, or until a command has ended.
+pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let settings = ServeSettings {
+        export: arguments.export.clone(),
+        is_read_only: arguments.read_only,
+        connections_max: arguments.clients as usize,
+        ..ServeSettings::default()
+    };
+    let serving = Serving::new(arguments.io, arguments.direct);
+    cancel::leaves("what clients had not flushed may be lost");
+    let mut server = open(&arguments.volume, serving, settings, common)?;
+    let uri = listen(&mut server, arguments)?;
+    let signal = server.signal();
+    cancel::ends_by_itself(move || signal.give());
+    announce(&server, common);
+    let child = arguments.run.as_deref().map(|command| Running::start(command, &uri, &server)).transpose()?;
+    let has_ended = || child.as_ref().is_some_and(Running::has_ended);
+    let was_finished = server.run(|| cancel::requested() || has_ended());
+    drop(server);
+    match child {
+        Some(child) => child.status(),
+        None if was_finished => Ok(ExitCode::SUCCESS),
+        None => Err(Failure::work("not everything was finished in 30 seconds")
+            .with_hint("what clients had under way was not answered; look at the devices")),
+    }
+}
+
+/// Has the server listen. Returns where a client connects.
+fn listen(server: &mut Server, arguments: &VolumeServeArguments) -> Result<String, Failure> {
+    let file = &arguments.volume;
+    let control = Listener::bind(&Address::Unix(control_socket(file)))?;
+    server.take_control_at(control).map_err(Failure::work)?;
+    let default = [Address::Unix(client_socket(file))];
+    let addresses = if arguments.listen.is_empty() { &default[..] } else { &arguments.listen };
+    let mut first = None;
+    for address in addresses {
+        let listener = Listener::bind(address)?;
+        first.get_or_insert_with(|| uri(listener.address(), &arguments.export));
+        server.listen(listener).map_err(Failure::work)?;
+    }
+    Ok(first.expect("there is an address"))
+}
+
+/// Where clients connect, in the form that they take.
+fn uri(address: &Address, export: &str) -> String {
+    let quoted = |text: &str| -> String {
+        let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+        let quote = |byte: u8| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        text.bytes().map(quote).collect()
+    };
+    match address {
+        Address::Unix(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            format!("nbd+unix:///{}?socket={}", quoted(export), quoted(&path.to_string_lossy()))
+        }
+        Address::Tcp(address) => {
+            // A client connects to this machine, not to all of its addresses.
+            let address = address.replace("[::]", "localhost").replace("0.0.0.0", "localhost");
+            format!("nbd://{address}/{}", quoted(export))
+        }
+    }
+}
+
+fn announce(server: &Server, common: &Common) {
+    if common.quiet {
+        return;
+    }
+    let status = server.status();
+    let read_only = status.read_only.map_or(String::new(), |why| format!(", only to be read ({why})"));
+    output::remark(&format!(
+        "serving {} of {} over {}{read_only}",
+        status.kind,
+        words::bytes(status.capacity_bytes as f64),
+        status.io
+    ));
+    status.addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+}
+
+/// A command that runs while the volume is served.
+struct Running {
+    thread: std::thread::JoinHandle<std::io::Result<std::process::ExitStatus>>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Running {
+    fn start(command: &str, uri: &str, server: &Server) -> Result<Self, Failure> {
+        let mut child: Child = Command::new("sh")
+            .args(["-c", command])
+            .env("uri", uri)
+            .spawn()
+            .map_err(|error| Failure::work(format!("cannot run a shell: {error}")))?;
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let (ended, signal) = (Arc::clone(&has_ended), server.signal());
+        let thread = std::thread::spawn(move || {
+            let status = child.wait();
+            ended.store(true, Ordering::SeqCst);
+            signal.give();
+            status
+        });
+        Ok(Self { thread, has_ended })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::SeqCst)
+    }
+
+    /// The exit status of the command.
+    fn status(self) -> Result<ExitCode, Failure> {
+        let status = self.thread.join().map_err(|_| Failure::work("the command was lost"))?;
+        let status = status.map_err(|error| Failure::work(format!("the command was lost: {error}")))?;
+        match status.code() {
+            Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(1))),
+            None => Err(Failure::work(format!("the command was ended: {status}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_get_an_address_that_they_can_use() {
+        let unix = Address::Unix("/run/my home.nbd".into());
+        assert_eq!(uri(&unix, "volume"), "nbd+unix:///volume?socket=/run/my%20home.nbd");
+        assert_eq!(uri(&Address::Tcp("[::]:10809".to_string()), "a b"), "nbd://localhost:10809/a%20b");
+        assert_eq!(uri(&Address::Tcp("127.0.0.1:1".to_string()), ""), "nbd://127.0.0.1:1/");
+    }
+}

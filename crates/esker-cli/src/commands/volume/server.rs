@@ -1,0 +1,41 @@
+//! Servers of volumes, for the commands that serve or change one.
+
+use std::path::{Path, PathBuf};
+
+use esker_serve::{ServeSettings, Server};
+use esker_volume::{SystemClock, Volume};
+
+use super::file::{Access, Places, start_io};
+use super::file_on_disk::FileOnDisk;
+use super::session::Serving;
+use crate::args::Common;
+use crate::failure::Failure;
+
+/// Opens the volume whose file is `file`, to serve it.
+pub(super) fn open(file: &Path, serving: Serving, settings: ServeSettings, common: &Common) -> Result<Server, Failure> {
+    let places = Places::read(file)?;
+    let (io, clock) = (start_io(serving.io)?, SystemClock::start());
+    let opened = places.open(Access::Write, &io, serving.settings, common)?;
+    if serving.settings.is_direct && !opened.are_direct && !common.quiet {
+        crate::output::remark("not all devices can be used past the page cache");
+    }
+    let volume = Volume::open(opened.devices, clock)?;
+    let on_disk = FileOnDisk::new(file).map_err(Failure::work)?;
+    Server::new(volume, io, clock, settings, (Box::new(on_disk), serving.settings)).map_err(Failure::input)
+}
+
+/// Where those who operate a volume that is served connect.
+pub(super) fn control_socket(file: &Path) -> PathBuf {
+    with_ending(file, ".control")
+}
+
+/// Where clients connect unless something else is wanted.
+pub(super) fn client_socket(file: &Path) -> PathBuf {
+    with_ending(file, ".nbd")
+}
+
+fn with_ending(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(ending);
+    name.into()
+}
