@@ -7,8 +7,8 @@ use std::thread;
 
 use esker_core::Bytes;
 use esker_volume::{
-    BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, JoiningDevice, SystemClock, Volume, VolumeChange,
-    WhatIsThere,
+    BlockingBackend, DeviceIo, DeviceSettings, DrainProgress, FileBackend, Identity, JoiningDevice, SystemClock,
+    Volume, VolumeChange, WhatIsThere,
 };
 use serde_json::Value;
 
@@ -42,6 +42,8 @@ pub(crate) struct Changes {
 struct Change {
     /// Who waits for its end.
     asked_by: u32,
+    /// The name of a device that joins with it.
+    added: Option<String>,
     /// The name of a device that leaves with it.
     removed: Option<String>,
     /// The device that is being prepared, in a thread, because that takes as long as the device takes.
@@ -68,17 +70,21 @@ impl Changes {
         if self.under_way.is_some() {
             return Err(ControlError::new("another change of the volume is under way"));
         }
-        let mut change = Change { asked_by, removed: None, preparing: None };
+        let mut change = Change { asked_by, added: None, removed: None, preparing: None };
         let asked = match request {
             ControlRequest::Status => unreachable!("it changes nothing"),
             ControlRequest::AddDevice { name, path, force } => {
-                change.preparing = Some(self.prepare(volume, io, name, path, force)?);
+                change.preparing = Some(self.prepare(volume, io, name.clone(), path, force)?);
+                change.added = Some(name);
                 None
             }
             ControlRequest::Drain { device } => Some(VolumeChange::Drain { device: index(volume, &device)? }),
             ControlRequest::Keep { device } => Some(VolumeChange::Keep { device: index(volume, &device)? }),
             ControlRequest::Remove { device } => {
                 let index = index(volume, &device)?;
+                if volume.drain_progress(index) != Some(DrainProgress::Empty) {
+                    return Err(not_empty(&device, volume.drain_progress(index)));
+                }
                 change.removed = Some(device);
                 Some(VolumeChange::Remove { device: index })
             }
@@ -157,7 +163,13 @@ impl Changes {
             }
             None => volume.next_change()?.map_err(|error| ControlError::of(&error)),
         };
-        let Change { asked_by, removed, .. } = self.under_way.take().expect("it is under way");
+        let Change { asked_by, added, removed, .. } = self.under_way.take().expect("it is under way");
+        if let (Err(_), Some(name)) = (&result, added)
+            && !volume.state().devices.iter().any(|device| device.name == name)
+        {
+            // If that cannot be written, a device is named that is none of the volume's.
+            let _ = self.file.remove(&name);
+        }
         let result = result.and_then(|()| match removed.map(|name| (self.file.remove(&name), name)) {
             Some((Err(error), name)) => {
                 let message = format!("{name} was removed, and the volume's file still names it: {error}");
@@ -167,6 +179,15 @@ impl Changes {
         });
         Some((asked_by, result))
     }
+}
+
+/// Why a device cannot leave.
+fn not_empty(name: &str, progress: Option<DrainProgress>) -> ControlError {
+    let (message, hint) = match progress {
+        None => (format!("{name} was not drained"), "drain it first: its data move to the others"),
+        Some(_) => (format!("{name} still holds data"), "wait until its drain has ended"),
+    };
+    ControlError { hint: Some(hint.to_string()), ..ControlError::new(message) }
 }
 
 /// The index of a device.

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::listener::{SHORTER, check_length};
+
 /// What a server is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
@@ -89,6 +91,11 @@ impl Hint for ControlError {
 /// If nobody serves there, or if the server refuses.
 pub fn call(socket: &Path, request: &ControlRequest) -> Result<Value, ControlError> {
     let broken = |error: io::Error| ControlError::new(format!("the server does not answer: {error}"));
+    check_length(socket).map_err(|error| ControlError {
+        message: format!("cannot ask at {}: {error}", socket.display()),
+        hint: Some(SHORTER.to_string()),
+        is_unserved: false,
+    })?;
     let mut stream = UnixStream::connect(socket).map_err(|error| ControlError {
         message: format!("nobody serves at {}: {error}", socket.display()),
         hint: None,
@@ -126,13 +133,17 @@ pub(crate) struct ControlConnection {
     pub(crate) is_waiting: bool,
     pub(crate) can_read: bool,
     pub(crate) can_write: bool,
-    is_closed: bool,
+    /// Whether nothing more comes from it. What was asked before is answered.
+    has_ended: bool,
+    /// Whether nothing can be told to it.
+    is_broken: bool,
 }
 
 impl ControlConnection {
     pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
-        Self { socket, input, output, is_waiting: false, can_read: true, can_write: true, is_closed: false }
+        let (is_waiting, has_ended, is_broken) = (false, false, false);
+        Self { socket, input, output, is_waiting, can_read: true, can_write: true, has_ended, is_broken }
     }
 
     /// Returns the next request, if there is one and none is under way. A line that is none is answered.
@@ -155,16 +166,16 @@ impl ControlConnection {
 
     fn receive(&mut self) {
         let mut bytes = [0; 4096];
-        while self.can_read && !self.is_closed {
+        while self.can_read && !self.has_ended && !self.is_broken {
             match rustix::io::read(&self.socket, &mut bytes) {
-                Ok(0) => self.is_closed = true,
+                Ok(0) => self.has_ended = true,
                 Ok(count) => self.input.extend_from_slice(&bytes[..count]),
                 Err(Errno::AGAIN) => self.can_read = false,
                 Err(Errno::INTR) => {}
-                Err(_) => self.is_closed = true,
+                Err(_) => self.is_broken = true,
             }
             // Nobody needs so long a line.
-            self.is_closed |= self.input.len() > LINE_MAX;
+            self.is_broken |= self.input.len() > LINE_MAX;
         }
     }
 
@@ -181,12 +192,12 @@ impl ControlConnection {
     }
 
     pub(crate) fn send(&mut self) {
-        while self.can_write && !self.output.is_empty() && !self.is_closed {
+        while self.can_write && !self.output.is_empty() && !self.is_broken {
             match rustix::net::send(&self.socket, &self.output, SendFlags::NOSIGNAL) {
                 Ok(count) => drop(self.output.drain(..count)),
                 Err(Errno::AGAIN) => self.can_write = false,
                 Err(Errno::INTR) => {}
-                Err(_) => self.is_closed = true,
+                Err(_) => self.is_broken = true,
             }
         }
     }
@@ -198,6 +209,7 @@ impl ControlConnection {
 
     /// Returns true if nothing more comes from it and nothing is to be told.
     pub(crate) fn is_finished(&self) -> bool {
-        self.is_closed && !self.is_waiting
+        let was_answered = self.has_ended && self.output.is_empty() && !self.input.contains(&b'\n');
+        !self.is_waiting && (self.is_broken || was_answered)
     }
 }

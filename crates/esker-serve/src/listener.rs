@@ -33,6 +33,7 @@ impl Hint for ListenError {
             ErrorKind::PermissionDenied => "choose a folder that you may write to, or a port from 1024 on",
             ErrorKind::NotFound => "make the folder first, or correct the name of the host",
             ErrorKind::AddrNotAvailable => "choose an address of this machine",
+            ErrorKind::InvalidFilename => SHORTER,
             _ => return None,
         };
         Some(text.to_string())
@@ -41,6 +42,20 @@ impl Hint for ListenError {
     fn work_failed(&self) -> bool {
         true
     }
+}
+
+/// The longest path of a Unix socket, in bytes: a zero follows it.
+const PATH_MAX: usize = 107;
+
+/// What to do about a longer one.
+pub(crate) const SHORTER: &str = "cd to its folder and name it from there, or choose a shorter path";
+
+/// Refuses paths that are too long for a Unix socket.
+pub(crate) fn check_length(path: &Path) -> io::Result<()> {
+    if path.as_os_str().len() <= PATH_MAX {
+        return Ok(());
+    }
+    Err(io::Error::new(ErrorKind::InvalidFilename, format!("the path of a socket has at most {PATH_MAX} bytes")))
 }
 
 /// A socket that clients connect to. A Unix socket is removed when this is dropped, unless another program has taken
@@ -67,6 +82,7 @@ impl Listener {
     }
 
     fn bind_unix(path: &Path) -> io::Result<Self> {
+        check_length(path)?;
         let listener = match UnixListener::bind(path) {
             Err(error) if error.kind() == ErrorKind::AddrInUse && is_abandoned(path) => {
                 std::fs::remove_file(path)?;
@@ -209,6 +225,19 @@ mod tests {
         assert!(path.exists());
         let listener = Listener::inherited(TcpListener::bind("127.0.0.1:0").unwrap().into()).unwrap();
         assert!(listener.address().to_string().starts_with("127.0.0.1:"));
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let bind = |length: usize| {
+            let name = "s".repeat(length - folder.path().as_os_str().len() - 1);
+            Listener::bind(&Address::Unix(folder.path().join(name)))
+        };
+        assert!(bind(PATH_MAX).is_ok());
+        let error = bind(PATH_MAX + 1).unwrap_err();
+        assert!(error.to_string().ends_with("the path of a socket has at most 107 bytes"), "{error}");
+        assert!(error.hint().unwrap().starts_with("cd to its folder"));
     }
 
     #[test]

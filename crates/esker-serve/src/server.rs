@@ -133,7 +133,7 @@ impl Server {
     }
 
     /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
-    /// are refused, and what was written is made durable. Returns whether all of that was done in time.
+    /// are refused, and what was written is made durable. Returns whether all of that was done, and in time.
     pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> bool {
         while !is_stopping() {
             if !self.turn() {
@@ -150,8 +150,10 @@ impl Server {
             return have_left;
         }
         // Also what clients have not flushed: they may have been ended by the same signal.
+        let failed = self.clients.counts().failed;
         self.clients.flush(&mut self.volume);
-        self.turn_until(until, |server| server.clients.under_way() == 0 && !server.volume.is_busy()) && have_left
+        let is_idle = self.turn_until(until, |server| server.clients.under_way() == 0 && !server.volume.is_busy());
+        is_idle && have_left && self.clients.counts().failed == failed
     }
 
     /// Takes turns until `is_so`. Returns false if it is not so in time.

@@ -1,6 +1,7 @@
 //! Operations on a volume that serves.
 
 use std::fs::OpenOptions;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use esker_core::Bytes;
@@ -85,7 +86,8 @@ fn what_cannot_be_done_is_told_with_what_can() {
     std::fs::write(&full, [&[0; 1080][..], &[0x53, 0xef], &[0; 16 << 20]].concat()).unwrap();
     let (message, _) = error(add("full", full.to_str().unwrap()));
     assert_eq!(message, "full holds an ext2, ext3 or ext4 file system; nothing was written");
-    // What was refused is no obstacle for the next one.
+    // What was refused is no obstacle for the next one, nor is it named as a device.
+    assert_eq!(home.names(), ["flash", "disk"]);
     let status = server.status();
     assert!(!status.is_changing && status.read_only.is_none() && status.devices.len() == 2, "{status:?}");
     drop(server);
@@ -98,7 +100,7 @@ fn lines_that_are_no_requests_are_answered() {
     use std::io::{BufRead, BufReader, Write};
     let home = Home::new(Bytes::mib(16));
     let server = home.serve(IoChoice::Best, ServeSettings::default());
-    let mut stream = std::os::unix::net::UnixStream::connect(&server.control).unwrap();
+    let mut stream = UnixStream::connect(&server.control).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(b"hello\n{\"command\":\"fly\"}\n{\"command\":\"status\"}\n").unwrap();
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
@@ -106,6 +108,12 @@ fn lines_that_are_no_requests_are_answered() {
     assert!(next().starts_with(r#"{"error":{"message":"this is no request: "#));
     assert!(next().contains("unknown variant `fly`"));
     assert!(next().starts_with(r#"{"ok":{"volume":"#));
+    // Whoever has said all is answered all the same, as `nc -N` and `socat` do it.
+    let all = UnixStream::connect(&server.control).unwrap();
+    (&all).write_all(b"{\"command\":\"status\"}\n{\"command\":\"status\"}\n").unwrap();
+    all.shutdown(std::net::Shutdown::Write).unwrap();
+    all.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert_eq!(BufReader::new(all).lines().filter(|line| line.as_ref().unwrap().starts_with(r#"{"ok":"#)).count(), 2);
     // Nobody needs a line without an end.
     let _ = stream.write_all(&vec![b'x'; 100 << 10]);
     assert!(lines.next().is_none_or(|line| line.is_err()));
