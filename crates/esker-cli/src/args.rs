@@ -11,20 +11,27 @@ mod cache;
 mod catalogue;
 mod devices;
 mod kinds;
+mod operate;
 mod study;
 mod validate;
 mod volume;
+mod volume_io;
 
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use kinds::KindArguments;
+pub(crate) use operate::{
+    VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
+    VolumeServeArguments, VolumeStatusArguments,
+};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
 pub(crate) use volume::{
-    VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumeIo,
-    VolumePart, VolumeReplayArguments,
+    VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumePart,
+    VolumeReplayArguments,
 };
+pub(crate) use volume_io::VolumeIo;
 
 /// Designs, sizes and verifies storage from your own I/O traces.
 ///

@@ -39,6 +39,17 @@ fn heeded(status: &str) -> SigSet {
     SIGNALS.into_iter().filter(|signal| ignored >> (*signal as u32 - 1) & 1 == 0).collect()
 }
 
+/// Wakes work that ends by itself, however long that takes.
+static WAKE: Mutex<Option<Wake>> = Mutex::new(None);
+
+type Wake = Box<dyn Fn() + Send>;
+
+/// From now on, the work ends by itself once it is asked to and `wake` has woken it. Only a second signal ends the
+/// program before.
+pub(crate) fn ends_by_itself(wake: impl Fn() + Send + 'static) {
+    *WAKE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(wake));
+}
+
 fn wait(signals: &SigSet, report: fn()) {
     let Ok(signal) = signals.wait() else { return };
     STATUS.store(128 + signal as u8, Ordering::SeqCst);
@@ -47,8 +58,11 @@ fn wait(signals: &SigSet, report: fn()) {
         std::thread::sleep(PATIENCE);
         end(report);
     };
-    // Where no thread can be started, the second signal ends the program.
-    let _ = std::thread::Builder::new().name("end".into()).spawn(later);
+    match &*WAKE.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(wake) => wake(),
+        // Where no thread can be started, the second signal ends the program.
+        None => _ = std::thread::Builder::new().name("end".into()).spawn(later),
+    }
     let _ = signals.wait();
     end(report);
 }

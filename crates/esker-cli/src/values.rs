@@ -9,7 +9,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use esker_catalogue::{CurrencyChange, Market, PriceChange};
-use esker_core::{Bytes, Nanos, Ratio, did_you_mean, words};
+use esker_core::{Bytes, Hint, Nanos, Ratio, did_you_mean, words};
+use esker_serve::{Address, AddressError};
 use esker_study::InUse;
 
 /// A value that an option does not accept.
@@ -357,6 +358,11 @@ pub(crate) fn name(text: &str) -> Result<String, BadValue> {
         "" => Err(BadValue::with_hint("a name is missing", "`esker devices` lists the products")),
         name => Ok(name.to_string()),
     }
+}
+
+/// Parses an address to listen at.
+pub(crate) fn address(text: &str) -> Result<Address, BadValue> {
+    text.parse().map_err(|error: AddressError| BadValue::with_hint(error.to_string(), error.hint().unwrap_or_default()))
 }
 
 /// A device of a volume that is created.

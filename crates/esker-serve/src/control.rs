@@ -90,7 +90,11 @@ impl Hint for ControlError {
 /// # Errors
 /// If nobody serves there, or if the server refuses.
 pub fn call(socket: &Path, request: &ControlRequest) -> Result<Value, ControlError> {
-    let broken = |error: io::Error| ControlError::new(format!("the server does not answer: {error}"));
+    // The kernel keeps the socket of a killed server for a moment, and then resets who has connected.
+    let broken = |error: io::Error| ControlError {
+        is_unserved: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+        ..ControlError::new(format!("the server does not answer: {error}"))
+    };
     check_length(socket).map_err(|error| ControlError {
         message: format!("cannot ask at {}: {error}", socket.display()),
         hint: Some(SHORTER.to_string()),

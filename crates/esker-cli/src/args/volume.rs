@@ -5,6 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::JsonArguments;
+use super::operate::{
+    VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
+    VolumeServeArguments, VolumeStatusArguments,
+};
+use super::volume_io::VolumeIo;
 use crate::values::{self, VolumeDevice};
 
 /// The commands of `esker volume`.
@@ -20,6 +25,18 @@ pub(crate) enum VolumeCommand {
     Copy(VolumeCopyArguments),
     /// Run a trace against a volume, in real time
     Replay(VolumeReplayArguments),
+    /// Serve a volume over NBD, to this machine or others
+    Serve(VolumeServeArguments),
+    /// Say how a volume that is served does
+    Status(VolumeStatusArguments),
+    /// Have a device join a volume
+    AddDevice(VolumeAddDeviceArguments),
+    /// Move the data of a device to the others
+    Drain(VolumeDrainArguments),
+    /// Take a device that was drained out of a volume
+    RemoveDevice(VolumeRemoveDeviceArguments),
+    /// Use more of the devices
+    Grow(VolumeGrowArguments),
 }
 
 /// Arguments of `esker volume create`.
@@ -162,15 +179,4 @@ pub(crate) struct VolumeReplayArguments {
     /// Where to write the result as JSON, as `esker sim` does.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
-}
-
-/// How files and disks are read and written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VolumeIo {
-    /// By io_uring where the kernel allows that, otherwise by threads
-    Best,
-    /// By io_uring
-    IoUring,
-    /// By several threads for each device
-    Threads,
 }

@@ -1,7 +1,7 @@
 //! `esker volume create`.
 
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use esker_volume::{
@@ -10,7 +10,8 @@ use esker_volume::{
 use serde_json::Value;
 
 use super::check::describe;
-use super::file::{cannot_open, is_same_file, start_io, text};
+use super::file::{cannot_open, is_same_file, place, start_io, text};
+use super::made::MadeFiles;
 use crate::args::VolumeCreateArguments;
 use crate::cancel;
 use crate::commands::assignments::assignments;
@@ -28,7 +29,7 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
     let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
     cancel::leaves("files of devices and the beginning of a volume may be left");
     let io = start_io(IoChoice::Threads)?;
-    let mut made = MadeFiles(Vec::new());
+    let mut made = MadeFiles::default();
     let mut devices = Vec::new();
     for device in &arguments.devices {
         devices.push(open(device, &io, &mut made)?);
@@ -38,10 +39,11 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
         (0..=devices.len()).map(|_| Identity::random()).collect::<io::Result<_>>().map_err(random)?;
     let what_is_there = if arguments.force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
     create(&mut devices, &settings, &identities, what_is_there)?;
-    let paths: Vec<(String, PathBuf)> = arguments.devices.iter().map(|device| place(device, arguments)).collect();
+    let paths: Vec<(String, PathBuf)> =
+        arguments.devices.iter().map(|device| (device.name.clone(), place(&device.path, &arguments.volume))).collect();
     let is_printed = file.is_standard_output();
     file.write_text(&text(&paths))?;
-    made.0.clear();
+    made.keep();
     if !is_printed {
         output::print(&describe(&check(&mut devices)?))?;
     }
@@ -82,43 +84,10 @@ fn check_names(VolumeCreateArguments { volume, devices, .. }: &VolumeCreateArgum
     }
 }
 
-/// Files that were made for the volume. They are removed again unless all went well.
-struct MadeFiles(Vec<PathBuf>);
-
-impl Drop for MadeFiles {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // What cannot be removed stays as an empty file.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
 /// Opens a device, or makes its file.
 fn open(device: &VolumeDevice, io: &DeviceIo, made: &mut MadeFiles) -> Result<Box<dyn OpenDevice>, Failure> {
-    let VolumeDevice { name, path, size } = device;
-    if let Some(size) = size {
-        FileBackend::create(path, *size).map_err(|error| {
-            let failure = Failure::input(format!("cannot make {name} ({}): {error}", path.display()));
-            match error.kind() {
-                ErrorKind::AlreadyExists => failure.with_hint("to use what is there, leave its size out"),
-                _ => failure,
-            }
-        })?;
-        made.0.push(path.clone());
-    }
+    made.make(device)?;
+    let VolumeDevice { name, path, .. } = device;
     let backend = FileBackend::open_alone(path).map_err(|error| cannot_open(name, path, &error))?;
     Ok(Box::new(io.device(name, backend, DeviceSettings::default())))
-}
-
-/// The name and the path of a device, as the volume's file has them: as they were given if the file is in the current
-/// folder, else from the root on.
-fn place(device: &VolumeDevice, arguments: &VolumeCreateArguments) -> (String, PathBuf) {
-    let folder = arguments.volume.parent().unwrap_or(Path::new(""));
-    let is_here = folder == Path::new("") || folder == Path::new(".");
-    let path = match is_here {
-        true => device.path.clone(),
-        false => std::path::absolute(&device.path).unwrap_or_else(|_| device.path.clone()),
-    };
-    (device.name.clone(), path)
 }

@@ -30,6 +30,17 @@ pub(super) fn text(devices: &[(String, PathBuf)]) -> String {
     format!("{FIRST_LINE}\n\n[devices]\n{lines}")
 }
 
+/// The path of a device, as the volume's file has it: as it was given if the file is in the current folder, else from
+/// the root on.
+pub(super) fn place(device: &Path, volume: &Path) -> PathBuf {
+    let folder = volume.parent().unwrap_or(Path::new(""));
+    let is_here = folder == Path::new("") || folder == Path::new(".");
+    match is_here {
+        true => device.to_path_buf(),
+        false => std::path::absolute(device).unwrap_or_else(|_| device.to_path_buf()),
+    }
+}
+
 /// What a command does with the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {

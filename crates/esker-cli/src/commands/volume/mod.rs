@@ -5,7 +5,12 @@ mod copy;
 mod create;
 mod dump;
 mod file;
+mod file_on_disk;
+mod made;
+mod operate;
 mod replay;
+mod serve;
+mod server;
 mod session;
 
 use std::process::ExitCode;
@@ -21,5 +26,11 @@ pub(crate) fn run(command: VolumeCommand, common: &Common) -> Result<ExitCode, F
         VolumeCommand::Dump(arguments) => dump::run(&arguments, common),
         VolumeCommand::Copy(arguments) => copy::run(&arguments, common),
         VolumeCommand::Replay(arguments) => replay::run(&arguments, common),
+        VolumeCommand::Serve(arguments) => serve::run(&arguments, common),
+        VolumeCommand::Status(arguments) => operate::status(&arguments),
+        VolumeCommand::AddDevice(arguments) => operate::add_device(&arguments, common),
+        VolumeCommand::Drain(arguments) => operate::drain(&arguments, common),
+        VolumeCommand::RemoveDevice(arguments) => operate::remove_device(&arguments, common),
+        VolumeCommand::Grow(arguments) => operate::grow(&arguments, common),
     }
 }

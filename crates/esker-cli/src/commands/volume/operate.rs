@@ -9,6 +9,7 @@ use esker_core::words;
 use esker_serve::{ControlError, ControlRequest, DeviceStatus, DrainStatus, ServeSettings, Server, Status, call};
 use serde_json::Value;
 
+use super::file::cannot_open;
 use super::made::MadeFiles;
 use super::server::{control_socket, open};
 use super::session::Serving;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use crate::table::Table;
+use crate::values::VolumeDevice;
 
 /// Time between two looks at a drain, and between two prints of a status.
 const LOOK: Duration = Duration::from_millis(100);
@@ -39,8 +41,9 @@ impl Doer {
         let socket = control_socket(file);
         match call(&socket, &ControlRequest::Status) {
             Err(error) if error.is_unserved => {
+                let server = open(file, Serving::default(), ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
-                Ok(Self::Own(Box::new(open(file, Serving::default(), ServeSettings::default(), common)?)))
+                Ok(Self::Own(Box::new(server)))
             }
             Err(error) => Err(failure(error)),
             Ok(_) => Ok(Self::Server(socket)),
@@ -161,8 +164,9 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     let mut doer = Doer::find(&arguments.volume, common)?;
     let mut made = MadeFiles::default();
     made.make(&arguments.device)?;
-    let path = std::path::absolute(&arguments.device.path).map_err(Failure::work)?;
-    let name = arguments.device.name.clone();
+    let VolumeDevice { name, path, .. } = arguments.device.clone();
+    std::fs::metadata(&path).map_err(|error| cannot_open(&name, &path, &error))?;
+    let path = std::path::absolute(&path).map_err(Failure::work)?;
     doer.perform(&ControlRequest::AddDevice { name: name.clone(), path, force: arguments.force })?;
     made.keep();
     let Status { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;

@@ -1,11 +1,14 @@
 //! `esker volume serve`.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::words;
 use esker_serve::{Address, Listener, ServeSettings, Server};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::server::{client_socket, control_socket, open};
 use super::session::Serving;
@@ -23,8 +26,8 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         ..ServeSettings::default()
     };
     let serving = Serving::new(arguments.io, arguments.direct);
-    cancel::leaves("what clients had not flushed may be lost");
     let mut server = open(&arguments.volume, serving, settings, common)?;
+    cancel::leaves("what clients had not flushed may be lost");
     let uri = listen(&mut server, arguments)?;
     let signal = server.signal();
     cancel::ends_by_itself(move || signal.give());
@@ -33,11 +36,12 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     let has_ended = || child.as_ref().is_some_and(Running::has_ended);
     let was_finished = server.run(|| cancel::requested() || has_ended());
     drop(server);
+    child.as_ref().into_iter().for_each(Running::end);
     match child {
         Some(child) => child.status(),
         None if was_finished => Ok(ExitCode::SUCCESS),
-        None => Err(Failure::work("not everything was finished in 30 seconds")
-            .with_hint("what clients had under way was not answered; look at the devices")),
+        None => Err(Failure::work("not everything was finished and made durable in 30 seconds")
+            .with_hint("what clients had not flushed may be lost; `esker volume check` looks at the devices")),
     }
 }
 
@@ -94,6 +98,7 @@ fn announce(server: &Server, common: &Common) {
 
 /// A command that runs while the volume is served.
 struct Running {
+    process: Pid,
     thread: std::thread::JoinHandle<std::io::Result<std::process::ExitStatus>>,
     has_ended: Arc<AtomicBool>,
 }
@@ -105,6 +110,7 @@ impl Running {
             .env("uri", uri)
             .spawn()
             .map_err(|error| Failure::work(format!("cannot run a shell: {error}")))?;
+        let process = Pid::from_raw(child.id().cast_signed());
         let has_ended = Arc::new(AtomicBool::new(false));
         let (ended, signal) = (Arc::clone(&has_ended), server.signal());
         let thread = std::thread::spawn(move || {
@@ -113,21 +119,27 @@ impl Running {
             signal.give();
             status
         });
-        Ok(Self { thread, has_ended })
+        Ok(Self { process, thread, has_ended })
     }
 
     fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::SeqCst)
     }
 
-    /// The exit status of the command.
+    /// Asks the command to end: nobody serves any more.
+    fn end(&self) {
+        if !self.has_ended() {
+            // It may have ended at this moment.
+            let _ = kill(self.process, Signal::SIGTERM);
+        }
+    }
+
+    /// The exit status of the command, as a shell has it: 128 and the number of the signal that ended it.
     fn status(self) -> Result<ExitCode, Failure> {
         let status = self.thread.join().map_err(|_| Failure::work("the command was lost"))?;
         let status = status.map_err(|error| Failure::work(format!("the command was lost: {error}")))?;
-        match status.code() {
-            Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(1))),
-            None => Err(Failure::work(format!("the command was ended: {status}"))),
-        }
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Ok(ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
     }
 }
 

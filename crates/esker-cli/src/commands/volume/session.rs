@@ -7,7 +7,7 @@ use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, SystemClock, Volume};
 
 use super::file::{Access, Places, start_io};
-use crate::args::Common;
+use crate::args::{Common, VolumeIo};
 use crate::cancel;
 use crate::failure::Failure;
 
@@ -19,6 +19,17 @@ const WAIT: Duration = Duration::from_millis(50);
 pub(super) struct Serving {
     pub(super) io: IoChoice,
     pub(super) settings: DeviceSettings,
+}
+
+impl Serving {
+    pub(super) fn new(io: VolumeIo, is_direct: bool) -> Self {
+        let io = match io {
+            VolumeIo::Best => IoChoice::Best,
+            VolumeIo::IoUring => IoChoice::Ring,
+            VolumeIo::Threads => IoChoice::Threads,
+        };
+        Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() } }
+    }
 }
 
 /// An open volume.

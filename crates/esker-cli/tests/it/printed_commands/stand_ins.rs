@@ -57,6 +57,9 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("blktrace", "#!/bin/sh\nexec cat recorded.blktrace.0\n"),
     // The test checks what it prints.
     ("jq", "#!/bin/sh\nexec cat\n"),
+    // Real clients are tested elsewhere, where they are installed.
+    ("nbdinfo", "#!/bin/sh\ntest -n \"$1\"\n"),
+    ("nbdcopy", "#!/bin/sh\ntest -n \"$2\"\n"),
 ];
 
 /// Writes all files into `folder`, and the programs into its folder `bin`.
@@ -78,8 +81,10 @@ pub(super) fn write(folder: &Path) {
     let several = ["QUANTUM_TORNADO_validate", "OTHER"].map(|name| DRIVE[1].1.replace("SMALL", name)).concat();
     std::fs::write(folder.join("3disks.parv"), several).expect("the folder can be written");
     esker_ok(folder, &["devices", "import", "atlas10k.parv", "-o", "atlas10k.toml"]);
-    let devices = ["--device", "flash=flash.img,2MiB", "--device", "disk=disk.img,3MiB"];
-    esker_ok(folder, &[&["volume", "create", "home.volume", "--set", "extent=64KiB"], &devices[..]].concat());
+    // There is room to grow, and to drain one device into the other.
+    let settings = ["--set", "extent=64KiB", "--set", "capacity=4MiB"];
+    let devices = ["--device", "flash=flash.img,8MiB", "--device", "disk=disk.img,32MiB"];
+    esker_ok(folder, &[&["volume", "create", "home.volume"], &settings[..], &devices[..]].concat());
     for name in ["old-disk.img", "old-disk.img.gz"] {
         std::fs::write(folder.join(name), packed(name, vec![7; 1 << 20])).expect("the folder can be written");
     }

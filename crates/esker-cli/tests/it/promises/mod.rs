@@ -134,12 +134,17 @@ const READING: &[(&str, &[&str])] = &[
     ("devices measure DEVICE", &["devices", "measure", "--simulated", "IN", "-o", "new.toml"]),
     ("validate DEVICE", &["validate", "IN", "--measured", "measured"]),
     ("validate --measured", &["validate", "small.toml", "--measured", "IN"]),
+    ("volume add-device VOLUME", &["volume", "add-device", "IN", "--device", "a=fresh.img"]),
     ("volume check VOLUME", &["volume", "check", "IN"]),
     ("volume copy VOLUME", &["volume", "copy", "IN", "--to", "new.img"]),
     ("volume copy --from", &["volume", "copy", "small.volume", "--from", "IN"]),
+    ("volume drain VOLUME", &["volume", "drain", "IN", "a"]),
     ("volume dump VOLUME", &["volume", "dump", "IN"]),
+    ("volume grow VOLUME", &["volume", "grow", "IN"]),
+    ("volume remove-device VOLUME", &["volume", "remove-device", "IN", "a"]),
     ("volume replay VOLUME", &["volume", "replay", "IN", "small.csv"]),
     ("volume replay TRACE", &["volume", "replay", "small.volume", "IN"]),
+    ("volume serve VOLUME", &["volume", "serve", "IN"]),
 ];
 
 /// The rows of the table that do this.

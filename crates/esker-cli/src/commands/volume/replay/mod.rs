@@ -10,13 +10,12 @@ use std::process::ExitCode;
 use esker_core::{Arrival, Bytes, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
 use esker_sim::{RunMeasurements, Workload, WorkloadSettings};
-use esker_volume::{DeviceSettings, IoChoice};
 use serde_json::json;
 
 use super::copy::Pipeline;
 use super::file::Places;
 use super::session::{Serving, Session};
-use crate::args::{Common, VolumeIo, VolumeReplayArguments};
+use crate::args::{Common, VolumeReplayArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
 use crate::commands::sim::{failure, render};
@@ -34,7 +33,7 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
     let json = outputs.json(&arguments.json, &json::RUN)?;
     let seed = common.seed.unwrap_or(1);
     let workload = Workload::open(&settings, Path::new(""), seed, cancel::flag()).map_err(failure)?;
-    let session = Session::open(&places, serving(arguments), common)?;
+    let session = Session::open(&places, Serving::new(arguments.io, arguments.direct), common)?;
     let (capacity, left_out) = (session.volume.capacity(), Cell::<LeftOut>::default());
     let arrivals = || workload.arrivals(capacity, &settings, &left_out).map_err(|error| of_workload(&error));
     check_overwrites(arguments, &session, arrivals()?)?;
@@ -76,16 +75,6 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         None => output::print(&render(&results))?,
     }
     Ok(if results.requests.errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
-}
-
-/// How the devices are read and written.
-fn serving(arguments: &VolumeReplayArguments) -> Serving {
-    let io = match arguments.io {
-        VolumeIo::Best => IoChoice::Best,
-        VolumeIo::IoUring => IoChoice::Ring,
-        VolumeIo::Threads => IoChoice::Threads,
-    };
-    Serving { io, settings: DeviceSettings { is_direct: arguments.direct, ..DeviceSettings::default() } }
 }
 
 /// The settings of the workload.
