@@ -18,6 +18,7 @@ mod promises;
 mod random_experiments;
 mod reference;
 mod reproduce;
+mod serving;
 mod sim;
 mod study;
 mod support;

@@ -1,0 +1,75 @@
+//! fio writes and verifies, while devices join and leave.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::clients::{are_installed, log};
+use super::{Server, file_of, home};
+use crate::support::esker_ok;
+
+/// Writes and reads at random, 32 requests at a time, with flushes; reads verify what was written last.
+fn fio(server: &Server, more: &[&str]) -> Child {
+    let uri = format!("--uri=nbd+unix:///?socket={}", server.socket().display());
+    let mut command = Command::new("fio");
+    command.args(["--name=home", "--ioengine=nbd", &uri, "--rw=randrw", "--bsrange=512-64k", "--iodepth=32"]);
+    command.args(["--size=16m", "--fsync=64", "--verify=crc32c", "--randseed=7", "--output-format=terse"]);
+    command.args(more).current_dir(&server.folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn succeeds(fio: Child) {
+    let output = fio.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.is_empty(), "{}: {said}{shown}", output.status);
+}
+
+fn volume(folder: &Path, arguments: &[&str]) {
+    esker_ok(folder, &[&["volume", arguments[0], "home.volume", "-q"], &arguments[1..]].concat());
+}
+
+#[test]
+fn fio_verifies_what_it_wrote() {
+    if !are_installed(&["fio"]) {
+        return;
+    }
+    let home = home();
+    let server = Server::start(home.path(), &[]);
+    succeeds(fio(&server, &[]));
+    server.stop();
+    volume(home.path(), &["check"]);
+}
+
+#[test]
+fn fio_verifies_what_it_wrote_while_devices_join_and_leave() {
+    if !are_installed(&["fio"]) {
+        return;
+    }
+    let home = home();
+    let folder = home.path();
+    let server = Server::start(folder, &[]);
+    let has_moved = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let moving = scope.spawn(|| {
+            volume(folder, &["add-device", "--device", "more=more.img,32MiB"]);
+            volume(folder, &["drain", "flash"]);
+            volume(folder, &["remove-device", "flash"]);
+            volume(folder, &["add-device", "--device", "other=other.img,24MiB"]);
+            volume(folder, &["drain", "more"]);
+            volume(folder, &["drain", "more", "--undo"]);
+            volume(folder, &["grow"]);
+            has_moved.store(true, Ordering::SeqCst);
+        });
+        let mut rounds = 0;
+        while !has_moved.load(Ordering::SeqCst) && !moving.is_finished() {
+            rounds += 1;
+            succeeds(fio(&server, &[]));
+        }
+        log(&format!("fio verified {rounds} times while devices moved"));
+    });
+    assert!(!file_of(folder).contains("flash") && file_of(folder).contains("other"), "{}", file_of(folder));
+    succeeds(fio(&server, &["--verify_only"]));
+    server.stop();
+    volume(folder, &["check"]);
+}
