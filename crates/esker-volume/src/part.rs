@@ -108,14 +108,18 @@ impl Backend for Part {
         self.device().failed.is_some()
     }
 
+    /// At once if another part has collected what has ended of this one: the back end tells nobody of that again.
     fn next_event(&self) -> Nanos {
-        self.device().backend.next_event()
+        let device = self.device();
+        if device.ended[self.index].is_empty() { device.backend.next_event() } else { Nanos::ZERO }
     }
 
     fn advance(&mut self, now: Nanos) {
         let mut device = self.device();
-        device.backend.advance(now);
-        device.collect(now);
+        if device.ended[self.index].is_empty() {
+            device.backend.advance(now);
+            device.collect(now);
+        }
     }
 
     fn abandon(&mut self) {
@@ -303,11 +307,16 @@ mod tests {
         };
         end(Ok(()));
         assert_eq!((ended(&mut parts, 0), ended(&mut parts, 1)), (vec![(1, true)], vec![]));
+        assert_eq!(parts[1].next_event(), Nanos::NEVER);
         assert_eq!(kinds(), [PLAIN, FLUSH]);
         end(Ok(()));
         end(Ok(()));
         // The durable write joined after that flush had begun.
-        assert_eq!((ended(&mut parts, 0), ended(&mut parts, 1)), (vec![(4, true)], vec![(2, true)]));
+        assert_eq!(ended(&mut parts, 0), [(4, true)]);
+        // Nothing else wakes the owner of the other part.
+        assert_eq!((parts[0].next_event(), parts[1].next_event()), (Nanos::NEVER, Nanos::ZERO));
+        assert_eq!(ended(&mut parts, 1), [(2, true)]);
+        assert_eq!(parts[1].next_event(), Nanos::NEVER);
         assert_eq!(kinds(), [FLUSH]);
         end(Err(io::Error::other("lost")));
         assert_eq!(ended(&mut parts, 1), [(3, false)]);

@@ -14,7 +14,7 @@ use crate::values::{self, VolumeDevice};
 #[command(after_help = "Examples:\n  \
         esker volume serve home.volume --run 'nbdinfo $uri'\n  \
         esker volume serve home.volume --listen unix:/run/home.sock\n  \
-        esker volume serve home.volume --listen 127.0.0.1:10809 --read-only\n\
+        esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n\
         \n\
         Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
         what they have under way, and make all that was written durable; a second one ends at once.\n\
@@ -27,6 +27,9 @@ pub(crate) struct VolumeServeArguments {
     /// Where clients connect; may be repeated [default: unix:VOLUME.nbd]
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) listen: Vec<Address>,
+    /// Where Prometheus fetches figures over HTTP, from /metrics
+    #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
+    pub(crate) metrics: Option<Address>,
     /// The name of the export; clients that name none get it, too
     #[arg(long, value_name = "NAME", default_value = "volume")]
     pub(crate) export: String,

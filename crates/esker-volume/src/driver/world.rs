@@ -65,7 +65,7 @@ impl<C: Clock> RealWorld<C> {
     pub(super) fn advance(&mut self, now: Nanos) {
         // What is due in the journal is done whenever it is asked for what has ended.
         let Some(due) = self.stores.iter_mut().find(|store| store.next_event() == now) else {
-            return self.journal.take_ended(now, &mut self.hardened);
+            return self.journal.take_ended(now.max(self.clock.now()), &mut self.hardened);
         };
         due.advance(now, &mut self.buffers, &mut self.ends);
     }

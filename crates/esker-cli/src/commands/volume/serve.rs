@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::words;
-use esker_serve::{Address, Listener, ServeSettings, Server};
+use esker_serve::{Address, Listener, ServeSettings, Server, inherited_listeners, tell_ready, tell_stopping};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -28,13 +28,20 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     let serving = Serving::new(arguments.io, arguments.direct);
     let mut server = open(&arguments.volume, serving, settings, common)?;
     cancel::leaves("what clients had not flushed may be lost");
-    let uri = listen(&mut server, arguments)?;
+    let uri = listen(&mut server, arguments, common)?;
     let signal = server.signal();
     cancel::ends_by_itself(move || signal.give());
     announce(&server, common);
     let child = arguments.run.as_deref().map(|command| Running::start(command, &uri, &server)).transpose()?;
     let has_ended = || child.as_ref().is_some_and(Running::has_ended);
-    let was_finished = server.run(|| cancel::requested() || has_ended());
+    tell_ready();
+    let was_finished = server.run(|| {
+        let stops = cancel::requested() || has_ended();
+        if stops {
+            tell_stopping();
+        }
+        stops
+    });
     drop(server);
     child.as_ref().into_iter().for_each(Running::end);
     match child {
@@ -46,19 +53,32 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
 }
 
 /// Has the server listen. Returns where a client connects.
-fn listen(server: &mut Server, arguments: &VolumeServeArguments) -> Result<String, Failure> {
+fn listen(server: &mut Server, arguments: &VolumeServeArguments, common: &Common) -> Result<String, Failure> {
     let file = &arguments.volume;
     let control = Listener::bind(&Address::Unix(control_socket(file)))?;
     server.take_control_at(control).map_err(Failure::work)?;
+    let mut listeners = inherited_listeners()
+        .map_err(|error| Failure::work(format!("a socket that was bound for this program: {error}")))?;
     let default = [Address::Unix(client_socket(file))];
-    let addresses = if arguments.listen.is_empty() { &default[..] } else { &arguments.listen };
-    let mut first = None;
+    let addresses = match arguments.listen.is_empty() {
+        true if listeners.is_empty() => &default[..],
+        _ => &arguments.listen,
+    };
     for address in addresses {
-        let listener = Listener::bind(address)?;
-        first.get_or_insert_with(|| uri(listener.address(), &arguments.export));
+        listeners.push(Listener::bind(address)?);
+    }
+    let uri = uri(listeners[0].address(), &arguments.export);
+    for listener in listeners {
         server.listen(listener).map_err(Failure::work)?;
     }
-    Ok(first.expect("there is an address"))
+    if let Some(address) = &arguments.metrics {
+        let listener = Listener::bind(address)?;
+        if !common.quiet {
+            output::remark(&format!("Prometheus fetches figures at {}, /metrics", listener.address()));
+        }
+        server.serve_metrics_at(listener).map_err(Failure::work)?;
+    }
+    Ok(uri)
 }
 
 /// Where clients connect, in the form that they take.

@@ -50,6 +50,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
     ("127.0.0.1:10809", "127.0.0.1:0", "another program may listen there"),
+    ("127.0.0.1:9810", "127.0.0.1:0", "another program may listen there"),
     ("db.volume --device fast=/dev/nvme1n1", "home.volume --device fast=fast.img,8MiB", "it has no such disk"),
     (
         "volume drain home.volume flash --undo",

@@ -84,15 +84,21 @@ impl Devices {
         self.asked.clone()
     }
 
-    /// Returns when a device has to have answered.
-    pub(crate) fn answer_by(&self) -> Nanos {
+    /// Returns when something is due: at once if an operation has ended that was not taken yet, otherwise when a device
+    /// has to have answered.
+    pub(crate) fn next_event(&self) -> Nanos {
         let waits = self.all.iter().filter(|device| device.under_way.count > 0);
-        waits.map(|device| device.under_way.since + ANSWER_LIMIT).min().unwrap_or(Nanos::NEVER)
+        let due = waits.map(|device| {
+            let answer = device.under_way.since + ANSWER_LIMIT;
+            device.whole.as_ref().map_or(answer, |whole| whole.next_event().min(answer))
+        });
+        due.min().unwrap_or(Nanos::NEVER)
     }
 
     /// Notes that it is `now`. Devices that have not answered in time have failed; one that had failed before may
     /// still have owed an answer.
     pub(crate) fn set_time(&mut self, now: Nanos) {
+        debug_assert!(now >= self.now, "time goes on");
         self.now = now;
         for device in &mut self.all {
             let is_late = device.under_way.count > 0 && device.under_way.since + ANSWER_LIMIT <= now;

@@ -182,7 +182,7 @@ impl Journal for DiskJournal {
     }
 
     fn next_event(&self) -> Nanos {
-        self.devices.answer_by()
+        self.devices.next_event()
     }
 
     fn take_ended(&mut self, now: Nanos, ended: &mut Vec<io::Result<RecordNumber>>) {
