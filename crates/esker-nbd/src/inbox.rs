@@ -1,7 +1,7 @@
 //! Bytes received, in the session's own buffer or straight in that of a request.
 
-/// A payload takes bytes straight from the connection if at least so many are missing; fewer come with other messages
-/// through the receive buffer.
+/// A payload that misses at least this many bytes takes them straight from the connection. Otherwise they come through
+/// the receive buffer, together with other messages.
 const STRAIGHT_MIN: usize = 16 << 10;
 
 /// The receive buffer: what has come and is not parsed yet.
@@ -19,7 +19,7 @@ impl Inbox {
         Self { buffer: vec![0; bytes].into_boxed_slice(), start: 0, end: 0, unwanted: 0 }
     }
 
-    /// An inbox of so many bytes that goes on with what another one had. `None` if that is too much.
+    /// An inbox of `bytes` bytes that goes on with what another one had. `None` if that does not fit.
     pub(crate) fn restored(bytes: usize, unwanted: u64, pending: &[u8]) -> Option<Self> {
         let mut inbox = Self::new(bytes);
         if pending.len() > bytes || (unwanted > 0 && !pending.is_empty()) {

@@ -56,7 +56,7 @@ impl ClientSettings {
 /// Why a session ended before the client wanted it. It is one sentence, for people.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClientError {
-    /// It is no NBD server, or one with the handshake of before 2011.
+    /// It is no NBD server, or one that knows only the handshake used until 2011.
     #[error("the server does not speak the newstyle handshake")]
     NotNewstyle,
     /// The server has no options, which TLS and lists need.

@@ -1,7 +1,7 @@
 //! Files that the thread of a driver waits for beside its devices, such as the sockets of its clients.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -101,6 +101,8 @@ pub(super) struct RingWatches {
     files: BTreeMap<u32, Arc<OwnedFd>>,
     /// Calls that have to be queued: a watch, and whether it is for reading.
     to_queue: Vec<Ready>,
+    /// Watches for which the kernel has been, or will be, asked for room to write.
+    await_room: BTreeSet<u32>,
     /// Watches whose calls have to be cancelled.
     to_cancel: Vec<u32>,
     ready: Vec<Ready>,
@@ -114,6 +116,7 @@ impl RingWatches {
 
     pub(super) fn unwatch(&mut self, watch: u32) {
         self.files.remove(&watch);
+        self.await_room.remove(&watch);
         self.to_queue.retain(|ready| ready.watch != watch);
         self.ready.retain(|ready| ready.watch != watch);
         self.to_cancel.push(watch);
@@ -121,7 +124,8 @@ impl RingWatches {
 
     /// Has the next moment told at which `watch` can be written.
     pub(super) fn await_room(&mut self, watch: u32) {
-        if self.files.contains_key(&watch) {
+        // Asked for again and again, calls would pile up in the kernel while a client does not read.
+        if self.files.contains_key(&watch) && self.await_room.insert(watch) {
             self.to_queue.push(Ready { watch, to_read: false });
         }
     }
@@ -149,6 +153,9 @@ impl RingWatches {
         if !self.files.contains_key(&ready.watch) {
             return;
         }
+        if !ready.to_read {
+            self.await_room.remove(&ready.watch);
+        }
         if is_well && !self.ready.contains(&ready) {
             self.ready.push(ready);
         }
@@ -163,5 +170,33 @@ impl RingWatches {
 
     pub(super) fn take_ready(&mut self, into: &mut Vec<Ready>) {
         into.append(&mut self.ready);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_asked_for_room_once_until_it_answers() {
+        let mut watches = RingWatches::default();
+        watches.watch(1, Arc::new(OwnedFd::from(std::io::pipe().unwrap().1)));
+        let queue = |watches: &mut RingWatches| {
+            let mut calls = Vec::new();
+            while let Some((call, _)) = watches.next_to_queue() {
+                calls.push(call);
+                watches.queued();
+            }
+            calls
+        };
+        let room = Ready { watch: 1, to_read: false };
+        assert_eq!(queue(&mut watches).len(), 1);
+        (0..1000).for_each(|_| watches.await_room(1));
+        assert_eq!(queue(&mut watches), [room]);
+        watches.await_room(1);
+        assert_eq!(queue(&mut watches), []);
+        watches.reported(room, true, false);
+        watches.await_room(1);
+        assert_eq!(queue(&mut watches), [room]);
     }
 }

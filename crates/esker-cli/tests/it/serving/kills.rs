@@ -66,7 +66,7 @@ impl Written {
         assert_eq!(failed, Failed::Gone);
     }
 
-    /// Checks what is there after so many kills.
+    /// Checks what is there after this number of kills.
     fn check(&mut self, client: &mut Client, kills: u64) {
         for (index, block) in self.blocks.iter_mut().enumerate() {
             let found = client.read(index as u64 * APART, BLOCK).unwrap();

@@ -16,7 +16,7 @@ fn a_volume_has_one_server() {
     }
     let error = esker_refuses(home.path(), &["volume", "copy", "home.volume", "--to", "out.img"]);
     assert!(error.contains("another program uses it"), "{error}");
-    // The server of before is not disturbed.
+    // The first server is not disturbed.
     server.client().write(0, &[1; 512]).unwrap();
     server.stop();
 }
