@@ -14,12 +14,12 @@ use std::io::IoSlice;
 use esker_core::Bytes;
 
 use crate::inbox::Inbox;
-use crate::outbox::{Outbox, SentPart};
+use crate::outbox::{Outbox, SentPart, Slices};
 use crate::protocol::numbers::{command, export_flag, option};
 use crate::protocol::{BlockSizes, Command, ErrorNumber, Extent, Header, Offer};
 use handshake::{Handshake, Step, is_name, write_option};
 use replies::{Next, Replies};
-use requests::{Requests, WriteBuffer};
+use requests::Requests;
 pub use settings::{ClientError, ClientSettings, Goal, SubmitError, TlsWish};
 
 /// The receive buffer.
@@ -116,11 +116,12 @@ pub enum ClientEvent<B, I> {
 /// The client's side of one connection, without I/O. The embedder moves bytes, as with [`crate::ServerSession`]: from
 /// the connection to [`space`](Self::space), and what [`gather`](Self::gather) lists to the connection.
 ///
-/// `B` is the buffer of a read or a write, `I` what the embedder calls a request.
+/// `B` is the buffer of a read, which is filled, or of a write, whose slices are sent as they lie. `I` is what the
+/// embedder calls a request.
 #[derive(Debug)]
 pub struct ClientSession<B, I> {
     inbox: Inbox,
-    outbox: Outbox<WriteBuffer<B>>,
+    outbox: Outbox<B>,
     stage: Stage<B>,
     requests: Requests<B, I>,
     requests_max: usize,
@@ -137,7 +138,7 @@ enum Stage<B> {
     Transmission(Offer, Replies<B>),
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
+impl<B: Slices + AsMut<[u8]>, I> ClientSession<B, I> {
     /// Waits for the server's greeting.
     ///
     /// # Panics
@@ -306,7 +307,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> ClientSession<B, I> {
     pub fn sent(&mut self, count: usize) {
         let (requests, mut buffer) = (&mut self.requests, None);
         self.outbox.sent(count, |sent| match sent {
-            SentPart::Data(WriteBuffer(data)) => buffer = Some(data),
+            SentPart::Data(data) => buffer = Some(data),
             SentPart::Message(slot) => requests.sent(slot, buffer.take()),
         });
     }

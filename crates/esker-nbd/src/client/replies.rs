@@ -4,6 +4,7 @@ use super::RequestEnd;
 use super::requests::Requests;
 use super::settings::ClientError;
 use crate::inbox::{Filling, Inbox};
+use crate::outbox::Slices;
 use crate::protocol::numbers::{CHUNK_HEADER, CHUNK_MAGIC, SIMPLE_REPLY, SIMPLE_REPLY_MAGIC, STRING_MAX, chunk};
 use crate::protocol::{Command, ErrorNumber, Extent, Fields};
 
@@ -82,7 +83,7 @@ fn broken<T>(what: &'static str) -> Result<T, ClientError> {
     Err(ClientError::Reply(what))
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<B> {
+impl<B: Slices + AsMut<[u8]>> Replies<B> {
     pub(crate) fn new(structured: bool, context: Option<u32>) -> Self {
         Self { receiving: Receiving::Header, structured, context, extents: 0 }
     }
@@ -281,7 +282,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<B> {
 }
 
 /// Where a piece of a read belongs in its buffer.
-fn piece<B: AsRef<[u8]> + AsMut<[u8]>, I>(
+fn piece<B: Slices + AsMut<[u8]>, I>(
     slot: u32,
     offset: u64,
     count: u32,
@@ -306,7 +307,7 @@ fn piece<B: AsRef<[u8]> + AsMut<[u8]>, I>(
     Ok((begin, end))
 }
 
-fn hole_ended<B: AsRef<[u8]> + AsMut<[u8]>, I>(
+fn hole_ended<B: Slices + AsMut<[u8]>, I>(
     slot: u32,
     offset: u64,
     count: u32,

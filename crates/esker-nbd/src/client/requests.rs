@@ -9,16 +9,6 @@ use crate::outbox::{Outbox, Slices};
 use crate::protocol::numbers::export_flag;
 use crate::protocol::{Command, ErrorNumber, Extent, Offer};
 
-/// A write's buffer, which is sent as it lies.
-#[derive(Debug)]
-pub(crate) struct WriteBuffer<B>(pub(crate) B);
-
-impl<B: AsRef<[u8]>> Slices for WriteBuffer<B> {
-    fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        Some(self.0.as_ref()).into_iter()
-    }
-}
-
 /// A request whose end was not reported yet.
 #[derive(Debug)]
 pub(crate) struct PendingRequest<B, I> {
@@ -51,7 +41,7 @@ pub(crate) struct Requests<B, I> {
     ended: VecDeque<u32>,
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
+impl<B: Slices + AsMut<[u8]>, I> Requests<B, I> {
     pub(crate) fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), ended: VecDeque::new() }
     }
@@ -63,12 +53,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
     /// Begins a request, if it keeps to what was offered.
     pub(crate) fn begin(
         &mut self,
-        outbox: &mut Outbox<WriteBuffer<B>>,
+        outbox: &mut Outbox<B>,
         offered: &Offer,
         (command, id): (Command, I),
-        buffer: Option<B>,
+        mut buffer: Option<B>,
     ) -> Result<(), Rejection<B>> {
-        if let Err(why) = check(command, offered, buffer.as_ref()) {
+        if let Err(why) = check(command, offered, buffer.as_mut()) {
             return Err(Rejection { why, buffer });
         }
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -81,7 +71,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, I> Requests<B, I> {
         entry.coverage.clear();
         command.header(u64::from(entry.generation) << 32 | u64::from(slot)).write(outbox.header());
         let (kept, sent) = match command {
-            Command::Write { .. } => (None, buffer.map(WriteBuffer)),
+            Command::Write { .. } => (None, buffer),
             _ => (buffer, None),
         };
         let bytes = sent.as_ref().map_or(0, |_| command.payload());
@@ -151,13 +141,17 @@ impl<B, I> Slot<B, I> {
 }
 
 /// Checks a request, and whether the buffer fits it.
-fn check<B: AsRef<[u8]>>(command: Command, offered: &Offer, buffer: Option<&B>) -> Result<(), SubmitError> {
+fn check<B: Slices + AsMut<[u8]>>(command: Command, offered: &Offer, buffer: Option<&mut B>) -> Result<(), SubmitError> {
     is_offered(command, offered)?;
-    let length = match command {
-        Command::Read { length, .. } | Command::Write { length, .. } => Some(length as usize),
-        _ => None,
+    let fits = match (command, buffer) {
+        (Command::Read { length, .. }, Some(buffer)) => buffer.as_mut().len() == length as usize,
+        (Command::Write { length, .. }, Some(buffer)) => {
+            buffer.slices().map(<[u8]>::len).sum::<usize>() == length as usize
+        }
+        (Command::Read { .. } | Command::Write { .. }, None) => false,
+        (_, buffer) => buffer.is_none(),
     };
-    if buffer.map(|buffer| buffer.as_ref().len()) == length { Ok(()) } else { Err(SubmitError::Buffer) }
+    if fits { Ok(()) } else { Err(SubmitError::Buffer) }
 }
 
 /// Checks what the server would check, and that it offers the command.
