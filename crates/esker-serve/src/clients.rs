@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_nbd::{Exports, Outcome, ServerEvent, ServerSettings};
-use esker_volume::{DeviceIo, Ready, SystemClock, Volume};
+use esker_volume::{DeviceIo, SystemClock, Volume};
 
 use crate::connection::Connection;
 use crate::listener::Listener;
 use crate::memory::{Data, Payload, VolumeMemory};
 use crate::requests::{Begun, Requests};
 use crate::status::{ConnectionStatus, RequestCounts};
-use crate::watched::{WatchedListener, Watches};
+use crate::watched::WatchedListener;
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -33,6 +33,7 @@ pub(crate) struct Clients {
     /// What those who connect from now on are offered.
     pub(crate) exports: Arc<Exports>,
     listeners: Vec<WatchedListener>,
+    /// By the numbers of their watches.
     connections: BTreeMap<u32, Connection>,
     requests: Requests,
     /// To be used again.
@@ -45,14 +46,14 @@ impl Clients {
         Self { limits, exports, listeners, connections, requests: Requests::default(), events }
     }
 
-    pub(crate) fn listen(&mut self, watches: &mut Watches, io: &DeviceIo, listener: Listener) -> io::Result<()> {
-        self.listeners.push(watches.watch_listener(io, listener)?);
+    pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
+        self.listeners.push(WatchedListener::new(io, listener)?);
         Ok(())
     }
 
     /// Takes no more clients, and no more requests of those that are there.
-    pub(crate) fn shut_down(&mut self, io: &DeviceIo) {
-        self.listeners.drain(..).for_each(|listener| io.unwatch(listener.watch));
+    pub(crate) fn shut_down(&mut self) {
+        self.listeners.clear();
         self.connections.values_mut().for_each(|connection| connection.session.shut_down());
     }
 
@@ -62,30 +63,21 @@ impl Clients {
     }
 
     /// Closes all connections.
-    pub(crate) fn close(&mut self, io: &DeviceIo) {
-        self.connections.keys().for_each(|&watch| io.unwatch(watch));
+    pub(crate) fn close(&mut self) {
         self.connections.clear();
     }
 
-    /// Notes what has become ready.
-    pub(crate) fn note(&mut self, Ready { watch, to_read }: Ready) {
-        if let Some(connection) = self.connections.get_mut(&watch) {
-            *(if to_read { &mut connection.can_read } else { &mut connection.can_write }) = true;
-        } else if let Some(listener) = self.listeners.iter_mut().find(|listener| listener.watch == watch) {
-            listener.may_accept = true;
-        }
-    }
-
     /// Accepts clients, as many as may be there. Returns true if there are new ones.
-    pub(crate) fn accept(&mut self, watches: &mut Watches, io: &DeviceIo, now: Nanos) -> bool {
+    pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
         let before = self.connections.len();
         for listener in &mut self.listeners {
             while self.connections.len() < self.limits.connections_max
                 && let Some((socket, peer)) = listener.accept()
             {
-                if let Ok(watch) = watches.watch(io, &socket) {
+                if let Ok(watch) = io.watch(Arc::clone(&socket)) {
                     let (session, exports) = (self.limits.session.clone(), Arc::clone(&self.exports));
-                    self.connections.insert(watch, Connection::new(socket, peer, now, session, exports));
+                    let number = watch.number();
+                    self.connections.insert(number, Connection::new((socket, watch), peer, now, session, exports));
                 }
             }
         }
@@ -95,7 +87,7 @@ impl Clients {
     /// Takes what clients have sent, and begins their requests. Returns true if there was something.
     pub(crate) fn receive(&mut self, volume: &mut Volume<SystemClock>) -> bool {
         let mut did_something = false;
-        for (&watch, connection) in &mut self.connections {
+        for (&number, connection) in &mut self.connections {
             did_something |= connection.receive(&mut VolumeMemory(volume), &mut self.events);
             for event in self.events.drain(..) {
                 let request = match event {
@@ -108,7 +100,7 @@ impl Clients {
                     ServerEvent::Disconnected | ServerEvent::Failed(_) => continue,
                 };
                 let (id, session) = (request.id, &mut connection.session);
-                let begun = self.requests.begin(volume, watch, (id, request.command, request.payload));
+                let begun = self.requests.begin(volume, number, (id, request.command, request.payload));
                 let unsent = match begun {
                     Begun::UnderWay => None,
                     Begun::Done => session.reply(id, Outcome::Done, None),
@@ -138,20 +130,13 @@ impl Clients {
     }
 
     /// Sends what is to be sent, and closes what has ended. Returns true if something was sent.
-    pub(crate) fn send(&mut self, volume: &mut Volume<SystemClock>, io: &DeviceIo, now: Nanos) -> bool {
+    pub(crate) fn send(&mut self, volume: &mut Volume<SystemClock>, now: Nanos) -> bool {
         let (before, limit) = (self.connections.len(), self.negotiation_limit());
         let mut did_something = false;
-        self.connections.retain(|&watch, connection| {
+        self.connections.retain(|_, connection| {
             did_something |= connection.send(|Data(data)| volume.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
-            if connection.is_finished() || is_late {
-                io.unwatch(watch);
-                return false;
-            }
-            if !connection.can_write && connection.session.has_output() {
-                io.await_room(watch);
-            }
-            true
+            !connection.is_finished() && !is_late
         });
         if self.connections.len() < before {
             // Others may have waited for the room.

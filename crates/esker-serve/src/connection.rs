@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use esker_core::Nanos;
 use esker_nbd::{Exports, ServerEvent, ServerSession, ServerSettings};
+use esker_volume::Watch;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
@@ -20,6 +21,7 @@ const TURN: usize = 64;
 /// A client's connection.
 pub(crate) struct Connection {
     socket: Arc<OwnedFd>,
+    watch: Watch,
     pub(crate) session: ServerSession<Payload, Data>,
     /// What the client is called.
     pub(crate) peer: String,
@@ -27,23 +29,20 @@ pub(crate) struct Connection {
     pub(crate) since: Nanos,
     /// The export that it has opened.
     pub(crate) export: Option<String>,
-    /// Whether there may be something to read, and room to write.
-    pub(crate) can_read: bool,
-    pub(crate) can_write: bool,
     /// Whether nothing more comes from the client.
     is_closed: bool,
 }
 
 impl Connection {
     pub(crate) fn new(
-        socket: Arc<OwnedFd>,
+        (socket, watch): (Arc<OwnedFd>, Watch),
         peer: String,
         since: Nanos,
         settings: ServerSettings,
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { socket, session, peer, since, export: None, can_read: true, can_write: true, is_closed: false }
+        Self { socket, watch, session, peer, since, export: None, is_closed: false }
     }
 
     /// Takes what the client has sent, and appends what happens. Returns true if there was something.
@@ -52,7 +51,7 @@ impl Connection {
         // What is left of the turn before, or waited until replies were sent.
         self.take_events(memory, events, before);
         let mut was_read = false;
-        while self.can_read && !self.is_closed && events.len() - before < TURN {
+        while self.watch.can_read() && !self.is_closed && events.len() - before < TURN {
             let Some(space) = self.session.space() else { break };
             let length = space.len();
             match rustix::io::read(&self.socket, space) {
@@ -60,11 +59,13 @@ impl Connection {
                 Ok(count) => {
                     was_read = true;
                     // Whatever comes after that is told.
-                    self.can_read = count == length;
+                    if count < length {
+                        self.watch.read_blocks();
+                    }
                     self.session.received(count);
                     self.take_events(memory, events, before);
                 }
-                Err(Errno::AGAIN) => self.can_read = false,
+                Err(Errno::AGAIN) => self.watch.read_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_closed = true,
             }
@@ -82,13 +83,13 @@ impl Connection {
 
     /// Returns true if another turn would take something that is there already.
     pub(crate) fn has_more(&mut self) -> bool {
-        self.can_read && !self.is_closed && self.session.space().is_some()
+        self.watch.can_read() && !self.is_closed && self.session.space().is_some()
     }
 
     /// Sends what is to be sent, as far as there is room. Returns true if something was sent.
     pub(crate) fn send(&mut self, mut recycle: impl FnMut(Data)) -> bool {
         let mut was_sent = false;
-        while self.can_write && !self.is_closed && self.session.has_output() {
+        while self.watch.can_write() && !self.is_closed && self.session.has_output() {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let count = self.session.gather(&mut slices);
             let mut control = SendAncillaryBuffer::default();
@@ -98,7 +99,7 @@ impl Connection {
                     was_sent = true;
                     self.session.sent(count, &mut recycle);
                 }
-                Err(Errno::AGAIN) => self.can_write = false,
+                Err(Errno::AGAIN) => self.watch.write_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_closed = true,
             }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use esker_core::Hint;
+use esker_volume::Watch;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use serde::{Deserialize, Serialize};
@@ -131,12 +132,11 @@ const LINE_MAX: usize = 64 << 10;
 /// Somebody who operates the volume.
 pub(crate) struct ControlConnection {
     socket: Arc<OwnedFd>,
+    watch: Watch,
     input: Vec<u8>,
     output: Vec<u8>,
     /// Whether a request of theirs is under way. The next one waits.
     pub(crate) is_waiting: bool,
-    pub(crate) can_read: bool,
-    pub(crate) can_write: bool,
     /// Whether nothing more comes from it. What was asked before is answered.
     has_ended: bool,
     /// Whether nothing can be told to it.
@@ -144,10 +144,9 @@ pub(crate) struct ControlConnection {
 }
 
 impl ControlConnection {
-    pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
+    pub(crate) fn new(socket: Arc<OwnedFd>, watch: Watch) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
-        let (is_waiting, has_ended, is_broken) = (false, false, false);
-        Self { socket, input, output, is_waiting, can_read: true, can_write: true, has_ended, is_broken }
+        Self { socket, watch, input, output, is_waiting: false, has_ended: false, is_broken: false }
     }
 
     /// Returns the next request, if there is one and none is under way. A line that is none is answered.
@@ -170,11 +169,11 @@ impl ControlConnection {
 
     fn receive(&mut self) {
         let mut bytes = [0; 4096];
-        while self.can_read && !self.has_ended && !self.is_broken {
+        while self.watch.can_read() && !self.has_ended && !self.is_broken {
             match rustix::io::read(&self.socket, &mut bytes) {
                 Ok(0) => self.has_ended = true,
                 Ok(count) => self.input.extend_from_slice(&bytes[..count]),
-                Err(Errno::AGAIN) => self.can_read = false,
+                Err(Errno::AGAIN) => self.watch.read_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_broken = true,
             }
@@ -196,19 +195,14 @@ impl ControlConnection {
     }
 
     pub(crate) fn send(&mut self) {
-        while self.can_write && !self.output.is_empty() && !self.is_broken {
+        while self.watch.can_write() && !self.output.is_empty() && !self.is_broken {
             match rustix::net::send(&self.socket, &self.output, SendFlags::NOSIGNAL) {
                 Ok(count) => drop(self.output.drain(..count)),
-                Err(Errno::AGAIN) => self.can_write = false,
+                Err(Errno::AGAIN) => self.watch.write_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_broken = true,
             }
         }
-    }
-
-    /// Returns true if answers wait for room.
-    pub(crate) fn has_output(&self) -> bool {
-        !self.output.is_empty()
     }
 
     /// Returns true if nothing more comes from it and nothing is to be told.

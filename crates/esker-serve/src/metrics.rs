@@ -1,36 +1,34 @@
 //! Figures for Prometheus: an HTTP server that answers `GET /metrics` and nothing else.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use esker_core::Nanos;
-use esker_volume::{DeviceIo, Ready};
+use esker_volume::{DeviceIo, Watch};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use crate::listener::Listener;
 use crate::status::{DrainStatus, Status};
-use crate::watched::{WatchedListener, Watches};
+use crate::watched::WatchedListener;
 
 /// The connections of those who collect figures.
 #[derive(Default)]
 pub(crate) struct Collectors {
     listener: Option<WatchedListener>,
-    connections: BTreeMap<u32, Collector>,
+    connections: Vec<Collector>,
 }
 
 /// Somebody who collects figures.
 struct Collector {
     socket: Arc<OwnedFd>,
+    watch: Watch,
     since: Nanos,
     request: Vec<u8>,
     /// The answer, and how much of it was sent.
     answer: Option<(Vec<u8>, usize)>,
-    can_read: bool,
-    can_write: bool,
     is_finished: bool,
 }
 
@@ -42,51 +40,29 @@ const REQUEST_MAX: usize = 8 << 10;
 const LIMIT: Nanos = Nanos::from_secs(10);
 
 impl Collectors {
-    pub(crate) fn listen(&mut self, watches: &mut Watches, io: &DeviceIo, listener: Listener) -> io::Result<()> {
-        self.listener = Some(watches.watch_listener(io, listener)?);
+    pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
+        self.listener = Some(WatchedListener::new(io, listener)?);
         Ok(())
-    }
-
-    /// Notes what has become ready. Returns false if it is none of these.
-    pub(crate) fn note(&mut self, Ready { watch, to_read }: Ready) -> bool {
-        if let Some(collector) = self.connections.get_mut(&watch) {
-            *(if to_read { &mut collector.can_read } else { &mut collector.can_write }) = true;
-            return true;
-        }
-        match &mut self.listener {
-            Some(listener) if listener.watch == watch => {
-                listener.may_accept = true;
-                true
-            }
-            _ => false,
-        }
     }
 
     /// When the first collector has taken too long.
     pub(crate) fn next_expiry(&self) -> Nanos {
-        self.connections.values().map(|collector| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)
+        self.connections.iter().map(|collector| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)
     }
 
     /// Answers collectors, with the `status` of now.
-    pub(crate) fn go_on(&mut self, watches: &mut Watches, io: &DeviceIo, now: Nanos, status: impl Fn() -> Status) {
+    pub(crate) fn go_on(&mut self, io: &DeviceIo, now: Nanos, status: impl Fn() -> Status) {
         while self.connections.len() < COLLECTORS_MAX
             && let Some((socket, _)) = self.listener.as_mut().and_then(WatchedListener::accept)
         {
-            if let Ok(watch) = watches.watch(io, &socket) {
-                self.connections.insert(watch, Collector::new(socket, now));
+            if let Ok(watch) = io.watch(Arc::clone(&socket)) {
+                self.connections.push(Collector::new(socket, watch, now));
             }
         }
         let before = self.connections.len();
-        self.connections.retain(|&watch, collector| {
+        self.connections.retain_mut(|collector| {
             collector.go_on(&status);
-            if collector.is_finished || collector.since + LIMIT <= now {
-                io.unwatch(watch);
-                return false;
-            }
-            if collector.answer.is_some() {
-                io.await_room(watch);
-            }
-            true
+            !collector.is_finished && collector.since + LIMIT > now
         });
         if let Some(listener) = self.listener.as_mut().filter(|_| self.connections.len() < before) {
             listener.may_accept = true;
@@ -95,18 +71,18 @@ impl Collectors {
 }
 
 impl Collector {
-    fn new(socket: Arc<OwnedFd>, since: Nanos) -> Self {
+    fn new(socket: Arc<OwnedFd>, watch: Watch, since: Nanos) -> Self {
         let (request, answer) = (Vec::new(), None);
-        Self { socket, since, request, answer, can_read: true, can_write: true, is_finished: false }
+        Self { socket, watch, since, request, answer, is_finished: false }
     }
 
     fn go_on(&mut self, status: impl Fn() -> Status) {
         let mut bytes = [0; 2048];
-        while self.can_read && self.answer.is_none() && !self.is_finished {
+        while self.watch.can_read() && self.answer.is_none() && !self.is_finished {
             match rustix::io::read(&self.socket, &mut bytes) {
                 Ok(0) => self.is_finished = true,
                 Ok(count) => self.request.extend_from_slice(&bytes[..count]),
-                Err(Errno::AGAIN) => self.can_read = false,
+                Err(Errno::AGAIN) => self.watch.read_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_finished = true,
             }
@@ -115,13 +91,13 @@ impl Collector {
             }
             self.is_finished |= self.request.len() > REQUEST_MAX;
         }
-        while let Some((answer, sent)) = self.answer.as_mut().filter(|_| self.can_write && !self.is_finished) {
+        while let Some((answer, sent)) = self.answer.as_mut().filter(|_| self.watch.can_write() && !self.is_finished) {
             match rustix::net::send(&self.socket, &answer[*sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => {
                     *sent += count;
                     self.is_finished = *sent == answer.len();
                 }
-                Err(Errno::AGAIN) => self.can_write = false,
+                Err(Errno::AGAIN) => self.watch.write_blocks(),
                 Err(Errno::INTR) => {}
                 Err(_) => self.is_finished = true,
             }

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
-use esker_volume::{DeviceIo, Ready};
+use esker_volume::DeviceIo;
 use serde_json::Value;
 
 use crate::control::{ControlConnection, ControlError, ControlRequest};
 use crate::listener::Listener;
-use crate::watched::{WatchedListener, Watches};
+use crate::watched::WatchedListener;
 
 /// The connections of operators.
 #[derive(Default)]
 pub(crate) struct Operators {
     listener: Option<WatchedListener>,
+    /// By the numbers of their watches.
     connections: BTreeMap<u32, ControlConnection>,
 }
 
@@ -21,69 +23,45 @@ pub(crate) struct Operators {
 const OPERATORS_MAX: usize = 16;
 
 impl Operators {
-    pub(crate) fn listen(&mut self, watches: &mut Watches, io: &DeviceIo, listener: Listener) -> io::Result<()> {
-        self.listener = Some(watches.watch_listener(io, listener)?);
+    pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
+        self.listener = Some(WatchedListener::new(io, listener)?);
         Ok(())
     }
 
     /// Takes no more operators.
-    pub(crate) fn close(&mut self, io: &DeviceIo) {
-        if let Some(listener) = self.listener.take() {
-            io.unwatch(listener.watch);
-        }
-    }
-
-    /// Notes what has become ready. Returns false if it is none of these.
-    pub(crate) fn note(&mut self, Ready { watch, to_read }: Ready) -> bool {
-        if let Some(operator) = self.connections.get_mut(&watch) {
-            *(if to_read { &mut operator.can_read } else { &mut operator.can_write }) = true;
-            return true;
-        }
-        match &mut self.listener {
-            Some(listener) if listener.watch == watch => {
-                listener.may_accept = true;
-                true
-            }
-            _ => false,
-        }
+    pub(crate) fn close(&mut self) {
+        self.listener = None;
     }
 
     /// Takes what operators ask for: who, and what.
-    pub(crate) fn take(&mut self, watches: &mut Watches, io: &DeviceIo) -> Vec<(u32, ControlRequest)> {
+    pub(crate) fn take(&mut self, io: &DeviceIo) -> Vec<(u32, ControlRequest)> {
         while self.connections.len() < OPERATORS_MAX
             && let Some((socket, _)) = self.listener.as_mut().and_then(WatchedListener::accept)
         {
-            if let Ok(watch) = watches.watch(io, &socket) {
-                self.connections.insert(watch, ControlConnection::new(socket));
+            if let Ok(watch) = io.watch(Arc::clone(&socket)) {
+                self.connections.insert(watch.number(), ControlConnection::new(socket, watch));
             }
         }
         let mut asked = Vec::new();
-        for (&watch, operator) in &mut self.connections {
-            asked.extend(operator.next_request().map(|request| (watch, request)));
+        for (&number, operator) in &mut self.connections {
+            asked.extend(operator.next_request().map(|request| (number, request)));
         }
         asked
     }
 
     /// Answers an operator, who may have left.
-    pub(crate) fn answer(&mut self, watch: u32, answer: Result<Value, ControlError>) {
-        if let Some(operator) = self.connections.get_mut(&watch) {
+    pub(crate) fn answer(&mut self, number: u32, answer: Result<Value, ControlError>) {
+        if let Some(operator) = self.connections.get_mut(&number) {
             operator.answer(answer);
         }
     }
 
     /// Sends what waits for room, and closes what has ended.
-    pub(crate) fn go_on(&mut self, io: &DeviceIo) {
+    pub(crate) fn go_on(&mut self) {
         let before = self.connections.len();
-        self.connections.retain(|&watch, operator| {
+        self.connections.retain(|_, operator| {
             operator.send();
-            if operator.is_finished() {
-                io.unwatch(watch);
-                return false;
-            }
-            if operator.has_output() {
-                io.await_room(watch);
-            }
-            true
+            !operator.is_finished()
         });
         if let Some(listener) = self.listener.as_mut().filter(|_| self.connections.len() < before) {
             listener.may_accept = true;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings};
-use esker_volume::{Clock, DeviceIo, DeviceSettings, Ready, Signal, SystemClock, Volume};
+use esker_volume::{Clock, DeviceIo, DeviceSettings, Signal, SystemClock, Volume};
 use serde_json::Value;
 
 use crate::changes::{Changes, VolumeFile};
@@ -17,7 +17,6 @@ use crate::memory::SECTOR;
 use crate::metrics::Collectors;
 use crate::operators::Operators;
 use crate::status::{Status, devices};
-use crate::watched::Watches;
 
 /// How a volume is served.
 #[derive(Clone, Debug)]
@@ -55,13 +54,10 @@ pub struct Server {
     io: DeviceIo,
     clock: SystemClock,
     settings: ServeSettings,
-    watches: Watches,
     clients: Clients,
     operators: Operators,
     collectors: Collectors,
     changes: Changes,
-    /// To be used again.
-    ready: Vec<Ready>,
     /// The answer to what the program that runs the server has asked for itself.
     own_answer: Option<Result<Value, ControlError>>,
 }
@@ -93,12 +89,10 @@ impl Server {
             io,
             clock,
             settings,
-            watches: Watches::default(),
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
             collectors: Collectors::default(),
             changes: Changes::new(file, device_settings),
-            ready: Vec::new(),
             own_answer: None,
         })
     }
@@ -108,7 +102,7 @@ impl Server {
     /// # Errors
     /// If the system watches no more sockets.
     pub fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        self.clients.listen(&mut self.watches, &self.io, listener)
+        self.clients.listen(&self.io, listener)
     }
 
     /// Has those who operate the volume connect at `listener`.
@@ -116,7 +110,7 @@ impl Server {
     /// # Errors
     /// If the system watches no more sockets.
     pub fn take_control_at(&mut self, listener: Listener) -> io::Result<()> {
-        self.operators.listen(&mut self.watches, &self.io, listener)
+        self.operators.listen(&self.io, listener)
     }
 
     /// Has Prometheus fetch figures at `listener`: `GET /metrics`.
@@ -124,7 +118,7 @@ impl Server {
     /// # Errors
     /// If the system watches no more sockets.
     pub fn serve_metrics_at(&mut self, listener: Listener) -> io::Result<()> {
-        self.collectors.listen(&mut self.watches, &self.io, listener)
+        self.collectors.listen(&self.io, listener)
     }
 
     /// A signal that ends a wait, so that whoever runs the server is asked whether to stop.
@@ -140,12 +134,12 @@ impl Server {
                 self.wait(None);
             }
         }
-        self.operators.close(&self.io);
-        self.clients.shut_down(&self.io);
+        self.operators.close();
+        self.clients.shut_down();
         let limit = self.settings.drain_limit.as_nanos().try_into().unwrap_or(u64::MAX);
         let until = self.clock.now() + Nanos(limit);
         let have_left = self.turn_until(until, |server| server.clients.is_empty());
-        self.clients.close(&self.io);
+        self.clients.close();
         if self.volume.state().missing().next().is_some() {
             return have_left;
         }
@@ -187,24 +181,17 @@ impl Server {
 
     /// Takes what has come, and does what can be done without waiting. Returns true if there was something.
     pub fn turn(&mut self) -> bool {
-        let Self { volume, io, clients, watches, .. } = self;
-        io.take_ready(&mut self.ready);
-        for ready in self.ready.drain(..) {
-            if !self.operators.note(ready) && !self.collectors.note(ready) {
-                clients.note(ready);
-            }
-        }
+        let Self { volume, io, clients, .. } = self;
         let now = self.clock.now();
-        let mut did_something = clients.accept(watches, io, now);
+        let mut did_something = clients.accept(io, now);
         did_something |= clients.receive(volume);
         volume.step();
         did_something |= clients.take_replies(volume);
-        did_something |= clients.send(volume, io, now);
+        did_something |= clients.send(volume, now);
         did_something |= self.take_operations();
         let mut collectors = std::mem::take(&mut self.collectors);
-        let mut watches = std::mem::take(&mut self.watches);
-        collectors.go_on(&mut watches, &self.io, now, || self.status());
-        (self.collectors, self.watches) = (collectors, watches);
+        collectors.go_on(&self.io, now, || self.status());
+        self.collectors = collectors;
         did_something || self.clients.have_more()
     }
 
@@ -221,7 +208,7 @@ impl Server {
 
     /// Takes what operators ask for, and tells them how it has ended.
     fn take_operations(&mut self) -> bool {
-        let asked = self.operators.take(&mut self.watches, &self.io);
+        let asked = self.operators.take(&self.io);
         let mut did_something = !asked.is_empty();
         asked.into_iter().for_each(|(watch, request)| self.operate(watch, request));
         if let Some((asked_by, answer)) = self.changes.go_on(&mut self.volume) {
@@ -232,7 +219,7 @@ impl Server {
             self.answer(asked_by, answer);
             did_something = true;
         }
-        self.operators.go_on(&self.io);
+        self.operators.go_on();
         did_something
     }
 

@@ -16,7 +16,7 @@ mod volume;
 
 pub use backend::{
     Backend, BlockingBackend, DeviceIo, DeviceLimits, DeviceSettings, Direct, Ended, FileBackend, FileDevice, Gather,
-    IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Ready, Threaded,
+    IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
 };
 pub use clock::{Clock, SystemClock};
 pub use driver::{RealDriver, Reply, StuckDrain};

@@ -141,7 +141,11 @@ impl<B, I> Slot<B, I> {
 }
 
 /// Checks a request, and whether the buffer fits it.
-fn check<B: Slices + AsMut<[u8]>>(command: Command, offered: &Offer, buffer: Option<&mut B>) -> Result<(), SubmitError> {
+fn check<B: Slices + AsMut<[u8]>>(
+    command: Command,
+    offered: &Offer,
+    buffer: Option<&mut B>,
+) -> Result<(), SubmitError> {
     is_offered(command, offered)?;
     let fits = match (command, buffer) {
         (Command::Read { length, .. }, Some(buffer)) => buffer.as_mut().len() == length as usize,

@@ -8,8 +8,9 @@ use std::time::Duration;
 use esker_core::Bytes;
 
 use super::alignment::Alignment;
+use super::poller::Poller;
 use super::ring::{Ring, RingFile};
-use super::watch::{Poller, Ready};
+use super::watch::{Waiter, Watch};
 use super::whole_blocks::WholeBlocks;
 use super::{Backend, BlockingBackend, DeviceLimits, FileBackend, OpenDevice, Threaded};
 use crate::signal::Signal;
@@ -29,17 +30,12 @@ pub enum IoChoice {
     Threads,
 }
 
-/// Reads and writes the files of a volume, and is what the thread of its driver waits for.
+/// Reads and writes the files of a volume, and is what the thread of its driver waits for. Clones are the same one.
+#[derive(Clone)]
 pub struct DeviceIo {
-    way: Way,
+    waiter: Waiter,
     signal: Signal,
-    name: String,
-}
-
-/// What the thread of the driver waits for.
-enum Way {
-    Ring(Ring),
-    Threads(Poller),
+    name: Arc<str>,
 }
 
 impl DeviceIo {
@@ -54,13 +50,13 @@ impl DeviceIo {
             IoChoice::Threads => None,
             IoChoice::Best | IoChoice::Ring => Some(Ring::new(signal.clone())),
         };
-        let (way, name) = match ring {
-            Some(Ok(ring)) => (Way::Ring(ring), "io_uring".to_string()),
+        let (waiter, name) = match ring {
+            Some(Ok(ring)) => (Waiter::Ring(ring), "io_uring".to_string()),
             Some(Err(error)) if choice == IoChoice::Ring => return Err(error),
-            Some(Err(error)) => (Way::Threads(Poller::new(&signal)?), format!("threads (io_uring: {error})")),
-            None => (Way::Threads(Poller::new(&signal)?), "threads".to_string()),
+            Some(Err(error)) => (Waiter::Poller(Poller::new(&signal)?), format!("threads (io_uring: {error})")),
+            None => (Waiter::Poller(Poller::new(&signal)?), "threads".to_string()),
         };
-        Ok(Self { way, signal, name })
+        Ok(Self { waiter, signal, name: name.into() })
     }
 
     /// The way that was chosen, and why it is not io_uring if that was wanted: `io_uring`, `threads`,
@@ -80,59 +76,28 @@ impl DeviceIo {
         self.signal.clone()
     }
 
-    /// Waits until an operation of any device has ended or the signal was given, for at most `limit`. May end early.
-    /// Only the thread that steps the driver may wait.
+    /// Waits until an operation of any device has ended, a watched file can be read or written that could not, or the
+    /// signal was given, for at most `limit`. May end early. Only the thread that steps the driver may wait.
     pub fn wait(&self, limit: Option<Duration>) {
-        match &self.way {
-            Way::Ring(ring) => ring.wait(limit),
-            Way::Threads(poller) => poller.wait(&self.signal, limit),
+        match &self.waiter {
+            Waiter::Ring(ring) => ring.wait(limit),
+            Waiter::Poller(poller) => poller.wait(&self.signal, limit),
         }
     }
 
-    /// Has waits also end when `file`, which does not block, may be read: what is ready is told by
-    /// [`Self::take_ready`], once for each time that something arrives. No other watch was ever called `watch`.
+    /// Has waits also end when `file`, which does not block, can be read or written. Called by the thread that steps
+    /// the driver, and so is the watch.
     ///
     /// # Errors
     /// If the kernel does not watch such a file, or too many.
-    pub fn watch(&self, watch: u32, file: Arc<OwnedFd>) -> io::Result<()> {
-        match &self.way {
-            Way::Threads(poller) => poller.watch(watch, file),
-            Way::Ring(ring) => {
-                ring.watch(watch, file);
-                Ok(())
-            }
-        }
-    }
-
-    /// Ends a watch.
-    pub fn unwatch(&self, watch: u32) {
-        match &self.way {
-            Way::Threads(poller) => poller.unwatch(watch),
-            Way::Ring(ring) => ring.unwatch(watch),
-        }
-    }
-
-    /// Has it told, once, when a watched file can be written that could not.
-    pub fn await_room(&self, watch: u32) {
-        match &self.way {
-            // It tells that at any rate.
-            Way::Threads(_) => {}
-            Way::Ring(ring) => ring.await_room(watch),
-        }
-    }
-
-    /// Appends what has become ready.
-    pub fn take_ready(&self, into: &mut Vec<Ready>) {
-        match &self.way {
-            Way::Threads(poller) => poller.take_ready(into),
-            Way::Ring(ring) => ring.take_ready(into),
-        }
+    pub fn watch(&self, file: Arc<OwnedFd>) -> io::Result<Watch> {
+        Watch::new(self.waiter.clone(), file)
     }
 
     fn ring(&self) -> Option<&Ring> {
-        match &self.way {
-            Way::Ring(ring) => Some(ring),
-            Way::Threads(_) => None,
+        match &self.waiter {
+            Waiter::Ring(ring) => Some(ring),
+            Waiter::Poller(_) => None,
         }
     }
 

@@ -8,11 +8,13 @@ mod file;
 mod open_device;
 mod operation;
 mod placed_error;
+mod poller;
 mod ring;
 mod threaded;
 mod watch;
 #[cfg(test)]
 mod watch_tests;
+mod watched;
 mod whole_blocks;
 
 use std::io;
@@ -27,7 +29,8 @@ pub use open_device::{DeviceLimits, OpenDevice};
 pub use operation::{Gather, Operation, OperationData};
 pub use placed_error::PlacedError;
 pub use threaded::Threaded;
-pub use watch::Ready;
+pub use watch::Watch;
+pub use whole_blocks::WholeBlocks;
 
 /// A store of bytes that takes operations and completes them later. Its methods never block.
 ///

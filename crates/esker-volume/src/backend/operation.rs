@@ -72,7 +72,7 @@ impl Gather {
     }
 
     /// `length` of the bytes, from byte `from` on. The memory is the same.
-    pub(crate) fn part(&self, from: usize, length: usize) -> Self {
+    pub fn part(&self, from: usize, length: usize) -> Self {
         let begin = self.range.start + from;
         assert!(begin + length <= self.range.end, "a part lies within the whole");
         Self { range: begin..begin + length, ..self.clone() }

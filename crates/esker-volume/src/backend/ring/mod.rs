@@ -7,7 +7,7 @@ mod transfer;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 
-use super::watch::{Ready, RingWatches};
+use super::watched::{FileUse, RingWatches, WatchedFile};
 use super::{Ended, Operation};
 use crate::memory::Buffer;
 use crate::signal::Signal;
@@ -114,24 +114,19 @@ impl Ring {
         self.state().pinned.bytes()
     }
 
-    /// Has waits end when `file` can be read.
-    pub(crate) fn watch(&self, watch: u32, file: Arc<OwnedFd>) {
-        self.state().watches.watch(watch, file);
+    /// Has waits end when `file` can be read. Returns the number of the watch.
+    pub(super) fn watch(&self, file: WatchedFile) -> u32 {
+        self.state().watches.watch(file)
     }
 
     /// Ends a watch.
-    pub(crate) fn unwatch(&self, watch: u32) {
-        self.state().watches.unwatch(watch);
+    pub(super) fn unwatch(&self, number: u32) {
+        self.state().watches.unwatch(number);
     }
 
     /// Has the next wait end when the watched file can be written, too.
-    pub(crate) fn await_room(&self, watch: u32) {
-        self.state().watches.await_room(watch);
-    }
-
-    /// Appends what has become ready.
-    pub(crate) fn take_ready(&self, into: &mut Vec<Ready>) {
-        self.state().watches.take_ready(into);
+    pub(super) fn await_room(&self, number: u32) {
+        self.state().watches.await_room(number);
     }
 
     /// Hands the kernel what was submitted.
@@ -197,13 +192,13 @@ impl State {
             calls.iter().for_each(|call| _ = self.push(call));
             self.watches.cancelled();
         }
-        while let Some((Ready { watch, to_read }, file)) = self.watches.next_to_queue() {
-            let (flags, kind) = if to_read {
-                (PollFlags::IN | PollFlags::RDHUP, WATCH_TO_READ)
-            } else {
-                (PollFlags::OUT, WATCH_TO_WRITE)
+        while let Some((watch, purpose, file)) = self.watches.next_to_queue() {
+            let (flags, kind) = match purpose {
+                FileUse::Read => (PollFlags::IN | PollFlags::RDHUP, WATCH_TO_READ),
+                FileUse::Write => (PollFlags::OUT, WATCH_TO_WRITE),
             };
-            let call = opcode::PollAdd::new(types::Fd(file), u32::from(flags.bits())).multi(to_read).build();
+            let is_read = purpose == FileUse::Read;
+            let call = opcode::PollAdd::new(types::Fd(file), u32::from(flags.bits())).multi(is_read).build();
             if !self.push(&call.user_data(kind | u64::from(watch))) {
                 return;
             }
@@ -239,7 +234,7 @@ impl State {
 
     fn wait(&mut self, limit: Option<Duration>) {
         self.reap();
-        if self.untaken > 0 || self.watches.is_ready() || self.signal.begin_wait() {
+        if self.untaken > 0 || self.watches.take_news() || self.signal.begin_wait() {
             return self.send();
         }
         self.send();
@@ -253,6 +248,8 @@ impl State {
         }
         self.signal.end_wait();
         self.reap();
+        // The caller looks at everything now.
+        self.watches.take_news();
     }
 
     /// Has the kernel report when the signal is given.
@@ -298,9 +295,10 @@ impl State {
 
     fn watch_reported(&mut self, completed: &cqueue::Entry) {
         if completed.user_data() != CANCEL {
-            let to_read = completed.user_data() & WATCH_TO_WRITE != WATCH_TO_WRITE;
-            let ready = Ready { watch: completed.user_data() as u32, to_read };
-            self.watches.reported(ready, completed.result() >= 0, cqueue::more(completed.flags()));
+            let is_write = completed.user_data() & WATCH_TO_WRITE == WATCH_TO_WRITE;
+            let (number, purpose) =
+                (completed.user_data() as u32, if is_write { FileUse::Write } else { FileUse::Read });
+            self.watches.reported(number, purpose, completed.result() >= 0, cqueue::more(completed.flags()));
         }
     }
 

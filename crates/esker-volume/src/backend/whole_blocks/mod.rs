@@ -16,7 +16,7 @@ use crate::memory::{Buffer, BufferPool};
 use claim::Claim;
 
 /// A back end that takes any operations, over one that takes whole blocks in aligned memory.
-pub(crate) struct WholeBlocks {
+pub struct WholeBlocks {
     inner: Box<dyn Backend>,
     alignment: Alignment,
     under_way: TagSlab<UnderWay>,
@@ -79,6 +79,11 @@ enum Part {
 }
 
 impl WholeBlocks {
+    /// Over a back end that takes whole blocks of `block` bytes, a power of two, from any memory.
+    pub fn of(inner: Box<dyn Backend>, block: u64) -> Self {
+        Self::new(inner, Alignment { block, memory: 1 })
+    }
+
     pub(crate) fn new(inner: Box<dyn Backend>, alignment: Alignment) -> Self {
         Self {
             inner,
