@@ -2,16 +2,18 @@
 
 #[cfg(test)]
 mod tests;
+mod volume_device;
 
 use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use esker_catalogue::{CurrencyChange, Market, PriceChange};
 use esker_core::{Bytes, Hint, Nanos, Ratio, did_you_mean, words};
 use esker_serve::{Address, AddressError};
 use esker_study::InUse;
+
+pub(crate) use volume_device::{DevicePlace, VolumeDevice, volume_device};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -363,32 +365,4 @@ pub(crate) fn name(text: &str) -> Result<String, BadValue> {
 /// Parses an address to listen at.
 pub(crate) fn address(text: &str) -> Result<Address, BadValue> {
     text.parse().map_err(|error: AddressError| BadValue::with_hint(error.to_string(), error.hint().unwrap_or_default()))
-}
-
-/// A device of a volume that is created.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct VolumeDevice {
-    /// Its name.
-    pub(crate) name: String,
-    /// The file or disk.
-    pub(crate) path: PathBuf,
-    /// The size of a file that is to be made.
-    pub(crate) size: Option<Bytes>,
-}
-
-/// Parses `NAME=PATH` or `NAME=PATH,SIZE`.
-pub(crate) fn volume_device(text: &str) -> Result<VolumeDevice, BadValue> {
-    let example = "such as flash=/dev/nvme0n1p3, or flash=flash.img,10GiB, which makes a file";
-    let wrong = |message: &str| BadValue::with_hint(message, example);
-    let (name, path) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
-        return Err(wrong("a name has letters, digits, `-` and `_`"));
-    }
-    let sized = path.rsplit_once(',').and_then(|(path, length)| Some((path, size(length).ok()?)));
-    let (path, size) = sized.map_or((path, None), |(path, size)| (path, Some(size)));
-    if path.is_empty() {
-        return Err(wrong("it has no path"));
-    }
-    Ok(VolumeDevice { name: name.to_string(), path: PathBuf::from(path), size })
 }

@@ -1,29 +1,37 @@
 //! Changes of the devices of a volume that is served.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 
 use esker_core::Bytes;
 use esker_volume::{
-    BlockingBackend, DeviceIo, DeviceSettings, DrainProgress, FileBackend, Identity, JoiningDevice, SystemClock,
-    Volume, VolumeChange, WhatIsThere,
+    DeviceIo, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange, WhatIsThere,
 };
 use serde_json::Value;
 
 use crate::control::{ControlError, ControlRequest};
 
-/// What says where the devices of a volume are, when it is opened the next time.
+/// What says where the devices of a volume are when it is opened the next time, and how they are opened. A place is a
+/// text that says where a device is.
 pub trait VolumeFile: Send {
-    /// The path of a device.
-    fn path(&self, name: &str) -> Option<PathBuf>;
+    /// Returns true if it names such a device.
+    fn has(&self, name: &str) -> bool;
+
+    /// The size that a device in use has now.
+    ///
+    /// # Errors
+    /// If nothing says where the device is, if it cannot be asked, or if it cannot grow while it is used.
+    fn size(&self, name: &str) -> Result<Bytes, ControlError>;
+
+    /// Returns what opens the device at `place`. It is called in a thread of its own, because that may take long.
+    fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening;
 
     /// Adds a device, before it joins: one that is named and has not joined does no harm.
     ///
     /// # Errors
     /// If that cannot be written.
-    fn add(&mut self, name: &str, path: &Path) -> io::Result<()>;
+    fn add(&mut self, name: &str, place: &str) -> io::Result<()>;
 
     /// Takes out a device that was removed.
     ///
@@ -32,10 +40,12 @@ pub trait VolumeFile: Send {
     fn remove(&mut self, name: &str) -> io::Result<()>;
 }
 
+/// Opens a device.
+pub type Opening = Box<dyn FnOnce() -> Result<Box<dyn OpenDevice>, ControlError> + Send>;
+
 /// The change that is under way.
 pub(crate) struct Changes {
     file: Box<dyn VolumeFile>,
-    settings: DeviceSettings,
     under_way: Option<Change>,
 }
 
@@ -46,13 +56,19 @@ struct Change {
     added: Option<String>,
     /// The name of a device that leaves with it.
     removed: Option<String>,
-    /// The device that is being prepared, in a thread, because that takes as long as the device takes.
-    preparing: Option<Receiver<Result<JoiningDevice, ControlError>>>,
+    preparing: Option<Preparing>,
+}
+
+/// A device that is being opened and prepared, in a thread, because that takes as long as the device takes.
+struct Preparing {
+    name: String,
+    place: String,
+    ends: Receiver<Result<JoiningDevice, ControlError>>,
 }
 
 impl Changes {
-    pub(crate) fn new(file: Box<dyn VolumeFile>, settings: DeviceSettings) -> Self {
-        Self { file, settings, under_way: None }
+    pub(crate) fn new(file: Box<dyn VolumeFile>) -> Self {
+        Self { file, under_way: None }
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -73,8 +89,8 @@ impl Changes {
         let mut change = Change { asked_by, added: None, removed: None, preparing: None };
         let asked = match request {
             ControlRequest::Status => unreachable!("it changes nothing"),
-            ControlRequest::AddDevice { name, path, force } => {
-                change.preparing = Some(self.prepare(volume, io, name.clone(), path, force)?);
+            ControlRequest::AddDevice { name, place, force } => {
+                change.preparing = Some(self.prepare(volume, io, (name.clone(), place), force)?);
                 change.added = Some(name);
                 None
             }
@@ -90,11 +106,7 @@ impl Changes {
             }
             ControlRequest::GrowDevice { device } => {
                 let index = index(volume, &device)?;
-                let path = self.file.path(&device);
-                let path = path.ok_or_else(|| ControlError::new(format!("nothing says where {device} is")))?;
-                let found = FileBackend::open(&path);
-                let size = found.map_err(|error| ControlError::new(format!("{}: {error}", path.display())))?.capacity();
-                Some(VolumeChange::Grow { device: index, size })
+                Some(VolumeChange::Grow { device: index, size: self.file.size(&device)? })
             }
             ControlRequest::Grow { capacity_bytes } => {
                 Some(VolumeChange::Offer { capacity: capacity_bytes.map_or(volume.capacity_max(), Bytes) })
@@ -107,52 +119,53 @@ impl Changes {
         Ok(())
     }
 
-    /// Begins to prepare a device.
+    /// Begins to prepare the device of this name at this place.
     fn prepare(
         &mut self,
         volume: &Volume<SystemClock>,
         io: &DeviceIo,
-        name: String,
-        path: PathBuf,
+        (name, place): (String, String),
         force: bool,
-    ) -> Result<Receiver<Result<JoiningDevice, ControlError>>, ControlError> {
-        let what = |error: &dyn std::fmt::Display| ControlError::new(format!("{name} ({}): {error}", path.display()));
-        if self.file.path(&name).is_some() || volume.state().devices.iter().any(|device| device.name == name) {
+    ) -> Result<Preparing, ControlError> {
+        let what = |error: &dyn std::fmt::Display| ControlError::new(format!("{name} ({place}): {error}"));
+        if self.file.has(&name) || volume.state().devices.iter().any(|device| device.name == name) {
             let message = format!("the volume has, or had, a device called {name}");
             return Err(ControlError { hint: Some("choose another name".to_string()), ..ControlError::new(message) });
         }
         let plan = volume.join_plan().map_err(|error| ControlError::of(&error))?;
         let identity = Identity::random().map_err(|error| what(&error))?;
-        let backend = FileBackend::open_alone(&path).map_err(|error| what(&error))?;
-        self.file.add(&name, &path).map_err(|error| what(&error))?;
-        let device = io.device(&name, backend, self.settings);
+        let open = self.file.opening(&name, &place, io);
         let what_is_there = if force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
-        let (sender, receiver) = mpsc::channel();
+        let (sender, ends) = mpsc::channel();
         let signal = io.signal();
         let work = move || {
-            let prepared = plan.prepare(Box::new(device), identity, what_is_there);
+            let prepared = open().and_then(|device| {
+                plan.prepare(device, identity, what_is_there).map_err(|error| ControlError::of(&error))
+            });
             // The server may have ended.
-            let _ = sender.send(prepared.map_err(|error| ControlError::of(&error)));
+            let _ = sender.send(prepared);
             signal.give();
         };
         thread::Builder::new().name("new device".to_string()).spawn(work).map_err(|error| what(&error))?;
-        Ok(receiver)
+        Ok(Preparing { name, place, ends })
     }
 
     /// Goes on with the change under way. Returns whom to tell how it has ended.
     pub(crate) fn go_on(&mut self, volume: &mut Volume<SystemClock>) -> Option<(u32, Result<Value, ControlError>)> {
         let change = self.under_way.as_mut()?;
         let result = match &change.preparing {
-            Some(preparing) => {
-                let prepared = match preparing.try_recv() {
+            Some(Preparing { name, place, ends }) => {
+                let prepared = match ends.try_recv() {
                     Ok(prepared) => prepared,
                     Err(TryRecvError::Empty) => return None,
                     Err(TryRecvError::Disconnected) => Err(ControlError::new("the device could not be prepared")),
                 };
-                change.preparing = None;
                 let joins = prepared.and_then(|device| {
+                    let unwritten = |error| ControlError::new(format!("{name} ({place}): {error}"));
+                    self.file.add(name, place).map_err(unwritten)?;
                     volume.change(VolumeChange::Join(device)).map_err(|error| ControlError::of(&error))
                 });
+                change.preparing = None;
                 match joins {
                     Ok(()) => {
                         volume.step();

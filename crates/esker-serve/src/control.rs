@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use esker_core::Hint;
@@ -26,8 +26,8 @@ pub enum ControlRequest {
     AddDevice {
         /// Its name.
         name: String,
-        /// Its file or block device.
-        path: PathBuf,
+        /// Where it is: the path of a file or block device, or whatever else the program knows.
+        place: String,
         /// Whether what is on it may be lost.
         force: bool,
     },
@@ -71,11 +71,13 @@ pub struct ControlError {
 }
 
 impl ControlError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// An error without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, is_unserved: false }
     }
 
-    pub(crate) fn of<E: std::error::Error + Hint>(error: &E) -> Self {
+    /// The message and the hint of `error`.
+    pub fn of<E: std::error::Error + Hint>(error: &E) -> Self {
         Self { message: error.to_string(), hint: error.hint(), is_unserved: false }
     }
 }

@@ -26,7 +26,7 @@ mod systemd;
 mod watched;
 
 pub use address::{Address, AddressError};
-pub use changes::VolumeFile;
+pub use changes::{Opening, VolumeFile};
 pub use control::{ControlError, ControlRequest, call};
 pub use listener::{ListenError, Listener};
 pub use server::{ServeSettings, Server};

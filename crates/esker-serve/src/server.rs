@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings};
-use esker_volume::{Clock, DeviceIo, DeviceSettings, Signal, SystemClock, Volume};
+use esker_volume::{Clock, DeviceIo, Signal, SystemClock, Volume};
 use serde_json::Value;
 
 use crate::changes::{Changes, VolumeFile};
@@ -69,8 +69,8 @@ const OWN: u32 = u32::MAX;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Server {
-    /// A server of `volume`, whose devices are read and written by `io`. `file` says where these are, and
-    /// `device_settings` how those that join are used.
+    /// A server of `volume`, whose devices are read and written by `io`. `file` says where these are, and opens those
+    /// that join.
     ///
     /// # Errors
     /// If the protocol does not allow the export.
@@ -79,7 +79,7 @@ impl Server {
         io: DeviceIo,
         clock: SystemClock,
         settings: ServeSettings,
-        (file, device_settings): (Box<dyn VolumeFile>, DeviceSettings),
+        file: Box<dyn VolumeFile>,
     ) -> Result<Self, ExportError> {
         let exports = Arc::new(exports(&volume, &settings)?);
         let ServeSettings { connections_max, ref session, negotiation_limit: negotiation, .. } = settings;
@@ -92,7 +92,7 @@ impl Server {
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
             collectors: Collectors::default(),
-            changes: Changes::new(file, device_settings),
+            changes: Changes::new(file),
             own_answer: None,
         })
     }

@@ -80,8 +80,8 @@ pub(crate) struct VolumeAddDeviceArguments {
     /// The volume's file
     #[arg(value_name = "VOLUME")]
     pub(crate) volume: PathBuf,
-    /// The device: a name, and a disk or a file; with a size, the file is made
-    #[arg(long, value_name = "NAME=PATH[,SIZE]", value_parser = values::volume_device)]
+    /// The device: a name, and a disk, a file or the URI of an NBD export; with a size, the file is made
+    #[arg(long, value_name = "NAME=PLACE[,SIZE]", value_parser = values::volume_device)]
     pub(crate) device: VolumeDevice,
     /// Take a device that holds something, which is lost
     #[arg(long)]

@@ -44,6 +44,8 @@ pub(crate) enum VolumeCommand {
 #[command(after_help = "Examples:\n  \
         esker volume create home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB\n  \
         esker volume create db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb\n  \
+        esker volume create far.volume --device 'fast=nbd+unix:///?socket=/run/fast.sock' \
+            --device slow=nbd://nas/disk\n  \
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n\
         \n\
         The volume's file names its devices; everything else is on them. Edit it when their paths change.\n\
@@ -52,8 +54,9 @@ pub(crate) struct VolumeCreateArguments {
     /// The volume's file, which is written
     #[arg(value_name = "VOLUME")]
     pub(crate) volume: PathBuf,
-    /// A device: a name, and a disk or a file; with a size, the file is made. A cache caches on the first of two
-    #[arg(long = "device", value_name = "NAME=PATH[,SIZE]", required = true, value_parser = values::volume_device)]
+    /// A device: a name, and a disk, a file or the URI of an NBD export; with a size, the file is made. A cache caches
+    /// on the first of two
+    #[arg(long = "device", value_name = "NAME=PLACE[,SIZE]", required = true, value_parser = values::volume_device)]
     pub(crate) devices: Vec<VolumeDevice>,
     /// What is made of the devices: hybrid, cache or array
     #[arg(long, value_name = "KIND", default_value = "hybrid")]

@@ -1,12 +1,12 @@
 //! A volume on one file.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
-use esker_serve::{Address, Listener, ServeSettings, Server, VolumeFile};
+use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, Server, VolumeFile};
 use esker_testkit::processor_time;
 use esker_volume::{
     Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeSettings,
@@ -20,10 +20,17 @@ use crate::{Cost, Job, client, used};
 struct Fixed;
 
 impl VolumeFile for Fixed {
-    fn path(&self, _: &str) -> Option<PathBuf> {
-        None
+    fn has(&self, _: &str) -> bool {
+        false
     }
-    fn add(&mut self, _: &str, _: &Path) -> io::Result<()> {
+    fn size(&self, name: &str) -> Result<Bytes, ControlError> {
+        Err(ControlError::new(format!("{name} stays as it is")))
+    }
+    fn opening(&self, name: &str, _: &str, _: &DeviceIo) -> Opening {
+        let error = ControlError::new(format!("{name} does not join"));
+        Box::new(move || Err(error))
+    }
+    fn add(&mut self, _: &str, _: &str) -> io::Result<()> {
         Ok(())
     }
     fn remove(&mut self, _: &str) -> io::Result<()> {
@@ -72,8 +79,7 @@ pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
     let (volume, io, clock) = open(folder);
     io::copy(&mut std::fs::File::open(folder.join("one")).expect("the file"), &mut io::sink()).expect("it is read");
     let settings = ServeSettings { export: "volume".to_string(), ..ServeSettings::default() };
-    let changes = (Box::new(Fixed) as Box<dyn VolumeFile>, DeviceSettings::default());
-    let mut server = Server::new(volume, io, clock, settings, changes).expect("a server");
+    let mut server = Server::new(volume, io, clock, settings, Box::new(Fixed)).expect("a server");
     let socket = folder.join("esker.sock");
     server.listen(Listener::bind(&Address::Unix(socket.clone())).expect("a socket")).expect("it is watched");
     let mut child = client::start(&socket, job);

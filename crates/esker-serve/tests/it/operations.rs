@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use esker_core::Bytes;
@@ -23,6 +24,10 @@ fn use_until(server: &Running, client: &mut Client, is_so: impl Fn() -> bool) {
     }
 }
 
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_string()
+}
+
 #[test]
 fn devices_join_grow_and_leave_while_a_client_works() {
     let home = Home::new(Bytes::mib(16));
@@ -31,7 +36,7 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     let mut client = Client::connect(&server.socket);
     let before = client.export.size;
     (0..100u64).for_each(|number| client.write(number << 17, &[number as u8 + 1; 4096], false).unwrap());
-    server.control(&ControlRequest::AddDevice { name: "large".to_string(), path: large.clone(), force: false });
+    server.control(&ControlRequest::AddDevice { name: "large".to_string(), place: text(&large), force: false });
     server.control(&ControlRequest::Grow { capacity_bytes: None });
     // Clients see that when they connect again.
     assert_eq!(client.export.size, before);
@@ -41,7 +46,7 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     new.write(last, &[9; 4096], true).unwrap();
 
     let third = home.file("third", Bytes::mib(32));
-    server.control(&ControlRequest::AddDevice { name: "third".to_string(), path: third.clone(), force: false });
+    server.control(&ControlRequest::AddDevice { name: "third".to_string(), place: text(&third), force: false });
     server.control(&ControlRequest::Drain { device: "flash".to_string() });
     let is_empty = || server.status().devices[0].drain == Some(DrainStatus::Empty);
     use_until(&server, &mut client, is_empty);
@@ -76,8 +81,11 @@ fn what_cannot_be_done_is_told_with_what_can() {
     assert_eq!((&*message, &*hint), ("the volume has no device called tape", "its devices are flash, disk"));
     let (message, hint) = error(ControlRequest::Drain { device: "flash".to_string() });
     assert!(message.starts_with("the other devices hold") && hint == "add a device first", "{message}, {hint}");
-    let add =
-        |name: &str, path: &str| ControlRequest::AddDevice { name: name.to_string(), path: path.into(), force: false };
+    let add = |name: &str, place: &str| ControlRequest::AddDevice {
+        name: name.to_string(),
+        place: place.into(),
+        force: false,
+    };
     let (message, _) = error(add("flash", "/nowhere"));
     assert_eq!(message, "the volume has, or had, a device called flash");
     let (message, _) = error(add("new", "/nowhere"));

@@ -1,16 +1,18 @@
 //! A server in a thread, over a volume on files.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
 use esker_core::Bytes;
-use esker_serve::{Address, ControlRequest, Listener, ServeSettings, Server, Status, VolumeFile, call};
+use esker_serve::{
+    Address, ControlError, ControlRequest, Listener, Opening, ServeSettings, Server, Status, VolumeFile, call,
+};
 use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeSettings,
-    WhatIsThere, create,
+    BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
+    Volume, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::{Value, json};
 
@@ -37,12 +39,29 @@ pub(super) struct Running {
 /// Keeps the paths in memory.
 struct InMemory(Arc<Mutex<Paths>>);
 
-impl VolumeFile for InMemory {
+impl InMemory {
     fn path(&self, name: &str) -> Option<PathBuf> {
         self.0.lock().unwrap().iter().find(|(device, _)| device == name).map(|(_, path)| path.clone())
     }
-    fn add(&mut self, name: &str, path: &Path) -> io::Result<()> {
-        self.0.lock().unwrap().push((name.to_string(), path.to_path_buf()));
+}
+
+impl VolumeFile for InMemory {
+    fn has(&self, name: &str) -> bool {
+        self.path(name).is_some()
+    }
+    fn size(&self, name: &str) -> Result<Bytes, ControlError> {
+        Ok(FileBackend::open(&self.path(name).unwrap()).unwrap().capacity())
+    }
+    fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {
+        let (name, place, io) = (name.to_string(), PathBuf::from(place), io.clone());
+        Box::new(move || {
+            let found = FileBackend::open_alone(&place);
+            let file = found.map_err(|error| ControlError::new(format!("{name} ({}): {error}", place.display())))?;
+            Ok(Box::new(io.device(name, file, DeviceSettings::default())))
+        })
+    }
+    fn add(&mut self, name: &str, place: &str) -> io::Result<()> {
+        self.0.lock().unwrap().push((name.to_string(), place.into()));
         Ok(())
     }
     fn remove(&mut self, name: &str) -> io::Result<()> {
@@ -98,8 +117,7 @@ impl Home {
         let thread = thread::spawn(move || {
             let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
             let volume = Volume::open(home.devices(&io), clock).unwrap();
-            let changes = (Box::new(InMemory(paths)) as Box<dyn VolumeFile>, DeviceSettings::default());
-            let mut server = Server::new(volume, io, clock, settings, changes).unwrap();
+            let mut server = Server::new(volume, io, clock, settings, Box::new(InMemory(paths))).unwrap();
             let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
             server.listen(clients).unwrap();
             server.take_control_at(control).unwrap();

@@ -1,48 +1,50 @@
 //! `esker volume create`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, VolumeSettings, WhatIsThere, check, create,
-};
+use esker_volume::{DeviceSettings, Identity, IoChoice, VolumeSettings, WhatIsThere, check, create};
 use serde_json::Value;
 
 use super::check::describe;
-use super::file::{cannot_open, is_same_file, place, start_io, text};
+use super::device::{Access, is_same_file, is_same_place, open_device};
+use super::file::{place, start_io, text};
 use super::made::MadeFiles;
 use crate::args::VolumeCreateArguments;
 use crate::cancel;
 use crate::commands::assignments::assignments;
 use crate::failure::Failure;
 use crate::output::{self, Content, Outputs};
-use crate::values::VolumeDevice;
+use crate::values::{DevicePlace, VolumeDevice};
 
 /// Creates the volume, then its file.
 pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure> {
     let settings = settings(arguments)?;
     settings.resolved()?;
     check_names(arguments)?;
-    let devices: Vec<PathBuf> = arguments.devices.iter().map(|device| device.path.clone()).collect();
-    let mut outputs = Outputs::new(arguments.force, &devices)?;
+    let paths = arguments.devices.iter().filter_map(|device| device.place.path());
+    let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
+    let mut outputs = Outputs::new(arguments.force, &paths)?;
     let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
     cancel::leaves("files of devices and the beginning of a volume may be left");
     let io = start_io(IoChoice::Threads)?;
     let mut made = MadeFiles::default();
     let mut devices = Vec::new();
     for device in &arguments.devices {
-        devices.push(open(device, &io, &mut made)?);
+        made.make(device)?;
+        let opened = open_device(&device.name, &device.place, Access::Write, &io, DeviceSettings::default())?;
+        devices.push(opened.device);
     }
     let random = |error: io::Error| Failure::work(format!("no random numbers for identities: {error}"));
     let identities: Vec<Identity> =
         (0..=devices.len()).map(|_| Identity::random()).collect::<io::Result<_>>().map_err(random)?;
     let what_is_there = if arguments.force { WhatIsThere::IsLost } else { WhatIsThere::Stays };
     create(&mut devices, &settings, &identities, what_is_there)?;
-    let paths: Vec<(String, PathBuf)> =
-        arguments.devices.iter().map(|device| (device.name.clone(), place(&device.path, &arguments.volume))).collect();
+    let place = |device: &VolumeDevice| (device.name.clone(), place(&device.place, &arguments.volume));
+    let places: Vec<(String, DevicePlace)> = arguments.devices.iter().map(place).collect();
     let is_printed = file.is_standard_output();
-    file.write_text(&text(&paths))?;
+    file.write_text(&text(&places))?;
     made.keep();
     if !is_printed {
         output::print(&describe(&check(&mut devices)?))?;
@@ -64,15 +66,17 @@ fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure
 }
 
 fn check_names(VolumeCreateArguments { volume, devices, .. }: &VolumeCreateArguments) -> Result<(), Failure> {
-    if let Some(device) = devices.iter().find(|device| device.path == *volume || is_same_file(&device.path, volume)) {
+    let is_it =
+        |device: &&VolumeDevice| device.place.path().is_some_and(|path| path == volume || is_same_file(path, volume));
+    if let Some(device) = devices.iter().find(is_it) {
         let message = format!("{} is the device {}, too", volume.display(), device.name);
         return Err(Failure::input(message).with_hint("the volume's file is a text of its own: home.volume"));
     }
     let is_same = |(index, device): &(usize, &VolumeDevice)| {
-        devices[..*index].iter().any(|other| other.path == device.path || is_same_file(&other.path, &device.path))
+        devices[..*index].iter().any(|other| is_same_place(&other.place, &device.place))
     };
     if let Some((_, device)) = devices.iter().enumerate().find(is_same) {
-        let message = format!("{} is given twice", device.path.display());
+        let message = format!("{} is given twice", device.place);
         return Err(Failure::input(message).with_hint("name each device once"));
     }
     let is_taken =
@@ -82,12 +86,4 @@ fn check_names(VolumeCreateArguments { volume, devices, .. }: &VolumeCreateArgum
             .with_hint("give each a name of its own: --device flash=PATH --device disk=PATH")),
         None => Ok(()),
     }
-}
-
-/// Opens a device, or makes its file.
-fn open(device: &VolumeDevice, io: &DeviceIo, made: &mut MadeFiles) -> Result<Box<dyn OpenDevice>, Failure> {
-    made.make(device)?;
-    let VolumeDevice { name, path, .. } = device;
-    let backend = FileBackend::open_alone(path).map_err(|error| cannot_open(name, path, &error))?;
-    Ok(Box::new(io.device(name, backend, DeviceSettings::default())))
 }

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use esker_config::ConfigText;
-use esker_volume::{DeviceIo, DeviceSettings, FileBackend, IoChoice, OpenDevice};
+use esker_core::Hint;
+use esker_nbd_device::UriError;
+use esker_volume::{DeviceIo, DeviceSettings, IoChoice, OpenDevice};
 use serde::Deserialize;
 
+use super::device::{Access, OpenError, OpenedDevice, is_same_file, is_same_place, open_device};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::output;
+use crate::values::DevicePlace;
 
 /// The first line of a volume's file.
 pub(crate) const FIRST_LINE: &str = "# An esker volume: where its devices are. All else is on them.";
@@ -19,33 +23,26 @@ pub(crate) const FIRST_LINE: &str = "# An esker volume: where its devices are. A
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VolumeFile {
-    /// The path of each device, by name.
-    devices: BTreeMap<String, PathBuf>,
+    /// The place of each device, by name.
+    devices: BTreeMap<String, String>,
 }
 
 /// The text of a volume's file.
-pub(super) fn text(devices: &[(String, PathBuf)]) -> String {
-    let quoted = |path: &Path| toml::Value::String(path.to_string_lossy().into_owned()).to_string();
-    let lines: String = devices.iter().map(|(name, path)| format!("{name} = {}\n", quoted(path))).collect();
+pub(super) fn text(devices: &[(String, DevicePlace)]) -> String {
+    let quoted = |place: &DevicePlace| toml::Value::String(place.to_string()).to_string();
+    let lines: String = devices.iter().map(|(name, place)| format!("{name} = {}\n", quoted(place))).collect();
     format!("{FIRST_LINE}\n\n[devices]\n{lines}")
 }
 
-/// The path of a device, as the volume's file has it: as it was given if the file is in the current folder, else from
-/// the root on.
-pub(super) fn place(device: &Path, volume: &Path) -> PathBuf {
+/// The place of a device, as the volume's file has it: a path as it was given if the file is in the current folder,
+/// else from the root on.
+pub(super) fn place(device: &DevicePlace, volume: &Path) -> DevicePlace {
     let folder = volume.parent().unwrap_or(Path::new(""));
     let is_here = folder == Path::new("") || folder == Path::new(".");
     match is_here {
-        true => device.to_path_buf(),
-        false => std::path::absolute(device).unwrap_or_else(|_| device.to_path_buf()),
+        true => device.clone(),
+        false => device.with_path(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())),
     }
-}
-
-/// What a command does with the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    Write,
 }
 
 /// The devices of a volume.
@@ -59,8 +56,8 @@ pub(super) struct Opened {
 pub(super) struct Places {
     /// The volume's file, as it was named.
     file: String,
-    /// The name and path of each device.
-    devices: Vec<(String, PathBuf)>,
+    /// The name and place of each device.
+    devices: Vec<(String, DevicePlace)>,
 }
 
 impl Places {
@@ -78,15 +75,26 @@ impl Places {
         let config = ConfigText::parse(&text, &file)?;
         let VolumeFile { devices } = config.read()?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let place = |(name, device): (String, PathBuf)| (name, folder.join(device));
-        let devices: Vec<(String, PathBuf)> = devices.into_iter().map(place).collect();
-        devices.iter().for_each(|(_, path)| esker_files::protect(path));
+        let place = |(name, device): (String, String)| {
+            let place: DevicePlace = device.parse().map_err(|error: UriError| {
+                Failure::input(format!("{file}: {name}: {error}")).with_hint(error.hint().unwrap_or_default())
+            })?;
+            Ok((name, place.with_path(|path| folder.join(path))))
+        };
+        let devices: Vec<(String, DevicePlace)> = devices.into_iter().map(place).collect::<Result<_, Failure>>()?;
+        for (index, (name, place)) in devices.iter().enumerate() {
+            if let Some((other, _)) = devices[..index].iter().find(|(_, other)| is_same_place(other, place)) {
+                return Err(Failure::input(format!("{file}: {other} and {name} are one device: {place}"))
+                    .with_hint("correct one of them in that file"));
+            }
+        }
+        devices.iter().filter_map(|(_, place)| place.path()).for_each(esker_files::protect);
         Ok(Self { file, devices })
     }
 
     /// Refuses an image that is one of the devices.
     pub(super) fn refuse_own_device(&self, image: &Path) -> Result<(), Failure> {
-        let is_it = |(_, device): &&(String, PathBuf)| is_same_file(device, image);
+        let is_it = |(_, device): &&(String, DevicePlace)| device.path().is_some_and(|path| is_same_file(path, image));
         match self.devices.iter().find(is_it) {
             Some((name, _)) => Err(Failure::input(format!("{} is {name}, a device of the volume", image.display()))
                 .with_hint("name an image; to copy the volume out, say --to")),
@@ -104,21 +112,14 @@ impl Places {
     ) -> Result<Opened, Failure> {
         let mut opened = Opened { devices: Vec::new(), are_direct: true };
         let mut absent = Vec::new();
-        for (name, path) in &self.devices {
-            let found = match access {
-                Access::Read => FileBackend::open_to_read(path),
-                Access::Write => FileBackend::open_alone(path),
-            };
-            match found {
-                Ok(backend) => {
-                    let device = io.device(name, backend, settings);
-                    opened.are_direct &= device.is_direct();
-                    opened.devices.push(Box::new(device));
+        for (name, place) in &self.devices {
+            match open_device(name, place, access, io, settings) {
+                Ok(OpenedDevice { device, is_direct }) => {
+                    opened.are_direct &= is_direct;
+                    opened.devices.push(device);
                 }
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    absent.push(format!("{name} ({})", path.display()));
-                }
-                Err(error) => return Err(cannot_open(name, path, &error)),
+                Err(OpenError { is_missing: true, .. }) => absent.push(format!("{name} ({place})")),
+                Err(error) => return Err(error.into()),
             }
         }
         if opened.devices.is_empty() {
@@ -143,28 +144,4 @@ pub(super) fn start_io(choice: IoChoice) -> Result<DeviceIo, Failure> {
 /// The devices of a volume that is not served, but looked at.
 pub(super) fn open_to_look(places: &Places, common: &Common) -> Result<Vec<Box<dyn OpenDevice>>, Failure> {
     Ok(places.open(Access::Read, &start_io(IoChoice::Threads)?, DeviceSettings::default(), common)?.devices)
-}
-
-/// The error for a device that cannot be opened.
-pub(super) fn cannot_open(name: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let failure = Failure::input(format!("cannot open {name} ({}): {error}", path.display()));
-    match error.kind() {
-        ErrorKind::ResourceBusy => {
-            failure.with_hint("a volume is used by one program at a time, and by none while its devices are mounted")
-        }
-        ErrorKind::PermissionDenied => failure.with_hint("whole disks belong to root: try `sudo`"),
-        ErrorKind::NotFound => failure.with_hint(format!("to make the file, say how large: {},10GiB", path.display())),
-        ErrorKind::IsADirectory => failure.with_hint("name a file or a disk"),
-        _ => failure,
-    }
-}
-
-/// Whether two paths lead to one file or disk.
-pub(super) fn is_same_file(first: &Path, second: &Path) -> bool {
-    let [first, second] =
-        [first, second].map(|path| std::fs::metadata(path).map(|found| esker_files::identities(&found)));
-    match (first, second) {
-        (Ok(first), Ok(second)) => first.iter().any(|one| second.iter().any(|other| one.overlaps(other))),
-        _ => false,
-    }
 }

@@ -4,10 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use esker_serve::VolumeFile;
+use esker_core::Bytes;
+use esker_serve::{ControlError, Opening, VolumeFile};
+use esker_volume::{DeviceIo, DeviceSettings};
 use toml_edit::{DocumentMut, value};
 
+use super::device::{Access, is_same_place, open_device, size_in_use};
 use super::file::place;
+use crate::values::DevicePlace;
 
 /// A volume's file that is changed while the volume serves. Comments and the order of lines stay.
 pub(super) struct FileOnDisk {
@@ -15,11 +19,35 @@ pub(super) struct FileOnDisk {
     path: PathBuf,
     /// As it was named.
     named: PathBuf,
+    /// How devices that join are used.
+    settings: DeviceSettings,
 }
 
 impl FileOnDisk {
-    pub(super) fn new(named: &Path) -> io::Result<Self> {
-        Ok(Self { path: std::path::absolute(named)?, named: named.to_path_buf() })
+    pub(super) fn new(named: &Path, settings: DeviceSettings) -> io::Result<Self> {
+        Ok(Self { path: std::path::absolute(named)?, named: named.to_path_buf(), settings })
+    }
+
+    /// The folder of the file, where relative paths begin.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The devices that the file names, with their places.
+    fn devices(&self) -> Vec<(String, DevicePlace)> {
+        let Ok(document) = self.read() else { return Vec::new() };
+        let Some(devices) = document.get("devices").and_then(|devices| devices.as_table_like()) else {
+            return Vec::new();
+        };
+        let device = |(name, place): (&str, &toml_edit::Item)| {
+            let place: DevicePlace = place.as_str()?.parse().ok()?;
+            Some((name.to_string(), place.with_path(|path| self.folder().join(path))))
+        };
+        devices.iter().filter_map(device).collect()
+    }
+
+    fn place(&self, name: &str) -> Option<DevicePlace> {
+        self.devices().into_iter().find(|(found, _)| found == name).map(|(_, place)| place)
     }
 
     fn read(&self) -> io::Result<DocumentMut> {
@@ -28,7 +56,7 @@ impl FileOnDisk {
 
     /// Replaces the file as a whole, durably.
     fn write(&self, document: &DocumentMut) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let folder = self.folder();
         let mut new = tempfile::NamedTempFile::new_in(folder)?;
         new.write_all(document.to_string().as_bytes())?;
         new.as_file().set_permissions(fs::metadata(&self.path)?.permissions())?;
@@ -39,18 +67,37 @@ impl FileOnDisk {
 }
 
 impl VolumeFile for FileOnDisk {
-    fn path(&self, name: &str) -> Option<PathBuf> {
-        let document = self.read().ok()?;
-        let device = document.get("devices")?.get(name)?.as_str()?;
-        Some(self.path.parent()?.join(device))
+    fn has(&self, name: &str) -> bool {
+        self.place(name).is_some()
     }
 
-    fn add(&mut self, name: &str, path: &Path) -> io::Result<()> {
+    fn size(&self, name: &str) -> Result<Bytes, ControlError> {
+        let place = self.place(name).ok_or_else(|| ControlError::new(format!("nothing says where {name} is")))?;
+        size_in_use(name, &place).map_err(|error| ControlError::of(&error))
+    }
+
+    fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {
+        let (name, place, io, settings) = (name.to_string(), place.parse(), io.clone(), self.settings);
+        let devices = self.devices();
+        Box::new(move || {
+            let place: DevicePlace = place.map_err(|error| ControlError::of(&error))?;
+            if let Some((other, _)) = devices.iter().find(|(_, other)| is_same_place(other, &place)) {
+                return Err(ControlError::new(format!("{place} is {other}, a device of the volume")));
+            }
+            let opened = open_device(&name, &place, Access::Write, &io, settings);
+            Ok(opened.map_err(|error| ControlError::of(&error))?.device)
+        })
+    }
+
+    fn add(&mut self, name: &str, device: &str) -> io::Result<()> {
         let mut document = self.read()?;
-        // Relative paths begin at the folder of the file.
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let path = path.strip_prefix(folder).map_or_else(|_| place(path, &self.named), Path::to_path_buf);
-        document["devices"][name] = value(path.to_string_lossy().into_owned());
+        let device: DevicePlace = device.parse().map_err(io::Error::other)?;
+        let folder = self.folder();
+        let written = match device.path().and_then(|path| path.strip_prefix(folder).ok()) {
+            Some(path) => DevicePlace::File(path.to_path_buf()),
+            None => place(&device, &self.named),
+        };
+        document["devices"][name] = value(written.to_string());
         self.write(&document)
     }
 
@@ -72,15 +119,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("home.volume");
         fs::write(&path, "# Mine.\n\n[devices]\nflash = \"flash.img\" # fast\n").unwrap();
-        let mut file = FileOnDisk::new(&path).unwrap();
-        file.add("disk", &folder.path().join("disk.img")).unwrap();
-        file.add("far", Path::new("/dev/far")).unwrap();
-        let text = "# Mine.\n\n[devices]\nflash = \"flash.img\" # fast\ndisk = \"disk.img\"\nfar = \"/dev/far\"\n";
+        let mut file = FileOnDisk::new(&path, DeviceSettings::default()).unwrap();
+        file.add("disk", folder.path().join("disk.img").to_str().unwrap()).unwrap();
+        file.add("far", "/dev/far").unwrap();
+        file.add("farther", "nbd://host/").unwrap();
+        let text = "# Mine.\n\n[devices]\nflash = \"flash.img\" # fast\ndisk = \"disk.img\"\nfar = \"/dev/far\"\n\
+                    farther = \"nbd://host:10809/\"\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        assert_eq!(file.path("flash"), Some(folder.path().join("flash.img")));
-        assert_eq!((file.path("far"), file.path("tape")), (Some("/dev/far".into()), None));
+        assert_eq!(file.place("flash"), Some(DevicePlace::File(folder.path().join("flash.img"))));
+        assert!(file.has("farther") && !file.has("tape"));
+        let io = DeviceIo::start(esker_volume::IoChoice::Threads).unwrap();
+        let error = file.opening("again", "nbd://HOST/", &io)().err().unwrap();
+        assert_eq!(error.message, "nbd://host:10809/ is farther, a device of the volume");
+        assert!(file.size("farther").unwrap_err().hint.is_some());
         file.remove("flash").unwrap();
-        let text = "# Mine.\n\n[devices]\ndisk = \"disk.img\"\nfar = \"/dev/far\"\n";
+        let text = "# Mine.\n\n[devices]\ndisk = \"disk.img\"\nfar = \"/dev/far\"\nfarther = \"nbd://host:10809/\"\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use esker_volume::FileBackend;
 
 use crate::failure::Failure;
-use crate::values::VolumeDevice;
+use crate::values::{DevicePlace, VolumeDevice};
 
 /// Files that were made for a volume. They are removed again unless they are kept.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(super) struct MadeFiles(Vec<PathBuf>);
 impl MadeFiles {
     /// Makes the file of a device that is given with a size.
     pub(super) fn make(&mut self, device: &VolumeDevice) -> Result<(), Failure> {
-        let VolumeDevice { name, path, size: Some(size) } = device else { return Ok(()) };
+        let VolumeDevice { name, place: DevicePlace::File(path), size: Some(size) } = device else { return Ok(()) };
         FileBackend::create(path, *size).map_err(|error| {
             let failure = Failure::input(format!("cannot make {name} ({}): {error}", path.display()));
             match error.kind() {

@@ -3,6 +3,7 @@
 mod check;
 mod copy;
 mod create;
+mod device;
 mod dump;
 mod file;
 mod file_on_disk;

@@ -9,7 +9,6 @@ use esker_core::words;
 use esker_serve::{ControlError, ControlRequest, DeviceStatus, DrainStatus, ServeSettings, Server, Status, call};
 use serde_json::Value;
 
-use super::file::cannot_open;
 use super::made::MadeFiles;
 use super::server::{control_socket, open};
 use super::session::Serving;
@@ -164,10 +163,11 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     let mut doer = Doer::find(&arguments.volume, common)?;
     let mut made = MadeFiles::default();
     made.make(&arguments.device)?;
-    let VolumeDevice { name, path, .. } = arguments.device.clone();
-    std::fs::metadata(&path).map_err(|error| cannot_open(&name, &path, &error))?;
-    let path = std::path::absolute(&path).map_err(Failure::work)?;
-    doer.perform(&ControlRequest::AddDevice { name: name.clone(), path, force: arguments.force })?;
+    let VolumeDevice { name, place, .. } = &arguments.device;
+    // The server may be in another folder.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let (name, place) = (name.clone(), place.with_path(absolute).to_string());
+    doer.perform(&ControlRequest::AddDevice { name: name.clone(), place, force: arguments.force })?;
     made.keep();
     let Status { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
     let more = words::bytes(capacity_max_bytes.saturating_sub(capacity_bytes) as f64);

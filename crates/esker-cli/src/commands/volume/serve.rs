@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::words;
+use esker_nbd_device::{NbdServer, NbdUri};
 use esker_serve::{Address, Listener, ServeSettings, Server, inherited_listeners, tell_ready, tell_stopping};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -83,22 +84,17 @@ fn listen(server: &mut Server, arguments: &VolumeServeArguments, common: &Common
 
 /// Where clients connect, in the form that they take.
 fn uri(address: &Address, export: &str) -> String {
-    let quoted = |text: &str| -> String {
-        let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-        let quote = |byte: u8| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-        text.bytes().map(quote).collect()
-    };
-    match address {
-        Address::Unix(path) => {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            format!("nbd+unix:///{}?socket={}", quoted(export), quoted(&path.to_string_lossy()))
-        }
+    let server = match address {
+        Address::Unix(path) => NbdServer::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
         Address::Tcp(address) => {
             // A client connects to this machine, not to all of its addresses.
             let address = address.replace("[::]", "localhost").replace("0.0.0.0", "localhost");
-            format!("nbd://{address}/{}", quoted(export))
+            let (host, port) = address.rsplit_once(':').expect("an address has a port");
+            let port = port.parse().expect("what is listened at has a port");
+            NbdServer::Tcp(host.trim_matches(['[', ']']).to_string(), port)
         }
-    }
+    };
+    NbdUri { server, export: export.to_string() }.to_string()
 }
 
 fn announce(server: &Server, common: &Common) {

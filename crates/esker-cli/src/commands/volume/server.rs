@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use esker_serve::{ServeSettings, Server};
 use esker_volume::{SystemClock, Volume};
 
-use super::file::{Access, Places, start_io};
+use super::device::Access;
+use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
 use super::session::Serving;
 use crate::args::Common;
@@ -20,8 +21,8 @@ pub(super) fn open(file: &Path, serving: Serving, settings: ServeSettings, commo
         crate::output::remark("not all devices can be used past the page cache");
     }
     let volume = Volume::open(opened.devices, clock)?;
-    let on_disk = FileOnDisk::new(file).map_err(Failure::work)?;
-    Server::new(volume, io, clock, settings, (Box::new(on_disk), serving.settings)).map_err(Failure::input)
+    let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
+    Server::new(volume, io, clock, settings, Box::new(on_disk)).map_err(Failure::input)
 }
 
 /// Where those who operate a volume that is served connect.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag};
 use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, SystemClock, Volume};
 
-use super::file::{Access, Places, start_io};
+use super::device::Access;
+use super::file::{Places, start_io};
 use crate::args::{Common, VolumeIo};
 use crate::cancel;
 use crate::failure::Failure;

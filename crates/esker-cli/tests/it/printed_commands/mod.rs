@@ -67,6 +67,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "truncate -s +8M disk.img && esker volume grow home.volume --device disk",
         "it grows when the disk has grown",
     ),
+    (
+        "'fast=nbd+unix:///?socket=/run/fast.sock' --device slow=nbd://nas/disk",
+        "fast=c.img,64MiB --device slow=d.img,64MiB",
+        "it has no such servers",
+    ),
     ("home.volume day.csv.zst", "home.volume day.csv.zst --set time_scale=0.00001", "it would take a day"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];

@@ -1,0 +1,126 @@
+//! Opens devices of volumes.
+
+use std::error::Error;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use esker_core::{Bytes, Hint};
+use esker_nbd_device::ExportDevice;
+use esker_volume::{BlockingBackend, DeviceIo, DeviceSettings, FileBackend, OpenDevice};
+
+use crate::values::DevicePlace;
+
+/// What a command does with a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// A device that is open.
+pub(super) struct OpenedDevice {
+    pub(super) device: Box<dyn OpenDevice>,
+    /// Whether it will be used past the page cache.
+    pub(super) is_direct: bool,
+}
+
+/// Why a device cannot be opened.
+#[derive(Debug)]
+pub(super) struct OpenError {
+    message: String,
+    hint: Option<String>,
+    /// Whether nothing is there.
+    pub(super) is_missing: bool,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for OpenError {}
+
+impl Hint for OpenError {
+    fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+}
+
+/// Opens the device that is called `name`, to be read and written by `io`. A file is locked.
+pub(super) fn open_device(
+    name: &str,
+    place: &DevicePlace,
+    access: Access,
+    io: &DeviceIo,
+    settings: DeviceSettings,
+) -> Result<OpenedDevice, OpenError> {
+    let message = |error: &dyn fmt::Display| format!("cannot open {name} ({place}): {error}");
+    match place {
+        DevicePlace::File(path) => {
+            let found = match access {
+                Access::Read => FileBackend::open_to_read(path),
+                Access::Write => FileBackend::open_alone(path),
+            };
+            let file = found.map_err(|error| OpenError {
+                message: message(&error),
+                hint: hint(path, error.kind()),
+                is_missing: error.kind() == ErrorKind::NotFound,
+            })?;
+            let device = io.device(name, file, settings);
+            Ok(OpenedDevice { is_direct: device.is_direct(), device: Box::new(device) })
+        }
+        DevicePlace::Export(uri) => {
+            let device = ExportDevice::open(name, uri, io, settings.limits).map_err(|error| OpenError {
+                message: message(&error),
+                hint: error.hint(),
+                is_missing: error.is_missing(),
+            })?;
+            // This machine keeps nothing of it.
+            Ok(OpenedDevice { is_direct: true, device: Box::new(device) })
+        }
+    }
+}
+
+fn hint(path: &Path, kind: ErrorKind) -> Option<String> {
+    let text = match kind {
+        ErrorKind::ResourceBusy => {
+            "a volume is used by one program at a time, and by none while its devices are mounted"
+        }
+        ErrorKind::PermissionDenied => "whole disks belong to root: try `sudo`",
+        ErrorKind::NotFound => return Some(format!("to make the file, say how large: {},10GiB", path.display())),
+        ErrorKind::IsADirectory => "name a file or a disk",
+        _ => return None,
+    };
+    Some(text.to_string())
+}
+
+/// The size that a device has now, while it is in use.
+pub(super) fn size_in_use(name: &str, place: &DevicePlace) -> Result<Bytes, OpenError> {
+    let failed = |message, hint| OpenError { message, hint, is_missing: false };
+    match place {
+        DevicePlace::File(path) => FileBackend::open(path)
+            .map(|file| file.capacity())
+            .map_err(|error| failed(format!("{}: {error}", path.display()), None)),
+        DevicePlace::Export(_) => {
+            let message = format!("{name} is an export, which has the size that it had when the volume was made");
+            Err(failed(message, Some("have a larger one join, and drain this one".to_string())))
+        }
+    }
+}
+
+/// Whether two devices are one file, disk or export, as far as their places tell.
+pub(super) fn is_same_place(first: &DevicePlace, second: &DevicePlace) -> bool {
+    first == second || first.path().zip(second.path()).is_some_and(|(first, second)| is_same_file(first, second))
+}
+
+/// Whether two paths lead to one file or disk.
+pub(super) fn is_same_file(first: &Path, second: &Path) -> bool {
+    let [first, second] =
+        [first, second].map(|path| std::fs::metadata(path).map(|found| esker_files::identities(&found)));
+    match (first, second) {
+        (Ok(first), Ok(second)) => first.iter().any(|one| second.iter().any(|other| one.overlaps(other))),
+        _ => false,
+    }
+}

@@ -1,0 +1,24 @@
+//! Exports of NBD servers as devices of volumes.
+//!
+//! ```text
+//!  NbdUri ──► ExportDevice ──► ExportBackend ──► Connection ──► ClientSession (esker-nbd)
+//!             blocking()       operations        socket, Watch
+//!             into_backend()   in pieces
+//! ```
+//!
+//! A device has one connection. While a volume is created or opened, calls wait for their answers; while it serves, the
+//! thread of the volume sends many requests at a time, and [`DeviceIo`](esker_volume::DeviceIo) watches the socket.
+//! `docs/volume.md` says what is asked of a server, and what a lost connection means.
+
+mod backend;
+mod connection;
+mod device;
+mod payload;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests are bounded in time")]
+mod tests;
+mod uri;
+
+pub use connection::ConnectError;
+pub use device::{ExportDevice, ExportError};
+pub use uri::{NbdServer, NbdUri, UriError, is_nbd_uri};

@@ -1,0 +1,8 @@
+//! Devices against servers of all sorts.
+
+mod device;
+mod driver;
+mod hostile;
+mod others;
+mod plain_server;
+mod volume;
