@@ -26,3 +26,4 @@ mod terminal;
 mod trace;
 mod validate;
 mod volume;
+mod volume_exports;
