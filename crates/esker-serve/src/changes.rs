@@ -10,7 +10,7 @@ use esker_volume::{
 };
 use serde_json::Value;
 
-use crate::control::{ControlError, ControlRequest};
+use crate::control::{ControlError, VolumeOperation};
 
 /// What says where the devices of a volume are when it is opened the next time, and how they are opened. A place is a
 /// text that says where a device is.
@@ -81,22 +81,22 @@ impl Changes {
         volume: &mut Volume<SystemClock>,
         io: &DeviceIo,
         asked_by: u32,
-        request: ControlRequest,
+        operation: VolumeOperation,
     ) -> Result<(), ControlError> {
         if self.under_way.is_some() {
             return Err(ControlError::new("another change of the volume is under way"));
         }
         let mut change = Change { asked_by, added: None, removed: None, preparing: None };
-        let asked = match request {
-            ControlRequest::Status => unreachable!("it changes nothing"),
-            ControlRequest::AddDevice { name, place, force } => {
+        let asked = match operation {
+            VolumeOperation::Status => unreachable!("it changes nothing"),
+            VolumeOperation::AddDevice { name, place, force } => {
                 change.preparing = Some(self.prepare(volume, io, (name.clone(), place), force)?);
                 change.added = Some(name);
                 None
             }
-            ControlRequest::Drain { device } => Some(VolumeChange::Drain { device: index(volume, &device)? }),
-            ControlRequest::Keep { device } => Some(VolumeChange::Keep { device: index(volume, &device)? }),
-            ControlRequest::Remove { device } => {
+            VolumeOperation::Drain { device } => Some(VolumeChange::Drain { device: index(volume, &device)? }),
+            VolumeOperation::Keep { device } => Some(VolumeChange::Keep { device: index(volume, &device)? }),
+            VolumeOperation::Remove { device } => {
                 let index = index(volume, &device)?;
                 if volume.drain_progress(index) != Some(DrainProgress::Empty) {
                     return Err(not_empty(&device, volume.drain_progress(index)));
@@ -104,11 +104,11 @@ impl Changes {
                 change.removed = Some(device);
                 Some(VolumeChange::Remove { device: index })
             }
-            ControlRequest::GrowDevice { device } => {
+            VolumeOperation::GrowDevice { device } => {
                 let index = index(volume, &device)?;
                 Some(VolumeChange::Grow { device: index, size: self.file.size(&device)? })
             }
-            ControlRequest::Grow { capacity_bytes } => {
+            VolumeOperation::Grow { capacity_bytes } => {
                 Some(VolumeChange::Offer { capacity: capacity_bytes.map_or(volume.capacity_max(), Bytes) })
             }
         };

@@ -1,20 +1,20 @@
-//! The clients of a volume.
+//! The clients of what is served.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_nbd::{Exports, Outcome, ServerEvent, ServerSettings};
-use esker_volume::{DeviceIo, SystemClock, Volume};
+use esker_volume::DeviceIo;
 
 use crate::connection::Connection;
+use crate::connections::Connections;
 use crate::listener::Listener;
-use crate::memory::{Data, Payload, VolumeMemory};
+use crate::memory::{Data, Payload, ServedMemory};
 use crate::requests::{Begun, Requests};
-use crate::status::{ConnectionStatus, RequestCounts};
-use crate::watched::WatchedListener;
+use crate::served::Served;
+use crate::status::{ConnectionStatus, RequestCounts, ServingStatus};
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -32,9 +32,7 @@ pub(crate) struct Clients {
     limits: ClientLimits,
     /// What those who connect from now on are offered.
     pub(crate) exports: Arc<Exports>,
-    listeners: Vec<WatchedListener>,
-    /// By the numbers of their watches.
-    connections: BTreeMap<u32, Connection>,
+    connections: Connections<Connection>,
     requests: Requests,
     /// To be used again.
     events: Vec<ServerEvent<Payload>>,
@@ -42,19 +40,18 @@ pub(crate) struct Clients {
 
 impl Clients {
     pub(crate) fn new(limits: ClientLimits, exports: Arc<Exports>) -> Self {
-        let (listeners, connections, events) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { limits, exports, listeners, connections, requests: Requests::default(), events }
+        let connections = Connections::new(limits.connections_max);
+        Self { limits, exports, connections, requests: Requests::default(), events: Vec::new() }
     }
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
-        self.listeners.push(WatchedListener::new(io, listener)?);
-        Ok(())
+        self.connections.listen(io, listener)
     }
 
     /// Takes no more clients, and no more requests of those that are there.
     pub(crate) fn shut_down(&mut self) {
-        self.listeners.clear();
-        self.connections.values_mut().for_each(|connection| connection.session.shut_down());
+        self.connections.stop_listening();
+        self.connections.iter_mut().for_each(|(_, connection)| connection.session.shut_down());
     }
 
     /// Returns true if there is no client.
@@ -64,31 +61,27 @@ impl Clients {
 
     /// Closes all connections.
     pub(crate) fn close(&mut self) {
-        self.connections.clear();
+        self.connections.close();
     }
 
     /// Accepts clients, as many as may be there. Returns true if there are new ones.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
-        let before = self.connections.len();
-        for listener in &mut self.listeners {
-            while self.connections.len() < self.limits.connections_max
-                && let Some((socket, peer)) = listener.accept()
-            {
-                if let Ok(watch) = io.watch(Arc::clone(&socket)) {
-                    let (session, exports) = (self.limits.session.clone(), Arc::clone(&self.exports));
-                    let number = watch.number();
-                    self.connections.insert(number, Connection::new((socket, watch), peer, now, session, exports));
-                }
-            }
-        }
-        self.connections.len() > before
+        let (session, exports) = (&self.limits.session, &self.exports);
+        let open = |socket, peer| Connection::new(socket, peer, now, session.clone(), Arc::clone(exports));
+        self.connections.accept(io, open)
+    }
+
+    /// Closes all connections, and those that are made.
+    pub(crate) fn turn_away(&mut self) {
+        self.connections.close();
+        self.connections.turn_away();
     }
 
     /// Takes what clients have sent, and begins their requests. Returns true if there was something.
-    pub(crate) fn receive(&mut self, volume: &mut Volume<SystemClock>) -> bool {
+    pub(crate) fn receive(&mut self, served: &mut impl Served) -> bool {
         let mut did_something = false;
-        for (&number, connection) in &mut self.connections {
-            did_something |= connection.receive(&mut VolumeMemory(volume), &mut self.events);
+        for (number, connection) in self.connections.iter_mut() {
+            did_something |= connection.receive(&mut ServedMemory(served), &mut self.events);
             for event in self.events.drain(..) {
                 let request = match event {
                     ServerEvent::Opened(export) => {
@@ -100,7 +93,7 @@ impl Clients {
                     ServerEvent::Disconnected | ServerEvent::Failed(_) => continue,
                 };
                 let (id, session) = (request.id, &mut connection.session);
-                let begun = self.requests.begin(volume, number, (id, request.command, request.payload));
+                let begun = self.requests.begin(served, number, (id, request.command, request.payload));
                 let unsent = match begun {
                     Begun::UnderWay => None,
                     Begun::Done => session.reply(id, Outcome::Done, None),
@@ -113,42 +106,37 @@ impl Clients {
         did_something
     }
 
-    /// Takes the replies of the volume. Returns true if there was one.
-    pub(crate) fn take_replies(&mut self, volume: &mut Volume<SystemClock>) -> bool {
+    /// Takes the replies. Returns true if there was one.
+    pub(crate) fn take_replies(&mut self, served: &mut impl Served) -> bool {
         let mut did_something = false;
-        while let Some(reply) = volume.next_reply() {
+        while let Some(reply) = served.next_reply() {
             did_something = true;
-            let Some(ended) = self.requests.take(volume, reply) else { continue };
+            let Some(ended) = self.requests.take(served, reply) else { continue };
             let (outcome, data) = (ended.outcome(), ended.data.map(Data));
-            let unsent = match self.connections.get_mut(&ended.connection) {
+            let unsent = match self.connections.get_mut(ended.connection) {
                 Some(connection) => connection.session.reply(ended.id, outcome, data),
                 None => data,
             };
-            unsent.into_iter().for_each(|Data(data)| volume.recycle(data));
+            unsent.into_iter().for_each(|Data(data)| served.recycle(data));
         }
         did_something
     }
 
     /// Sends what is to be sent, and closes what has ended. Returns true if something was sent.
-    pub(crate) fn send(&mut self, volume: &mut Volume<SystemClock>, now: Nanos) -> bool {
-        let (before, limit) = (self.connections.len(), self.negotiation_limit());
+    pub(crate) fn send(&mut self, served: &mut impl Served, now: Nanos) -> bool {
+        let limit = self.negotiation_limit();
         let mut did_something = false;
-        self.connections.retain(|_, connection| {
-            did_something |= connection.send(|Data(data)| volume.recycle(data));
+        let have_left = self.connections.retain(|connection| {
+            did_something |= connection.send(|Data(data)| served.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
             !connection.is_finished() && !is_late
         });
-        if self.connections.len() < before {
-            // Others may have waited for the room.
-            self.listeners.iter_mut().for_each(|listener| listener.may_accept = true);
-            did_something = true;
-        }
-        did_something
+        did_something || have_left
     }
 
     /// Returns true if clients have sent something that was not taken yet.
     pub(crate) fn have_more(&mut self) -> bool {
-        self.connections.values_mut().any(Connection::has_more)
+        self.connections.iter_mut().any(|(_, connection)| connection.has_more())
     }
 
     fn negotiation_limit(&self) -> Nanos {
@@ -158,17 +146,17 @@ impl Clients {
     /// When the first client has taken too long to open the export.
     pub(crate) fn next_expiry(&self) -> Nanos {
         let limit = self.negotiation_limit();
-        let negotiating = self.connections.values().filter(|connection| connection.session.is_negotiating());
+        let negotiating = self.connections.iter().filter(|connection| connection.session.is_negotiating());
         negotiating.map(|connection| connection.since + limit).min().unwrap_or(Nanos::NEVER)
     }
 
     /// Begins a flush that nobody asked for.
-    pub(crate) fn flush(&mut self, volume: &mut Volume<SystemClock>) {
+    pub(crate) fn flush(&mut self, served: &mut impl Served) {
         let id = esker_core::Tag::new(0, 0);
-        self.requests.begin(volume, NOBODY, (id, esker_nbd::Command::Flush, None));
+        self.requests.begin(served, NOBODY, (id, esker_nbd::Command::Flush, None));
     }
 
-    /// Number of requests that the volume has.
+    /// Number of requests under way.
     pub(crate) fn under_way(&self) -> usize {
         self.requests.under_way()
     }
@@ -177,16 +165,18 @@ impl Clients {
         self.requests.counts
     }
 
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = String> {
-        self.listeners.iter().map(|listener| listener.listener.address().to_string())
-    }
-
-    pub(crate) fn status(&self) -> impl Iterator<Item = ConnectionStatus> {
-        self.connections.values().map(|connection| ConnectionStatus {
+    /// What is said of them.
+    pub(crate) fn status(&self) -> ServingStatus {
+        let connection = |connection: &Connection| ConnectionStatus {
             peer: connection.peer.clone(),
             export: connection.export.clone(),
             under_way: connection.session.under_way(),
-        })
+        };
+        ServingStatus {
+            addresses: self.connections.listeners().map(|listener| listener.address().to_string()).collect(),
+            connections: self.connections.iter().map(connection).collect(),
+            requests: self.requests.counts,
+        }
     }
 }
 

@@ -1,16 +1,14 @@
 //! One client.
 
 use std::io::IoSlice;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use esker_core::Nanos;
 use esker_nbd::{Exports, ServerEvent, ServerSession, ServerSettings};
-use esker_volume::Watch;
-use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-use crate::memory::{Data, Payload, VolumeMemory};
+use crate::memory::{Data, Payload, ServedMemory};
+use crate::served::Served;
+use crate::socket::Socket;
 
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
@@ -20,8 +18,7 @@ const TURN: usize = 64;
 
 /// A client's connection.
 pub(crate) struct Connection {
-    socket: Arc<OwnedFd>,
-    watch: Watch,
+    socket: Socket,
     pub(crate) session: ServerSession<Payload, Data>,
     /// What the client is called.
     pub(crate) peer: String,
@@ -29,51 +26,48 @@ pub(crate) struct Connection {
     pub(crate) since: Nanos,
     /// The export that it has opened.
     pub(crate) export: Option<String>,
-    /// Whether nothing more comes from the client.
-    is_closed: bool,
 }
 
 impl Connection {
     pub(crate) fn new(
-        (socket, watch): (Arc<OwnedFd>, Watch),
+        socket: Socket,
         peer: String,
         since: Nanos,
         settings: ServerSettings,
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { socket, watch, session, peer, since, export: None, is_closed: false }
+        Self { socket, session, peer, since, export: None }
     }
 
     /// Takes what the client has sent, and appends what happens. Returns true if there was something.
-    pub(crate) fn receive(&mut self, memory: &mut VolumeMemory<'_>, events: &mut Vec<ServerEvent<Payload>>) -> bool {
+    pub(crate) fn receive(
+        &mut self,
+        memory: &mut ServedMemory<'_, impl Served>,
+        events: &mut Vec<ServerEvent<Payload>>,
+    ) -> bool {
         let before = events.len();
         // What is left of the turn before, or waited until replies were sent.
         self.take_events(memory, events, before);
         let mut was_read = false;
-        while self.watch.can_read() && !self.is_closed && events.len() - before < TURN {
+        while self.socket.can_read() && events.len() - before < TURN {
             let Some(space) = self.session.space() else { break };
-            let length = space.len();
-            match rustix::io::read(&self.socket, space) {
-                Ok(0) => self.is_closed = true,
-                Ok(count) => {
-                    was_read = true;
-                    // Whatever comes after that is told.
-                    if count < length {
-                        self.watch.read_blocks();
-                    }
-                    self.session.received(count);
-                    self.take_events(memory, events, before);
-                }
-                Err(Errno::AGAIN) => self.watch.read_blocks(),
-                Err(Errno::INTR) => {}
-                Err(_) => self.is_closed = true,
+            let count = self.socket.read(space);
+            if count > 0 {
+                was_read = true;
+                self.session.received(count);
+                self.take_events(memory, events, before);
             }
         }
         was_read || events.len() > before
     }
 
-    fn take_events(&mut self, memory: &mut VolumeMemory<'_>, events: &mut Vec<ServerEvent<Payload>>, before: usize) {
+    fn take_events(
+        &mut self,
+        memory: &mut ServedMemory<'_, impl Served>,
+        events: &mut Vec<ServerEvent<Payload>>,
+        before: usize,
+    ) {
         while events.len() - before < TURN
             && let Some(event) = self.session.next_event(memory)
         {
@@ -83,32 +77,24 @@ impl Connection {
 
     /// Returns true if another turn would take something that is there already.
     pub(crate) fn has_more(&mut self) -> bool {
-        self.watch.can_read() && !self.is_closed && self.session.space().is_some()
+        self.socket.can_read() && self.session.space().is_some()
     }
 
     /// Sends what is to be sent, as far as there is room. Returns true if something was sent.
     pub(crate) fn send(&mut self, mut recycle: impl FnMut(Data)) -> bool {
         let mut was_sent = false;
-        while self.watch.can_write() && !self.is_closed && self.session.has_output() {
+        while self.socket.can_write() && self.session.has_output() {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let count = self.session.gather(&mut slices);
-            let mut control = SendAncillaryBuffer::default();
-            let sent = rustix::net::sendmsg(&self.socket, &slices[..count], &mut control, SendFlags::NOSIGNAL);
-            match sent {
-                Ok(count) => {
-                    was_sent = true;
-                    self.session.sent(count, &mut recycle);
-                }
-                Err(Errno::AGAIN) => self.watch.write_blocks(),
-                Err(Errno::INTR) => {}
-                Err(_) => self.is_closed = true,
-            }
+            let sent = self.socket.send(&slices[..count]);
+            was_sent |= sent > 0;
+            self.session.sent(sent, &mut recycle);
         }
         was_sent
     }
 
     /// Returns true if the connection is to be closed. Requests under way are answered to nobody.
     pub(crate) fn is_finished(&self) -> bool {
-        self.is_closed || self.session.is_finished()
+        self.socket.has_ended() || self.session.is_finished()
     }
 }

@@ -1,26 +1,23 @@
-//! Operations on a volume that is served, over a Unix socket: one JSON object a line, and one line for each answer.
+//! Operations on what is served, over a Unix socket: one JSON object a line, and one line for each answer.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 
 use esker_core::Hint;
-use esker_volume::Watch;
-use rustix::io::Errno;
-use rustix::net::SendFlags;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::listener::{SHORTER, check_length};
+use crate::socket::Socket;
 
-/// What a server is asked for.
+/// What the server of a volume is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ControlRequest {
-    /// The [`Status`](crate::Status).
+pub enum VolumeOperation {
+    /// The [`VolumeStatus`](crate::VolumeStatus).
     Status,
     /// A device joins.
     AddDevice {
@@ -66,7 +63,7 @@ pub struct ControlError {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
-    /// Whether nobody serves the volume.
+    /// Whether nobody serves there.
     pub is_unserved: bool,
 }
 
@@ -92,7 +89,7 @@ impl Hint for ControlError {
 ///
 /// # Errors
 /// If nobody serves there, or if the server refuses.
-pub fn call(socket: &Path, request: &ControlRequest) -> Result<Value, ControlError> {
+pub fn call(socket: &Path, operation: &impl Serialize) -> Result<Value, ControlError> {
     // The kernel keeps the socket of a killed server for a moment, and then resets who has connected.
     let broken = |error: io::Error| ControlError {
         is_unserved: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
@@ -108,7 +105,7 @@ pub fn call(socket: &Path, request: &ControlRequest) -> Result<Value, ControlErr
         hint: None,
         is_unserved: matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused),
     })?;
-    let line = serde_json::to_string(request).expect("requests are plain data");
+    let line = serde_json::to_string(operation).expect("operations are plain data");
     stream.write_all(format!("{line}\n").as_bytes()).map_err(broken)?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).map_err(broken)?;
@@ -131,37 +128,33 @@ enum Answer {
 /// The longest request.
 const LINE_MAX: usize = 64 << 10;
 
-/// Somebody who operates the volume.
+/// Somebody who operates what is served.
 pub(crate) struct ControlConnection {
-    socket: Arc<OwnedFd>,
-    watch: Watch,
+    socket: Socket,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// Whether a request of theirs is under way. The next one waits.
-    pub(crate) is_waiting: bool,
-    /// Whether nothing more comes from it. What was asked before is answered.
-    has_ended: bool,
-    /// Whether nothing can be told to it.
-    is_broken: bool,
+    /// Whether an operation of theirs is under way. The next one waits.
+    is_waiting: bool,
+    /// Whether it has sent what nobody needs.
+    is_refused: bool,
 }
 
 impl ControlConnection {
-    pub(crate) fn new(socket: Arc<OwnedFd>, watch: Watch) -> Self {
-        let (input, output) = (Vec::new(), Vec::new());
-        Self { socket, watch, input, output, is_waiting: false, has_ended: false, is_broken: false }
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self { socket, input: Vec::new(), output: Vec::new(), is_waiting: false, is_refused: false }
     }
 
-    /// Returns the next request, if there is one and none is under way. A line that is none is answered.
-    pub(crate) fn next_request(&mut self) -> Option<ControlRequest> {
+    /// Returns the next operation, if there is one and none is under way. A line that is none is answered.
+    pub(crate) fn next_operation<O: DeserializeOwned>(&mut self) -> Option<O> {
         self.receive();
         while !self.is_waiting
             && let Some(end) = self.input.iter().position(|&byte| byte == b'\n')
         {
             let line: Vec<u8> = self.input.drain(..=end).collect();
             match serde_json::from_slice(&line) {
-                Ok(request) => {
+                Ok(operation) => {
                     self.is_waiting = true;
-                    return Some(request);
+                    return Some(operation);
                 }
                 Err(error) => self.answer(Err(ControlError::new(format!("this is no request: {error}")))),
             }
@@ -171,20 +164,14 @@ impl ControlConnection {
 
     fn receive(&mut self) {
         let mut bytes = [0; 4096];
-        while self.watch.can_read() && !self.has_ended && !self.is_broken {
-            match rustix::io::read(&self.socket, &mut bytes) {
-                Ok(0) => self.has_ended = true,
-                Ok(count) => self.input.extend_from_slice(&bytes[..count]),
-                Err(Errno::AGAIN) => self.watch.read_blocks(),
-                Err(Errno::INTR) => {}
-                Err(_) => self.is_broken = true,
-            }
-            // Nobody needs so long a line.
-            self.is_broken |= self.input.len() > LINE_MAX;
+        while self.socket.can_read() && !self.is_refused {
+            let count = self.socket.read(&mut bytes);
+            self.input.extend_from_slice(&bytes[..count]);
+            self.is_refused = self.input.len() > LINE_MAX;
         }
     }
 
-    /// Answers the request under way.
+    /// Answers the operation under way.
     pub(crate) fn answer(&mut self, answer: Result<Value, ControlError>) {
         self.is_waiting = false;
         let answer = match answer {
@@ -197,19 +184,15 @@ impl ControlConnection {
     }
 
     pub(crate) fn send(&mut self) {
-        while self.watch.can_write() && !self.output.is_empty() && !self.is_broken {
-            match rustix::net::send(&self.socket, &self.output, SendFlags::NOSIGNAL) {
-                Ok(count) => drop(self.output.drain(..count)),
-                Err(Errno::AGAIN) => self.watch.write_blocks(),
-                Err(Errno::INTR) => {}
-                Err(_) => self.is_broken = true,
-            }
+        while self.socket.can_write() && !self.output.is_empty() {
+            let count = self.socket.send(&[IoSlice::new(&self.output)]);
+            self.output.drain(..count);
         }
     }
 
     /// Returns true if nothing more comes from it and nothing is to be told.
     pub(crate) fn is_finished(&self) -> bool {
-        let was_answered = self.has_ended && self.output.is_empty() && !self.input.contains(&b'\n');
-        !self.is_waiting && (self.is_broken || was_answered)
+        let was_answered = self.socket.has_ended() && self.output.is_empty() && !self.input.contains(&b'\n');
+        !self.is_waiting && (self.socket.is_broken() || self.is_refused || was_answered)
     }
 }

@@ -1,10 +1,11 @@
-//! Serves volumes: clients over NBD, and operations over a control socket, in one thread with the volume.
+//! Serves volumes, or whatever else is [`Served`]: clients over NBD, and operations over a control socket, in one
+//! thread.
 //!
 //! ```text
-//!  clients ──► Listener ──► Connection ──► ServerSession (esker-nbd) ──► Requests ──► Volume (esker-volume)
-//!                               ▲                                           │            ▲
-//!                               └──────────────── replies ──────────────────┘            │
-//!  operators ──► ControlConnection ──► Changes ──────────────────────────────────────────┘
+//!  clients ──► Connection ──► ServerSession (esker-nbd) ──► Requests ──► Served: ServedVolume ──► Volume
+//!                  ▲                                           │            ▲         ▲
+//!                  └──────────────── replies ──────────────────┘            │      Changes
+//!  operators ──► ControlConnection ──► operations ──────────────────────────┘
 //! ```
 //!
 //! A [`Server`] takes turns: it takes what its sockets have, steps the volume, and sends replies; then it waits for
@@ -14,21 +15,27 @@ mod address;
 mod changes;
 mod clients;
 mod connection;
+mod connections;
 mod control;
 mod listener;
 mod memory;
 mod metrics;
 mod operators;
 mod requests;
+mod served;
 mod server;
+mod socket;
 mod status;
 mod systemd;
-mod watched;
+mod volume;
 
 pub use address::{Address, AddressError};
 pub use changes::{Opening, VolumeFile};
-pub use control::{ControlError, ControlRequest, call};
+pub use control::{ControlError, VolumeOperation, call};
 pub use listener::{ListenError, Listener};
+pub use metrics::Metrics;
+pub use served::Served;
 pub use server::{ServeSettings, Server};
-pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, Status};
+pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, ServingStatus, VolumeStatus};
 pub use systemd::{inherited_listeners, tell_ready, tell_stopping};
+pub use volume::ServedVolume;

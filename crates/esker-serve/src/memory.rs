@@ -1,8 +1,10 @@
-//! The volume's memory, as sessions use it.
+//! Memory for data, as sessions use it.
 
 use esker_core::Bytes;
 use esker_nbd::{Memory, Slices};
-use esker_volume::{Buffer, ReplyData, SystemClock, Volume};
+use esker_volume::{Buffer, ReplyData};
+
+use crate::served::Served;
 
 /// The bytes of a write.
 #[derive(Debug)]
@@ -25,9 +27,9 @@ impl Slices for Data {
 }
 
 /// Where payloads come from.
-pub(crate) struct VolumeMemory<'a>(pub(crate) &'a mut Volume<SystemClock>);
+pub(crate) struct ServedMemory<'a, S>(pub(crate) &'a mut S);
 
-impl Memory for VolumeMemory<'_> {
+impl<S: Served> Memory for ServedMemory<'_, S> {
     type Payload = Payload;
     fn take(&mut self, length: usize) -> Payload {
         Payload(self.0.buffer(length))

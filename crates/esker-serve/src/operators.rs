@@ -1,70 +1,56 @@
-//! Those who operate a volume that is served.
+//! Those who operate what is served.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
 use esker_volume::DeviceIo;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::control::{ControlConnection, ControlError, ControlRequest};
+use crate::connections::Connections;
+use crate::control::{ControlConnection, ControlError};
 use crate::listener::Listener;
-use crate::watched::WatchedListener;
 
 /// The connections of operators.
-#[derive(Default)]
-pub(crate) struct Operators {
-    listener: Option<WatchedListener>,
-    /// By the numbers of their watches.
-    connections: BTreeMap<u32, ControlConnection>,
-}
+pub(crate) struct Operators(Connections<ControlConnection>);
 
 /// The most operators at a time. Others wait.
 const OPERATORS_MAX: usize = 16;
 
+impl Default for Operators {
+    fn default() -> Self {
+        Self(Connections::new(OPERATORS_MAX))
+    }
+}
+
 impl Operators {
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
-        self.listener = Some(WatchedListener::new(io, listener)?);
-        Ok(())
+        self.0.listen(io, listener)
     }
 
     /// Takes no more operators.
-    pub(crate) fn close(&mut self) {
-        self.listener = None;
+    pub(crate) fn stop_listening(&mut self) {
+        self.0.stop_listening();
     }
 
     /// Takes what operators ask for: who, and what.
-    pub(crate) fn take(&mut self, io: &DeviceIo) -> Vec<(u32, ControlRequest)> {
-        while self.connections.len() < OPERATORS_MAX
-            && let Some((socket, _)) = self.listener.as_mut().and_then(WatchedListener::accept)
-        {
-            if let Ok(watch) = io.watch(Arc::clone(&socket)) {
-                self.connections.insert(watch.number(), ControlConnection::new(socket, watch));
-            }
-        }
-        let mut asked = Vec::new();
-        for (&number, operator) in &mut self.connections {
-            asked.extend(operator.next_request().map(|request| (number, request)));
-        }
-        asked
+    pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo) -> Vec<(u32, O)> {
+        self.0.accept(io, |socket, _| ControlConnection::new(socket));
+        let operators = self.0.iter_mut();
+        operators.filter_map(|(number, operator)| Some((number, operator.next_operation()?))).collect()
     }
 
     /// Answers an operator, who may have left.
     pub(crate) fn answer(&mut self, number: u32, answer: Result<Value, ControlError>) {
-        if let Some(operator) = self.connections.get_mut(&number) {
+        if let Some(operator) = self.0.get_mut(number) {
             operator.answer(answer);
         }
     }
 
     /// Sends what waits for room, and closes what has ended.
     pub(crate) fn go_on(&mut self) {
-        let before = self.connections.len();
-        self.connections.retain(|_, operator| {
+        self.0.retain(|operator| {
             operator.send();
             !operator.is_finished()
         });
-        if let Some(listener) = self.listener.as_mut().filter(|_| self.connections.len() < before) {
-            listener.may_accept = true;
-        }
     }
 }

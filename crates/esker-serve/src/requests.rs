@@ -1,13 +1,14 @@
-//! Requests of clients as requests to a volume.
+//! Requests of clients as requests to what is served.
 
 use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag, TagSlab};
 use esker_nbd::{Command, ErrorNumber, Extent, Outcome};
-use esker_volume::{Buffer, Reply, ReplyData, SystemClock, Volume};
+use esker_volume::{Buffer, Reply, ReplyData};
 
 use crate::memory::{Payload, SECTOR};
+use crate::served::Served;
 use crate::status::RequestCounts;
 
-/// Trims and zeroes go to the volume in parts of this many bytes, one after the other.
+/// Trims and zeroes go on in parts of this many bytes, one after the other.
 const PART: u64 = 32 << 20;
 
 /// Zeroes that have to be written go in parts of this many bytes.
@@ -29,7 +30,7 @@ struct UnderWay {
     connection: u32,
     id: Tag,
     command: Command,
-    /// What the volume has, and what is left of it after that.
+    /// What is under way, and what is left after that.
     part: u64,
     next: u64,
     end: u64,
@@ -65,7 +66,7 @@ impl Ended {
 
 /// What is done with a request.
 pub(crate) enum Begun {
-    /// The volume has it.
+    /// It is under way.
     UnderWay,
     /// It is answered at once.
     Done,
@@ -78,7 +79,7 @@ impl Requests {
     /// Begins the request `id` of a connection.
     pub(crate) fn begin(
         &mut self,
-        volume: &mut Volume<SystemClock>,
+        served: &mut impl Served,
         connection: u32,
         (id, command, payload): (Tag, Command, Option<Payload>),
     ) -> Begun {
@@ -97,7 +98,7 @@ impl Requests {
         let request = |kind| Request::new(kind, Lba(offset / SECTOR.0), Bytes(length));
         let (request, data) = match command {
             Command::Cache { .. } => return Begun::Done,
-            Command::BlockStatus { .. } => return Begun::Extents(extents(volume, offset, length)),
+            Command::BlockStatus { .. } => return Begun::Extents(extents(served, offset, length)),
             Command::Flush => (request(RequestKind::Flush), Buffer::default()),
             _ if length == 0 => return Begun::Done,
             Command::Read { .. } => (request(RequestKind::Read), Buffer::default()),
@@ -107,26 +108,26 @@ impl Requests {
             }
             Command::Trim { durable, .. } => {
                 (new.next, new.flush) = (offset, durable);
-                return self.submit_next(volume, new);
+                return self.submit_next(served, new);
             }
             Command::WriteZeroes { only_if_fast, no_hole, durable, .. } => {
                 // What was written has to be overwritten on some devices.
                 if only_if_fast
-                    && (no_hole || volume.written_run(Bytes(offset), Bytes(length)) != (Bytes(length), false))
+                    && (no_hole || served.written_run(Bytes(offset), Bytes(length)) != (Bytes(length), false))
                 {
                     return Begun::Failed(ErrorNumber::NotSupported);
                 }
                 (new.next, new.flush) = (offset, durable);
-                return self.submit_next(volume, new);
+                return self.submit_next(served, new);
             }
         };
         let tag = self.under_way.insert(new);
-        volume.submit(tag, request, data);
+        served.submit(tag, request, data);
         Begun::UnderWay
     }
 
     /// Submits the next part of a trim or of zeroes.
-    fn submit_next(&mut self, volume: &mut Volume<SystemClock>, mut request: UnderWay) -> Begun {
+    fn submit_next(&mut self, served: &mut impl Served, mut request: UnderWay) -> Begun {
         let (kind, most) = match request.command {
             Command::Trim { .. } => (RequestKind::Trim, PART),
             Command::WriteZeroes { no_hole: true, .. } => (RequestKind::Write { fua: false }, ZEROES),
@@ -134,26 +135,26 @@ impl Requests {
         };
         let length = (request.end - request.next).min(most);
         let new = Request::new(kind, Lba(request.next / SECTOR.0), Bytes(length));
-        let data = if kind.has_data() { zeroes(volume, length) } else { Buffer::default() };
+        let data = if kind.has_data() { zeroes(served, length) } else { Buffer::default() };
         (request.part, request.next) = (request.next, request.next + length);
         let tag = self.under_way.insert(request);
-        volume.submit(tag, new, data);
+        served.submit(tag, new, data);
         Begun::UnderWay
     }
 
-    /// Takes a reply of the volume. Returns the request that it ends.
-    pub(crate) fn take(&mut self, volume: &mut Volume<SystemClock>, reply: Reply) -> Option<Ended> {
+    /// Takes a reply of the served. Returns the request that it ends.
+    pub(crate) fn take(&mut self, served: &mut impl Served, reply: Reply) -> Option<Ended> {
         let request = self.under_way.remove(reply.tag);
         let UnderWay { connection, id, command, .. } = request;
         if reply.result.is_ok() && request.next < request.end {
-            volume.recycle(reply.data);
-            self.submit_next(volume, request);
+            served.recycle(reply.data);
+            self.submit_next(served, request);
             return None;
         }
         if reply.result.is_ok() && request.flush {
-            volume.recycle(reply.data);
+            served.recycle(reply.data);
             let tag = self.under_way.insert(UnderWay { flush: false, ..request });
-            volume.submit(tag, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
+            served.submit(tag, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
             return None;
         }
         let outcome = reply.result.map_err(|error| failure(error, &request));
@@ -162,13 +163,13 @@ impl Requests {
         let data = if is_read && outcome.is_ok() {
             Some(reply.data)
         } else {
-            volume.recycle(reply.data);
+            served.recycle(reply.data);
             None
         };
         Some(Ended { connection, id, outcome, data })
     }
 
-    /// Number of requests that the volume has.
+    /// Number of requests under way.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.len()
     }
@@ -187,17 +188,17 @@ fn failure(error: DeviceError, request: &UnderWay) -> Failure {
     Failure { error, at }
 }
 
-fn zeroes(volume: &mut Volume<SystemClock>, length: u64) -> Buffer {
-    let mut buffer = volume.buffer(length as usize);
+fn zeroes(served: &mut impl Served, length: u64) -> Buffer {
+    let mut buffer = served.buffer(length as usize);
     buffer.get_mut().expect("a new buffer has one owner").fill(0);
     buffer
 }
 
 /// Which bytes may have been written.
-fn extents(volume: &Volume<SystemClock>, offset: u64, length: u64) -> Vec<Extent> {
+fn extents(served: &impl Served, offset: u64, length: u64) -> Vec<Extent> {
     let (mut at, end, mut all) = (offset, offset + length, Vec::new());
     while at < end && all.len() < EXTENTS {
-        let (length, is_written) = volume.written_run(Bytes(at), Bytes(end - at));
+        let (length, is_written) = served.written_run(Bytes(at), Bytes(end - at));
         let length = length.0.max(1);
         all.push(Extent { length: length as u32, is_hole: !is_written, is_zero: !is_written });
         at += length;

@@ -1,4 +1,4 @@
-//! The server: one thread for the volume and its clients.
+//! The server: one thread for what is served and its clients.
 
 use std::io;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use esker_core::Nanos;
 use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings};
-use esker_volume::{Clock, DeviceIo, Signal, SystemClock, Volume};
+use esker_volume::{Clock, DeviceIo, Signal, SystemClock};
 use serde_json::Value;
 
-use crate::changes::{Changes, VolumeFile};
 use crate::clients::{ClientLimits, Clients};
-use crate::control::{ControlError, ControlRequest};
+use crate::control::ControlError;
 use crate::listener::Listener;
 use crate::memory::SECTOR;
-use crate::metrics::Collectors;
+use crate::metrics::{self, Collectors};
 use crate::operators::Operators;
-use crate::status::{Status, devices};
+use crate::served::Served;
+use crate::status::ServingStatus;
 
-/// How a volume is served.
+/// How clients are served.
 #[derive(Clone, Debug)]
 pub struct ServeSettings {
     /// The name of the export, which is also the default one.
@@ -48,16 +48,15 @@ impl Default for ServeSettings {
     }
 }
 
-/// A volume and those who use it. One thread calls it.
-pub struct Server {
-    volume: Volume<SystemClock>,
+/// What is served, and those who use it. One thread calls it.
+pub struct Server<S> {
+    served: S,
     io: DeviceIo,
     clock: SystemClock,
     settings: ServeSettings,
     clients: Clients,
     operators: Operators,
     collectors: Collectors,
-    changes: Changes,
     /// The answer to what the program that runs the server has asked for itself.
     own_answer: Option<Result<Value, ControlError>>,
 }
@@ -68,33 +67,30 @@ const OWN: u32 = u32::MAX;
 /// The longest wait while the server ends.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-impl Server {
-    /// A server of `volume`, whose devices are read and written by `io`. `file` says where these are, and opens those
-    /// that join.
+impl<S: Served> Server<S> {
+    /// A server of `served`, whose thread waits for `io`.
     ///
     /// # Errors
     /// If the protocol does not allow the export.
-    pub fn new(
-        volume: Volume<SystemClock>,
-        io: DeviceIo,
-        clock: SystemClock,
-        settings: ServeSettings,
-        file: Box<dyn VolumeFile>,
-    ) -> Result<Self, ExportError> {
-        let exports = Arc::new(exports(&volume, &settings)?);
+    pub fn new(served: S, io: DeviceIo, clock: SystemClock, settings: ServeSettings) -> Result<Self, ExportError> {
+        let exports = Arc::new(exports(&served, &settings)?);
         let ServeSettings { connections_max, ref session, negotiation_limit: negotiation, .. } = settings;
         let limits = ClientLimits { connections_max, session: session.clone(), negotiation };
         Ok(Self {
-            volume,
+            served,
             io,
             clock,
             settings,
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
             collectors: Collectors::default(),
-            changes: Changes::new(file),
             own_answer: None,
         })
+    }
+
+    /// What is served.
+    pub fn served(&self) -> &S {
+        &self.served
     }
 
     /// Has clients connect at `listener`.
@@ -105,7 +101,7 @@ impl Server {
         self.clients.listen(&self.io, listener)
     }
 
-    /// Has those who operate the volume connect at `listener`.
+    /// Has those who operate it connect at `listener`.
     ///
     /// # Errors
     /// If the system watches no more sockets.
@@ -134,19 +130,19 @@ impl Server {
                 self.wait(None);
             }
         }
-        self.operators.close();
+        self.operators.stop_listening();
         self.clients.shut_down();
         let limit = self.settings.drain_limit.as_nanos().try_into().unwrap_or(u64::MAX);
         let until = self.clock.now() + Nanos(limit);
         let have_left = self.turn_until(until, |server| server.clients.is_empty());
         self.clients.close();
-        if self.volume.state().missing().next().is_some() {
+        if self.served.is_read_only() {
             return have_left;
         }
         // Also what clients have not flushed: they may have been ended by the same signal.
         let failed = self.clients.counts().failed;
-        self.clients.flush(&mut self.volume);
-        let is_idle = self.turn_until(until, |server| server.clients.under_way() == 0 && !server.volume.is_busy());
+        self.clients.flush(&mut self.served);
+        let is_idle = self.turn_until(until, |server| server.clients.under_way() == 0 && !server.served.is_busy());
         is_idle && have_left && self.clients.counts().failed == failed
     }
 
@@ -167,8 +163,8 @@ impl Server {
     ///
     /// # Errors
     /// If it is refused.
-    pub fn perform(&mut self, request: ControlRequest) -> Result<Value, ControlError> {
-        self.operate(OWN, request);
+    pub fn perform(&mut self, operation: S::Operation) -> Result<Value, ControlError> {
+        self.operate(OWN, operation);
         loop {
             if let Some(answer) = self.own_answer.take() {
                 return answer;
@@ -181,24 +177,30 @@ impl Server {
 
     /// Takes what has come, and does what can be done without waiting. Returns true if there was something.
     pub fn turn(&mut self) -> bool {
-        let Self { volume, io, clients, .. } = self;
+        let Self { served, io, clients, .. } = self;
         let now = self.clock.now();
+        if !served.is_reachable() {
+            clients.turn_away();
+        }
         let mut did_something = clients.accept(io, now);
-        did_something |= clients.receive(volume);
-        volume.step();
-        did_something |= clients.take_replies(volume);
-        did_something |= clients.send(volume, now);
+        did_something |= clients.receive(served);
+        served.step();
+        did_something |= clients.take_replies(served);
+        did_something |= clients.send(served, now);
         did_something |= self.take_operations();
-        let mut collectors = std::mem::take(&mut self.collectors);
-        collectors.go_on(&self.io, now, || self.status());
-        self.collectors = collectors;
+        let Self { served, clients, collectors, .. } = self;
+        collectors.go_on(&self.io, now, || {
+            let mut figures = metrics::of_server(&clients.status(), served.capacity().0);
+            served.add_figures(&mut figures);
+            figures
+        });
         did_something || self.clients.have_more()
     }
 
     /// Waits for the next thing to do, for at most `limit`.
     pub fn wait(&self, limit: Option<Duration>) {
         let now = self.clock.now();
-        let next = self.volume.next_event().min(self.clients.next_expiry()).min(self.collectors.next_expiry());
+        let next = self.served.next_event().min(self.clients.next_expiry()).min(self.collectors.next_expiry());
         if next <= now {
             return;
         }
@@ -210,10 +212,10 @@ impl Server {
     fn take_operations(&mut self) -> bool {
         let asked = self.operators.take(&self.io);
         let mut did_something = !asked.is_empty();
-        asked.into_iter().for_each(|(watch, request)| self.operate(watch, request));
-        if let Some((asked_by, answer)) = self.changes.go_on(&mut self.volume) {
+        asked.into_iter().for_each(|(asked_by, operation)| self.operate(asked_by, operation));
+        if let Some((asked_by, answer)) = self.served.next_answer() {
             // Clients that connect from now on see what has changed.
-            if let Ok(exports) = exports(&self.volume, &self.settings) {
+            if let Ok(exports) = exports(&self.served, &self.settings) {
                 self.clients.exports = Arc::new(exports);
             }
             self.answer(asked_by, answer);
@@ -223,13 +225,8 @@ impl Server {
         did_something
     }
 
-    fn operate(&mut self, asked_by: u32, request: ControlRequest) {
-        let answer = match request {
-            ControlRequest::Status => {
-                Some(serde_json::to_value(self.status()).map_err(|error| ControlError::new(error.to_string())))
-            }
-            change => self.changes.begin(&mut self.volume, &self.io, asked_by, change).err().map(Err),
-        };
+    fn operate(&mut self, asked_by: u32, operation: S::Operation) {
+        let answer = self.served.operate(asked_by, operation, &self.clients.status());
         answer.into_iter().for_each(|answer| self.answer(asked_by, answer));
     }
 
@@ -240,33 +237,18 @@ impl Server {
         }
     }
 
-    /// What the server says of itself.
-    pub fn status(&self) -> Status {
-        let state = self.volume.state();
-        let missing: Vec<&str> = state.missing().map(|device| device.name.as_str()).collect();
-        Status {
-            volume: state.volume.to_string(),
-            kind: state.settings.kind.clone(),
-            capacity_bytes: self.volume.capacity().0,
-            capacity_max_bytes: self.volume.capacity_max().0,
-            generation: state.generation,
-            read_only: (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", "))),
-            is_changing: self.changes.is_under_way(),
-            io: self.io.name().to_string(),
-            addresses: self.clients.addresses().collect(),
-            devices: devices(&self.volume),
-            connections: self.clients.status().collect(),
-            requests: self.clients.counts(),
-        }
+    /// What the server says of its clients.
+    pub fn status(&self) -> ServingStatus {
+        self.clients.status()
     }
 }
 
 /// What clients are offered.
-fn exports(volume: &Volume<SystemClock>, settings: &ServeSettings) -> Result<Exports, ExportError> {
-    let mut export = Export::new(settings.export.clone(), volume.capacity());
-    export.description = format!("esker volume {}", volume.state().volume);
+fn exports(served: &impl Served, settings: &ServeSettings) -> Result<Exports, ExportError> {
+    let mut export = Export::new(settings.export.clone(), served.capacity());
+    export.description = served.description();
     export.block_sizes = BlockSizes { minimum: SECTOR.0 as u32, ..BlockSizes::default() };
-    export.is_read_only = settings.is_read_only || volume.state().missing().next().is_some();
+    export.is_read_only = settings.is_read_only || served.is_read_only();
     export.can_multi_conn = true;
     Exports::new(vec![export], Some(&settings.export))
 }

@@ -5,9 +5,20 @@ use esker_nbd::Command;
 use esker_volume::{DrainProgress, Presence, SystemClock, Volume};
 use serde::{Deserialize, Serialize};
 
+/// What a server says of its clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingStatus {
+    /// Where clients connect.
+    pub addresses: Vec<String>,
+    /// The clients.
+    pub connections: Vec<ConnectionStatus>,
+    /// Requests since the server began.
+    pub requests: RequestCounts,
+}
+
 /// What a server says of itself and its volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
+pub struct VolumeStatus {
     /// The volume's identity.
     pub volume: String,
     /// The kind of its engine.
@@ -24,14 +35,11 @@ pub struct Status {
     pub is_changing: bool,
     /// How the devices are read and written.
     pub io: String,
-    /// Where clients connect.
-    pub addresses: Vec<String>,
     /// The devices, with those that have left.
     pub devices: Vec<DeviceStatus>,
-    /// The clients.
-    pub connections: Vec<ConnectionStatus>,
-    /// Requests since the server began.
-    pub requests: RequestCounts,
+    /// Its clients.
+    #[serde(flatten)]
+    pub serving: ServingStatus,
 }
 
 /// A device of the volume.

@@ -44,8 +44,7 @@ pub(crate) enum VolumeCommand {
 #[command(after_help = "Examples:\n  \
         esker volume create home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB\n  \
         esker volume create db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb\n  \
-        esker volume create far.volume --device 'fast=nbd+unix:///?socket=/run/fast.sock' \
-            --device slow=nbd://nas/disk\n  \
+        esker volume create far.volume --device 'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas\n  \
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n\
         \n\
         The volume's file names its devices; everything else is on them. Edit it when their paths change.\n\

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::NbdUri;
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng};
-use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, Server, VolumeFile};
+use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
 use esker_volume::{
     DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeSettings,
     WhatIsThere, create,
@@ -217,7 +217,9 @@ impl Lower {
         let thread = thread::spawn(move || {
             let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
             let volume = Volume::open(vec![Self::device(&own, &io)], clock).unwrap();
-            let mut server = Server::new(volume, io, clock, ServeSettings::default(), Box::new(NoFile)).unwrap();
+            let mut server =
+                Server::new(ServedVolume::new(volume, &io, Box::new(NoFile)), io, clock, ServeSettings::default())
+                    .unwrap();
             server.listen(Listener::bind(&Address::Unix(own.path().join("socket"))).unwrap()).unwrap();
             sender.send(server.signal()).unwrap();
             // It ends without a word, and without finishing anything.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
-use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, Server, VolumeFile};
+use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
 use esker_testkit::processor_time;
 use esker_volume::{
     Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeSettings,
@@ -79,7 +79,8 @@ pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
     let (volume, io, clock) = open(folder);
     io::copy(&mut std::fs::File::open(folder.join("one")).expect("the file"), &mut io::sink()).expect("it is read");
     let settings = ServeSettings { export: "volume".to_string(), ..ServeSettings::default() };
-    let mut server = Server::new(volume, io, clock, settings, Box::new(Fixed)).expect("a server");
+    let mut server =
+        Server::new(ServedVolume::new(volume, &io, Box::new(Fixed)), io, clock, settings).expect("a server");
     let socket = folder.join("esker.sock");
     server.listen(Listener::bind(&Address::Unix(socket.clone())).expect("a socket")).expect("it is watched");
     let mut child = client::start(&socket, job);

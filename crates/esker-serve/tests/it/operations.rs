@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use esker_core::Bytes;
-use esker_serve::{ControlRequest, DrainStatus, ServeSettings, call};
+use esker_serve::{DrainStatus, ServeSettings, VolumeOperation, call};
 use esker_volume::IoChoice;
 
 use super::client::Client;
@@ -36,8 +36,8 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     let mut client = Client::connect(&server.socket);
     let before = client.export.size;
     (0..100u64).for_each(|number| client.write(number << 17, &[number as u8 + 1; 4096], false).unwrap());
-    server.control(&ControlRequest::AddDevice { name: "large".to_string(), place: text(&large), force: false });
-    server.control(&ControlRequest::Grow { capacity_bytes: None });
+    server.control(&VolumeOperation::AddDevice { name: "large".to_string(), place: text(&large), force: false });
+    server.control(&VolumeOperation::Grow { capacity_bytes: None });
     // Clients see that when they connect again.
     assert_eq!(client.export.size, before);
     let mut new = Client::connect(&server.socket);
@@ -46,11 +46,11 @@ fn devices_join_grow_and_leave_while_a_client_works() {
     new.write(last, &[9; 4096], true).unwrap();
 
     let third = home.file("third", Bytes::mib(32));
-    server.control(&ControlRequest::AddDevice { name: "third".to_string(), place: text(&third), force: false });
-    server.control(&ControlRequest::Drain { device: "flash".to_string() });
+    server.control(&VolumeOperation::AddDevice { name: "third".to_string(), place: text(&third), force: false });
+    server.control(&VolumeOperation::Drain { device: "flash".to_string() });
     let is_empty = || server.status().devices[0].drain == Some(DrainStatus::Empty);
     use_until(&server, &mut client, is_empty);
-    server.control(&ControlRequest::Remove { device: "flash".to_string() });
+    server.control(&VolumeOperation::Remove { device: "flash".to_string() });
     assert_eq!(home.names(), ["disk", "large", "third"]);
     let states: Vec<_> = server.status().devices.into_iter().map(|device| (device.state, device.keeps_map)).collect();
     assert_eq!(states[0], ("removed".to_string(), false));
@@ -58,7 +58,7 @@ fn devices_join_grow_and_leave_while_a_client_works() {
 
     OpenOptions::new().write(true).open(&third).unwrap().set_len(48 << 20).unwrap();
     let most = server.status().capacity_max_bytes;
-    server.control(&ControlRequest::GrowDevice { device: "third".to_string() });
+    server.control(&VolumeOperation::GrowDevice { device: "third".to_string() });
     assert!(server.status().capacity_max_bytes > most + (12 << 20));
     drop(server);
     let server = home.serve(IoChoice::Threads, ServeSettings::default());
@@ -73,15 +73,15 @@ fn devices_join_grow_and_leave_while_a_client_works() {
 fn what_cannot_be_done_is_told_with_what_can() {
     let home = Home::new(Bytes::mib(16));
     let server = home.serve(IoChoice::Best, ServeSettings::default());
-    let error = |request: ControlRequest| {
+    let error = |request: VolumeOperation| {
         let error = call(&server.control, &request).unwrap_err();
         (error.message, error.hint.unwrap_or_default())
     };
-    let (message, hint) = error(ControlRequest::Drain { device: "tape".to_string() });
+    let (message, hint) = error(VolumeOperation::Drain { device: "tape".to_string() });
     assert_eq!((&*message, &*hint), ("the volume has no device called tape", "its devices are flash, disk"));
-    let (message, hint) = error(ControlRequest::Drain { device: "flash".to_string() });
+    let (message, hint) = error(VolumeOperation::Drain { device: "flash".to_string() });
     assert!(message.starts_with("the other devices hold") && hint == "add a device first", "{message}, {hint}");
-    let add = |name: &str, place: &str| ControlRequest::AddDevice {
+    let add = |name: &str, place: &str| VolumeOperation::AddDevice {
         name: name.to_string(),
         place: place.into(),
         force: false,
@@ -99,7 +99,8 @@ fn what_cannot_be_done_is_told_with_what_can() {
     let status = server.status();
     assert!(!status.is_changing && status.read_only.is_none() && status.devices.len() == 2, "{status:?}");
     drop(server);
-    let unserved = call(&home.file("x", Bytes::kib(4)).with_file_name("control"), &ControlRequest::Status).unwrap_err();
+    let unserved =
+        call(&home.file("x", Bytes::kib(4)).with_file_name("control"), &VolumeOperation::Status).unwrap_err();
     assert!(unserved.is_unserved, "{unserved:?}");
 }
 

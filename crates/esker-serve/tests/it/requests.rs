@@ -97,7 +97,7 @@ fn many_requests_of_several_clients_are_as_those_of_an_array() {
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        let counts = server.status().requests;
+        let counts = server.status().serving.requests;
         assert!(counts.reads > 500 && counts.writes > 500 && counts.failed == 0, "{counts:?}");
     }
 }

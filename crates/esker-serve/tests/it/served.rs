@@ -8,7 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use esker_core::Bytes;
 use esker_serve::{
-    Address, ControlError, ControlRequest, Listener, Opening, ServeSettings, Server, Status, VolumeFile, call,
+    Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile, VolumeOperation,
+    VolumeStatus, call,
 };
 use esker_volume::{
     BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
@@ -117,7 +118,8 @@ impl Home {
         let thread = thread::spawn(move || {
             let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
             let volume = Volume::open(home.devices(&io), clock).unwrap();
-            let mut server = Server::new(volume, io, clock, settings, Box::new(InMemory(paths))).unwrap();
+            let mut server =
+                Server::new(ServedVolume::new(volume, &io, Box::new(InMemory(paths))), io, clock, settings).unwrap();
             let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
             server.listen(clients).unwrap();
             server.take_control_at(control).unwrap();
@@ -134,12 +136,12 @@ impl Home {
 
 impl Running {
     /// Asks the server, which has to do it.
-    pub(super) fn control(&self, request: &ControlRequest) -> Value {
+    pub(super) fn control(&self, request: &VolumeOperation) -> Value {
         call(&self.control, request).unwrap()
     }
 
-    pub(super) fn status(&self) -> Status {
-        serde_json::from_value(self.control(&ControlRequest::Status)).unwrap()
+    pub(super) fn status(&self) -> VolumeStatus {
+        serde_json::from_value(self.control(&VolumeOperation::Status)).unwrap()
     }
 
     /// Asks the server to end.

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use esker_core::words;
-use esker_serve::{ControlError, ControlRequest, DeviceStatus, DrainStatus, ServeSettings, Server, Status, call};
+use esker_serve::{ControlError, DeviceStatus, DrainStatus, ServeSettings, VolumeOperation, VolumeStatus, call};
 use serde_json::Value;
 
 use super::made::MadeFiles;
-use super::server::{control_socket, open};
+use super::server::{VolumeServer, control_socket, open};
 use super::session::Serving;
 use crate::args::{
     Common, VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
@@ -32,13 +32,13 @@ enum Doer {
     /// The server whose control socket is in this place.
     Server(std::path::PathBuf),
     /// This program.
-    Own(Box<Server>),
+    Own(Box<VolumeServer>),
 }
 
 impl Doer {
     fn find(file: &Path, common: &Common) -> Result<Self, Failure> {
         let socket = control_socket(file);
-        match call(&socket, &ControlRequest::Status) {
+        match call(&socket, &VolumeOperation::Status) {
             Err(error) if error.is_unserved => {
                 let server = open(file, Serving::default(), ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
@@ -49,7 +49,7 @@ impl Doer {
         }
     }
 
-    fn perform(&mut self, request: &ControlRequest) -> Result<Value, Failure> {
+    fn perform(&mut self, request: &VolumeOperation) -> Result<Value, Failure> {
         let answer = match self {
             Self::Server(socket) => call(socket, request),
             Self::Own(server) => server.perform(request.clone()),
@@ -57,10 +57,10 @@ impl Doer {
         answer.map_err(failure)
     }
 
-    fn status(&mut self) -> Result<Status, Failure> {
+    fn status(&mut self) -> Result<VolumeStatus, Failure> {
         match self {
-            Self::Server(_) => read_status(self.perform(&ControlRequest::Status)?),
-            Self::Own(server) => Ok(server.status()),
+            Self::Server(_) => read_status(self.perform(&VolumeOperation::Status)?),
+            Self::Own(server) => Ok(server.served().status(&server.status())),
         }
     }
 
@@ -85,7 +85,7 @@ fn failure(error: ControlError) -> Failure {
     }
 }
 
-fn read_status(value: Value) -> Result<Status, Failure> {
+fn read_status(value: Value) -> Result<VolumeStatus, Failure> {
     serde_json::from_value(value).map_err(|error| {
         Failure::work(format!("the server's status makes no sense: {error}"))
             .with_hint("it may be another version of esker: use that one, or start the server again")
@@ -95,7 +95,7 @@ fn read_status(value: Value) -> Result<Status, Failure> {
 /// Prints how a served volume does.
 pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Failure> {
     loop {
-        let answer = call(&control_socket(&arguments.volume), &ControlRequest::Status).map_err(|error| {
+        let answer = call(&control_socket(&arguments.volume), &VolumeOperation::Status).map_err(|error| {
             let file = arguments.volume.display();
             match error.is_unserved {
                 true => Failure::input(format!("nobody serves {file}"))
@@ -115,7 +115,7 @@ pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Fail
 }
 
 /// A status in some lines.
-fn describe(status: &Status) -> String {
+fn describe(status: &VolumeStatus) -> String {
     let mut devices = Table::new(&["device", "data", "used", "state", "keeps the map"]);
     for device in &status.devices {
         let keeps = if device.keeps_map { "yes" } else { "no" };
@@ -124,12 +124,12 @@ fn describe(status: &Status) -> String {
         devices.row([device.name.clone(), data, used, state(device), keeps.to_string()]);
     }
     let mut clients = Table::new(&["client", "export", "under way"]);
-    for client in &status.connections {
+    for client in &status.serving.connections {
         let export = client.export.clone().unwrap_or_default();
         clients.row([client.peer.clone(), export, client.under_way.to_string()]);
     }
-    let clients = if status.connections.is_empty() { "no clients\n".to_string() } else { clients.render() };
-    let requests = status.requests;
+    let clients = if status.serving.connections.is_empty() { "no clients\n".to_string() } else { clients.render() };
+    let requests = status.serving.requests;
     let read_only = status.read_only.as_ref().map_or(String::new(), |why| format!(", only to be read ({why})"));
     format!(
         "volume {}: {} of {} over {}{read_only}\n\n{}\n{clients}\n{} reads ({}), {} writes ({}), {} flushes, {} trims; \
@@ -167,9 +167,9 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
     // The server may be in another folder.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let (name, place) = (name.clone(), place.with_path(absolute).to_string());
-    doer.perform(&ControlRequest::AddDevice { name: name.clone(), place, force: arguments.force })?;
+    doer.perform(&VolumeOperation::AddDevice { name: name.clone(), place, force: arguments.force })?;
     made.keep();
-    let Status { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
+    let VolumeStatus { capacity_bytes, capacity_max_bytes, .. } = doer.status()?;
     let more = words::bytes(capacity_max_bytes.saturating_sub(capacity_bytes) as f64);
     output::print(&format!("{name} has joined; `esker volume grow` would offer {more} more\n"))?;
     Ok(ExitCode::SUCCESS)
@@ -179,11 +179,11 @@ pub(super) fn add_device(arguments: &VolumeAddDeviceArguments, common: &Common) 
 pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result<ExitCode, Failure> {
     let (mut doer, device) = (Doer::find(&arguments.volume, common)?, arguments.device.clone());
     if arguments.undo {
-        doer.perform(&ControlRequest::Keep { device: device.clone() })?;
+        doer.perform(&VolumeOperation::Keep { device: device.clone() })?;
         output::print(&format!("{device} is used again\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    doer.perform(&ControlRequest::Drain { device: device.clone() })?;
+    doer.perform(&VolumeOperation::Drain { device: device.clone() })?;
     let progress = Progress::new(common.quiet, "bytes");
     let mut total = 0;
     loop {
@@ -214,7 +214,7 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
 /// Takes a device out.
 pub(super) fn remove_device(arguments: &VolumeRemoveDeviceArguments, common: &Common) -> Result<ExitCode, Failure> {
     let mut doer = Doer::find(&arguments.volume, common)?;
-    doer.perform(&ControlRequest::Remove { device: arguments.device.clone() })?;
+    doer.perform(&VolumeOperation::Remove { device: arguments.device.clone() })?;
     output::print(&format!("{} belongs to the volume no more\n", arguments.device))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -224,9 +224,9 @@ pub(super) fn grow(arguments: &VolumeGrowArguments, common: &Common) -> Result<E
     let mut doer = Doer::find(&arguments.volume, common)?;
     let before = doer.status()?.capacity_bytes;
     if let Some(device) = &arguments.device {
-        doer.perform(&ControlRequest::GrowDevice { device: device.clone() })?;
+        doer.perform(&VolumeOperation::GrowDevice { device: device.clone() })?;
     }
-    doer.perform(&ControlRequest::Grow { capacity_bytes: arguments.to.map(|to| to.0) })?;
+    doer.perform(&VolumeOperation::Grow { capacity_bytes: arguments.to.map(|to| to.0) })?;
     let now = doer.status()?.capacity_bytes;
     let [now, more] = [now, now - before].map(|bytes| words::bytes(bytes as f64));
     output::print(&format!("the volume has {now} now, {more} more than before\n"))?;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use esker_core::words;
 use esker_nbd_device::{NbdServer, NbdUri};
-use esker_serve::{Address, Listener, ServeSettings, Server, inherited_listeners, tell_ready, tell_stopping};
+use esker_serve::{Address, Listener, ServeSettings, inherited_listeners, tell_ready, tell_stopping};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::server::{client_socket, control_socket, open};
+use super::server::{VolumeServer, client_socket, control_socket, open};
 use super::session::Serving;
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
 }
 
 /// Has the server listen. Returns where a client connects.
-fn listen(server: &mut Server, arguments: &VolumeServeArguments, common: &Common) -> Result<String, Failure> {
+fn listen(server: &mut VolumeServer, arguments: &VolumeServeArguments, common: &Common) -> Result<String, Failure> {
     let file = &arguments.volume;
     let control = Listener::bind(&Address::Unix(control_socket(file)))?;
     server.take_control_at(control).map_err(Failure::work)?;
@@ -97,11 +97,11 @@ fn uri(address: &Address, export: &str) -> String {
     NbdUri { server, export: export.to_string() }.to_string()
 }
 
-fn announce(server: &Server, common: &Common) {
+fn announce(server: &VolumeServer, common: &Common) {
     if common.quiet {
         return;
     }
-    let status = server.status();
+    let status = server.served().status(&server.status());
     let read_only = status.read_only.map_or(String::new(), |why| format!(", only to be read ({why})"));
     output::remark(&format!(
         "serving {} of {} over {}{read_only}",
@@ -109,7 +109,7 @@ fn announce(server: &Server, common: &Common) {
         words::bytes(status.capacity_bytes as f64),
         status.io
     ));
-    status.addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+    status.serving.addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
 }
 
 /// A command that runs while the volume is served.
@@ -120,7 +120,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &str, uri: &str, server: &Server) -> Result<Self, Failure> {
+    fn start(command: &str, uri: &str, server: &VolumeServer) -> Result<Self, Failure> {
         let mut child: Child = Command::new("sh")
             .args(["-c", command])
             .env("uri", uri)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use esker_serve::{ServeSettings, Server};
+use esker_serve::{ServeSettings, ServedVolume, Server};
 use esker_volume::{SystemClock, Volume};
 
 use super::device::Access;
@@ -12,8 +12,16 @@ use super::session::Serving;
 use crate::args::Common;
 use crate::failure::Failure;
 
+/// The server of a volume.
+pub(super) type VolumeServer = Server<ServedVolume>;
+
 /// Opens the volume whose file is `file`, to serve it.
-pub(super) fn open(file: &Path, serving: Serving, settings: ServeSettings, common: &Common) -> Result<Server, Failure> {
+pub(super) fn open(
+    file: &Path,
+    serving: Serving,
+    settings: ServeSettings,
+    common: &Common,
+) -> Result<VolumeServer, Failure> {
     let places = Places::read(file)?;
     let (io, clock) = (start_io(serving.io)?, SystemClock::start());
     let opened = places.open(Access::Write, &io, serving.settings, common)?;
@@ -22,7 +30,8 @@ pub(super) fn open(file: &Path, serving: Serving, settings: ServeSettings, commo
     }
     let volume = Volume::open(opened.devices, clock)?;
     let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
-    Server::new(volume, io, clock, settings, Box::new(on_disk)).map_err(Failure::input)
+    let served = ServedVolume::new(volume, &io, Box::new(on_disk));
+    Server::new(served, io, clock, settings).map_err(Failure::input)
 }
 
 /// Where those who operate a volume that is served connect.

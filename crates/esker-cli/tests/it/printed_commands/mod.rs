@@ -68,7 +68,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "it grows when the disk has grown",
     ),
     (
-        "'fast=nbd+unix:///?socket=/run/fast.sock' --device slow=nbd://nas/disk",
+        "'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas",
         "fast=c.img,64MiB --device slow=d.img,64MiB",
         "it has no such servers",
     ),

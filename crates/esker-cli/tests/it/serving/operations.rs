@@ -115,7 +115,7 @@ fn mistakes_change_nothing_and_leave_no_file() {
             (&["grow", "home.volume", "--to", "1GiB"], "1GiB"),
             (&["add-device", "home.volume", "--device", "flash=new.img,8MiB"], "choose another name"),
             (&["add-device", "home.volume", "--device", "new=new.img"], "to make the file, say how large"),
-            (&["add-device", "home.volume", "--device", "new=flash.img"], "another program uses it"),
+            (&["add-device", "home.volume", "--device", "new=flash.img"], "is flash, a device of the volume"),
             (&["add-device", "home.volume", "--device", "new=flash.img,8MiB"], "leave its size out"),
             (&["add-device", "home.volume", "--device", "new=new.img,64KiB"], "has no room for data"),
         ] {

@@ -1,0 +1,121 @@
+//! Connections of one kind, and the listeners where they are made.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use esker_volume::{DeviceIo, Watch};
+
+use crate::listener::Listener;
+use crate::socket::Socket;
+
+/// Connections of one kind, by the numbers of their sockets.
+pub(crate) struct Connections<C> {
+    listeners: Vec<WatchedListener>,
+    open: BTreeMap<u32, C>,
+    /// The most at a time. Others wait until one is closed.
+    most: usize,
+}
+
+impl<C> Connections<C> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { listeners: Vec::new(), open: BTreeMap::new(), most }
+    }
+
+    /// Has connections made at `listener`.
+    pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
+        let watch = io.watch(Arc::clone(listener.socket()))?;
+        self.listeners.push(WatchedListener { watch, listener, may_accept: false });
+        Ok(())
+    }
+
+    /// Accepts no more connections.
+    pub(crate) fn stop_listening(&mut self) {
+        self.listeners.clear();
+    }
+
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = &Listener> {
+        self.listeners.iter().map(|watched| &watched.listener)
+    }
+
+    /// Accepts those who wait, of whom `open` makes connections: of their sockets, and what they are called. Returns
+    /// true if there are new ones.
+    pub(crate) fn accept(&mut self, io: &DeviceIo, mut open: impl FnMut(Socket, String) -> C) -> bool {
+        let before = self.open.len();
+        for listener in &mut self.listeners {
+            while self.open.len() < self.most
+                && let Some((file, peer)) = listener.accept()
+            {
+                if let Ok(socket) = Socket::new(io, file) {
+                    self.open.insert(socket.number(), open(socket, peer));
+                }
+            }
+        }
+        self.open.len() > before
+    }
+
+    /// Closes those that wait at the listeners, at once.
+    pub(crate) fn turn_away(&mut self) {
+        self.listeners.iter_mut().for_each(|listener| while listener.accept().is_some() {});
+    }
+
+    /// Closes the connections for which `is_kept` is false. Returns true if there are any.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&mut C) -> bool) -> bool {
+        let before = self.open.len();
+        self.open.retain(|_, connection| is_kept(connection));
+        let have_left = self.open.len() < before;
+        if have_left {
+            // Others may have waited for the room.
+            self.listeners.iter_mut().for_each(|listener| listener.may_accept = true);
+        }
+        have_left
+    }
+
+    /// Closes all connections.
+    pub(crate) fn close(&mut self) {
+        self.open.clear();
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut C> {
+        self.open.get_mut(&number)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &C> {
+        self.open.values()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut C)> {
+        self.open.iter_mut().map(|(&number, connection)| (number, connection))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+/// A listener that waits watch.
+struct WatchedListener {
+    watch: Watch,
+    listener: Listener,
+    /// Whether somebody may be waiting there of whom no watch tells.
+    may_accept: bool,
+}
+
+impl WatchedListener {
+    /// Accepts the next one who waits, and returns the socket and what the peer is called.
+    fn accept(&mut self) -> Option<(OwnedFd, String)> {
+        if !self.may_accept && !self.watch.can_read() {
+            return None;
+        }
+        match self.listener.accept() {
+            Ok(Some(accepted)) => Some(accepted),
+            // Without room for another file, the client waits until one is closed.
+            Ok(None) | Err(_) => {
+                self.watch.read_blocks();
+                self.may_accept = false;
+                None
+            }
+        }
+    }
+}

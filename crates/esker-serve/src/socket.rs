@@ -1,0 +1,86 @@
+//! Connected sockets that do not block.
+
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use esker_volume::{DeviceIo, Watch};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+
+/// A connected socket that waits watch.
+pub(crate) struct Socket {
+    file: Arc<OwnedFd>,
+    watch: Watch,
+    /// Whether the peer sends nothing more.
+    has_ended: bool,
+    /// Whether nothing can be sent or received.
+    is_broken: bool,
+}
+
+impl Socket {
+    pub(crate) fn new(io: &DeviceIo, file: OwnedFd) -> io::Result<Self> {
+        let file = Arc::new(file);
+        let watch = io.watch(Arc::clone(&file))?;
+        Ok(Self { file, watch, has_ended: false, is_broken: false })
+    }
+
+    /// Its number, which no other socket of the server has, had or will have.
+    pub(crate) fn number(&self) -> u32 {
+        self.watch.number()
+    }
+
+    /// Returns true if there may be something to read.
+    pub(crate) fn can_read(&self) -> bool {
+        self.watch.can_read() && !self.has_ended && !self.is_broken
+    }
+
+    /// Returns true if there may be room to write.
+    pub(crate) fn can_write(&self) -> bool {
+        self.watch.can_write() && !self.is_broken
+    }
+
+    /// Returns true if the peer sends nothing more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended || self.is_broken
+    }
+
+    /// Returns true if nothing can be sent or received.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Reads into `space`. Returns the number of bytes; 0 if there is nothing, or nothing more.
+    pub(crate) fn read(&mut self, space: &mut [u8]) -> usize {
+        while self.can_read() {
+            match rustix::io::read(&self.file, &mut *space) {
+                Ok(0) => self.has_ended = true,
+                Ok(count) => {
+                    if count < space.len() {
+                        // Whatever comes after that is told.
+                        self.watch.read_blocks();
+                    }
+                    return count;
+                }
+                Err(Errno::AGAIN) => self.watch.read_blocks(),
+                Err(Errno::INTR) => {}
+                Err(_) => self.is_broken = true,
+            }
+        }
+        0
+    }
+
+    /// Sends as much of `slices` as there is room for. Returns the number of bytes.
+    pub(crate) fn send(&mut self, slices: &[IoSlice<'_>]) -> usize {
+        while self.can_write() {
+            let mut control = SendAncillaryBuffer::default();
+            match rustix::net::sendmsg(&self.file, slices, &mut control, SendFlags::NOSIGNAL) {
+                Ok(count) => return count,
+                Err(Errno::AGAIN) => self.watch.write_blocks(),
+                Err(Errno::INTR) => {}
+                Err(_) => self.is_broken = true,
+            }
+        }
+        0
+    }
+}

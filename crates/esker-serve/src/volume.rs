@@ -1,0 +1,111 @@
+//! Volumes as what a server serves.
+
+use esker_core::{Bytes, Nanos, Request, Tag};
+use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume};
+use serde_json::Value;
+
+use crate::changes::{Changes, VolumeFile};
+use crate::control::{ControlError, VolumeOperation};
+use crate::metrics::{Metrics, of_devices};
+use crate::served::Served;
+use crate::status::{ServingStatus, VolumeStatus, devices};
+
+/// A volume that is served, and the change of its devices that is under way.
+pub struct ServedVolume {
+    volume: Volume<SystemClock>,
+    io: DeviceIo,
+    changes: Changes,
+}
+
+impl ServedVolume {
+    /// A volume whose devices are read and written by `io`. `file` says where they are.
+    pub fn new(volume: Volume<SystemClock>, io: &DeviceIo, file: Box<dyn VolumeFile>) -> Self {
+        Self { volume, io: io.clone(), changes: Changes::new(file) }
+    }
+
+    /// What is said of it.
+    pub fn status(&self, serving: &ServingStatus) -> VolumeStatus {
+        let state = self.volume.state();
+        let missing: Vec<&str> = state.missing().map(|device| device.name.as_str()).collect();
+        VolumeStatus {
+            volume: state.volume.to_string(),
+            kind: state.settings.kind.clone(),
+            capacity_bytes: self.volume.capacity().0,
+            capacity_max_bytes: self.volume.capacity_max().0,
+            generation: state.generation,
+            read_only: (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", "))),
+            is_changing: self.changes.is_under_way(),
+            io: self.io.name().to_string(),
+            devices: devices(&self.volume),
+            serving: serving.clone(),
+        }
+    }
+}
+
+impl Served for ServedVolume {
+    type Operation = VolumeOperation;
+
+    fn capacity(&self) -> Bytes {
+        self.volume.capacity()
+    }
+    fn description(&self) -> String {
+        format!("esker volume {}", self.volume.state().volume)
+    }
+    fn is_read_only(&self) -> bool {
+        self.volume.state().missing().next().is_some()
+    }
+    fn buffer(&mut self, length: usize) -> Buffer {
+        self.volume.buffer(length)
+    }
+    fn submit(&mut self, tag: Tag, request: Request, data: Buffer) {
+        self.volume.submit(tag, request, data);
+    }
+    fn step(&mut self) {
+        self.volume.step();
+    }
+    fn next_reply(&mut self) -> Option<Reply> {
+        self.volume.next_reply()
+    }
+    fn recycle(&mut self, data: ReplyData) {
+        self.volume.recycle(data);
+    }
+    fn written_run(&self, from: Bytes, length: Bytes) -> (Bytes, bool) {
+        self.volume.written_run(from, length)
+    }
+    fn is_busy(&self) -> bool {
+        self.volume.is_busy()
+    }
+    fn next_event(&self) -> Nanos {
+        self.volume.next_event()
+    }
+
+    fn operate(
+        &mut self,
+        asked_by: u32,
+        operation: VolumeOperation,
+        serving: &ServingStatus,
+    ) -> Option<Result<Value, ControlError>> {
+        match operation {
+            VolumeOperation::Status => {
+                let status = serde_json::to_value(self.status(serving));
+                Some(status.map_err(|error| ControlError::new(error.to_string())))
+            }
+            change => self.changes.begin(&mut self.volume, &self.io, asked_by, change).err().map(Err),
+        }
+    }
+
+    fn next_answer(&mut self) -> Option<(u32, Result<Value, ControlError>)> {
+        self.changes.go_on(&mut self.volume)
+    }
+
+    fn add_figures(&self, figures: &mut Metrics) {
+        let read_only = u64::from(self.is_read_only());
+        figures.single(
+            "esker_read_only",
+            "gauge",
+            "1 if nothing can be written because a device is missing.",
+            read_only,
+        );
+        of_devices(figures, &devices(&self.volume));
+    }
+}
