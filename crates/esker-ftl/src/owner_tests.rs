@@ -269,3 +269,24 @@ fn a_page_that_is_dropped_while_it_is_refreshed_stays_gone() {
         assert!(vanished > 0, "{layer:?}: the case never came up");
     }
 }
+
+/// A victim with hot and cold pages may need two free blocks before it frees one.
+#[test]
+fn kinds_of_data_share_the_last_room_rather_than_refuse_a_write() {
+    for seed in 0..400 {
+        let mut settings = settings();
+        settings.cleaning.victim = Choice::named("mru");
+        settings.cleaning.separate = Separation::HotCold;
+        settings.cleaning.background = Some(Ratio::percent(25));
+        settings.pool = PoolScope::Die;
+        settings.over_provisioning = Some(Ratio::percent(70));
+        let mut pair = pair(&settings, |ftl| ftl).expect("there is room");
+        let mut rng = Rng::new(seed);
+        for _ in 0..1000 {
+            let page = if rng.below(2) == 0 { rng.below(1000) } else { rng.below(20) };
+            let steps = [Step::Write(page as u32), Step::Collect];
+            steps[..1 + (rng.below(16) == 0) as usize].iter().for_each(|step| pair.step(*step).unwrap());
+        }
+        pair.compare().unwrap();
+    }
+}

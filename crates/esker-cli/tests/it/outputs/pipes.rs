@@ -132,7 +132,8 @@ fn a_full_file_system_keeps_the_old_file() {
                 "html" => format!("<!DOCTYPE html><meta name=\"generator\" content=\"esker 0\">{}", "x".repeat(61_000)),
                 _ => " ".repeat(61_000),
             };
-            ground.write(&name, &old);
+            write_once_there_is_room(&ground.path(&name), &old);
+            ground.own(&name);
             let mut arguments = writing.to(&name);
             arguments.push("--force".into());
             if writing.ending == "csv" || writing.ending == "json" || writing.ending == "html" {
@@ -147,6 +148,20 @@ fn a_full_file_system_keeps_the_old_file() {
             fs::remove_file(ground.path(&name)).unwrap();
         }
     }
+}
+
+/// Writes a file. A process that another test is just starting may hold the file before it open for a moment, although
+/// it was removed.
+fn write_once_there_is_room(path: &std::path::Path, text: &str) {
+    for _ in 0..1000 {
+        match fs::write(path, text) {
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            written => return written.unwrap(),
+        }
+    }
+    panic!("{}: there is no room", path.display());
 }
 
 /// Fills up the remaining room.

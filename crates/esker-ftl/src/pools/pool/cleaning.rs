@@ -178,7 +178,7 @@ impl Pool {
                     index = self.frontier_of_copy(asked, cells.flash.owner(from), victim);
                 }
                 if self.frontiers[index].room == 0 {
-                    self.open(index, cells)?;
+                    index = self.room_for_copy(index, cells)?;
                 }
                 let (owner, to) = cells.copy(from, self.take_room(index), cause);
                 page_map.moved(owner, to, cells.flash);
@@ -206,6 +206,19 @@ impl Pool {
             BlockFate::TakesColdData | BlockFate::Free => self.free(victim),
         }
         Ok(())
+    }
+
+    /// Opens a block for frontier `index`, which is full. If no block is free, returns a frontier of another kind of
+    /// data instead: one victim may need a block for each kind before it frees one, and its pages always fit into the
+    /// room of all kinds together.
+    #[cold]
+    fn room_for_copy<S: OpSink>(&mut self, index: usize, cells: &mut Cells<'_, S>) -> Result<usize, FtlError> {
+        if self.free_blocks == 0 && !self.is_map_frontier(index) {
+            let other = self.frontiers[..self.first_map_frontier as usize].iter().position(|other| other.room > 0);
+            return other.ok_or(FtlError::NoSpace);
+        }
+        self.open(index, cells)?;
+        Ok(index)
     }
 
     /// See [`drop_unwanted`]. The block of `from` must not be in the victim policy or open.
