@@ -9,7 +9,9 @@ mod failure;
 mod memory;
 mod output;
 mod progress;
+mod recording;
 mod table;
+mod trace_ending;
 mod usage;
 mod values;
 

@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::listener::Listener;
 use crate::memory::{Data, Payload, ServedMemory};
+use crate::observer::Observer;
 use crate::requests::{Begun, Requests};
 use crate::served::Served;
 use crate::status::{ConnectionStatus, RequestCounts, ServingStatus};
@@ -78,7 +79,7 @@ impl Clients {
     }
 
     /// Takes what clients have sent, and begins their requests. Returns true if there was something.
-    pub(crate) fn receive(&mut self, served: &mut impl Served) -> bool {
+    pub(crate) fn receive(&mut self, served: &mut impl Served, now: Nanos) -> bool {
         let mut did_something = false;
         for (number, connection) in self.connections.iter_mut() {
             did_something |= connection.receive(&mut ServedMemory(served), &mut self.events);
@@ -93,7 +94,7 @@ impl Clients {
                     ServerEvent::Disconnected | ServerEvent::Failed(_) => continue,
                 };
                 let (id, session) = (request.id, &mut connection.session);
-                let begun = self.requests.begin(served, number, (id, request.command, request.payload));
+                let begun = self.requests.begin(served, (number, Some(now)), (id, request.command, request.payload));
                 let unsent = match begun {
                     Begun::UnderWay => None,
                     Begun::Done => session.reply(id, Outcome::Done, None),
@@ -153,7 +154,22 @@ impl Clients {
     /// Begins a flush that nobody asked for.
     pub(crate) fn flush(&mut self, served: &mut impl Served) {
         let id = esker_core::Tag::new(0, 0);
-        self.requests.begin(served, NOBODY, (id, esker_nbd::Command::Flush, None));
+        self.requests.begin(served, (NOBODY, None), (id, esker_nbd::Command::Flush, None));
+    }
+
+    /// Has `observer` told of requests from now on.
+    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.requests.observer = Some(observer);
+    }
+
+    /// Does what the observer has to do.
+    pub(crate) fn step_observer(&mut self, now: Nanos) {
+        self.requests.observer.iter_mut().for_each(|observer| observer.step(now));
+    }
+
+    /// When the observer has something to do.
+    pub(crate) fn next_of_observer(&self) -> Nanos {
+        self.requests.observer.as_ref().map_or(Nanos::NEVER, |observer| observer.next_event())
     }
 
     /// Number of requests under way.

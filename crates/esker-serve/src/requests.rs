@@ -1,10 +1,11 @@
 //! Requests of clients as requests to what is served.
 
-use esker_core::{Bytes, DeviceError, Lba, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request, RequestKind, Tag, TagSlab};
 use esker_nbd::{Command, ErrorNumber, Extent, Outcome};
 use esker_volume::{Buffer, Reply, ReplyData};
 
 use crate::memory::{Payload, SECTOR};
+use crate::observer::Observer;
 use crate::served::Served;
 use crate::status::RequestCounts;
 
@@ -22,6 +23,7 @@ const EXTENTS: usize = 256;
 pub(crate) struct Requests {
     under_way: TagSlab<UnderWay>,
     pub(crate) counts: RequestCounts,
+    pub(crate) observer: Option<Box<dyn Observer>>,
 }
 
 /// A request of a client.
@@ -36,6 +38,8 @@ struct UnderWay {
     end: u64,
     /// Whether a flush has to follow.
     flush: bool,
+    /// What the observer calls it.
+    observed: Option<u64>,
 }
 
 /// A request that has ended: whose it is, and how.
@@ -76,11 +80,11 @@ pub(crate) enum Begun {
 }
 
 impl Requests {
-    /// Begins the request `id` of a connection.
+    /// Begins the request `id` of a connection. `now` is the time if an observer is to be told.
     pub(crate) fn begin(
         &mut self,
         served: &mut impl Served,
-        connection: u32,
+        (connection, now): (u32, Option<Nanos>),
         (id, command, payload): (Tag, Command, Option<Payload>),
     ) -> Begun {
         self.counts.count(command);
@@ -94,6 +98,7 @@ impl Requests {
             next: offset + length,
             end: offset + length,
             flush: false,
+            observed: None,
         };
         let request = |kind| Request::new(kind, Lba(offset / SECTOR.0), Bytes(length));
         let (request, data) = match command {
@@ -108,6 +113,7 @@ impl Requests {
             }
             Command::Trim { durable, .. } => {
                 (new.next, new.flush) = (offset, durable);
+                new.observed = self.observe(now, command);
                 return self.submit_next(served, new);
             }
             Command::WriteZeroes { only_if_fast, no_hole, durable, .. } => {
@@ -118,12 +124,19 @@ impl Requests {
                     return Begun::Failed(ErrorNumber::NotSupported);
                 }
                 (new.next, new.flush) = (offset, durable);
+                new.observed = self.observe(now, command);
                 return self.submit_next(served, new);
             }
         };
+        new.observed = self.observe(now, command);
         let tag = self.under_way.insert(new);
         served.submit(tag, request, data);
         Begun::UnderWay
+    }
+
+    fn observe(&mut self, now: Option<Nanos>, command: Command) -> Option<u64> {
+        let (observer, now) = (self.observer.as_mut()?, now?);
+        Some(observer.begins(now, command))
     }
 
     /// Submits the next part of a trim or of zeroes.
@@ -156,6 +169,9 @@ impl Requests {
             let tag = self.under_way.insert(UnderWay { flush: false, ..request });
             served.submit(tag, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
             return None;
+        }
+        if let (Some(observer), Some(number)) = (&mut self.observer, request.observed) {
+            observer.ends(number, reply.at);
         }
         let outcome = reply.result.map_err(|error| failure(error, &request));
         self.counts.failed += u64::from(outcome.is_err());

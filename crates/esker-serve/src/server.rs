@@ -14,6 +14,7 @@ use crate::control::ControlError;
 use crate::listener::Listener;
 use crate::memory::SECTOR;
 use crate::metrics::{self, Collectors};
+use crate::observer::Observer;
 use crate::operators::Operators;
 use crate::served::Served;
 use crate::status::ServingStatus;
@@ -117,6 +118,16 @@ impl<S: Served> Server<S> {
         self.collectors.listen(&self.io, listener)
     }
 
+    /// Has `observer` told of the requests of clients from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.clients.observe(observer);
+    }
+
+    /// The clock that it goes by.
+    pub fn clock(&self) -> SystemClock {
+        self.clock
+    }
+
     /// A signal that ends a wait, so that whoever runs the server is asked whether to stop.
     pub fn signal(&self) -> Signal {
         self.io.signal()
@@ -183,10 +194,11 @@ impl<S: Served> Server<S> {
             clients.turn_away();
         }
         let mut did_something = clients.accept(io, now);
-        did_something |= clients.receive(served);
+        did_something |= clients.receive(served, now);
         served.step();
         did_something |= clients.take_replies(served);
         did_something |= clients.send(served, now);
+        clients.step_observer(now);
         did_something |= self.take_operations();
         let Self { served, clients, collectors, .. } = self;
         collectors.go_on(&self.io, now, || {
@@ -201,6 +213,7 @@ impl<S: Served> Server<S> {
     pub fn wait(&self, limit: Option<Duration>) {
         let now = self.clock.now();
         let next = self.served.next_event().min(self.clients.next_expiry()).min(self.collectors.next_expiry());
+        let next = next.min(self.clients.next_of_observer());
         if next <= now {
             return;
         }

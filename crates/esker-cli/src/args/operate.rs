@@ -14,7 +14,8 @@ use crate::values::{self, VolumeDevice};
 #[command(after_help = "Examples:\n  \
         esker volume serve home.volume --run 'nbdinfo $uri'\n  \
         esker volume serve home.volume --listen unix:/run/home.sock\n  \
-        esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n\
+        esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n  \
+        esker volume serve home.volume --record day.esker --run 'nbdcopy home.img $uri'\n\
         \n\
         Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
         what they have under way, and make all that was written durable; a second one ends at once.\n\
@@ -39,6 +40,15 @@ pub(crate) struct VolumeServeArguments {
     /// Serve while this shell command runs; $uri is where its clients connect
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
+    /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
+    #[arg(long, value_name = "TRACE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Format of the recording [default: what its name ends in]
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub(crate) record_as: Option<String>,
+    /// Replace a recording that is there already
+    #[arg(long, requires = "record")]
+    pub(crate) force: bool,
     /// The most clients at a time; others wait
     #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
     pub(crate) clients: u32,

@@ -28,6 +28,11 @@ impl Output {
         self.destination.is_standard_output()
     }
 
+    /// Where it is, as the user named it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The file itself, to be written as it is.
     pub(crate) fn file(&mut self) -> Result<File, Failure> {
         Ok(self.destination.open()?)

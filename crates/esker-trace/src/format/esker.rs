@@ -7,7 +7,8 @@
 //!   R      `count` records (up to 65,536) as one block of the spool's packing (spool/codec.rs)
 //!   E      u64 number of records in the file; `count` is 0
 //! ```
-//! All numbers are little endian. A volume's name comes before the records that use it.
+//! All numbers are little endian. A volume's name comes before the records that use it. A recording whose program was
+//! killed has no end: it is read up to its last whole section.
 
 use std::io;
 
@@ -42,7 +43,8 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
         endings: &["esker"],
         layout: "binary: ESKERTRC, version 1, then sections with checksums: names of volumes, blocks of up to 65,536 \
                  records as differences of as few bytes as they need, the number of records at the end",
-        remarks: "keeps everything; times count from wherever they counted in the trace it was made from",
+        remarks: "keeps everything; times count from wherever they counted in the trace it was made from; one that was \
+                  cut off is read up to its last whole section",
         binary: true,
         times: Times::Absolute,
         responses: Responses::Optional,
@@ -110,15 +112,22 @@ impl Reader {
         Err(self.damaged("zero in reserved bytes", super::lines::quote(bytes)))
     }
 
+    /// Returns true if the input ends before the next section does.
+    fn is_cut_off(&mut self) -> Result<bool, TraceError> {
+        if !self.input.fill_to(SECTION_HEADER)? {
+            return Ok(true);
+        }
+        let bytes = u32_le(self.input.window(), 8) as usize;
+        Ok(bytes <= SECTION_MAX && !self.input.fill_to(SECTION_HEADER + bytes)?)
+    }
+
     /// Reads one section and returns its kind.
     fn section(&mut self, sink: &mut Sink) -> Result<u8, TraceError> {
-        self.require_bytes(SECTION_HEADER)?;
         let header: [u8; SECTION_HEADER] = self.input.window()[..SECTION_HEADER].try_into().expect("its length");
         let (kind, count, bytes) = (header[0], u32_le(&header, 4) as usize, u32_le(&header, 8) as usize);
         if bytes > SECTION_MAX {
             return Err(self.damaged("a section of at most 4 MiB", format!("{bytes} bytes")));
         }
-        self.require_bytes(SECTION_HEADER + bytes)?;
         let payload = &self.input.window()[SECTION_HEADER..SECTION_HEADER + bytes];
         let mut crc = Crc::new();
         crc.update(&header[..12]);
@@ -195,6 +204,10 @@ impl RecordSource for Reader {
             self.begun = true;
         }
         while self.decoder.remaining() == 0 {
+            if self.is_cut_off()? {
+                sink.notes.remark("the trace was cut off: it was read up to its last whole section");
+                return Ok(false);
+            }
             if self.section(sink)? == b'E' {
                 if self.input.fill_to(1)? {
                     return Err(self.damaged("the end of the input", "more bytes"));
@@ -268,6 +281,10 @@ impl RecordWriter for Writer {
             self.flush(output);
         }
         Ok(())
+    }
+
+    fn write_waiting(&mut self, output: &mut Vec<u8>) {
+        self.flush(output);
     }
 
     fn end(&mut self, output: &mut Vec<u8>) -> io::Result<()> {

@@ -39,6 +39,8 @@ pub(crate) trait RecordWriter: Send {
     fn volume(&mut self, _output: &mut Vec<u8>, _target: Target<'_>) {}
     /// Writes one record.
     fn record(&mut self, output: &mut Vec<u8>, record: &Record, target: Target<'_>) -> io::Result<()>;
+    /// Writes the records that are waiting, so that they can be read if nothing more is ever written.
+    fn write_waiting(&mut self, _output: &mut Vec<u8>) {}
     /// Writes what comes after the last record.
     fn end(&mut self, _output: &mut Vec<u8>) -> io::Result<()> {
         Ok(())
@@ -277,6 +279,14 @@ impl TraceWriter {
         self.output.write_all(&self.buffer).map_err(TraceError::Write)?;
         self.buffer.clear();
         Ok(())
+    }
+
+    /// Hands the output all that was pushed, as far as the format allows. If the program is killed after that, a trace
+    /// in esker's own format can be read up to here.
+    pub fn write_waiting(&mut self) -> Result<(), TraceError> {
+        self.writer.write_waiting(&mut self.buffer);
+        self.write_out()?;
+        self.output.flush().map_err(TraceError::Write)
     }
 
     /// Writes the rest, and returns what was not kept.

@@ -60,11 +60,14 @@ fn lenient_is_named_where_it_helps_and_nowhere_else() {
     };
     let (esker, parquet, mut blktrace) = (write("esker"), write("parquet"), write("blktrace"));
     blktrace[48] = b'?';
+    let mut damaged = esker;
+    let at = damaged.len() - 30;
+    damaged[at] ^= 1;
     for (format, bytes) in [
         ("spc", format!("{SPC}{}\n", "1".repeat(70_000)).into_bytes()),
         ("fio", b"0 f read 0 512\n1 f read 0 512\n".to_vec()),
         ("srt", b"$$TR_IOREC-1.3\ntracedate = \"yesterday\";\n\x0c".to_vec()),
-        ("esker", esker[..esker.len() - 30].to_vec()),
+        ("esker", damaged),
         ("parquet", parquet[..parquet.len() - 9].to_vec()),
         ("blktrace", blktrace),
     ] {

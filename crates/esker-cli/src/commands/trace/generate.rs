@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use esker_core::{Bytes, ReadError};
 use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader, WORKLOADS};
 
-use super::ending::{check_terminal, format_of};
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
@@ -14,6 +13,7 @@ use crate::commands::assignments::assignments;
 use crate::failure::Failure;
 use crate::output::Outputs;
 use crate::progress::Progress;
+use crate::trace_ending::{check_terminal, format_of};
 
 /// The default `footprint`, since there is no device to take it from.
 const FOOTPRINT: Bytes = Bytes::gib(1);

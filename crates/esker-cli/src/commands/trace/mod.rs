@@ -1,6 +1,5 @@
 //! `esker trace`: characterises, converts, filters and generates traces.
 
-mod ending;
 mod formats;
 mod generate;
 mod info;

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use esker_core::{Nanos, words};
 use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
 
-use super::ending::{check_terminal, format_of};
 use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, OperationKind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output::{Outputs, remark};
+use crate::trace_ending::{check_terminal, format_of};
 
 /// Writes a trace in another format.
 pub(super) fn convert(arguments: &ConvertArguments, common: &Common) -> Result<ExitCode, Failure> {

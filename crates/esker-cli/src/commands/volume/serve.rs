@@ -11,12 +11,14 @@ use esker_serve::{Address, Listener, ServeSettings, inherited_listeners, tell_re
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::file::Places;
 use super::server::{VolumeServer, client_socket, control_socket, open};
 use super::session::Serving;
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::output;
+use crate::recording::Plan;
 
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
@@ -27,12 +29,21 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         ..ServeSettings::default()
     };
     let serving = Serving::new(arguments.io, arguments.direct);
+    // What the volume's file names is no place for a recording.
+    Places::read(&arguments.volume)?;
+    let record = arguments.record.as_deref();
+    let plan = record.map(|path| Plan::new(path, arguments.record_as.as_deref(), arguments.force)).transpose()?;
     let mut server = open(&arguments.volume, serving, settings, common)?;
     cancel::leaves("what clients had not flushed may be lost");
     let uri = listen(&mut server, arguments, common)?;
     let signal = server.signal();
     cancel::ends_by_itself(move || signal.give());
     announce(&server, common);
+    let recording = plan.map(|plan| plan.begin(&arguments.export, server.clock())).transpose()?;
+    let recording = recording.map(|(observer, recording)| {
+        server.observe(observer);
+        recording
+    });
     let child = arguments.run.as_deref().map(|command| Running::start(command, &uri, &server)).transpose()?;
     let has_ended = || child.as_ref().is_some_and(Running::has_ended);
     tell_ready();
@@ -44,10 +55,11 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         stops
     });
     drop(server);
+    let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
     child.as_ref().into_iter().for_each(Running::end);
     match child {
-        Some(child) => child.status(),
-        None if was_finished => Ok(ExitCode::SUCCESS),
+        Some(child) => recorded.and_then(|()| child.status()),
+        None if was_finished => recorded.map(|()| ExitCode::SUCCESS),
         None => Err(Failure::work("not everything was finished and made durable in 30 seconds")
             .with_hint("what clients had not flushed may be lost; `esker volume check` looks at the devices")),
     }

@@ -110,6 +110,11 @@ const WRITING: &[Writing] = &[
     folder("man FOLDER", &["man", "OUT"], &[], "esker.1"),
     file("volume create VOLUME", &["volume", "create", "OUT", "--device", "a=fresh.img,4MiB"], &[]),
     file("volume copy --to", &["volume", "copy", "small.volume", "--to", "OUT"], VOLUME),
+    file(
+        "volume serve --record",
+        &["volume", "serve", "small.volume", "--run", "true", "--record-as", "msr", "--record", "OUT"],
+        VOLUME,
+    ),
     file("volume replay --json", REPLAY, &["small.volume", "small.img", "small.csv"]),
 ];
 const PAPER: &[&str] = &["traces/tpcc-small.mqsim"];

@@ -11,6 +11,7 @@ pub(super) const EPERM: u32 = 1;
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const FLUSH: u16 = 3;
+const TRIM: u16 = 4;
 
 pub(super) struct Client {
     stream: UnixStream,
@@ -52,9 +53,13 @@ impl Client {
     }
 
     fn ask(&mut self, command: u16, offset: u64, length: usize, data: &[u8]) -> Result<(), Failed> {
+        self.ask_with(0, command, offset, length, data)
+    }
+
+    fn ask_with(&mut self, flags: u16, command: u16, offset: u64, length: usize, data: &[u8]) -> Result<(), Failed> {
         let mut request = 0x2560_9513u32.to_be_bytes().to_vec();
-        // No flags, and a cookie that is not looked at: there is one request at a time.
-        request.extend([0, 0]);
+        // The cookie is not looked at: there is one request at a time.
+        request.extend(flags.to_be_bytes());
         request.extend(command.to_be_bytes());
         request.extend([0; 8]);
         request.extend(offset.to_be_bytes());
@@ -72,6 +77,15 @@ impl Client {
 
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Failed> {
         self.ask(WRITE, offset, data.len(), data)
+    }
+
+    /// Writes with FUA.
+    pub(super) fn write_durably(&mut self, offset: u64, data: &[u8]) -> Result<(), Failed> {
+        self.ask_with(1, WRITE, offset, data.len(), data)
+    }
+
+    pub(super) fn trim(&mut self, offset: u64, length: usize) -> Result<(), Failed> {
+        self.ask(TRIM, offset, length, &[])
     }
 
     pub(super) fn flush(&mut self) -> Result<(), Failed> {

@@ -8,6 +8,7 @@ mod mistakes;
 mod moving;
 mod nbdsh;
 mod operations;
+mod recording;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

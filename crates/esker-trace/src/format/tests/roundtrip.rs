@@ -119,3 +119,35 @@ fn events_are_written_as_their_programs_print_them() {
          1970-01-01 00:00:01.500002 connection=1 ...Read id=1 return=0\n"
     );
 }
+
+#[test]
+fn a_recording_that_was_cut_off_is_read_up_to_its_last_whole_section() {
+    let record = |number: u64| Record {
+        at: Nanos::from_micros(number),
+        offset: number << 12,
+        length: 4096,
+        volume: VolumeIndex(0),
+        operation: Operation::Write,
+        response: Some(Nanos(100 + number)),
+    };
+    let output = common::Shared::default();
+    let names = ["volume".to_string()];
+    let mut writer = esker_trace::TraceWriter::create("esker", Box::new(output.clone()), &names).unwrap();
+    writer.write_waiting().unwrap();
+    let (mut bytes, mut whole) = (output.take(), Vec::new());
+    for number in 0..5 {
+        whole.push((bytes.len(), number));
+        writer.push(&record(2 * number)).unwrap();
+        writer.push(&record(2 * number + 1)).unwrap();
+        writer.write_waiting().unwrap();
+        bytes.extend(output.take());
+    }
+    whole.push((bytes.len(), 5));
+    drop(writer);
+    for cut in 16..=bytes.len() {
+        let (reader, records) = common::read(bytes[..cut].to_vec(), &common::forced("esker")).unwrap();
+        let sections = whole.iter().rev().find(|(end, _)| *end <= cut).unwrap().1;
+        assert_eq!(records, (0..2 * sections).map(record).collect::<Vec<_>>(), "cut at byte {cut}");
+        assert!(reader.notes().remarks.iter().any(|remark| remark.contains("was cut off")), "cut at byte {cut}");
+    }
+}

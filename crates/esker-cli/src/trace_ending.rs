@@ -14,7 +14,7 @@ const OWN: &str = "esker";
 const NOT_WRITTEN: &[&str] = &["xz", "bz2", "lz4", "zip", "7z", "lzma", "z"];
 
 /// The format that `--to` names, or that the ending of the output's name stands for.
-pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
+pub(crate) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEntry, Failure> {
     let shown = arguments.output.display();
     let wanted = arguments.to.as_deref().map(format_to_write).transpose()?;
     let ending = ending_of(&arguments.output);
@@ -48,7 +48,7 @@ pub(super) fn format_of(arguments: &WriteArguments) -> Result<&'static FormatEnt
 }
 
 /// Refuses to write a binary format to a terminal, as without `-o`.
-pub(super) fn check_terminal(arguments: &WriteArguments, format: &FormatEntry) -> Result<(), Failure> {
+pub(crate) fn check_terminal(arguments: &WriteArguments, format: &FormatEntry) -> Result<(), Failure> {
     let is_terminal = ["-", "/dev/stdout"].iter().any(|name| arguments.output.as_os_str() == *name)
         && std::io::stdout().is_terminal();
     if !(is_terminal && format.build.binary) {

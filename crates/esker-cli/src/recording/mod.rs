@@ -1,0 +1,99 @@
+//! Recordings: the requests of clients as a trace, written by a thread of its own while they are served. Clients never
+//! wait for it: a recording that falls behind ends, and says so.
+
+mod recorder;
+mod writer;
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use esker_core::Nanos;
+use esker_serve::Observer;
+use esker_trace::{Record, TraceWriter};
+use esker_volume::{Clock, SystemClock};
+
+use crate::args::WriteArguments;
+use crate::failure::Failure;
+use crate::output::{Output, Outputs, remark};
+use crate::trace_ending::{check_terminal, format_of};
+use recorder::Recorder;
+use writer::Outcome;
+
+/// A recording that is to begin: its file, and the format.
+pub(crate) struct Plan {
+    output: Output,
+    format: &'static esker_trace::FormatEntry,
+}
+
+/// A recording that is under way.
+pub(crate) struct Recording(JoinHandle<Outcome>);
+
+/// Batches of records between the thread that serves and the one that writes: some seconds of a fast device.
+const QUEUE: usize = 256;
+
+/// What the thread that writes is sent.
+enum Message {
+    Records(Vec<Record>),
+    /// Everything was sent.
+    End(Simplified),
+}
+
+/// Requests that a trace shows as others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Simplified {
+    /// Writes, trims and zeroes that were to be durable at once.
+    durable: u64,
+    /// Zeroes, shown as trims, or as writes where the bytes had to stay allocated.
+    zeroes: u64,
+    /// Requests of kinds that the format does not know, left out.
+    left_out: u64,
+}
+
+impl Plan {
+    /// Checks that a recording can be written to `path`, in the format called `format`, or in that of the path's
+    /// ending.
+    pub(crate) fn new(path: &Path, format: Option<&str>, force: bool) -> Result<Self, Failure> {
+        let arguments = WriteArguments { output: path.to_path_buf(), to: format.map(str::to_string), force };
+        let format = format_of(&arguments)?;
+        check_terminal(&arguments, format)?;
+        if matches!(path.extension().and_then(|ending| ending.to_str()), Some("zst" | "gz")) {
+            return Err(Failure::input(format!("{}: a recording is not compressed", path.display())).with_hint(
+                "a compressed file without its end cannot be read; compress it later: esker trace convert",
+            ));
+        }
+        let output = Outputs::new(force, &[])?.claim("--record", path, crate::output::Content::Trace)?;
+        Ok(Self { output, format })
+    }
+
+    /// Begins the recording of requests to the export called `volume`, whose times are those of `clock`. Its file is
+    /// there from now on.
+    #[expect(clippy::disallowed_methods, reason = "times of a trace count from 1970")]
+    pub(crate) fn begin(mut self, volume: &str, clock: SystemClock) -> Result<(Box<dyn Observer>, Recording), Failure> {
+        let path = self.output.path().display().to_string();
+        let file = self.output.file()?;
+        self.output.finish()?;
+        let mut writer = TraceWriter::create(self.format.name, Box::new(file), &[volume.to_string()])?;
+        writer.write_waiting()?;
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = Nanos(u64::try_from(since_1970.as_nanos()).unwrap_or_default());
+        let zero = since_1970.saturating_sub(clock.now());
+        let (sender, receiver) = mpsc::sync_channel(QUEUE);
+        let recorder = Recorder::new(sender, self.format.build.holds.operations, zero);
+        let write = move || writer::write(&receiver, writer, clock, &path);
+        let thread = std::thread::Builder::new().name("recording".to_string()).spawn(write).map_err(Failure::work)?;
+        Ok((Box::new(recorder), Recording(thread)))
+    }
+}
+
+impl Recording {
+    /// Waits until all is written, and says what the trace does not hold. The observer must have been dropped.
+    pub(crate) fn finish(self, quiet: bool) -> Result<(), Failure> {
+        let outcome = self.0.join().map_err(|_| Failure::work("the recording was lost"))?;
+        if !quiet {
+            outcome.lines().iter().for_each(|line| remark(line));
+        }
+        outcome.failure.map_or(Ok(()), |failure| Err(Failure::work(failure)))
+    }
+}
