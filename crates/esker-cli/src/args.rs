@@ -501,6 +501,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::Arguments;
+    use crate::values::DevicePlace;
     use clap::CommandFactory;
 
     #[test]
@@ -510,10 +511,10 @@ mod tests {
 
     /// Appends what the command and those below it take as a text or a path: "trace convert --output".
     fn taken(command: &clap::Command, path: &str, all: &mut Vec<String>) {
+        let texts = [TypeId::of::<PathBuf>(), TypeId::of::<String>(), TypeId::of::<DevicePlace>()];
         let is_text = |argument: &&clap::Arg| {
             let found = argument.get_value_parser().type_id();
-            argument.get_action().takes_values()
-                && (found == TypeId::of::<PathBuf>() || found == TypeId::of::<String>())
+            argument.get_action().takes_values() && texts.iter().any(|text| found == *text)
         };
         for argument in command.get_arguments().filter(is_text) {
             let name = match (argument.get_long(), argument.get_value_names()) {

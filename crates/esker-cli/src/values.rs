@@ -13,7 +13,7 @@ use esker_core::{Bytes, Hint, Nanos, Ratio, did_you_mean, words};
 use esker_serve::{Address, AddressError};
 use esker_study::InUse;
 
-pub(crate) use volume_device::{DevicePlace, VolumeDevice, volume_device};
+pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]

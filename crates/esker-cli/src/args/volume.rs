@@ -10,7 +10,7 @@ use super::operate::{
     VolumeServeArguments, VolumeStatusArguments,
 };
 use super::volume_io::VolumeIo;
-use crate::values::{self, VolumeDevice};
+use crate::values::{self, DevicePlace, VolumeDevice};
 
 /// The commands of `esker volume`.
 #[derive(Debug, Subcommand)]
@@ -23,7 +23,7 @@ pub(crate) enum VolumeCommand {
     Dump(VolumeDumpArguments),
     /// Copy a raw image into a volume, or a volume into an image
     Copy(VolumeCopyArguments),
-    /// Run a trace against a volume, in real time
+    /// Run a trace against a volume or an NBD export, in real time
     Replay(VolumeReplayArguments),
     /// Serve a volume over NBD, to this machine or others
     Serve(VolumeServeArguments),
@@ -148,15 +148,16 @@ pub(crate) struct VolumeCopyArguments {
 #[command(after_help = "Examples:\n  \
         esker volume replay home.volume day.csv.zst --overwrite --set beyond_capacity=wrap\n  \
         esker volume replay home.volume oltp.spc.zst --overwrite --set beyond_capacity=wrap --depth 32\n  \
-        esker volume replay home.volume --set 'synthetic={requests=5000}' --depth 8 --overwrite\n\
+        esker volume replay home.volume --set 'synthetic={requests=5000}' --depth 8 --overwrite\n  \
+        esker volume replay nbd://nas/disk oltp.spc.zst --overwrite --depth 32\n\
         \n\
         Keys of --set are those of [workload] in an experiment (docs/experiments.md), so that `esker sim` of the\n\
         same workload can be compared. Every 16 bytes that are written hold the number of their request and of\n\
         their sector, as numbers of 8 bytes.")]
 pub(crate) struct VolumeReplayArguments {
-    /// The volume's file
-    #[arg(value_name = "VOLUME")]
-    pub(crate) volume: PathBuf,
+    /// The volume's file, or the URI of an NBD export
+    #[arg(value_name = "VOLUME", value_parser = values::device_place)]
+    pub(crate) volume: DevicePlace,
     /// Traces; without one, --set says which requests are made up
     #[arg(value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
@@ -166,10 +167,10 @@ pub(crate) struct VolumeReplayArguments {
     /// Set a key of `[workload]`, as in an experiment
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Let the writes of the trace replace what is on the volume
+    /// Let the writes of the trace replace what is there
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Write the whole volume once before: reads of what was never written are answered without a device
+    /// Write all of it once before: reads of what was never written are answered without a device
     #[arg(long)]
     pub(crate) fill: bool,
     /// How files and disks are read and written

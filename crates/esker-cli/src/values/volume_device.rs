@@ -80,8 +80,12 @@ pub(crate) fn volume_device(text: &str) -> Result<VolumeDevice, BadValue> {
     if place.is_empty() {
         return Err(wrong("it has no path"));
     }
-    let bad = |error: UriError| BadValue::with_hint(error.to_string(), error.hint().unwrap_or_default());
-    Ok(VolumeDevice { name: name.to_string(), place: place.parse().map_err(bad)?, size })
+    Ok(VolumeDevice { name: name.to_string(), place: device_place(place)?, size })
+}
+
+/// Parses a path, or the URI of an export.
+pub(crate) fn device_place(text: &str) -> Result<DevicePlace, BadValue> {
+    text.parse().map_err(|error: UriError| BadValue::with_hint(error.to_string(), error.hint().unwrap_or_default()))
 }
 
 #[cfg(test)]

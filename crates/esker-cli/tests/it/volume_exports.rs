@@ -91,3 +91,36 @@ fn what_is_no_device_is_told() {
     let refused = esker_refuses(folder.path(), &["volume", "check", "twice.volume"]);
     assert!(refused.contains("a and b are one device: nbd://host:10809/x"), "{refused}");
 }
+
+#[test]
+fn a_workload_runs_against_an_export() {
+    let folder = low_volume();
+    let said = while_served(
+        folder.path(),
+        "replay() { esker volume replay \"$uri\" --set 'synthetic={requests=500,read_fraction=0.5}' \"$@\"; }\n\
+         if replay 2> refused.txt; then exit 9; fi\n\
+         replay --overwrite --fill --depth 8 --json=run.json\n\
+         replay --overwrite --depth 8",
+    );
+    assert!(said.contains("500 requests ("), "{said}");
+    let refused = fs::read_to_string(folder.path().join("refused.txt")).unwrap();
+    assert!(refused.contains("may hold data, which would be replaced") && refused.contains("--overwrite"), "{refused}");
+    let run = fs::read_to_string(folder.path().join("run.json")).unwrap();
+    let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+    assert_eq!((&run["requests"]["all"]["count"], &run["requests"]["errors"]), (&500.into(), &0.into()), "{run}");
+    assert!(run["config"]["export"].as_str().is_some_and(|uri| uri.starts_with("nbd+unix://")), "{run}");
+    // What it wrote is on the volume: every 16 bytes say which request of which sector has written them.
+    esker_ok(folder.path(), &["volume", "copy", "low.volume", "--to", "low.img"]);
+    let image = fs::read(folder.path().join("low.img")).unwrap();
+    let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap());
+    let sectors = (0..image.len()).step_by(512);
+    assert!(
+        sectors.clone().all(|at| number(at + 8) == at as u64 / 512 && number(at) <= 500),
+        "every sector was filled"
+    );
+    assert!(sectors.clone().any(|at| number(at) > 0), "some were written again");
+    let error = esker_refuses(folder.path(), &["volume", "replay", "nbd+unix:///?socket=/nowhere", "--set", SMALL]);
+    assert!(error.contains("start the server"), "{error}");
+}
+
+const SMALL: &str = "synthetic={requests=5}";

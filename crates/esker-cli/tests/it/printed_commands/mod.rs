@@ -72,6 +72,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "fast=c.img,64MiB --device slow=d.img,64MiB",
         "it has no such servers",
     ),
+    (
+        "replay nbd://nas/disk oltp.spc.zst",
+        "replay home.volume oltp.spc.zst --set beyond_capacity=wrap",
+        "it has no such server",
+    ),
     ("home.volume day.csv.zst", "home.volume day.csv.zst --set time_scale=0.00001", "it would take a day"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];

@@ -7,8 +7,8 @@ use esker_results::Reporting;
 use esker_sim::RunMeasurements;
 use esker_volume::{Buffer, Reply};
 
-use super::super::session::Session;
 use super::stamp;
+use super::target::Target;
 use crate::cancel;
 use crate::failure::Failure;
 
@@ -29,11 +29,13 @@ pub(super) struct Lateness {
     pub(super) most: Nanos,
 }
 
-/// A volume while requests are sent to it.
+/// A target while requests are sent to it.
 pub(super) struct Live<'a> {
-    session: Session,
+    target: Target,
     /// Requests always under way; `None` for requests at their times.
     depth: Option<usize>,
+    /// Whether writes hold the numbers of their requests, or zero.
+    has_numbers: bool,
     measured: &'a mut RunMeasurements,
     /// Requests under way, each with its time.
     under_way: TagSlab<(Nanos, Request)>,
@@ -44,7 +46,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(session: Session, depth: Option<usize>, measured: &'a mut RunMeasurements) -> Self {
+    pub(super) fn new(target: Target, depth: Option<usize>, measured: &'a mut RunMeasurements) -> Self {
         let replay = Replay {
             end: ReplayEnd::Complete,
             first_arrival: Nanos::ZERO,
@@ -56,7 +58,12 @@ impl<'a> Live<'a> {
             changes: 0,
         };
         let (under_way, lateness) = (TagSlab::default(), Lateness::default());
-        Self { session, depth, measured, under_way, count: 0, bytes: 0, replay, lateness }
+        Self { target, depth, has_numbers: true, measured, under_way, count: 0, bytes: 0, replay, lateness }
+    }
+
+    /// Has writes hold zero for the number of their request.
+    pub(super) fn without_numbers(self) -> Self {
+        Self { has_numbers: false, ..self }
     }
 
     /// Sends all requests, waits for their replies, and makes what they wrote durable.
@@ -64,17 +71,17 @@ impl<'a> Live<'a> {
         mut self,
         arrivals: impl Iterator<Item = Arrival>,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<(Replay, Lateness, Session), Failure> {
+    ) -> Result<(Replay, Lateness, Target), Failure> {
         let mut arrivals = arrivals.peekable();
-        let begin = self.session.now();
+        let begin = self.target.now();
         while arrivals.peek().is_some() || self.count > 0 {
             if cancel::requested() {
                 return Err(Failure::cancelled());
             }
             let next = self.send(begin, &mut arrivals);
-            self.session.volume.step();
+            self.target.step();
             let mut ended = 0;
-            while let Some(reply) = self.session.volume.next_reply() {
+            while let Some(reply) = self.target.next_reply() {
                 ended += 1;
                 self.end(reply);
                 if self.replay.completed.is_multiple_of(TELL) {
@@ -82,18 +89,19 @@ impl<'a> Live<'a> {
                 }
             }
             if ended == 0 {
-                self.session.step(next);
+                self.target.check()?;
+                self.target.wait(next);
             }
         }
-        self.session.flush()?;
-        Ok((self.replay, self.lateness, self.session))
+        self.target.flush()?;
+        Ok((self.replay, self.lateness, self.target))
     }
 
     /// Sends what is due and has room. Returns when the next request is due; never if it waits for a reply.
     fn send(&mut self, begin: Nanos, arrivals: &mut Peekable<impl Iterator<Item = Arrival>>) -> Nanos {
         while self.count < self.depth.unwrap_or(UNDER_WAY_MAX) && self.bytes < BYTES_MAX {
             let Some(arrival) = arrivals.peek() else { return Nanos::NEVER };
-            let now = self.session.now();
+            let now = self.target.now();
             let due = if self.depth.is_some() { now } else { begin + arrival.at };
             if due > now {
                 return due;
@@ -113,16 +121,16 @@ impl<'a> Live<'a> {
                 _ => Buffer::default(),
             };
             let tag = self.under_way.insert((due, request));
-            self.session.volume.submit(tag, request, data);
+            self.target.submit(tag, request, data);
         }
         Nanos::NEVER
     }
 
     /// The data of a write.
     fn stamped(&mut self, request: &Request) -> Buffer {
-        let mut data = self.session.volume.buffer(request.length.0 as usize);
+        let mut data = self.target.buffer(request.length.0 as usize);
         let bytes = data.get_mut().expect("a new buffer has one owner");
-        stamp(bytes, request.start.0, self.replay.arrived);
+        stamp(bytes, request.start.0, if self.has_numbers { self.replay.arrived } else { 0 });
         data
     }
 
@@ -133,7 +141,7 @@ impl<'a> Live<'a> {
         self.replay.completed += 1;
         self.replay.last_event = self.replay.last_event.max(reply.at);
         let Reply { tag, at, result, data } = reply;
-        self.session.volume.recycle(data);
+        self.target.recycle(data);
         let completion = Completion { tag, at, service_start: arrival, result };
         let observer: &mut dyn Observer<dyn Reporting> = self.measured;
         let verdict = observer.completed(arrival, &request, &completion);

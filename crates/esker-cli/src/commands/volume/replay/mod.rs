@@ -1,20 +1,19 @@
-//! `esker volume replay`: a workload against a volume, in real time.
+//! `esker volume replay`: a workload against a volume or an export, in real time.
 
 mod live;
+mod target;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::{Arrival, Bytes, RequestKind};
+use esker_core::{Arrival, Bytes, Lba, Nanos, Request, RequestKind};
 use esker_results::{LeftOut, RESULTS_SCHEMA, RunResults, WorkloadResults};
 use esker_sim::{RunMeasurements, Workload, WorkloadSettings};
 use serde_json::json;
 
-use super::copy::Pipeline;
 use super::file::Places;
-use super::session::{Serving, Session};
+use super::session::Serving;
 use crate::args::{Common, VolumeReplayArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
@@ -23,49 +22,48 @@ use crate::failure::Failure;
 use crate::output::{self, Outputs, json};
 use crate::progress::Progress;
 use crate::table::percent;
+use crate::values::DevicePlace;
 use live::{Lateness, Live};
+use target::Target;
 
 /// Runs the workload and prints the results of `esker sim`.
 pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<ExitCode, Failure> {
     let settings = settings(arguments)?;
-    let places = Places::read(&arguments.volume)?;
+    if let DevicePlace::File(volume) = &arguments.volume {
+        // What the volume's file names is no place for results.
+        Places::read(volume)?;
+    }
     let mut outputs = Outputs::new(arguments.json.force, &arguments.traces)?;
     let json = outputs.json(&arguments.json, &json::RUN)?;
     let seed = common.seed.unwrap_or(1);
     let workload = Workload::open(&settings, Path::new(""), seed, cancel::flag()).map_err(failure)?;
-    let session = Session::open(&places, Serving::new(arguments.io, arguments.direct), common)?;
-    let (capacity, left_out) = (session.volume.capacity(), Cell::<LeftOut>::default());
+    let target = Target::open(&arguments.volume, Serving::new(arguments.io, arguments.direct), common)?;
+    let (capacity, left_out) = (target.capacity(), Cell::<LeftOut>::default());
     let arrivals = || workload.arrivals(capacity, &settings, &left_out).map_err(|error| of_workload(&error));
-    check_overwrites(arguments, &session, arrivals()?)?;
+    check_overwrites(arguments, &target, arrivals()?)?;
     left_out.take();
     cancel::leaves("the volume has a part of what was to be written");
-    let session = if arguments.fill { fill(session, common)? } else { session };
+    let target = if arguments.fill { fill(target, common)? } else { target };
     let depth = settings.queue_depth.map(|depth| depth.get() as usize);
     let depth = depth.or((!workload.has_times()).then_some(1));
     let bar = Progress::new(common.quiet, "requests");
     bar.set_message("replaying");
-    let state = session.volume.state().clone();
     let mut measured = RunMeasurements::new();
-    let live = Live::new(session, depth, &mut measured);
-    let (replay, lateness, session) = live.run(arrivals()?, &mut |done| bar.set(done, workload.len()))?;
+    let live = Live::new(target, depth, &mut measured);
+    let (replay, lateness, target) = live.run(arrivals()?, &mut |done| bar.set(done, workload.len()))?;
     drop(bar);
     let results = RunResults {
         schema: RESULTS_SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_string(),
         seed,
-        config: json!({
-            "volume": state.settings,
-            "devices": { "io": session.io(), "direct": session.is_direct() },
-            "workload": settings,
-            "run": { "seed": seed },
-        }),
+        config: config(&target, &settings, seed),
         workload: WorkloadResults { left_out: left_out.get(), ..measured.workload(&replay) },
         requests: measured.requests(),
         throughput: measured.throughput(&replay),
         saturated: None,
         settled: None,
-        devices: BTreeMap::from([("volume".to_string(), session.volume.report())]),
-        remarks: remarks(&lateness, replay.arrived, arguments.direct && !session.is_direct()),
+        devices: target.report(),
+        remarks: remarks(&lateness, replay.arrived, arguments.direct && !target.is_direct()),
         series: Vec::new(),
         placement_map: None,
         cost: None,
@@ -75,6 +73,14 @@ pub(super) fn run(arguments: &VolumeReplayArguments, common: &Common) -> Result<
         None => output::print(&render(&results))?,
     }
     Ok(if results.requests.errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// What ran.
+fn config(target: &Target, settings: &WorkloadSettings, seed: u64) -> serde_json::Value {
+    let mut config = target.config();
+    config["workload"] = json!(settings);
+    config["run"] = json!({ "seed": seed });
+    config
 }
 
 /// The settings of the workload.
@@ -101,25 +107,28 @@ fn settings(arguments: &VolumeReplayArguments) -> Result<WorkloadSettings, Failu
     Ok(settings)
 }
 
-/// Bytes that are written at once when a volume is filled.
+/// Bytes of a write that fills a target, and how many are under way.
 const FILLED: u64 = 1 << 20;
+const FILLING: usize = 8;
 
-/// Writes the whole volume, as request 0.
-fn fill(session: Session, common: &Common) -> Result<Session, Failure> {
-    let capacity = session.volume.capacity().0;
-    let bar = Progress::new(common.quiet, "B");
+/// Writes the whole target, as request 0.
+fn fill(target: Target, common: &Common) -> Result<Target, Failure> {
+    let capacity = target.capacity().0;
+    let bar = Progress::new(common.quiet, "writes");
     bar.set_message("filling");
-    let mut pipeline = Pipeline::new(session);
-    for at in (0..capacity).step_by(FILLED as usize) {
-        let mut bytes = vec![0; FILLED.min(capacity - at) as usize];
-        stamp(&mut bytes, at / Bytes::SECTOR.0, 0);
-        pipeline.write(at, &bytes)?;
-        bar.set(at, capacity);
+    let write = |at: u64| {
+        let length = Bytes(FILLED.min(capacity - at));
+        Arrival { at: Nanos::ZERO, request: Request::write(Lba::containing(at), length) }
+    };
+    let mut measured = RunMeasurements::new();
+    let live = Live::new(target, Some(FILLING), &mut measured).without_numbers();
+    let writes = (0..capacity).step_by(FILLED as usize).map(write);
+    let (_, _, mut target) = live.run(writes, &mut |done| bar.set(done, capacity.div_ceil(FILLED)))?;
+    match measured.requests().errors {
+        0 => target.start_measuring(),
+        errors => return Err(Failure::work(format!("{errors} writes failed while it was filled"))),
     }
-    let mut session = pipeline.finish()?;
-    session.flush()?;
-    session.volume.start_measuring();
-    Ok(session)
+    Ok(target)
 }
 
 /// Gives each 16 bytes the number of the request that writes them, and that of their sector.
@@ -130,10 +139,10 @@ fn stamp(bytes: &mut [u8], first_sector: u64, request: u64) {
     }
 }
 
-/// Refuses writes to a volume that may hold data.
+/// Refuses writes to what may hold data.
 fn check_overwrites(
     arguments: &VolumeReplayArguments,
-    session: &Session,
+    target: &Target,
     mut arrivals: impl Iterator<Item = Arrival>,
 ) -> Result<(), Failure> {
     let changes = |kind: RequestKind| kind.is_write() || kind == RequestKind::Trim;
@@ -142,7 +151,7 @@ fn check_overwrites(
         return Ok(());
     }
     let hint = "say --overwrite if it may be lost, or replay reads alone: --set 'filter={kinds=[\"read\"]}'";
-    session.refuse_to_overwrite(&arguments.volume, hint)
+    target.refuse_to_overwrite(&arguments.volume, hint)
 }
 
 fn of_workload(error: &esker_sim::WorkloadError) -> Failure {
