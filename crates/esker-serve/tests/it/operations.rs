@@ -1,6 +1,7 @@
 //! Operations on a volume that serves.
 
 use std::fs::OpenOptions;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -130,7 +131,6 @@ fn lines_that_are_no_requests_are_answered() {
 
 #[test]
 fn prometheus_fetches_figures() {
-    use std::io::{Read, Write};
     let home = Home::new(Bytes::mib(16));
     let server = home.serve(IoChoice::Best, ServeSettings::default());
     let mut client = Client::connect(&server.socket);
@@ -152,4 +152,27 @@ fn prometheus_fetches_figures() {
         assert!(answer.contains("\nesker_device_state{device=\"disk\",state=\"online\"} 1\n"), "{answer}");
     }
     assert!(fetch("GET /secrets HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn the_dashboard_shows_figures_that_there_are() {
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let mut stream = std::net::TcpStream::connect(&server.metrics).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut figures = String::new();
+    stream.read_to_string(&mut figures).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana-dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let mut count = 0;
+    for target in targets {
+        let query = target["expr"].as_str().unwrap();
+        let name = |text: &str| text.split(|c: char| !c.is_ascii_lowercase() && c != '_').next().unwrap().to_string();
+        let name = format!("esker_{}", name(query.split_once("esker_").unwrap().1));
+        assert!(figures.contains(&format!("\n# TYPE {name} ")), "{query}: no {name} in {figures}");
+        count += 1;
+    }
+    assert!(count >= 8, "{count} queries");
 }
