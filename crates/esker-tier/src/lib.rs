@@ -10,8 +10,9 @@ mod stripe;
 mod testing;
 
 pub use engine::{
-    BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, Effect, Engine, Input, IoId, Record, RecordError,
-    RecordNumber, Reshape, ReshapeError, Segment, Spread,
+    BackgroundReport, BackgroundSettings, BufferId, BufferPlace, BufferStep, Checkpoint, DataRef, Effect, Engine,
+    HeldReason, Input, IoId, LiveSettings, LiveSettingsError, Record, RecordError, RecordNumber, Reshape, ReshapeError,
+    Segment, Spread,
 };
 pub use extent::{BlockRange, DeviceIndex, ExtentPlace, LogicalExtent, PhysicalExtent};
 pub use flash_cache::{

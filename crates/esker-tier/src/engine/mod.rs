@@ -1,6 +1,7 @@
 //! The [`Engine`] trait, its inputs and effects, and what several engines share. The simulator runs engines over models
 //! of devices, and the volume runs them over files: the engines are the same.
 
+mod background;
 mod checkpoint;
 mod data;
 mod durability;
@@ -8,6 +9,7 @@ mod effect;
 mod flushes;
 mod health;
 mod hosts;
+mod live;
 mod record;
 mod reshape;
 
@@ -16,6 +18,7 @@ use std::fmt::Debug;
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Machine, Nanos, Ratio, Request, RequestKind};
 use esker_results::{DeviceReport, ExtentPlaces};
 
+pub use background::{BackgroundReport, BackgroundSettings, HeldReason};
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Snapshot;
 pub use data::{BufferId, BufferPlace, BufferStep, DataRef, Segment, Spread};
@@ -24,6 +27,7 @@ pub use effect::{Effect, Input, IoId};
 pub(crate) use flushes::{Flushes, NextFlush};
 pub(crate) use health::Health;
 pub(crate) use hosts::Hosts;
+pub use live::{LiveSettings, LiveSettingsError, PolicySettings};
 pub(crate) use record::{EngineRecord, FLASH_CACHE, PLACEMENT};
 pub use record::{Record, RecordError, RecordNumber};
 pub use reshape::{Reshape, ReshapeError};
@@ -125,6 +129,25 @@ pub trait Engine: Machine<Input = Input, Effect = Effect> + Debug + Send {
     fn reshape(&mut self, now: Nanos, reshape: Reshape, effects: &mut Vec<Effect>) -> Result<(), ReshapeError> {
         let _ = (now, reshape, effects);
         Err(ReshapeError::Unsupported)
+    }
+
+    /// Returns an error if [`Self::set`] would refuse these settings now.
+    fn check_set(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        let _ = settings;
+        Err(LiveSettingsError::Unsupported)
+    }
+
+    /// Takes new settings while requests are served. The settings from which the engine would be restored have to be
+    /// changed before this is called.
+    fn set(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) -> Result<(), LiveSettingsError> {
+        let _ = (now, effects);
+        self.check_set(settings)
+    }
+
+    /// Returns what the engine does in the background; `None` for an engine that moves nothing.
+    fn background(&self, now: Nanos) -> Option<BackgroundReport> {
+        let _ = now;
+        None
     }
 
     /// Gives the first `share` of the host's address space a place, as if it had been written and flushed: for

@@ -32,11 +32,21 @@ impl PlacementEngine {
     /// # Errors
     /// As [`offer`](Self::offer).
     pub fn offer_beside(&mut self, capacity: Option<Bytes>, reserve: Option<Ratio>) -> Result<(), SettingsError> {
-        let moves = self.needs_free_extents() && self.map.sizes().all(|size| size > 1);
-        let reserve = reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO });
-        self.offer(capacity.unwrap_or_else(|| self.capacity_beside(reserve)))?;
-        self.keep_free(reserve);
+        self.reserve = reserve;
+        self.offer(capacity.unwrap_or_else(|| self.capacity_beside(self.reserve_now())))?;
+        self.keep_reserve();
         Ok(())
+    }
+
+    /// Returns the share of each device that is to be kept free.
+    fn reserve_now(&self) -> Ratio {
+        let moves = self.needs_free_extents() && self.map.sizes().all(|size| size > 1);
+        self.reserve.unwrap_or(if moves { RESERVE } else { Ratio::ZERO })
+    }
+
+    /// Keeps the share of each device free that the settings or the policy ask for.
+    pub(super) fn keep_reserve(&mut self) {
+        self.keep_free(self.reserve_now());
     }
 
     /// Offers the host only the first `capacity` bytes, in whole extents. The rest of the devices stays free. No data

@@ -32,7 +32,10 @@ impl PlacementEngine {
                 let ok = result.is_ok();
                 let done = Completed { device, first, extents: 1, kind, length, sent, at, for_host: false, ok };
                 self.notify_policy(now, Event::Completed(done));
-                self.copy_ended(now, slot, result, effects);
+                if ok && kind.is_write() {
+                    self.takes_copies_again(device);
+                }
+                self.copy_ended(now, slot, kind, result, effects);
             }
             // Whether the device has discarded the data is its own affair.
             Io::Trim { place } => {
@@ -101,6 +104,9 @@ impl PlacementEngine {
             self.first_write_ended(part, result.is_ok(), effects);
         }
         if result.is_ok() {
+            if part.first_write {
+                self.takes_copies_again(part.place.device);
+            }
             self.note_durability(part, effects);
             if self.is_drained(part.place.device) {
                 part.places().for_each(|(extent, place)| self.drains.host_wrote(place.device, extent));

@@ -72,6 +72,16 @@ impl Copies {
         self.by_extent.len() >= COPIES_MAX
     }
 
+    /// Returns the number of copies under way.
+    pub(super) fn count(&self) -> u32 {
+        self.by_extent.len() as u32
+    }
+
+    /// Returns the number of copies under way that the policy asked for.
+    pub(super) fn of_policy(&self) -> u32 {
+        self.slots.iter().flatten().filter(|copy| !copy.drains).count() as u32
+    }
+
     pub(super) fn of(&self, extent: LogicalExtent) -> Option<u32> {
         self.by_extent.get(&extent).copied()
     }

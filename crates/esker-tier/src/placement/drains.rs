@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use esker_core::{Nanos, Priority};
 
+use super::background::Obstacle;
 use super::map::ExtentWork;
 use super::{MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::Effect;
-use crate::extent::{DeviceIndex, LogicalExtent};
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
 
 /// Most copies of one drain that are under way at a time.
 const COPIES_MAX: u32 = 4;
@@ -90,12 +91,15 @@ impl Drains {
         self.0.iter_mut().find(|drain| drain.device == device)
     }
 
-    /// Notes the end of a copy that took `extent` off `device`.
-    pub(super) fn copy_ended(&mut self, device: DeviceIndex, extent: LogicalExtent, outcome: MoveOutcome) {
-        if let Some(drain) = self.of(device) {
+    /// Notes the end of a copy that took `extent` off its place `from`.
+    pub(super) fn copy_ended(&mut self, from: ExtentPlace, extent: LogicalExtent, outcome: MoveOutcome) {
+        if let Some(drain) = self.of(from.device) {
             drain.copies = drain.copies.saturating_sub(1);
-            if outcome == MoveOutcome::Failed {
-                drain.bad.insert(extent);
+            match outcome {
+                MoveOutcome::Failed => drop(drain.bad.insert(extent)),
+                // It is copied again in this pass.
+                MoveOutcome::Held | MoveOutcome::NoRoom => drain.next = drain.next.min(from.extent.0),
+                _ => {}
             }
         }
     }
@@ -110,6 +114,16 @@ impl Drains {
                 effects.push(Effect::WakeAt(until));
             }
         }
+    }
+
+    /// Returns true if a drain waits for room.
+    pub(super) fn any_waits(&self) -> bool {
+        self.0.iter().any(|drain| drain.stalled_at.is_some())
+    }
+
+    /// Has drains that wait for room look for it again, even if no extent has become free.
+    pub(super) fn try_again(&mut self) {
+        self.0.iter_mut().for_each(|drain| drain.stalled_at = None);
     }
 
     /// Notes that the host has written part of `extent`, which lies on `device`: data that could not be read may be
@@ -137,7 +151,7 @@ impl PlacementEngine {
     }
 
     fn continue_drain(&mut self, now: Nanos, index: usize, effects: &mut Vec<Effect>) {
-        if self.health.journal_failed() {
+        if self.health.journal_failed() || self.background.is_paused() {
             return;
         }
         let free = (0..self.health.devices().len()).map(|device| self.map.free_extents(device)).sum();
@@ -189,9 +203,11 @@ impl PlacementEngine {
             if self.map.work(extent) != ExtentWork::None {
                 continue;
             }
-            let Some(to) = self.choose(extent, None).map(|device| DeviceIndex(device as u16)) else {
+            let Some(to) = self.choose_for_drain(now, extent) else {
                 self.drains.0[index].next = place;
                 self.drains.0[index].stalled_at = Some(free);
+                self.background.is_kept(Obstacle::NoRoom);
+                self.ask_after_refusals(effects);
                 return false;
             };
             let wished = WishedMove { extent, to, priority: Priority::BACKGROUND };

@@ -1,6 +1,7 @@
 //! Placement: a map says which device holds each extent of the host's address space. A policy decides where new extents
 //! go, and which extents move.
 
+mod background;
 mod blocks;
 mod cache;
 mod capacity;
@@ -9,6 +10,7 @@ mod copies;
 mod drains;
 mod free_space;
 mod frees;
+mod io;
 mod leaving_places;
 mod lost_data;
 mod map;
@@ -28,17 +30,19 @@ mod tests;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Request, RequestKind, Tag, TagSlab};
+use esker_core::{Bytes, DeviceError, DeviceState, Machine, Nanos, Ratio, Request, Tag, TagSlab};
 use esker_results::{DeviceReport, ExtentPlaces, PlacementReport, TokenReport};
 
 use crate::engine::{
-    Durability, Effect, Engine, Health, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError, Snapshot,
-    WrittenBlocks,
+    BackgroundReport, Durability, Effect, Engine, Health, Hosts, Input, LiveSettings, LiveSettingsError, Record,
+    RecordNumber, Reshape, ReshapeError, Snapshot, WrittenBlocks,
 };
-use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+use crate::extent::{DeviceIndex, LogicalExtent};
+use background::Background;
 use blocks::BLOCK;
 use copies::Copies;
 use drains::Drains;
+use io::{HostPart, Io};
 use leaving_places::LeavingPlaces;
 use map::{ExtentMap, RecordedPlace};
 use refused_writes::RefusedPart;
@@ -72,6 +76,8 @@ pub struct PlacementEngine {
     extent: u64,
     free_on_trim: bool,
     policy: Box<dyn Placement>,
+    /// The policies that an operator may choose from.
+    policies: &'static [PlacementEntry],
     map: ExtentMap,
     health: Health,
     hosts: Hosts,
@@ -87,8 +93,11 @@ pub struct PlacementEngine {
     /// redirected.
     promised: Option<(LogicalExtent, DeviceIndex)>,
     drains: Drains,
+    background: Background,
     /// Share of each device's extents that new extents leave free, so that extents can move there.
     kept_free: Ratio,
+    /// The share that the settings name; `None` for the default of the policy.
+    reserve: Option<Ratio>,
     /// Number of parts of host requests under way on each device.
     under_way: Vec<u32>,
     snapshot: Option<Snapshot>,
@@ -108,51 +117,6 @@ pub struct PlacementEngine {
     /// A fault for tests.
     #[cfg(test)]
     fault: Option<tests::Fault>,
-}
-
-/// A request to a device under way.
-#[derive(Clone, Copy, Debug)]
-enum Io {
-    /// A part of a request of the host.
-    Part(HostPart),
-    /// A flush for all requests that wait for it.
-    Flush { device: DeviceIndex },
-    /// A read or write of the copy in this slot.
-    Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
-    /// A trim that tells the device that the data of a place are gone.
-    Trim { place: ExtentPlace },
-}
-
-/// A part of a host's request: consecutive extents that lie next to each other on one device.
-#[derive(Clone, Copy, Debug)]
-struct HostPart {
-    host: Tag,
-    /// Offset in the host's request.
-    offset: u64,
-    first: LogicalExtent,
-    place: ExtentPlace,
-    count: u32,
-    /// Whether it writes some of its blocks for the first time.
-    first_write: bool,
-    /// Whether it is a redirected write: `place` becomes the place of the extent when it has ended.
-    redirect: bool,
-    /// The request sent to the device.
-    request: Request,
-    /// Bytes of zeroes before and after the host's data, less than a block each.
-    padding: (u16, u16),
-    /// Number of devices that have refused these data.
-    refusals: u8,
-    /// Whether it is a write that [`PlacementEngine::widened`] has announced. Only another place may have it.
-    widened: bool,
-    sent: Nanos,
-}
-
-impl HostPart {
-    /// Returns the extents, each with its place.
-    fn places(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> + use<> {
-        let Self { first, place, .. } = *self;
-        (0..self.count).map(move |index| (LogicalExtent(first.0 + index), place.after(index)))
-    }
 }
 
 impl PlacementEngine {
@@ -185,6 +149,7 @@ impl PlacementEngine {
             extent,
             free_on_trim: settings.free_on_trim,
             policy,
+            policies: settings.policies,
             map,
             health: Health::new(count),
             hosts: Hosts::default(),
@@ -196,7 +161,9 @@ impl PlacementEngine {
             redirects: 0,
             promised: None,
             drains: Drains::default(),
+            background: Background::new(),
             kept_free: Ratio::ZERO,
+            reserve: None,
             under_way: vec![0; count],
             snapshot: None,
             waiting_for_space: VecDeque::new(),
@@ -306,6 +273,7 @@ impl Machine for PlacementEngine {
             Input::Timer => {
                 self.notify_policy(now, Event::Timer);
                 self.drains.ask_again(now, effects);
+                self.end_refusals(now, effects);
             }
         }
         self.go_on(now, effects);
@@ -339,6 +307,20 @@ impl Engine for PlacementEngine {
         self.change_shape(reshape);
         self.go_on(now, effects);
         Ok(())
+    }
+
+    fn check_set(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        self.check_live(settings)
+    }
+
+    fn set(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) -> Result<(), LiveSettingsError> {
+        self.check_live(settings)?;
+        self.set_live(now, settings, effects);
+        Ok(())
+    }
+
+    fn background(&self, now: Nanos) -> Option<BackgroundReport> {
+        Some(self.background_now(now))
     }
 
     fn device_state(&self, device: DeviceIndex) -> DeviceState {

@@ -1,14 +1,17 @@
 //! Moves of extents: the policy's wishes, and the copies that carry them out.
 
+use std::ops::Range;
+
 use esker_core::{Bytes, DeviceError, DeviceState, Lba, Nanos, Request, RequestKind};
 
+use super::background::Obstacle;
 use super::blocks::BLOCK;
 use super::copies::{CopyStep, ExtentCopy};
 use super::leaving_places::WaitsFor;
 use super::map::ExtentWork;
 use super::{Event, Io, MoveOutcome, PlacementEngine, WishedMove};
 use crate::engine::{BufferId, DataRef, Effect, IoId};
-use crate::extent::ExtentPlace;
+use crate::extent::{ExtentPlace, LogicalExtent};
 
 impl PlacementEngine {
     /// Passes `event` to the policy.
@@ -16,6 +19,7 @@ impl PlacementEngine {
     pub(super) fn notify_policy(&mut self, now: Nanos, event: Event<'_>) {
         if self.policy.observes() {
             self.update_views();
+            self.hold_views(now);
             self.policy.observe(now, &event, &self.views, &mut self.wishes);
         }
     }
@@ -32,7 +36,11 @@ impl PlacementEngine {
                 self.notify_policy(now, Event::Moved { extent, outcome });
             }
         }
-        self.moved.moves_without_room += std::mem::take(&mut self.wishes.without_room);
+        let without_room = std::mem::take(&mut self.wishes.without_room);
+        if without_room > 0 {
+            self.moved.moves_without_room += without_room;
+            self.background.is_kept(Obstacle::NoRoom);
+        }
         if let Some(at) = self.wishes.wake_at.take() {
             effects.push(Effect::WakeAt(at.max(now)));
         }
@@ -55,15 +63,21 @@ impl PlacementEngine {
         // Draining a failed device saves the data that it can still read.
         let reads = !self.health.is_absent(from.device) && (drains || !self.health.has_failed(from.device));
         if !reads || self.health.journal_failed() {
+            self.background.is_kept(Obstacle::Failed(from.device));
             return Err(MoveOutcome::Failed);
+        }
+        if let Some(held) = self.held_move(now, to, drains) {
+            return Err(held);
         }
         if self.copies.is_full() || self.health.device(to) != DeviceState::Online || self.is_drained(to) {
             return Err(MoveOutcome::NoRoom);
         }
         let Some(to) = self.map.take_near(extent, to) else {
             self.moved.moves_without_room += u64::from(!drains);
+            self.background.is_kept(Obstacle::NoRoom);
             return Err(MoveOutcome::NoRoom);
         };
+        self.background.move_begins();
         self.map.set_work(extent, ExtentWork::Copy);
         let slot = self.copies.begin(extent, (from, to), priority, drains);
         self.step_copy(now, slot, false, effects);
@@ -80,9 +94,13 @@ impl PlacementEngine {
         let from_failed = lost || (!drains && self.health.has_failed(from.device));
         match next {
             CopyStep::Nothing => {}
+            CopyStep::Read if self.background.is_paused() => self.end_copy(now, slot, MoveOutcome::Held, effects),
             CopyStep::Read => self.send_copy(now, slot, from, RequestKind::Read, effects),
             CopyStep::Write | CopyStep::Switch if self.health.has_failed(to.device) || from_failed => {
                 self.end_copy(now, slot, MoveOutcome::Failed, effects);
+            }
+            CopyStep::Write if !self.may_write_copy(now, self.written_of(extent), drains) => {
+                self.end_copy(now, slot, MoveOutcome::Held, effects);
             }
             // The write is durable at once, so that the record may follow.
             CopyStep::Write => self.send_copy(now, slot, to, RequestKind::Write { fua: true }, effects),
@@ -95,8 +113,7 @@ impl PlacementEngine {
     fn send_copy(&mut self, now: Nanos, slot: u32, place: ExtentPlace, kind: RequestKind, effects: &mut Vec<Effect>) {
         let copy = self.copies.get(slot);
         let blocks = self.map.blocks_of(copy.extent);
-        // A trim empties no extent that is copied.
-        let written = self.map.blocks.span(blocks.clone()).expect("an extent that is copied has data");
+        let written = self.copied_blocks(copy.extent);
         let start = u64::from(place.extent.0) * self.extent + (written.start - blocks.start) as u64 * BLOCK;
         let length = Bytes(written.len() as u64 * BLOCK);
         let request = Request { priority: copy.priority, ..Request::new(kind, Lba::containing(start), length) };
@@ -109,17 +126,40 @@ impl PlacementEngine {
         effects.push(Effect::Io { io, host: None, device, request, data });
     }
 
+    /// Returns the blocks of an extent that a copy reads and writes.
+    fn copied_blocks(&self, extent: LogicalExtent) -> Range<usize> {
+        // A trim empties no extent that is copied.
+        self.map.blocks.span(self.map.blocks_of(extent)).expect("an extent that is copied has data")
+    }
+
+    /// Returns the bytes that a copy of `extent` writes.
+    fn written_of(&self, extent: LogicalExtent) -> Bytes {
+        Bytes(self.copied_blocks(extent).len() as u64 * BLOCK)
+    }
+
     /// Handles the end of a copy's read or write.
     pub(super) fn copy_ended(
         &mut self,
         now: Nanos,
         slot: u32,
+        kind: RequestKind,
         result: Result<(), DeviceError>,
         effects: &mut Vec<Effect>,
     ) {
         match result {
             Ok(()) => self.step_copy(now, slot, true, effects),
-            Err(_) => self.end_copy(now, slot, MoveOutcome::Failed, effects),
+            Err(DeviceError::NoSpace | DeviceError::ReadOnly) if kind.is_write() => {
+                self.background.refused(self.copies.get(slot).to.device, now);
+                self.end_copy(now, slot, MoveOutcome::NoRoom, effects);
+                self.ask_after_refusals(effects);
+            }
+            Err(_) => {
+                let ExtentCopy { from, .. } = *self.copies.get(slot);
+                if kind == RequestKind::Read {
+                    self.background.is_kept(Obstacle::Failed(from.device));
+                }
+                self.end_copy(now, slot, MoveOutcome::Failed, effects);
+            }
         }
     }
 
@@ -141,7 +181,7 @@ impl PlacementEngine {
             self.leaving.add(copy.to, WaitsFor::Nothing, 0, true);
         }
         if copy.drains {
-            self.drains.copy_ended(copy.from.device, extent, outcome);
+            self.drains.copy_ended(copy.from, extent, outcome);
         }
         self.notify_policy(now, Event::Moved { extent, outcome });
     }

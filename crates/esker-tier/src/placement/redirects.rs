@@ -1,7 +1,7 @@
 //! Redirected writes: a write that replaces all data of an extent may go to another device than the one that holds the
 //! extent.
 
-use esker_core::{Bytes, DeviceError, Lba, Request};
+use esker_core::{Bytes, DeviceError, Lba, Nanos, Request};
 
 use super::blocks::BLOCK;
 use super::leaving_places::WaitsFor;
@@ -68,7 +68,7 @@ impl PlacementEngine {
     /// Widens `request`, a write of the host within one extent, to a write of all data of the extent, if that write
     /// will be redirected. The widened write has to be the next input: at the old place it could undo other writes to
     /// the extent.
-    pub(super) fn widened(&mut self, request: &Request) -> Option<Request> {
+    pub(super) fn widened(&mut self, now: Nanos, request: &Request) -> Option<Request> {
         let first = request.start.byte_offset() / self.extent;
         if (request.end_byte() - 1) / self.extent != first {
             return None;
@@ -79,8 +79,14 @@ impl PlacementEngine {
         let blocks = Self::request_blocks(request);
         let (start, end) = (held.start.min(blocks.start) as u64 * BLOCK, held.end.max(blocks.end) as u64 * BLOCK);
         let widened = Request { start: Lba::containing(start), length: Bytes(end - start), ..*request };
-        self.promised = self.redirects_to(extent, from, &widened).map(|to| (extent, to));
-        self.promised.map(|_| widened)
+        self.promised = None;
+        let to = self.redirects_to(extent, from, &widened)?;
+        // What is written beyond the request is written to move the extent.
+        if !self.may_write_copy(now, widened.length - request.length, false) {
+            return None;
+        }
+        self.promised = Some((extent, to));
+        Some(widened)
     }
 
     /// Handles the end of a redirected write.

@@ -359,6 +359,17 @@ impl PlacementEngine {
     /// there is none.
     pub(super) fn choose(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         self.update_views_for_new();
+        self.choose_among_views(extent, write)
+    }
+
+    /// Returns the device to which `extent` goes from one that is being drained; `None` if there is none.
+    pub(super) fn choose_for_drain(&mut self, now: Nanos, extent: LogicalExtent) -> Option<DeviceIndex> {
+        self.update_views_for_new();
+        self.hold_refusing_views(now);
+        self.choose_among_views(extent, None).map(|device| DeviceIndex(device as u16))
+    }
+
+    fn choose_among_views(&mut self, extent: LogicalExtent, write: Option<&Request>) -> Option<usize> {
         let new = NewExtent { extent, start: Bytes(u64::from(extent.0) * self.extent), write };
         let wanted = self.policy.place(&new, &self.views).0 as usize;
         let count = self.views.len();
@@ -376,7 +387,7 @@ impl PlacementEngine {
         for ((device, &state), extents) in self.health.devices().iter().enumerate().zip(self.map.sizes()) {
             let drained = self.is_drained(DeviceIndex(device as u16));
             let (free_extents, under_way) = (self.map.free_extents(device), self.under_way[device]);
-            self.views.push(DeviceView { extents, free_extents, state, drained, under_way });
+            self.views.push(DeviceView { extents, free_extents, state, drained, is_held: false, under_way });
         }
     }
 }

@@ -29,10 +29,12 @@ impl PlacementEngine {
                 self.under_way.push(0);
                 self.durability.add_device();
                 self.policy.devices_joined(self.health.devices().len());
+                self.tries_all_again();
             }
             Reshape::Grow { device, capacity } => {
                 self.map.grow_device(device.0.into(), (capacity.0 / self.extent) as u32);
                 self.health.try_again(device);
+                self.takes_copies_again(device);
             }
             Reshape::Shrink { .. } => unreachable!("it is refused"),
             Reshape::Offer { capacity } => self.map.resize((capacity.0 / self.extent) as u32),
@@ -41,6 +43,7 @@ impl PlacementEngine {
             Reshape::Keep { device } => {
                 self.drains.end(device);
                 self.health.try_again(device);
+                self.takes_copies_again(device);
             }
             Reshape::Remove { device } => {
                 self.map.remove_device(device.0.into());

@@ -4,8 +4,14 @@ use esker_tier::PolicySettings;
 use super::*;
 use crate::PUBLISHED_PLACEMENTS;
 
-const ROOM: DeviceView =
-    DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+const ROOM: DeviceView = DeviceView {
+    extents: 9,
+    free_extents: 9,
+    state: DeviceState::Online,
+    drained: false,
+    is_held: false,
+    under_way: 0,
+};
 
 fn policy(table: &str, weights: &[u32]) -> WardropPublished {
     WardropPublished::new(serde_json::from_str(table).unwrap(), weights)

@@ -14,7 +14,8 @@ use esker_results::{DeviceReport, ExtentPlaces, MemoryCacheReport};
 
 use super::PlacementEngine;
 use crate::engine::{
-    BufferId, BufferPlace, BufferStep, Effect, Engine, Hosts, Input, Record, RecordNumber, Reshape, ReshapeError,
+    BackgroundReport, BufferId, BufferPlace, BufferStep, Effect, Engine, Hosts, Input, LiveSettings, LiveSettingsError,
+    Record, RecordNumber, Reshape, ReshapeError,
 };
 use crate::extent::{DeviceIndex, LogicalExtent};
 use below::SubRequest;
@@ -197,7 +198,7 @@ impl MemoryCache {
         if self.writes.any(extent) {
             return false;
         }
-        let Some(widened) = self.engine.widened(request) else { return false };
+        let Some(widened) = self.engine.widened(now, request) else { return false };
         let start = u64::from(extent.0) * self.extent;
         let at = request.start.byte_offset() - start;
         effects.push(Self::keep(slot, at, tag, 0, request.length.0));
@@ -303,6 +304,22 @@ impl Engine for MemoryCache {
         self.pass_on(now, &mut own, effects);
         self.effects = own;
         result
+    }
+
+    fn check_set(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        self.engine.check_set(settings)
+    }
+
+    fn set(&mut self, now: Nanos, settings: &LiveSettings, effects: &mut Vec<Effect>) -> Result<(), LiveSettingsError> {
+        let mut own = std::mem::take(&mut self.effects);
+        let result = self.engine.set(now, settings, &mut own);
+        self.pass_on(now, &mut own, effects);
+        self.effects = own;
+        result
+    }
+
+    fn background(&self, now: Nanos) -> Option<BackgroundReport> {
+        self.engine.background(now)
     }
 
     fn fill(&mut self, share: Ratio) {

@@ -269,8 +269,10 @@ pub enum MoveOutcome {
     Done,
     /// Not begun: the extent has no data, is on that device already, or is being copied.
     NothingToDo,
-    /// Not begun: the device has no free extent or takes no writes, or too many copies are under way.
+    /// Not begun, or given up: the device has no free extent or takes no writes, or too many copies are under way.
     NoRoom,
+    /// Not begun, or given up: background work is paused, or its budget is spent.
+    Held,
     /// Given up: the host wrote to the extent during each of several attempts.
     WrittenMeanwhile,
     /// Failed: a device failed during the copy.
@@ -289,6 +291,9 @@ pub struct DeviceView {
     pub state: DeviceState,
     /// Whether the device is being drained.
     pub drained: bool,
+    /// Whether nothing may move there now: background work is paused, its budget is spent, or the device has refused a
+    /// copy. New extents and writes that replace one may go there.
+    pub is_held: bool,
     /// Number of parts of host requests under way on the device. When a policy hears of the end of a part, that part is
     /// still counted.
     pub under_way: u32,
@@ -297,11 +302,11 @@ pub struct DeviceView {
 impl DeviceView {
     /// Returns true if only the lack of free extents keeps the device from taking an extent.
     pub fn is_full(&self) -> bool {
-        self.free_extents == 0 && self.state == DeviceState::Online && !self.drained
+        self.free_extents == 0 && self.state == DeviceState::Online && !self.drained && !self.is_held
     }
 
-    /// Returns true if a new extent can go there.
+    /// Returns true if an extent can go there.
     pub fn has_room(&self) -> bool {
-        self.free_extents > 0 && self.state == DeviceState::Online && !self.drained
+        self.free_extents > 0 && self.state == DeviceState::Online && !self.drained && !self.is_held
     }
 }

@@ -197,7 +197,14 @@ mod tests {
         (0..2).for_each(|extent| {
             policy.placed(LogicalExtent(extent), Bytes::mib(extent.into()), Some(DeviceIndex(0)));
         });
-        let view = DeviceView { extents: 9, free_extents: 9, state: DeviceState::Online, drained: false, under_way: 0 };
+        let view = DeviceView {
+            extents: 9,
+            free_extents: 9,
+            state: DeviceState::Online,
+            drained: false,
+            is_held: false,
+            under_way: 0,
+        };
         let mut wishes = Wishes::default();
         for extent in 0..2 {
             let done = Completed {

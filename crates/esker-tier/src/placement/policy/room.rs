@@ -154,7 +154,7 @@ impl RoomMaker {
                         self.touch(extent);
                         self.move_one(now, devices, may_go, wishes);
                     }
-                    MoveOutcome::NoRoom | MoveOutcome::Failed => {}
+                    MoveOutcome::NoRoom | MoveOutcome::Held | MoveOutcome::Failed => {}
                 }
             }
             Event::Timer => match self.timer {
@@ -246,6 +246,7 @@ mod tests {
                 free_extents,
                 state: DeviceState::Online,
                 drained: false,
+                is_held: false,
                 under_way: 0,
             };
             Self { room, devices: [view(10, 10 - extents), view(100, 100)], wishes: Wishes::default() }

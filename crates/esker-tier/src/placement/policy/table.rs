@@ -4,22 +4,10 @@ use esker_core::registry;
 use esker_core::{Hint, Problem, ReadError};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-#[cfg(doc)]
-use super::PLACEMENTS;
 use super::{Placement, PlacementEntry};
-
-/// The table of a policy: its name, and the keys of that policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PolicySettings {
-    /// The name of the policy, one of [`PLACEMENTS`].
-    pub kind: String,
-    /// The policy's own keys.
-    #[serde(flatten)]
-    pub options: serde_json::Map<String, serde_json::Value>,
-}
+pub use crate::engine::PolicySettings;
 
 impl PolicySettings {
     /// Makes the policy, which is one of `choices`, for `devices` devices; there has to be at least one.

@@ -30,6 +30,7 @@ pub(super) fn chosen(table: &str, room: &[u32], sizes: &[u64]) -> Vec<u16> {
         free_extents,
         state: DeviceState::Online,
         drained: false,
+        is_held: false,
         under_way: 0,
     };
     let mut views: Vec<DeviceView> = room.iter().map(online).collect();

@@ -1,6 +1,7 @@
 //! Compares the engine with an array of sectors, with effects performed in random order and with crashes; and single
 //! cases.
 
+mod background;
 mod cached;
 mod cases;
 mod errors;
@@ -12,10 +13,11 @@ mod snapshots;
 mod under_test;
 mod world;
 
-use esker_core::{Bytes, Lba, Nanos};
+use esker_core::{Bytes, Lba, Nanos, RequestKind};
 
 use super::*;
 use crate::engine::{BufferId, Checkpoint, DataRef, IoId, RecordNumber};
+use crate::extent::ExtentPlace;
 
 /// Number of sectors in an extent: two blocks.
 const EXTENT: u64 = 16;

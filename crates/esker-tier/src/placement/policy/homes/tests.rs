@@ -19,7 +19,7 @@ fn extents_are_shared_out_by_the_shares() {
 
 fn idle() -> DeviceView {
     let state = esker_core::DeviceState::Online;
-    DeviceView { extents: 9, free_extents: 9, state, drained: false, under_way: 0 }
+    DeviceView { extents: 9, free_extents: 9, state, drained: false, is_held: false, under_way: 0 }
 }
 
 /// After a change of the shares, all extents in use that belong elsewhere are moved, one in each interval.

@@ -1,0 +1,61 @@
+//! Background work: what an operator allows of it, and what an engine tells about it.
+
+use esker_core::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::extent::DeviceIndex;
+
+/// What an operator allows of the background work of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackgroundSettings {
+    /// Whether nothing moves in the background: no extent because the policy wants it elsewhere, and none off a device
+    /// that is being drained.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Bytes that moves of the policy may write in any 24 hours, at least one extent (default: any number). In the
+    /// first day it grows evenly from nothing. Drains count, but are not held up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_bytes_per_day: Option<Bytes>,
+}
+
+impl BackgroundSettings {
+    /// Returns true if nothing is limited, so that the settings need not be written down.
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What an engine does in the background.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundReport {
+    /// The limits in effect.
+    pub settings: BackgroundSettings,
+    /// Number of extents that are being copied.
+    pub copies: u32,
+    /// Bytes that copies have written since the engine began.
+    pub moved: Bytes,
+    /// Bytes that copies have written in the last 24 hours, in steps of five minutes.
+    pub moved_in_day: Bytes,
+    /// Why no extent is being copied although some should move; `None` if some are, or if none should move.
+    pub held: Option<HeldReason>,
+}
+
+/// Why extents do not move although they should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldReason {
+    /// The operator has paused background work.
+    Paused,
+    /// The budget of the last 24 hours is spent.
+    Budget,
+    /// The journal has failed, so that no move could be recorded.
+    JournalFailed,
+    /// A device has refused a copy. It is tried again when it takes other new data or has grown, when a device joins,
+    /// or after ten minutes.
+    Refused(DeviceIndex),
+    /// These devices have no free extent.
+    NoRoom(Vec<DeviceIndex>),
+    /// An extent should leave this device, and cannot be read: the device has failed.
+    Failed(DeviceIndex),
+}

@@ -1,0 +1,58 @@
+//! Settings that an operator changes while an engine serves.
+
+use esker_core::{Bytes, Hint, ReadError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::background::BackgroundSettings;
+
+/// The table of a policy: its name, and the keys of that policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicySettings {
+    /// The name of the policy, one of `PLACEMENTS`.
+    pub kind: String,
+    /// The policy's own keys.
+    #[serde(flatten)]
+    pub options: serde_json::Map<String, serde_json::Value>,
+}
+
+/// New settings for an engine that serves. Those that are `None` stay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LiveSettings {
+    /// Another policy of placement. Extents stay where they are until it moves them.
+    pub policy: Option<PolicySettings>,
+    /// All limits of background work.
+    pub background: Option<BackgroundSettings>,
+}
+
+/// Why an engine does not take new settings.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LiveSettingsError {
+    /// The engine moves nothing.
+    #[error("this kind of volume moves nothing in the background")]
+    Unsupported,
+    /// There is no such policy, or its own settings are wrong.
+    #[error(transparent)]
+    Policy(ReadError),
+    /// The budget does not allow a single move.
+    #[error("{budget} a day are less than one extent of {extent}, so nothing could move")]
+    Budget {
+        /// The bytes that may move in a day.
+        budget: Bytes,
+        /// Size of an extent.
+        extent: Bytes,
+    },
+}
+
+impl Hint for LiveSettingsError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unsupported => {
+                Some("only hybrids have a policy, and background work that can be paused or limited".to_string())
+            }
+            Self::Policy(error) => error.hint(),
+            Self::Budget { .. } => Some("allow more, or pause background work".to_string()),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Requests to devices under way.
+
+use esker_core::{Bytes, Nanos, Request, RequestKind, Tag};
+
+use crate::extent::{DeviceIndex, ExtentPlace, LogicalExtent};
+
+/// A request to a device under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Io {
+    /// A part of a request of the host.
+    Part(HostPart),
+    /// A flush for all requests that wait for it.
+    Flush { device: DeviceIndex },
+    /// A read or write of the copy in this slot.
+    Copy { slot: u32, device: DeviceIndex, kind: RequestKind, sent: Nanos, length: Bytes },
+    /// A trim that tells the device that the data of a place are gone.
+    Trim { place: ExtentPlace },
+}
+
+/// A part of a host's request: consecutive extents that lie next to each other on one device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostPart {
+    pub(super) host: Tag,
+    /// Offset in the host's request.
+    pub(super) offset: u64,
+    pub(super) first: LogicalExtent,
+    pub(super) place: ExtentPlace,
+    pub(super) count: u32,
+    /// Whether it writes some of its blocks for the first time.
+    pub(super) first_write: bool,
+    /// Whether it is a redirected write: `place` becomes the place of the extent when it has ended.
+    pub(super) redirect: bool,
+    /// The request sent to the device.
+    pub(super) request: Request,
+    /// Bytes of zeroes before and after the host's data, less than a block each.
+    pub(super) padding: (u16, u16),
+    /// Number of devices that have refused these data.
+    pub(super) refusals: u8,
+    /// Whether it is a write that [`widened`](super::PlacementEngine::widened) has announced. Only another place may
+    /// have it.
+    pub(super) widened: bool,
+    pub(super) sent: Nanos,
+}
+
+impl HostPart {
+    /// Returns the extents, each with its place.
+    pub(super) fn places(&self) -> impl Iterator<Item = (LogicalExtent, ExtentPlace)> + use<> {
+        let Self { first, place, .. } = *self;
+        (0..self.count).map(move |index| (LogicalExtent(first.0 + index), place.after(index)))
+    }
+}
