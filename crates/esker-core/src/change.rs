@@ -18,6 +18,16 @@ pub enum Change {
     Join,
     /// The parent of the device moves all data away from it, in the background.
     Drain,
+    /// The device moves nothing in the background from now on, or does so again.
+    Pause {
+        /// Whether nothing moves.
+        paused: bool,
+    },
+    /// Another number of bytes may move in the device in any 24 hours.
+    MoveBudget {
+        /// That number.
+        moved_bytes_per_day: Bytes,
+    },
     /// The parent of the device, a cache, uses less of it from now on: what lies beyond leaves.
     Shrink {
         /// What is used of it.

@@ -19,6 +19,8 @@ struct Configured {
     join: bool,
     #[serde(default)]
     drain: bool,
+    pause: Option<bool>,
+    moved_bytes_per_day: Option<Bytes>,
     shrink: Option<Bytes>,
 }
 
@@ -51,6 +53,12 @@ fn what(event: &Configured) -> String {
         _ if event.shrink.is_some() => {
             let used = page::bytes(event.shrink.unwrap_or_default().0 as f64).text();
             format!("{used} of {device} are used")
+        }
+        _ if event.pause == Some(true) => format!("{device} moves nothing in the background"),
+        _ if event.pause == Some(false) => format!("{device} moves in the background again"),
+        _ if event.moved_bytes_per_day.is_some() => {
+            let budget = page::bytes(event.moved_bytes_per_day.unwrap_or_default().0 as f64).text();
+            format!("{device} may move {budget} a day")
         }
         Some(1.0) => format!("{device} as fast as before"),
         Some(factor) if factor > 1.0 => format!("{device} {} times slower", times(factor)),

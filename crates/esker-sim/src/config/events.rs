@@ -28,6 +28,12 @@ pub struct RunEvent {
     /// results tells when that was done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,
+    /// Change: the device, a hybrid, moves nothing in the background from then on (`false`: it does so again).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<bool>,
+    /// Change: moves of the device, a hybrid, may write this many bytes in any 24 hours from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_bytes_per_day: Option<Bytes>,
     /// Change: the cache above the device, its flash, uses no more than this of it from then on. Lines that lie beyond
     /// leave, dirty ones after they are copied back; `beyond_lines` in the results counts those that are still there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +43,16 @@ pub struct RunEvent {
 impl RunEvent {
     /// Slows `device` by `factor` from `at` on.
     pub fn slow(at: Nanos, device: impl Into<String>, factor: Ratio) -> Self {
-        Self { at, device: device.into(), slow: Some(factor), join: false, drain: false, shrink: None }
+        Self {
+            at,
+            device: device.into(),
+            slow: Some(factor),
+            join: false,
+            drain: false,
+            pause: None,
+            moved_bytes_per_day: None,
+            shrink: None,
+        }
     }
 
     /// Returns what changes, or the key that is wrong and why. All kinds of change are read here.
@@ -46,6 +61,8 @@ impl RunEvent {
             self.slow.map(|factor| Change::Slow { factor }),
             self.join.then_some(Change::Join),
             self.drain.then_some(Change::Drain),
+            self.pause.map(|paused| Change::Pause { paused }),
+            self.moved_bytes_per_day.map(|moved_bytes_per_day| Change::MoveBudget { moved_bytes_per_day }),
             self.shrink.map(|capacity| Change::Shrink { capacity }),
         ];
         let mut given = changes.into_iter().flatten();
@@ -56,7 +73,8 @@ impl RunEvent {
                     "",
                     Problem::with_hint(
                         "it changes nothing",
-                        "say what changes: `slow = 10`, `join = true`, `drain = true` or `shrink = \"4GiB\"`",
+                        "say what changes: `slow = 10`, `join = true`, `drain = true`, `pause = true`, \
+                         `moved_bytes_per_day = \"100GiB\"` or `shrink = \"4GiB\"`",
                     ),
                 ));
             }
@@ -67,7 +85,7 @@ impl RunEvent {
                 let hint = "10 makes it ten times slower, 1 restores its speed";
                 Err(("slow", Problem::with_hint("it is 0, but no device works in no time", hint)))
             }
-            Change::Slow { .. } | Change::Join | Change::Drain | Change::Shrink { .. } => Ok(change),
+            _ => Ok(change),
         }
     }
 }
@@ -90,6 +108,10 @@ pub(super) fn check(events: &[RunEvent], system: &System) -> Result<(), ConfigEr
                 if !system.parent(&event.device, |parent, _| parent.changes_children()) =>
             {
                 let message = format!("`{}` is not a child of a hybrid; only those join and are drained", event.device);
+                return error("device", Problem::new(message));
+            }
+            Ok(Change::Pause { .. } | Change::MoveBudget { .. }) if !system.moves_in_background(&event.device) => {
+                let message = format!("`{}` is not a hybrid; only those move data in the background", event.device);
                 return error("device", Problem::new(message));
             }
             Ok(Change::Shrink { .. }) if !system.parent(&event.device, |parent, child| parent.shrinks(child)) => {

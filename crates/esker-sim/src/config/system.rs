@@ -130,6 +130,12 @@ impl System {
         false
     }
 
+    /// Whether the device `name` of the target's tree, which is none of several of one table, moves data in the
+    /// background.
+    pub(crate) fn moves_in_background(&self, name: &str) -> bool {
+        self.devices.get(name).is_some_and(|device| device.settings.moves_in_background())
+    }
+
     /// Whether reads of the host make a device of the tree write to flash. Then wear depends on them, too.
     pub fn reads_change_flash(&self) -> bool {
         let mut pending = vec![self.target.clone()];

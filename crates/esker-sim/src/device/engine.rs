@@ -9,7 +9,7 @@ use esker_core::{
     Bytes, Change, ChangeError, Completion, Control, Device, EffectLog, Hint, LatencyHistogram, MachineLoop, Nanos,
     Precondition, Request, Tag, Telemetry, Unsupported,
 };
-use esker_tier::{DeviceIndex, Effect, Engine, Input, Reshape};
+use esker_tier::{DeviceIndex, Effect, Engine, Input, LiveSettings, Reshape};
 
 use super::Instance;
 use world::{ChildIo, ChildWorld, Host, Whose};
@@ -111,6 +111,22 @@ impl<E: Engine> EngineDevice<E> {
         self.ended = ended;
     }
 
+    /// Changes the limits of background work.
+    fn set_background(&mut self, now: Nanos, change: Change) -> Result<bool, ChangeError> {
+        let mut background = self.engine.machine().background(now).map(|now| now.settings).unwrap_or_default();
+        match change {
+            Change::Pause { paused } => background.paused = paused,
+            Change::MoveBudget { moved_bytes_per_day } => background.moved_bytes_per_day = Some(moved_bytes_per_day),
+            _ => return Ok(false),
+        }
+        let settings = LiveSettings { policy: None, background: Some(background) };
+        let act = |engine: &mut E, effects: &mut Vec<Effect>| engine.set(now, &settings, effects);
+        let made = self.engine.act(now, &mut self.world, act);
+        made.map_err(|error| ChangeError::new(error.to_string()).with_hint(error.hint()))?;
+        self.settle_at(now);
+        Ok(true)
+    }
+
     fn reply(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         self.immediate_at = Nanos::NEVER;
         self.requests += self.world.replies.len() as u64;
@@ -196,6 +212,9 @@ impl<E: Engine> Device for EngineDevice<E> {
     }
 
     fn change(&mut self, now: Nanos, device: &str, change: Change) -> Result<bool, ChangeError> {
+        if device == self.name && matches!(change, Change::Pause { .. } | Change::MoveBudget { .. }) {
+            return self.set_background(now, change);
+        }
         let names = &self.world.names;
         let Some(child) = names.iter().position(|name| name == device) else {
             return self.world.children.change(now, device, change);
@@ -213,7 +232,9 @@ impl<E: Engine> Device for EngineDevice<E> {
             }
             Change::Drain => Reshape::Drain { device: index },
             Change::Shrink { capacity } => Reshape::Shrink { device: index, capacity },
-            Change::Slow { .. } => return self.world.children.change(now, device, change),
+            Change::Slow { .. } | Change::Pause { .. } | Change::MoveBudget { .. } => {
+                return self.world.children.change(now, device, change);
+            }
         };
         let act = |engine: &mut E, effects: &mut Vec<Effect>| engine.reshape(now, reshape, effects);
         let made = self.engine.act(now, &mut self.world, act);

@@ -87,6 +87,11 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it moves data in the background, so that this can be paused and limited while it runs.
+    fn moves_in_background(&self) -> bool {
+        false
+    }
+
     /// Whether reads of the host make it write to flash below it, as those do that fill a cache.
     fn reads_change_flash(&self) -> bool {
         false

@@ -155,24 +155,26 @@ fn keys_of_events_can_be_swept() {
     assert_eq!(means, [100.0, 200.0, 550.0]);
 }
 
+/// The error of an experiment with this event, and its hint.
+fn message(event: &str) -> String {
+    let text = format!(
+        "[workload]\nsynthetic = {{ requests = 1 }}\n[device.station]\nkind = \"constant\"\nservice_time = \"1ms\"\
+         \ncapacity = \"1GiB\"\n[device.other]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n\
+         {ARRAY}[run]\ntarget = \"raid\"\n{event}"
+    );
+    match Experiment::from_str(&text, "x.toml") {
+        Ok(_) => "no error".to_string(),
+        Err(error) => {
+            let hint = esker_core::Hint::hint(&error).map(|hint| format!(" ({hint})"));
+            format!("{error}{}", hint.unwrap_or_default())
+        }
+    }
+}
+
 #[test]
 fn mistakes_in_events_are_one_line_with_their_place() {
     let device = "device = \"raid\"";
     let good = format!("[[run.events]]\nat = \"1s\"\n{device}\nslow = 2\n");
-    let message = |event: &str| {
-        let text = format!(
-            "[workload]\nsynthetic = {{ requests = 1 }}\n[device.station]\nkind = \"constant\"\nservice_time = \"1ms\"\
-             \ncapacity = \"1GiB\"\n[device.other]\nkind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n\
-             {ARRAY}[run]\ntarget = \"raid\"\n{event}"
-        );
-        match Experiment::from_str(&text, "x.toml") {
-            Ok(_) => "no error".to_string(),
-            Err(error) => {
-                let hint = esker_core::Hint::hint(&error).map(|hint| format!(" ({hint})"));
-                format!("{error}{}", hint.unwrap_or_default())
-            }
-        }
-    };
     assert_eq!(message(&good), "no error");
     let cases = [
         (device, "device = \"station\""),
@@ -198,19 +200,21 @@ fn mistakes_in_events_are_one_line_with_their_place() {
         &format!("x.toml:20:1: run.events[0].device: `station.4` {no_device}; did you mean `station.0`? {known}"),
         &format!("x.toml:20:1: run.events[0].device: `other` {no_device} {known}"),
         "x.toml:20:1: run.events[0].devise: unknown key; did you mean `device`? \
-         (its table knows: at, device, slow, join, drain, shrink)",
+         (its table knows: at, device, slow, join, drain, pause, moved_bytes_per_day, \
+         shrink)",
         "x.toml:18:1: run.events[0]: `device` is missing",
         "x.toml:18:1: run.events[0]: `at` is missing",
         "x.toml:19:6: run.events[0].at: `1` needs a unit: ns, µs (or us), ms, s, min, h, d or y (365 days)",
         "x.toml:19:1: run.events[0].at: it is later than 292 years after the start, where simulated time ends",
         "x.toml:18:1: run.events[0]: it changes nothing (say what changes: `slow = 10`, `join = true`, \
-         `drain = true` or `shrink = \"4GiB\"`)",
+         `drain = true`, `pause = true`, `moved_bytes_per_day = \"100GiB\"` or `shrink = \"4GiB\"`)",
         "x.toml:21:1: run.events[0].slow: it is 0, but no device works in no time (10 makes it ten times slower, 1 \
          restores its speed)",
         "x.toml:21:8: run.events[0].slow: `-3` does not begin with a number that is zero or more",
         "x.toml:21:8: run.events[0].slow: `2s` has the unknown unit `s`: use %, or none for a plain fraction",
         "x.toml:21:1: run.events[0].slo: unknown key; did you mean `slow`? \
-         (its table knows: at, device, slow, join, drain, shrink)",
+         (its table knows: at, device, slow, join, drain, pause, moved_bytes_per_day, \
+         shrink)",
         "x.toml:18:1: run.events: expected a list in square brackets, found a table",
     ];
     assert_eq!(found, expected);

@@ -9,7 +9,7 @@ use esker_core::Bytes;
 use esker_core::registry::{Entry, ParameterSource};
 use esker_results::study::{Composition, Hybrid};
 use esker_sim::{Allocate, DeviceDescription, HybridSettings, PreconditionKind};
-use esker_tier::PolicySettings;
+use esker_tier::{BackgroundSettings, PolicySettings};
 
 use super::pairs::{self, Pair};
 use crate::StudyError;
@@ -112,6 +112,7 @@ impl Arrangement for OneVolume {
             reserve: None,
             allocate: Allocate::AtStart,
             cached_extents: 0,
+            background: BackgroundSettings::default(),
             queue_depth: None,
         };
         devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));

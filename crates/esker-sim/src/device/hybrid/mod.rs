@@ -4,7 +4,10 @@ use esker_config::Node;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Problem, Ratio, ReadError};
 use esker_results::Reporting;
-use esker_tier::{Engine, MemoryCache, PlacementEngine, PlacementSettings, PolicySettings, SettingsError, UnmetShare};
+use esker_tier::{
+    BackgroundSettings, Engine, MemoryCache, PlacementEngine, PlacementSettings, PolicySettings, SettingsError,
+    UnmetShare,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +62,9 @@ pub struct HybridSettings {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_000_000))]
     pub cached_extents: u32,
+    /// What is allowed of moves in the background (default: everything).
+    #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
+    pub background: BackgroundSettings,
     /// Most requests under way (default: the sum of the children's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
@@ -107,6 +113,10 @@ impl DeviceSettings for HybridSettings {
         true
     }
 
+    fn moves_in_background(&self) -> bool {
+        true
+    }
+
     fn children(&self) -> Vec<ChildName> {
         let child = |(index, device): (usize, &String)| ChildName {
             key: format!("children[{index}]"),
@@ -133,7 +143,9 @@ impl DeviceSettings for HybridSettings {
             return Err(DeviceFault::new(message).at(["cached_extents"]));
         }
         let (present, joining) = instance.children.split_at(instance.children.len() - instance.joining);
-        let mut engine = self.engine(present)?;
+        let engine = self.engine(present)?.with_background(self.background);
+        let key = ["background.moved_bytes_per_day"];
+        let mut engine = engine.map_err(|error| DeviceFault::new(error.to_string()).at(key).with_hint(error.hint()))?;
         if self.allocate == Allocate::AtStart {
             // A share that the settings do not ask for need not be kept free.
             if self.reserve.is_none() && engine.unmet_share().is_some() {
