@@ -1,7 +1,10 @@
 //! Disks that join, grow and leave while a volume serves.
 
 use esker_core::Bytes;
-use esker_volume::{ChangeError, DrainProgress, Identity, JoiningDevice, Presence, Volume, VolumeChange, WhatIsThere};
+use esker_volume::{
+    ChangeError, ChangedSettings, DrainProgress, Identity, JoiningDevice, MoveBudget, Presence, Volume, VolumeChange,
+    WhatIsThere,
+};
 
 use crate::disk::VirtualDisk;
 use crate::members::{Asked, Fate};
@@ -20,7 +23,7 @@ impl World {
         let identity = devices[device].identity;
         let disk = self.members.iter().position(|(member, _)| *member == identity).expect("it was opened");
         let progress = volume.drain_progress(device);
-        let (asked, change) = match (self.rng.below(6), progress) {
+        let (asked, change) = match (self.rng.below(7), progress) {
             (_, Some(DrainProgress::Empty)) => (Asked::Remove(disk), VolumeChange::Remove { device }),
             (0, _) if present.len() < DISKS_MAX => {
                 let (joining, was_prepared) = match self.prepared.take() {
@@ -40,6 +43,7 @@ impl World {
                 (Asked::Grow, VolumeChange::Grow { device, size })
             }
             (2, _) => (Asked::Offer, VolumeChange::Offer { capacity: volume.capacity_max() }),
+            (4, _) => (Asked::Set, VolumeChange::Set(self.new_settings())),
             (3, Some(_)) => (Asked::Drain, VolumeChange::Keep { device }),
             _ => (Asked::Drain, VolumeChange::Drain { device }),
         };
@@ -52,6 +56,16 @@ impl World {
             Err(_) => self.outcome.refused += 1,
         }
         Ok(())
+    }
+
+    /// New settings of the engine.
+    fn new_settings(&mut self) -> ChangedSettings {
+        const POLICIES: [&str; 4] = ["wardrop", "migration", "fast-first", "static-split"];
+        let policy = self.rng.chance(1, 2).then(|| POLICIES[self.rng.below(4) as usize].into());
+        let paused = self.rng.chance(1, 2).then(|| self.rng.chance(1, 4));
+        let budget = [MoveBudget::Unlimited, MoveBudget::Bytes((1 << 20) + self.rng.below(1 << 30))];
+        let moved_bytes_per_day = self.rng.chance(1, 2).then(|| budget[self.rng.below(2) as usize]);
+        ChangedSettings { policy, paused, moved_bytes_per_day }
     }
 
     /// A new disk, which is to join.
@@ -80,6 +94,7 @@ impl World {
             Asked::Join { .. } => self.outcome.joined += 1,
             Asked::Grow => self.outcome.grown += 1,
             Asked::Drain => {}
+            Asked::Set => self.outcome.set += 1,
             Asked::Offer => {
                 self.outcome.offered += 1;
                 self.host.offer(volume.capacity())?;

@@ -20,6 +20,7 @@ pub(crate) enum Asked {
     },
     Grow,
     Offer,
+    Set,
     /// A drain, or its end.
     Drain,
     /// The removal of a disk of the world.

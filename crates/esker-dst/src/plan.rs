@@ -69,6 +69,8 @@ pub struct Outcome {
     pub grown: u64,
     /// Times at which more capacity was offered.
     pub offered: u64,
+    /// Times at which the engine got new settings.
+    pub set: u64,
     /// Changes that were refused.
     pub refused: u64,
 }
@@ -108,6 +110,7 @@ impl std::ops::AddAssign for Outcome {
             removed,
             grown,
             offered,
+            set,
             refused,
         } = other;
         self.caches += caches;
@@ -125,6 +128,7 @@ impl std::ops::AddAssign for Outcome {
         self.removed += removed;
         self.grown += grown;
         self.offered += offered;
+        self.set += set;
         self.refused += refused;
     }
 }

@@ -54,7 +54,7 @@ fn what_was_promised_is_there_wherever_the_power_fails_beside_a_failing_disk() {
 #[test]
 fn what_was_promised_survives_while_disks_join_grow_and_leave() {
     let all = run_all(80, Plan { changes: 60, ..PLAN });
-    assert!(all.joined > 200 && all.removed > 60 && all.grown > 200 && all.offered > 60, "{all:?}");
+    assert!(all.joined > 200 && all.removed > 60 && all.grown > 200 && all.offered > 60 && all.set > 60, "{all:?}");
 }
 
 #[test]

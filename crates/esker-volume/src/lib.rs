@@ -19,6 +19,8 @@ pub use backend::{
     IoChoice, MemoryBackend, OpenDevice, Operation, OperationData, PlacedError, Threaded, Watch, WholeBlocks,
 };
 pub use clock::{Clock, SystemClock};
+pub use esker_tier::{BackgroundReport, BackgroundSettings, HeldReason};
+
 pub use driver::{RealDriver, Reply, StuckDrain};
 pub use format::{Damage, Identity, LayoutError, SuperblockError};
 pub use journal::{
@@ -30,7 +32,7 @@ pub use signal::Signal;
 pub use stacked::Stacked;
 pub use store::Store;
 pub use volume::{
-    ChangeError, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan, JoiningDevice,
-    MapDamage, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError, VolumeKind, VolumeMember,
-    VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
+    ChangeError, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan,
+    JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError,
+    VolumeKind, VolumeMember, VolumeSettings, VolumeState, WhatIsThere, check, create, dump,
 };

@@ -7,7 +7,10 @@ use std::io;
 
 use esker_core::{Bytes, DeviceError, DeviceState, EffectLog, MachineLoop, Nanos, Request, RequestKind, Tag};
 use esker_results::DeviceReport;
-use esker_tier::{DeviceIndex, Effect, Engine, Input, LogicalExtent, Reshape, ReshapeError};
+use esker_tier::{
+    BackgroundReport, DeviceIndex, Effect, Engine, Input, LiveSettings, LiveSettingsError, LogicalExtent, Reshape,
+    ReshapeError,
+};
 
 use crate::clock::Clock;
 use crate::journal::{CheckpointNeed, Journal};
@@ -256,6 +259,30 @@ impl<E: Engine + ?Sized, C: Clock> RealDriver<E, C> {
     /// Returns an error if the engine would refuse this change.
     pub(crate) fn check_reshape(&self, reshape: Reshape) -> Result<(), ReshapeError> {
         self.engine.machine().check_reshape(reshape)
+    }
+
+    /// Returns an error if the engine would refuse these settings.
+    pub(crate) fn check_set(&self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        self.engine.machine().check_set(settings)
+    }
+
+    /// Returns what the engine does in the background; `None` if it moves nothing.
+    pub fn background(&self) -> Option<BackgroundReport> {
+        self.engine.machine().background(self.now.max(self.world.clock.now()))
+    }
+
+    /// Gives the engine new settings while requests are served. The settings from which it would be restored have to
+    /// be changed first.
+    ///
+    /// # Errors
+    /// If the engine refuses them. Then nothing has changed.
+    pub fn set(&mut self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+        self.now = self.now.max(self.world.clock.now());
+        let now = self.now;
+        let result = self.engine.act(now, &mut self.world, |engine, effects| engine.set(now, settings, effects));
+        self.settle();
+        self.send();
+        result
     }
 
     /// Returns how many bytes from `start` on are alike, and whether they may have been written.

@@ -2,11 +2,12 @@
 //! is opened again always knows where its data may lie.
 
 use esker_core::{Bytes, DeviceState, Hint};
-use esker_tier::{DeviceIndex, Reshape, ReshapeError};
+use esker_tier::{DeviceIndex, LiveSettings, LiveSettingsError, Reshape, ReshapeError};
 use thiserror::Error;
 
 use super::join::{JoinPlan, JoiningDevice};
 use super::kinds::{EngineDevice, EngineError, Presence};
+use super::settings::ChangedSettings;
 use super::{Volume, VolumeError, VolumeMember, VolumeSettings};
 use crate::clock::Clock;
 use crate::driver::StuckDrain;
@@ -46,6 +47,8 @@ pub enum VolumeChange {
         /// The device.
         device: usize,
     },
+    /// The engine gets new settings.
+    Set(ChangedSettings),
 }
 
 /// Why a volume is not changed.
@@ -66,7 +69,10 @@ pub enum ChangeError {
     /// The engine could not be restored afterwards.
     #[error(transparent)]
     Settings(#[from] EngineError),
-    /// The settings do not fit into a superblock.
+    /// The engine does not take the settings.
+    #[error(transparent)]
+    Live(#[from] LiveSettingsError),
+    /// The settings are wrong, or do not fit into a superblock.
     #[error(transparent)]
     Volume(#[from] VolumeError),
     /// The host is offered as much as this already, whatever the devices are.
@@ -108,6 +114,7 @@ impl Hint for ChangeError {
             Self::Busy => "try again when it has ended",
             Self::Engine(error) => return error.hint(),
             Self::Settings(error) => return error.hint(),
+            Self::Live(error) => return error.hint(),
             Self::Volume(error) => return error.hint(),
             Self::Capacity { .. } => "add a device first",
             Self::MapRoom { .. } => "copy what is on it to a new volume over more devices, which keeps more room",
@@ -136,14 +143,21 @@ pub enum DrainProgress {
     Empty,
 }
 
+/// What the engine has to do once the superblocks say so.
+#[derive(Clone, Debug)]
+pub(super) enum EngineChange {
+    Reshape(Reshape),
+    Set(LiveSettings),
+}
+
 /// A change that is being written to the superblocks.
 pub(super) struct ChangeUnderWay {
-    reshape: Reshape,
+    of_engine: EngineChange,
     /// The store of a device that joins.
     store: Option<Store>,
     /// Its entry in the state.
     joining: Option<VolumeMember>,
-    settings: VolumeSettings,
+    pub(super) settings: VolumeSettings,
 }
 
 fn index(device: usize) -> DeviceIndex {
@@ -194,6 +208,7 @@ impl<C: Clock> Volume<C> {
                 self.check_other_map(device)?;
                 planned
             }
+            VolumeChange::Set(changed) => self.plan_set(changed)?,
         };
         self.changes.ask(MemberChange { edit, settings: under_way.settings.text()? });
         self.change = Some(under_way);
@@ -251,7 +266,11 @@ impl<C: Clock> Volume<C> {
     /// Checks a change that the engine has to accept.
     fn plan(&self, reshape: Reshape) -> Result<ChangeUnderWay, ChangeError> {
         self.driver.check_reshape(reshape)?;
-        Ok(ChangeUnderWay { reshape, store: None, joining: None, settings: self.state.settings.clone() })
+        Ok(self.planned(EngineChange::Reshape(reshape)))
+    }
+
+    pub(super) fn planned(&self, of_engine: EngineChange) -> ChangeUnderWay {
+        ChangeUnderWay { of_engine, store: None, joining: None, settings: self.state.settings.clone() }
     }
 
     /// Checks a device that is to join, and divides it.
@@ -357,13 +376,18 @@ impl<C: Clock> Volume<C> {
         let Some(News { ended, generation, devices }) = self.changes.news(self.state.generation) else { return };
         if let Some(result) = ended {
             let change = self.change.take().expect("it is under way");
-            let ChangeUnderWay { reshape, store, joining, settings } = change;
+            let ChangeUnderWay { of_engine, store, joining, settings } = change;
             self.changed = Some(match result {
                 Err(error) => Err(ChangeError::NotWritten(error)),
                 Ok(()) => {
                     self.state.settings = settings;
                     self.state.devices.extend(joining);
-                    self.driver.reshape(reshape, store).map_err(ChangeError::Engine)
+                    match of_engine {
+                        EngineChange::Reshape(reshape) => {
+                            self.driver.reshape(reshape, store).map_err(ChangeError::Engine)
+                        }
+                        EngineChange::Set(settings) => self.driver.set(&settings).map_err(ChangeError::Live),
+                    }
                 }
             });
         }

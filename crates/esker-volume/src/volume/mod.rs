@@ -10,6 +10,7 @@ mod join;
 mod kinds;
 mod map;
 mod recover;
+mod set;
 mod settings;
 mod signs;
 mod state;
@@ -39,7 +40,7 @@ pub use join::{JoinPlan, JoiningDevice};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 use map::Repair;
 use recover::{Recovered, recover};
-pub use settings::VolumeSettings;
+pub use settings::{ChangedSettings, MoveBudget, VolumeSettings};
 pub use state::{VolumeMember, VolumeState};
 use superblocks::{Found, Keeper};
 

@@ -58,3 +58,25 @@ impl VolumeSettings {
         Ok(Self { devices: self.devices.clone(), ..Self::new(&self.kind, self.engine()?.resolved()) })
     }
 }
+
+/// Settings of the engine to change. Those that are `None` stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangedSettings {
+    /// The policy of placement: its name, or a table with its keys. Extents stay where they are until it moves them.
+    pub policy: Option<Value>,
+    /// Whether nothing moves in the background.
+    pub paused: Option<bool>,
+    /// How many bytes moves of the policy may write in any 24 hours.
+    pub moved_bytes_per_day: Option<MoveBudget>,
+}
+
+/// How many bytes moves may write in any 24 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoveBudget {
+    /// Any number.
+    Unlimited,
+    /// So many, at least one extent.
+    Bytes(u64),
+}

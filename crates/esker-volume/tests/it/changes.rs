@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use esker_core::{Bytes, Hint, Lba, Request};
 use esker_volume::{
-    ChangeError, DeviceIo, DrainProgress, FileBackend, Identity, IoChoice, Presence, SystemClock, Volume, VolumeChange,
-    VolumeError, VolumeSettings, WhatIsThere, check, create,
+    ChangeError, ChangedSettings, DeviceIo, DrainProgress, FileBackend, HeldReason, Identity, IoChoice, MoveBudget,
+    Presence, SystemClock, Volume, VolumeChange, VolumeError, VolumeSettings, WhatIsThere, check, create,
 };
 use serde_json::json;
 
@@ -185,4 +185,96 @@ fn an_array_keeps_its_devices() {
     let mut volume = open(&paths[..2], IoChoice::Best, false).unwrap();
     let error = join(&mut volume, &paths[2], 9).unwrap_err().to_string();
     assert_eq!(error, "this kind of volume cannot change its devices");
+}
+
+/// A volume of three files, of which the first one holds extents and is to be drained.
+fn to_be_drained(folder: &Path) -> (Vec<PathBuf>, Open) {
+    let paths = files(folder, &["first", "second"]);
+    create(&mut closed(&paths), &settings(), &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    (0..20).for_each(|number| write_extent(&mut volume, number));
+    let large = folder.join("large");
+    FileBackend::create(&large, Bytes::mib(32)).unwrap();
+    join(&mut volume, &large, 9).unwrap();
+    (vec![paths[0].clone(), paths[1].clone(), large], volume)
+}
+
+#[test]
+fn a_pause_moves_nothing_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (paths, mut volume) = to_be_drained(folder.path());
+    let paused = |paused| VolumeChange::Set(ChangedSettings { paused: Some(paused), ..ChangedSettings::default() });
+    change(&mut volume, paused(true)).unwrap();
+    change(&mut volume, VolumeChange::Drain { device: 0 }).unwrap();
+    for choice in [IoChoice::Best, IoChoice::Threads] {
+        drop(volume);
+        volume = open(&paths, choice, false).unwrap();
+        let used = volume.0.used()[0];
+        assert!(used > Bytes::ZERO);
+        write_extent(&mut volume, 3);
+        for _ in 0..20 {
+            volume.0.step();
+            volume.1.wait(Some(Duration::from_millis(5)));
+        }
+        let now = volume.0.background().unwrap();
+        assert_eq!((now.settings.paused, now.copies, now.moved), (true, 0, Bytes::ZERO));
+        assert_eq!((now.held, volume.0.drain_progress(0)), (Some(HeldReason::Paused), Some(DrainProgress::Moving)));
+        assert!(volume.0.used()[0] <= used);
+    }
+    change(&mut volume, paused(false)).unwrap();
+    until(&mut volume.0, &volume.1, |volume| volume.drain_progress(0) == Some(DrainProgress::Empty));
+    assert!(volume.0.background().unwrap().moved > Bytes::ZERO);
+    (0..20).for_each(|number| check_extent(&mut volume, number));
+}
+
+#[test]
+fn a_policy_and_a_budget_are_kept_and_the_capacity_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    let options = json!({"policy": "static-split", "extent": "128KiB"});
+    let made = VolumeSettings::new("hybrid", options);
+    create(&mut closed(&paths), &made, &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    let capacity = volume.0.capacity();
+    let last = capacity.0 / (128 << 10) - 1;
+    write_extent(&mut volume, last);
+    let policy = Some("wardrop".into());
+    let moved_bytes_per_day = Some(MoveBudget::Bytes(10 << 20));
+    change(&mut volume, VolumeChange::Set(ChangedSettings { policy, paused: None, moved_bytes_per_day })).unwrap();
+    for _ in 0..2 {
+        let state = volume.0.state();
+        assert_eq!(state.settings.options["policy"]["kind"], "wardrop");
+        assert_eq!(state.settings.options["background"], json!({"moved_bytes_per_day": "10MiB"}));
+        let now = volume.0.background().unwrap().settings;
+        assert_eq!((now.paused, now.moved_bytes_per_day), (false, Some(Bytes::mib(10))));
+        assert_eq!(volume.0.capacity(), capacity, "wardrop keeps some extents free, and the host has all of them");
+        check_extent(&mut volume, last);
+        drop(volume);
+        volume = open(&paths, IoChoice::Best, false).unwrap();
+    }
+    let unlimited = Some(MoveBudget::Unlimited);
+    let set = |changed| VolumeChange::Set(changed);
+    change(&mut volume, set(ChangedSettings { moved_bytes_per_day: unlimited, ..ChangedSettings::default() })).unwrap();
+    assert!(volume.0.state().settings.options.get("background").is_none(), "nothing is limited");
+    let small = Some(MoveBudget::Bytes(1));
+    let error = set(ChangedSettings { moved_bytes_per_day: small, ..ChangedSettings::default() });
+    let error = volume.0.change(error).unwrap_err();
+    assert_eq!(error.to_string(), "1B a day are less than one extent of 128KiB, so nothing could move");
+    let unknown = set(ChangedSettings { policy: Some("wardrob".into()), ..ChangedSettings::default() });
+    let error = volume.0.change(unknown).unwrap_err();
+    let said = format!("{error} {}", error.hint().unwrap_or_default());
+    assert!(said.contains("wardrob") && said.contains("wardrop"), "{said}");
+}
+
+#[test]
+fn an_engine_that_moves_nothing_takes_no_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(folder.path(), &["first", "second"]);
+    let made = VolumeSettings::new("array", json!({}));
+    create(&mut closed(&paths), &made, &identities(1, 2), WhatIsThere::Stays).unwrap();
+    let mut volume = open(&paths, IoChoice::Best, false).unwrap();
+    let paused = ChangedSettings { paused: Some(true), ..ChangedSettings::default() };
+    let error = volume.0.change(VolumeChange::Set(paused)).unwrap_err();
+    assert_eq!(error.to_string(), "this kind of volume moves nothing in the background");
+    assert!(volume.0.background().is_none() && error.hint().is_some());
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Ratio};
 use esker_tier::{
-    Engine, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings, PolicySettings, RestoreError, schema_of,
+    BackgroundSettings, Engine, LiveSettings, MemoryCache, PLACEMENTS, PlacementEngine, PlacementSettings,
+    PolicySettings, RestoreError, schema_of,
 };
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -41,6 +42,9 @@ struct Hybrid {
     /// extents, else none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reserve: Option<Ratio>,
+    /// What is allowed of moves in the background (default: everything).
+    #[serde(default, skip_serializing_if = "BackgroundSettings::is_unlimited")]
+    background: BackgroundSettings,
     /// Extents that are kept in memory as a whole, those read last (default: none). Wu 2011 has 100.
     #[serde(default)]
     #[schemars(range(max = 1_000_000))]
@@ -110,6 +114,10 @@ impl EngineSettings for Hybrid {
         Some(Self { capacity: Some(capacity), ..self.clone() }.resolved())
     }
 
+    fn live(&self) -> Option<LiveSettings> {
+        Some(LiveSettings { policy: Some(self.policy.clone()), background: Some(self.background) })
+    }
+
     fn check_devices(&self, devices: &[EngineDevice]) -> Result<(), EngineError> {
         let sizes = devices.iter().map(|device| device.data).collect();
         self.placement(sizes).check().map_err(|error| EngineError::settings(&error))
@@ -131,6 +139,7 @@ impl EngineSettings for Hybrid {
         for device in missing {
             engine = engine.without(device);
         }
+        engine = engine.with_background(self.background).map_err(|error| EngineError::settings(&error))?;
         engine.offer_beside(self.capacity, self.reserve).map_err(|error| EngineError::settings(&error))?;
         Ok(match self.cached_extents {
             0 => Box::new(engine),

@@ -6,7 +6,7 @@ mod hybrid;
 
 use esker_core::registry::Entry;
 use esker_core::{Bytes, Hint, ReadError};
-use esker_tier::{DeviceIndex, Engine, Record, RecordNumber};
+use esker_tier::{DeviceIndex, Engine, LiveSettings, Record, RecordNumber};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
@@ -32,6 +32,11 @@ pub trait EngineSettings {
     /// All settings, with this capacity for the host. `None` if devices alone decide the capacity of such an engine.
     fn with_capacity(&self, capacity: Bytes) -> Option<Value> {
         let _ = capacity;
+        None
+    }
+
+    /// What an engine that serves can take over of these settings; `None` if it moves nothing in the background.
+    fn live(&self) -> Option<LiveSettings> {
         None
     }
 
