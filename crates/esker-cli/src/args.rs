@@ -23,7 +23,7 @@ pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use kinds::KindArguments;
 pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
-    VolumeServeArguments, VolumeStatusArguments,
+    VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;

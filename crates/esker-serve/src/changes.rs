@@ -111,6 +111,7 @@ impl Changes {
             VolumeOperation::Grow { capacity_bytes } => {
                 Some(VolumeChange::Offer { capacity: capacity_bytes.map_or(volume.capacity_max(), Bytes) })
             }
+            VolumeOperation::Set { settings } => Some(VolumeChange::Set(settings)),
         };
         if let Some(asked) = asked {
             volume.change(asked).map_err(|error| ControlError::of(&error))?;

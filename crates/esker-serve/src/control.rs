@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use esker_core::Hint;
+use esker_volume::ChangedSettings;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -52,6 +53,11 @@ pub enum VolumeOperation {
     Grow {
         /// The new capacity; all that there is room for if it is left out.
         capacity_bytes: Option<u64>,
+    },
+    /// The engine gets another policy, or other limits of its background work. What is left out stays.
+    Set {
+        /// These.
+        settings: ChangedSettings,
     },
 }
 

@@ -12,6 +12,7 @@
 //! sockets and devices together.
 
 mod address;
+mod background;
 mod changes;
 mod clients;
 mod connection;
@@ -31,9 +32,11 @@ mod systemd;
 mod volume;
 
 pub use address::{Address, AddressError};
+pub use background::BackgroundStatus;
 pub use changes::{Opening, VolumeFile};
 pub use control::{ControlError, VolumeOperation, call};
 pub use esker_nbd::Command;
+pub use esker_volume::{ChangedSettings, MoveBudget};
 pub use listener::{ListenError, Listener};
 pub use metrics::Metrics;
 pub use observer::Observer;

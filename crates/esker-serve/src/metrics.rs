@@ -6,6 +6,7 @@ use std::io::{self, IoSlice};
 use esker_core::Nanos;
 use esker_volume::DeviceIo;
 
+use crate::background::BackgroundStatus;
 use crate::connections::Connections;
 use crate::listener::Listener;
 use crate::socket::Socket;
@@ -135,6 +136,18 @@ pub(crate) fn of_devices(out: &mut Metrics, devices: &[DeviceStatus]) {
     }
 }
 
+pub(crate) fn of_background(out: &mut Metrics, background: &BackgroundStatus) {
+    let BackgroundStatus { paused, copies, moved_bytes, moved_bytes_per_day, held, .. } = background;
+    let is_held = u64::from(held.is_some());
+    out.single("esker_background_paused", "gauge", "1 if nothing moves in the background.", (*paused).into());
+    out.single("esker_background_copies", "gauge", "Extents that are being copied.", (*copies).into());
+    out.single("esker_background_held", "gauge", "1 if extents should move and cannot.", is_held);
+    out.single("esker_moved_bytes_total", "counter", "Bytes that copies of extents have written.", *moved_bytes);
+    if let Some(budget) = moved_bytes_per_day {
+        out.single("esker_moved_bytes_per_day_max", "gauge", "Bytes that may move in any 24 hours.", *budget);
+    }
+}
+
 /// Figures in the text format of Prometheus.
 pub struct Metrics(String);
 
@@ -176,6 +189,14 @@ mod tests {
         let requests = RequestCounts { reads: 5, written_bytes: 9, ..RequestCounts::default() };
         let mut figures = of_server(&ServingStatus { requests, ..ServingStatus::default() }, 1 << 20);
         of_devices(&mut figures, &[device]);
+        let background = BackgroundStatus {
+            paused: true,
+            moved_bytes_per_day: Some(9),
+            moved_bytes: 7,
+            held: Some("paused".to_string()),
+            ..BackgroundStatus::default()
+        };
+        of_background(&mut figures, &background);
         figures
     }
 
@@ -190,6 +211,11 @@ mod tests {
             "esker_device_used_bytes{device=\"a\\\"b\"} 3",
             "esker_device_state{device=\"a\\\"b\",state=\"online\"} 1",
             "esker_device_draining{device=\"a\\\"b\"} 2",
+            "esker_background_paused 1",
+            "esker_background_copies 0",
+            "esker_background_held 1",
+            "esker_moved_bytes_total 7",
+            "esker_moved_bytes_per_day_max 9",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }

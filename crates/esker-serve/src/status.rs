@@ -5,6 +5,8 @@ use esker_nbd::Command;
 use esker_volume::{DrainProgress, Presence, SystemClock, Volume};
 use serde::{Deserialize, Serialize};
 
+use crate::background::BackgroundStatus;
+
 /// What a server says of its clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingStatus {
@@ -37,6 +39,8 @@ pub struct VolumeStatus {
     pub io: String,
     /// The devices, with those that have left.
     pub devices: Vec<DeviceStatus>,
+    /// What moves in the background; `None` if its engine moves nothing.
+    pub background: Option<BackgroundStatus>,
     /// Its clients.
     #[serde(flatten)]
     pub serving: ServingStatus,

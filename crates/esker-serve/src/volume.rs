@@ -4,9 +4,10 @@ use esker_core::{Bytes, Nanos, Request, Tag};
 use esker_volume::{Buffer, DeviceIo, Reply, ReplyData, SystemClock, Volume};
 use serde_json::Value;
 
+use crate::background::BackgroundStatus;
 use crate::changes::{Changes, VolumeFile};
 use crate::control::{ControlError, VolumeOperation};
-use crate::metrics::{Metrics, of_devices};
+use crate::metrics::{Metrics, of_background, of_devices};
 use crate::served::Served;
 use crate::status::{ServingStatus, VolumeStatus, devices};
 
@@ -37,6 +38,7 @@ impl ServedVolume {
             is_changing: self.changes.is_under_way(),
             io: self.io.name().to_string(),
             devices: devices(&self.volume),
+            background: BackgroundStatus::of(&self.volume),
             serving: serving.clone(),
         }
     }
@@ -107,5 +109,8 @@ impl Served for ServedVolume {
             read_only,
         );
         of_devices(figures, &devices(&self.volume));
+        if let Some(background) = BackgroundStatus::of(&self.volume) {
+            of_background(figures, &background);
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use esker_core::Bytes;
-use esker_serve::Address;
+use esker_serve::{Address, MoveBudget};
 
 use super::volume_io::VolumeIo;
 use crate::values::{self, VolumeDevice};
@@ -150,4 +150,32 @@ pub(crate) struct VolumeGrowArguments {
     /// The new capacity [default: all that there is room for]
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) to: Option<Bytes>,
+}
+
+/// Arguments of `esker volume set`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker volume set home.volume --pause\n  \
+        esker volume set home.volume --resume --moved-bytes-per-day 100GiB\n  \
+        esker volume set home.volume --policy fast-first\n\
+        \n\
+        It works while the volume is served, and else by itself; the volume keeps it. A pause holds drains, too,\n\
+        a budget does not. `esker volume status` says what is in effect, and why nothing moves.")]
+#[command(group = ArgGroup::new("settings").required(true).multiple(true))]
+pub(crate) struct VolumeSetArguments {
+    /// The volume's file
+    #[arg(value_name = "VOLUME")]
+    pub(crate) volume: PathBuf,
+    /// Another policy, which `esker devices` lists; data stay where they are until it moves them
+    #[arg(long, value_name = "NAME", group = "settings")]
+    pub(crate) policy: Option<String>,
+    /// Move nothing in the background
+    #[arg(long, group = "settings", conflicts_with = "resume")]
+    pub(crate) pause: bool,
+    /// Move in the background again
+    #[arg(long, group = "settings")]
+    pub(crate) resume: bool,
+    /// Bytes that moves of the policy may write in any 24 hours, or `none` for any number
+    #[arg(long, value_name = "SIZE", group = "settings", value_parser = values::move_budget)]
+    pub(crate) moved_bytes_per_day: Option<MoveBudget>,
 }

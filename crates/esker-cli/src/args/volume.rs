@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::JsonArguments;
 use super::operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
-    VolumeServeArguments, VolumeStatusArguments,
+    VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
 use super::volume_io::VolumeIo;
 use crate::values::{self, DevicePlace, VolumeDevice};
@@ -37,6 +37,8 @@ pub(crate) enum VolumeCommand {
     RemoveDevice(VolumeRemoveDeviceArguments),
     /// Use more of the devices
     Grow(VolumeGrowArguments),
+    /// Change the policy, or pause or limit what moves in the background
+    Set(VolumeSetArguments),
 }
 
 /// Arguments of `esker volume create`.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use esker_core::Bytes;
-use esker_serve::{DrainStatus, ServeSettings, VolumeOperation, call};
+use esker_serve::{ChangedSettings, DrainStatus, MoveBudget, ServeSettings, VolumeOperation, call};
 use esker_volume::IoChoice;
 
 use super::client::Client;
@@ -175,4 +175,28 @@ fn the_dashboard_shows_figures_that_there_are() {
         count += 1;
     }
     assert!(count >= 8, "{count} queries");
+}
+
+#[test]
+fn what_moves_is_set_and_told_while_clients_are_served() {
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, ServeSettings::default());
+    let mut client = Client::connect(&server.socket);
+    client.write(0, &[7; 4096], true).unwrap();
+    let set = |settings| server.control(&VolumeOperation::Set { settings });
+    set(ChangedSettings { paused: Some(true), policy: Some("fast-first".into()), ..ChangedSettings::default() });
+    let found = server.status().background.unwrap();
+    assert_eq!((&*found.policy, found.paused, found.held.as_deref()), ("fast-first", true, Some("paused")));
+    let budget = Some(MoveBudget::Bytes(1 << 30));
+    set(ChangedSettings { paused: Some(false), moved_bytes_per_day: budget, ..ChangedSettings::default() });
+    let found = server.status().background.unwrap();
+    assert_eq!((found.paused, found.moved_bytes_per_day, found.held), (false, Some(1 << 30), None));
+    let bad = ChangedSettings { policy: Some("wardrob".into()), ..ChangedSettings::default() };
+    let error = call(&server.control, &VolumeOperation::Set { settings: bad }).unwrap_err();
+    assert!(error.message.contains("wardrob") && error.hint.is_some_and(|hint| hint.contains("wardrop")));
+    assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
+    drop(server);
+    let server = home.serve(IoChoice::Threads, ServeSettings::default());
+    let found = server.status().background.unwrap();
+    assert_eq!((&*found.policy, found.moved_bytes_per_day), ("fast-first", Some(1 << 30)));
 }

@@ -4,6 +4,7 @@ mod check;
 mod copy;
 mod create;
 mod device;
+mod doer;
 mod dump;
 mod file;
 mod file_on_disk;
@@ -13,6 +14,7 @@ mod replay;
 mod serve;
 mod server;
 mod session;
+mod set;
 
 use std::process::ExitCode;
 
@@ -33,5 +35,6 @@ pub(crate) fn run(command: VolumeCommand, common: &Common) -> Result<ExitCode, F
         VolumeCommand::Drain(arguments) => operate::drain(&arguments, common),
         VolumeCommand::RemoveDevice(arguments) => operate::remove_device(&arguments, common),
         VolumeCommand::Grow(arguments) => operate::grow(&arguments, common),
+        VolumeCommand::Set(arguments) => set::run(&arguments, common),
     }
 }

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use esker_core::words;
-use esker_serve::{ControlError, DeviceStatus, DrainStatus, ServeSettings, VolumeOperation, VolumeStatus, call};
-use serde_json::Value;
+use esker_serve::{DeviceStatus, DrainStatus, VolumeOperation, VolumeStatus, call};
 
+use super::doer::{Doer, failure, read_status};
 use super::made::MadeFiles;
-use super::server::{VolumeServer, control_socket, open};
-use super::session::Serving;
+use super::server::control_socket;
+use super::set;
 use crate::args::{
     Common, VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeStatusArguments,
@@ -23,74 +23,8 @@ use crate::progress::Progress;
 use crate::table::Table;
 use crate::values::VolumeDevice;
 
-/// Time between two looks at a drain, and between two prints of a status.
-const LOOK: Duration = Duration::from_millis(100);
+/// Time between two prints of a status.
 const WATCH: Duration = Duration::from_secs(1);
-
-/// Who changes the volume.
-enum Doer {
-    /// The server whose control socket is in this place.
-    Server(std::path::PathBuf),
-    /// This program.
-    Own(Box<VolumeServer>),
-}
-
-impl Doer {
-    fn find(file: &Path, common: &Common) -> Result<Self, Failure> {
-        let socket = control_socket(file);
-        match call(&socket, &VolumeOperation::Status) {
-            Err(error) if error.is_unserved => {
-                let server = open(file, Serving::default(), ServeSettings::default(), common)?;
-                cancel::leaves("a change that was begun is made or not made, as a whole");
-                Ok(Self::Own(Box::new(server)))
-            }
-            Err(error) => Err(failure(error)),
-            Ok(_) => Ok(Self::Server(socket)),
-        }
-    }
-
-    fn perform(&mut self, request: &VolumeOperation) -> Result<Value, Failure> {
-        let answer = match self {
-            Self::Server(socket) => call(socket, request),
-            Self::Own(server) => server.perform(request.clone()),
-        };
-        answer.map_err(failure)
-    }
-
-    fn status(&mut self) -> Result<VolumeStatus, Failure> {
-        match self {
-            Self::Server(_) => read_status(self.perform(&VolumeOperation::Status)?),
-            Self::Own(server) => Ok(server.served().status(&server.status())),
-        }
-    }
-
-    /// Lets some time pass, in which a volume that nobody serves goes on.
-    fn pass_time(&mut self) {
-        match self {
-            Self::Server(_) => std::thread::sleep(LOOK),
-            Self::Own(server) => {
-                if !server.turn() {
-                    server.wait(Some(LOOK));
-                }
-            }
-        }
-    }
-}
-
-fn failure(error: ControlError) -> Failure {
-    let failure = Failure::input(&error);
-    match error.hint {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
-}
-
-fn read_status(value: Value) -> Result<VolumeStatus, Failure> {
-    serde_json::from_value(value).map_err(|error| {
-        Failure::work(format!("the server's status makes no sense: {error}"))
-            .with_hint("it may be another version of esker: use that one, or start the server again")
-    })
-}
 
 /// Prints how a served volume does.
 pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Failure> {
@@ -130,10 +64,11 @@ fn describe(status: &VolumeStatus) -> String {
     }
     let clients = if status.serving.connections.is_empty() { "no clients\n".to_string() } else { clients.render() };
     let requests = status.serving.requests;
+    let background = status.background.as_ref().map_or(String::new(), set::describe);
     let read_only = status.read_only.as_ref().map_or(String::new(), |why| format!(", only to be read ({why})"));
     format!(
-        "volume {}: {} of {} over {}{read_only}\n\n{}\n{clients}\n{} reads ({}), {} writes ({}), {} flushes, {} trims; \
-         {} failed\n",
+        "volume {}: {} of {} over {}{read_only}\n{background}\n{}\n{clients}\n{} reads ({}), {} writes ({}), \
+         {} flushes, {} trims; {} failed\n",
         status.volume,
         status.kind,
         words::bytes(status.capacity_bytes as f64),
@@ -193,6 +128,10 @@ pub(super) fn drain(arguments: &VolumeDrainArguments, common: &Common) -> Result
         total = total.max(left);
         progress.set(total - left, total);
         match now.drain {
+            Some(DrainStatus::Moving) if status.background.as_ref().is_some_and(|background| background.paused) => {
+                return Err(Failure::work(format!("{device} is to be drained, and background work is paused"))
+                    .with_hint("`esker volume set --resume` has it go on"));
+            }
             Some(DrainStatus::Moving) => {}
             Some(DrainStatus::Empty) => break,
             Some(DrainStatus::Stuck { extents }) => {

@@ -150,6 +150,7 @@ const READING: &[(&str, &[&str])] = &[
     ("volume replay VOLUME", &["volume", "replay", "IN", "small.csv"]),
     ("volume replay TRACE", &["volume", "replay", "small.volume", "IN"]),
     ("volume serve VOLUME", &["volume", "serve", "IN"]),
+    ("volume set VOLUME", &["volume", "set", "IN", "--pause"]),
 ];
 
 /// The rows of the table that do this.

@@ -125,3 +125,52 @@ fn mistakes_change_nothing_and_leave_no_file() {
         }
     }
 }
+
+#[test]
+fn what_moves_is_set_by_the_server_or_without_one_and_kept() {
+    for is_served in [true, false] {
+        let home = home();
+        let folder = home.path();
+        let server = is_served.then(|| Server::start(folder, &[]));
+        let said = volume(folder, "set", &["--pause", "--policy", "fast-first", "--moved-bytes-per-day", "1GiB"]);
+        assert_eq!(said, "policy fast-first; background paused; moves up to 1 GiB a day\n");
+        let said = volume(folder, "set", &["--moved-bytes-per-day", "none"]);
+        assert_eq!(said, "policy fast-first; background paused; moves any number of bytes a day\n");
+        server.into_iter().for_each(Server::stop);
+        let server = Server::start(folder, &[]);
+        let background = &status(folder)["background"];
+        assert_eq!((&background["paused"], &background["policy"]), (&true.into(), &"fast-first".into()));
+        assert!(volume(folder, "status", &[]).contains("\nidle: paused; 0 B moved, 0 B in the last day\n"));
+        assert!(volume(folder, "set", &["--resume"]).contains("background at work"));
+        assert_eq!(status(folder)["background"]["held"], Value::Null);
+        server.stop();
+    }
+    let home = home();
+    for (arguments, says) in [
+        (&["set", "home.volume"][..], "required"),
+        (&["set", "home.volume", "--pause", "--resume"], "cannot be used with"),
+        (&["set", "home.volume", "--policy", "wardrob"], "wardrop"),
+        (&["set", "home.volume", "--moved-bytes-per-day", "1KiB"], "less than one extent"),
+        (&["set", "home.volume", "--moved-bytes-per-day", "much"], "much"),
+    ] {
+        let refused = esker_in(home.path(), &[&["volume"], arguments].concat());
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{arguments:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_drain_that_is_paused_is_told_and_goes_on_later() {
+    let home = home();
+    let folder = home.path();
+    let server = Server::start(folder, &[]);
+    let mut client = server.client();
+    (0..20u64).for_each(|number| client.write(number << 16, &[3; 4096]).unwrap());
+    drop(client);
+    volume(folder, "add-device", &["--device", "more=more.img,24MiB"]);
+    volume(folder, "set", &["--pause"]);
+    let refused = esker_in(folder, &["volume", "drain", "home.volume", "flash", "-q"]);
+    assert!(refused.code == 1 && refused.stderr.contains("background work is paused"), "{}", refused.stderr);
+    volume(folder, "set", &["--resume"]);
+    assert_eq!(volume(folder, "drain", &["flash"]), "flash is empty; `esker volume remove-device` takes it out\n");
+    server.stop();
+}

@@ -1,0 +1,81 @@
+//! Who changes a volume: its server, or, if nobody serves it, this program itself.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use esker_serve::{ControlError, ServeSettings, VolumeOperation, VolumeStatus, call};
+use serde_json::Value;
+
+use super::server::{VolumeServer, control_socket, open};
+use super::session::Serving;
+use crate::args::Common;
+use crate::cancel;
+use crate::failure::Failure;
+
+/// Time between two looks at a drain.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Who changes the volume.
+pub(super) enum Doer {
+    /// The server whose control socket is in this place.
+    Server(PathBuf),
+    /// This program.
+    Own(Box<VolumeServer>),
+}
+
+impl Doer {
+    pub(super) fn find(file: &Path, common: &Common) -> Result<Self, Failure> {
+        let socket = control_socket(file);
+        match call(&socket, &VolumeOperation::Status) {
+            Err(error) if error.is_unserved => {
+                let server = open(file, Serving::default(), ServeSettings::default(), common)?;
+                cancel::leaves("a change that was begun is made or not made, as a whole");
+                Ok(Self::Own(Box::new(server)))
+            }
+            Err(error) => Err(failure(error)),
+            Ok(_) => Ok(Self::Server(socket)),
+        }
+    }
+
+    pub(super) fn perform(&mut self, request: &VolumeOperation) -> Result<Value, Failure> {
+        let answer = match self {
+            Self::Server(socket) => call(socket, request),
+            Self::Own(server) => server.perform(request.clone()),
+        };
+        answer.map_err(failure)
+    }
+
+    pub(super) fn status(&mut self) -> Result<VolumeStatus, Failure> {
+        match self {
+            Self::Server(_) => read_status(self.perform(&VolumeOperation::Status)?),
+            Self::Own(server) => Ok(server.served().status(&server.status())),
+        }
+    }
+
+    /// Lets some time pass, in which a volume that nobody serves goes on.
+    pub(super) fn pass_time(&mut self) {
+        match self {
+            Self::Server(_) => std::thread::sleep(LOOK),
+            Self::Own(server) => {
+                if !server.turn() {
+                    server.wait(Some(LOOK));
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn failure(error: ControlError) -> Failure {
+    let failure = Failure::input(&error);
+    match error.hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+pub(super) fn read_status(value: Value) -> Result<VolumeStatus, Failure> {
+    serde_json::from_value(value).map_err(|error| {
+        Failure::work(format!("the server's status makes no sense: {error}"))
+            .with_hint("it may be another version of esker: use that one, or start the server again")
+    })
+}

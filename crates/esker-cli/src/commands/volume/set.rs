@@ -1,0 +1,66 @@
+//! `esker volume set`: the policy of a volume, and the limits of what moves in the background.
+
+use std::process::ExitCode;
+
+use esker_core::words;
+use esker_serve::{BackgroundStatus, ChangedSettings, VolumeOperation};
+
+use super::doer::Doer;
+use crate::args::{Common, VolumeSetArguments};
+use crate::failure::Failure;
+use crate::output;
+
+/// Changes the settings, and prints what is in effect.
+pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let mut doer = Doer::find(&arguments.volume, common)?;
+    let settings = ChangedSettings {
+        policy: arguments.policy.clone().map(Into::into),
+        paused: (arguments.pause || arguments.resume).then_some(arguments.pause),
+        moved_bytes_per_day: arguments.moved_bytes_per_day,
+    };
+    doer.perform(&VolumeOperation::Set { settings })?;
+    let background = doer.status()?.background.unwrap_or_default();
+    output::print(&format!("{}\n", limits(&background)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The policy, and what it may move.
+pub(super) fn limits(background: &BackgroundStatus) -> String {
+    let BackgroundStatus { policy, paused, moved_bytes_per_day, .. } = background;
+    let budget = match moved_bytes_per_day {
+        Some(bytes) => format!("up to {} a day", words::bytes(*bytes as f64)),
+        None => "any number of bytes a day".to_string(),
+    };
+    let paused = if *paused { "paused" } else { "at work" };
+    format!("policy {policy}; background {paused}; moves {budget}")
+}
+
+/// A line of a status about what moves in the background.
+pub(super) fn describe(background: &BackgroundStatus) -> String {
+    let now = match (background.copies, &background.held) {
+        (0, None) => "idle: nothing has to move".to_string(),
+        (0, Some(why)) => format!("idle: {why}"),
+        (copies, _) => format!("{} extents on the way", words::count(copies.into())),
+    };
+    let moved = words::bytes(background.moved_bytes as f64);
+    let in_day = words::bytes(background.moved_bytes_in_day as f64);
+    format!("{}\n{now}; {moved} moved, {in_day} in the last day\n", limits(background))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_says_what_is_in_effect_and_why_nothing_moves() {
+        let mut background = BackgroundStatus { policy: "wardrop".to_string(), ..BackgroundStatus::default() };
+        let free = "policy wardrop; background at work; moves any number of bytes a day\n";
+        assert_eq!(describe(&background), format!("{free}idle: nothing has to move; 0 B moved, 0 B in the last day\n"));
+        background.copies = 3;
+        assert_eq!(describe(&background), format!("{free}3 extents on the way; 0 B moved, 0 B in the last day\n"));
+        (background.copies, background.held) = (0, Some("no room on fast".to_string()));
+        assert_eq!(describe(&background), format!("{free}idle: no room on fast; 0 B moved, 0 B in the last day\n"));
+        (background.paused, background.moved_bytes_per_day) = (true, Some(100 << 30));
+        assert_eq!(limits(&background), "policy wardrop; background paused; moves up to 100 GiB a day");
+    }
+}

@@ -1,0 +1,56 @@
+//! What a volume moves in the background, and what keeps it from that.
+
+use esker_volume::{BackgroundReport, BackgroundSettings, HeldReason, SystemClock, Volume, VolumeState};
+use serde::{Deserialize, Serialize};
+
+/// What a volume moves in the background.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackgroundStatus {
+    /// The name of the policy of placement.
+    pub policy: String,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// Bytes that moves of the policy may write in any 24 hours; `None` for any number.
+    pub moved_bytes_per_day: Option<u64>,
+    /// Number of extents that are being copied.
+    pub copies: u32,
+    /// Bytes that copies have written since the volume was opened.
+    pub moved_bytes: u64,
+    /// Bytes that they have written in the last 24 hours.
+    pub moved_bytes_in_day: u64,
+    /// Why nothing is being copied although something should move, such as `no room on flash`.
+    pub held: Option<String>,
+}
+
+impl BackgroundStatus {
+    /// Returns what `volume` moves; `None` if its engine moves nothing.
+    pub(crate) fn of(volume: &Volume<SystemClock>) -> Option<Self> {
+        let BackgroundReport { settings, copies, moved, moved_in_day, held } = volume.background()?;
+        let BackgroundSettings { paused, moved_bytes_per_day } = settings;
+        let policy = volume.state().settings.options.get("policy").and_then(|policy| policy["kind"].as_str());
+        Some(Self {
+            policy: policy.unwrap_or_default().to_string(),
+            paused,
+            moved_bytes_per_day: moved_bytes_per_day.map(|bytes| bytes.0),
+            copies,
+            moved_bytes: moved.0,
+            moved_bytes_in_day: moved_in_day.0,
+            held: held.map(|reason| in_words(&reason, volume.state())),
+        })
+    }
+}
+
+fn in_words(reason: &HeldReason, state: &VolumeState) -> String {
+    let name = |index: usize| state.devices.get(index).map_or(String::new(), |device| device.name.clone());
+    match reason {
+        HeldReason::Paused => "paused".to_string(),
+        HeldReason::Budget => "the budget of the last 24 hours is spent".to_string(),
+        HeldReason::JournalFailed => "the journal has failed".to_string(),
+        HeldReason::Refused(device) => format!("{} has refused a copy", name(device.0.into())),
+        HeldReason::NoRoom(devices) => {
+            let names: Vec<String> = devices.iter().map(|device| name(device.0.into())).collect();
+            format!("no room on {}", names.join(", "))
+        }
+        HeldReason::Failed(device) => format!("{} cannot be read", name(device.0.into())),
+    }
+}
