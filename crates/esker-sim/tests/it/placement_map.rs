@@ -157,3 +157,50 @@ capacity = "32MiB"
     assert!((empty..frames.len()).all(|frame| held(frame, 1) == 0) && held(empty - 2, 1) > 0);
     assert!(frames.iter().all(|frame| frame.extents.iter().flatten().sum::<u32>() == 512));
 }
+
+/// The settings of a hybrid and events of a run limit moves; nothing else of the results names them.
+#[test]
+fn moves_are_paused_and_limited() {
+    let limited = |limits: &str, run: &str| results(WARDROP, &format!("{run}\n[device.volume.background]\n{limits}"));
+    let moved = |results: &RunResults| results.devices["volume"].placement.unwrap();
+    let paused = limited("paused = true", "");
+    let config = &paused.config["device"]["volume"]["background"];
+    assert_eq!((config, moved(&paused).copied_bytes), (&serde_json::json!({ "paused": true }), 0));
+    let budget = limited("moved_bytes_per_day = \"200GiB\"", "");
+    let seconds = budget.requests.all.count as f64 / budget.throughput.requests_per_s;
+    let (copied, allowed) = (moved(&budget).copied_bytes as f64, (200u64 << 30) as f64 * seconds / 86_400.0);
+    // A copy that is under way when the last request ends goes on after that.
+    assert!(copied > 0.5 * allowed && copied <= allowed + 65_536.0, "{copied} of {allowed}");
+    let event = |at: &str, change: &str| format!("{{ at = \"{at}\", device = \"volume\", {change} }}");
+    let events = [event("200ms", "pause = true"), event("400ms", "pause = false")].join(", ");
+    let results = results(WARDROP, &format!("series = \"100ms\"\nevents = [{events}]"));
+    let moves: Vec<u64> = results.series.iter().map(|point| point.placement.unwrap().moved_extents).collect();
+    assert!(moves[..2].iter().any(|&moves| moves > 0) && moves[4..].iter().any(|&moves| moves > 0), "{moves:?}");
+    // Within three milliseconds, what devices had been asked for has ended.
+    assert!(moves[2] <= 24 && moves[3] == 0, "{moves:?}");
+}
+
+#[test]
+fn limits_that_make_no_sense_are_one_line_with_their_place() {
+    let said = |run: &str| {
+        let experiment = format!(
+            "[workload]\nsynthetic = {{ requests = 1 }}\n[device.c]\nkind = \"constant\"\nservice_time = \"1ms\"\n\
+             capacity = \"32MiB\"\n[device.volume]\nkind = \"hybrid\"\nchildren = [\"c\"]\nextent = \"64KiB\"\n\
+             policy = {{ kind = \"static-split\" }}\n[run]\ntarget = \"volume\"\n{run}"
+        );
+        let experiment = Experiment::from_str(&experiment, "x.toml").map_err(|error| error.to_string());
+        let error = experiment.and_then(|experiment| {
+            esker_sim::run(&experiment, &RunOptions::default()).map_err(|error| error.to_string())
+        });
+        error.err().unwrap_or_default()
+    };
+    assert_eq!(
+        said("[device.volume.background]\nmoved_bytes_per_day = \"4KiB\"\n"),
+        "x.toml:15:1: device.volume.background.moved_bytes_per_day: 4KiB a day are less than one extent of 64KiB, so \
+         nothing could move"
+    );
+    let event = "[[run.events]]\nat = \"1ms\"\ndevice = \"c\"\npause = true\n";
+    assert!(said(event).ends_with("`c` is not a hybrid; only those move data in the background"), "{}", said(event));
+    let event = event.replace("\"c\"", "\"volume\"").replace("pause = true", "moved_bytes_per_day = \"1KiB\"");
+    assert!(said(&event).contains("less than one extent of 64KiB"), "{}", said(&event));
+}
