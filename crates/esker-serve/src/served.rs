@@ -54,6 +54,12 @@ pub trait Served {
     /// When it has to be stepped next, if nothing comes before.
     fn next_event(&self) -> Nanos;
 
+    /// Returns true if the time of [`Self::next_event`] matters to the microsecond. Then the thread does not sleep in
+    /// the last moments before it.
+    fn is_punctual(&self) -> bool {
+        false
+    }
+
     /// Begins what `asked_by` asks for. Returns the answer if there is one at once; otherwise `next_answer` returns it.
     fn operate(
         &mut self,

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::watched::{FileUse, Files, WatchedFile};
 use crate::signal::Signal;
@@ -64,7 +64,12 @@ impl Poller {
         }
         let limit = limit.map(|limit| Timespec::try_from(limit).expect("a limit of less than 2^63 seconds"));
         let mut events = [MaybeUninit::uninit(); EVENTS];
-        // An interrupted wait ends early.
+        let limit = limit.map(|limit| {
+            // The time of `epoll_wait` is in milliseconds, and those of devices and emulations are not. An interrupted
+            // wait ends early.
+            let _ = poll(&mut [PollFd::new(&self.0.epoll, PollFlags::IN)], Some(&limit));
+            Timespec::default()
+        });
         let (events, _) = epoll::wait(&self.0.epoll, &mut events, limit.as_ref()).unwrap_or_default();
         let files = self.files();
         for event in events {
