@@ -10,8 +10,10 @@ use crate::values;
 mod cache;
 mod catalogue;
 mod devices;
+mod emulate;
 mod kinds;
 mod operate;
+mod serving;
 mod study;
 mod validate;
 mod volume;
@@ -20,11 +22,13 @@ mod volume_io;
 pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
+pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use kinds::KindArguments;
 pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
+pub(crate) use serving::ServingArguments;
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use validate::ValidateArguments;
 pub(crate) use volume::{
@@ -104,6 +108,8 @@ pub(crate) enum Command {
     /// Make and look after volumes: hybrids, caches and arrays of files and disks
     #[command(subcommand)]
     Volume(VolumeCommand),
+    /// Have a simulated device serve real data in real time, over NBD
+    Emulate(EmulateArguments),
     /// How far a simulated device is from response times that were measured
     Validate(ValidateArguments),
     /// Rerun a table or figure of the papers: published against measured

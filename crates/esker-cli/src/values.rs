@@ -374,3 +374,13 @@ pub(crate) fn name(text: &str) -> Result<String, BadValue> {
 pub(crate) fn address(text: &str) -> Result<Address, BadValue> {
     text.parse().map_err(|error: AddressError| BadValue::with_hint(error.to_string(), error.hint().unwrap_or_default()))
 }
+
+/// Parses how many times as slow a device becomes.
+pub(crate) fn slowdown(text: &str) -> Result<Ratio, BadValue> {
+    match text.parse::<Ratio>() {
+        Ok(Ratio::ZERO) | Err(_) => {
+            Err(BadValue::with_hint("that is no factor", "10 makes it ten times slower, 1 restores its speed"))
+        }
+        Ok(factor) => Ok(factor),
+    }
+}

@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args};
 use esker_core::Bytes;
 use esker_serve::{Address, MoveBudget};
 
+use super::serving::ServingArguments;
 use super::volume_io::VolumeIo;
 use crate::values::{self, VolumeDevice};
 
@@ -28,18 +29,12 @@ pub(crate) struct VolumeServeArguments {
     /// Where clients connect; may be repeated [default: unix:VOLUME.nbd]
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) listen: Vec<Address>,
-    /// Where Prometheus fetches figures over HTTP, from /metrics
-    #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
-    pub(crate) metrics: Option<Address>,
     /// The name of the export; clients that name none get it, too
     #[arg(long, value_name = "NAME", default_value = "volume")]
     pub(crate) export: String,
     /// Let clients only read
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Serve while this shell command runs; $uri is where its clients connect
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) run: Option<String>,
     /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
     #[arg(long, value_name = "TRACE")]
     pub(crate) record: Option<PathBuf>,
@@ -49,9 +44,9 @@ pub(crate) struct VolumeServeArguments {
     /// Replace a recording that is there already
     #[arg(long, requires = "record")]
     pub(crate) force: bool,
-    /// The most clients at a time; others wait
-    #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
-    pub(crate) clients: u32,
+    /// Whom it serves, and how long.
+    #[command(flatten)]
+    pub(crate) serving: ServingArguments,
     /// How files and disks are read and written
     #[arg(long, value_name = "WAY", value_enum, ignore_case = true, default_value_t = VolumeIo::Best)]
     pub(crate) io: VolumeIo,

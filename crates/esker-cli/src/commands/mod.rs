@@ -4,10 +4,12 @@ mod assignments;
 mod cache;
 mod complete;
 mod devices;
+mod emulate;
 mod mrc;
 mod report;
 mod reproduce;
 mod schema;
+mod serving;
 mod sim;
 mod study;
 mod study_tables;
@@ -34,6 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Mrc(arguments) => mrc::run(&arguments, &common),
         Command::Cache(arguments) => cache::run(&arguments, &common),
         Command::Devices(arguments) => devices::run(&arguments, &common),
+        Command::Emulate(arguments) => emulate::run(&arguments, &common),
         Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Reproduce(arguments) => reproduce::run(&arguments, &common),

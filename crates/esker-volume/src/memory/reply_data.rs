@@ -105,7 +105,7 @@ impl ReplyData {
     }
 
     /// Gives all memory to `pool`. What is left can be used for another request.
-    pub(crate) fn give_to(mut self, pool: &mut BufferPool) -> Self {
+    pub fn give_to(mut self, pool: &mut BufferPool) -> Self {
         pool.give(std::mem::take(&mut self.whole));
         self.buffers.drain(..).for_each(|buffer| pool.give(buffer));
         self.pieces.clear();

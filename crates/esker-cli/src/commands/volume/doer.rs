@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use esker_serve::{ControlError, ServeSettings, VolumeOperation, VolumeStatus, call};
+use esker_serve::{ServeSettings, VolumeOperation, VolumeStatus, call};
 use serde_json::Value;
 
-use super::server::{VolumeServer, control_socket, open};
+use super::server::{VolumeServer, open};
 use super::session::Serving;
 use crate::args::Common;
 use crate::cancel;
+use crate::commands::serving::{control_socket, refused, senseless};
 use crate::failure::Failure;
 
 /// Time between two looks at a drain.
@@ -32,7 +33,7 @@ impl Doer {
                 cancel::leaves("a change that was begun is made or not made, as a whole");
                 Ok(Self::Own(Box::new(server)))
             }
-            Err(error) => Err(failure(error)),
+            Err(error) => Err(refused(error)),
             Ok(_) => Ok(Self::Server(socket)),
         }
     }
@@ -42,7 +43,7 @@ impl Doer {
             Self::Server(socket) => call(socket, request),
             Self::Own(server) => server.perform(request.clone()),
         };
-        answer.map_err(failure)
+        answer.map_err(refused)
     }
 
     pub(super) fn status(&mut self) -> Result<VolumeStatus, Failure> {
@@ -65,17 +66,6 @@ impl Doer {
     }
 }
 
-pub(super) fn failure(error: ControlError) -> Failure {
-    let failure = Failure::input(&error);
-    match error.hint {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
-}
-
 pub(super) fn read_status(value: Value) -> Result<VolumeStatus, Failure> {
-    serde_json::from_value(value).map_err(|error| {
-        Failure::work(format!("the server's status makes no sense: {error}"))
-            .with_hint("it may be another version of esker: use that one, or start the server again")
-    })
+    serde_json::from_value(value).map_err(|error| senseless(&error))
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 use esker_core::words;
 use esker_serve::{DeviceStatus, DrainStatus, VolumeOperation, VolumeStatus, call};
 
-use super::doer::{Doer, failure, read_status};
+use super::doer::{Doer, read_status};
 use super::made::MadeFiles;
-use super::server::control_socket;
 use super::set;
 use crate::args::{
     Common, VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeStatusArguments,
 };
 use crate::cancel;
+use crate::commands::serving::{control_socket, refused};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -34,7 +34,7 @@ pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Fail
             match error.is_unserved {
                 true => Failure::input(format!("nobody serves {file}"))
                     .with_hint(format!("`esker volume check {file}` looks at a volume that is not served")),
-                false => failure(error),
+                false => refused(error),
             }
         })?;
         match arguments.json {

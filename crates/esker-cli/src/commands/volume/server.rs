@@ -1,6 +1,6 @@
 //! Servers of volumes, for the commands that serve or change one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use esker_serve::{ServeSettings, ServedVolume, Server};
 use esker_volume::{SystemClock, Volume};
@@ -32,20 +32,4 @@ pub(super) fn open(
     let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
     let served = ServedVolume::new(volume, &io, Box::new(on_disk));
     Server::new(served, io, clock, settings).map_err(Failure::input)
-}
-
-/// Where those who operate a volume that is served connect.
-pub(super) fn control_socket(file: &Path) -> PathBuf {
-    with_ending(file, ".control")
-}
-
-/// Where clients connect unless something else is wanted.
-pub(super) fn client_socket(file: &Path) -> PathBuf {
-    with_ending(file, ".nbd")
-}
-
-fn with_ending(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_os_string();
-    name.push(ending);
-    name.into()
 }

@@ -1,0 +1,95 @@
+//! Emulates a device.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use esker_core::registry::NotFound;
+use esker_core::{Bytes, Nanos, Ratio, words};
+use esker_emulate::{Contents, EmulatedDevice, EmulationSettings, Failing, FileContents, MemoryContents, capacity_of};
+use esker_serve::{ServeSettings, Server};
+use esker_sim::{RunEvent, System, system_of};
+use esker_volume::{DeviceIo, IoChoice, SystemClock};
+
+use super::report;
+use crate::args::{Common, DataPlace, EmulateArguments, WriteCacheKind};
+use crate::cancel;
+use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve};
+use crate::failure::Failure;
+use crate::output;
+
+/// Serves until it is asked to end, or until a command has ended.
+pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common) -> Result<ExitCode, Failure> {
+    let (system, seed) = (system(simulated, arguments.device.as_deref())?, common.seed.unwrap_or(1));
+    let (name, kind) = (system.target(), system.devices()[system.target()].settings.kind().name);
+    // So that the device and all below it can be slowed.
+    let events = [RunEvent::slow(Nanos::ZERO, name, Ratio::ONE)];
+    let device = system.assemble_for(seed, &events)?.device;
+    let capacity = capacity_of(&*device);
+    let (contents, place) = contents(&arguments.data, capacity, simulated)?;
+    let has_volatile_cache = arguments.write_cache == WriteCacheKind::Volatile;
+    let io = DeviceIo::start(IoChoice::Best).map_err(Failure::work)?;
+    let io_name = io.name().to_string();
+    // The time of the device begins now.
+    let clock = SystemClock::start();
+    let emulated = EmulatedDevice::new(name, device, EmulationSettings { contents, has_volatile_cache, seed }, clock);
+    let settings = ServeSettings {
+        export: arguments.export.clone(),
+        connections_max: arguments.serving.clients as usize,
+        ..ServeSettings::default()
+    };
+    let server = Server::new(emulated, io, clock, settings).map_err(Failure::input)?;
+    cancel::leaves("requests under way were not answered");
+    let serving = Serving {
+        control: arguments.control.clone().unwrap_or_else(|| control_socket(Path::new(simulated))),
+        listen: &arguments.listen,
+        default: client_socket(Path::new(simulated)),
+        export: &arguments.export,
+        arguments: &arguments.serving,
+        record: None,
+    };
+    let what = format!("{name} ({kind}) of {} in {place}, over {io_name}", words::bytes(capacity.0 as f64));
+    let mut is_faulty = false;
+    let ending = serve(server, serving, common, &what, |server| {
+        let status = server.served().status();
+        is_faulty = !status.has_power || status.failing != Failing::None;
+        if !common.quiet {
+            report::served(&status, &server.status().requests).lines().for_each(output::remark);
+        }
+    })?;
+    match ending {
+        Ending::OfCommand(status) => Ok(status),
+        Ending::Unfinished if !is_faulty => Err(Failure::work("not everything was answered in 30 seconds")),
+        Ending::Finished | Ending::Unfinished => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The device that is simulated.
+fn system(simulated: &str, device: Option<&str>) -> Result<System, Failure> {
+    let system = system_of(simulated)?;
+    let Some(device) = device else { return Ok(system) };
+    let devices = system.devices();
+    if !devices.contains_key(device) {
+        return Err(NotFound::new("device of this experiment", device, devices.keys().map(String::as_str)).into());
+    }
+    Ok(System::of(devices.clone(), device)?)
+}
+
+/// Where the data are, and that in words.
+fn contents(place: &DataPlace, capacity: Bytes, simulated: &str) -> Result<(Box<dyn Contents>, String), Failure> {
+    let DataPlace::File(path) = place else {
+        return Ok((Box::new(MemoryContents::default()), "memory".to_string()));
+    };
+    let shown = path.display();
+    let is_same = |one: &Path| std::fs::canonicalize(one).ok().zip(std::fs::canonicalize(path).ok());
+    if is_same(Path::new(simulated)).is_some_and(|(one, other)| one == other) {
+        return Err(Failure::input(format!("{shown} describes the device, and would be replaced by its data")));
+    }
+    let opened = FileContents::open(path, capacity).map_err(|error| {
+        let failure = Failure::input(format!("{shown}: {error}"));
+        match esker_core::Hint::hint(&error) {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })?;
+    Ok((Box::new(opened), shown.to_string()))
+}

@@ -1,0 +1,173 @@
+//! What all commands have in common that serve something to clients.
+
+mod running;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use esker_nbd_device::{NbdServer, NbdUri};
+use esker_serve::{Address, ControlError, Listener, Served, Server, inherited_listeners, tell_ready, tell_stopping};
+
+use crate::args::{Common, ServingArguments};
+use crate::cancel;
+use crate::failure::Failure;
+use crate::output;
+use crate::recording::Plan;
+use running::Running;
+
+/// Where clients, operators and collectors of figures connect, and what runs meanwhile.
+pub(super) struct Serving<'a> {
+    /// Where operators connect.
+    pub(super) control: PathBuf,
+    /// Where clients connect.
+    pub(super) listen: &'a [Address],
+    /// The same if nothing else is wanted.
+    pub(super) default: PathBuf,
+    /// The name of the export.
+    pub(super) export: &'a str,
+    pub(super) arguments: &'a ServingArguments,
+    /// A recording of what clients ask for.
+    pub(super) record: Option<Plan>,
+}
+
+/// How a server has ended.
+pub(super) enum Ending {
+    /// With a command, whose exit status this is.
+    OfCommand(ExitCode),
+    /// It was asked to, and everything was finished.
+    Finished,
+    /// It was asked to, and not everything was finished in time.
+    Unfinished,
+}
+
+/// Serves until it is asked to end, or until a command has ended. Says that it serves `what`, and has `ended` look at
+/// the server at the end.
+pub(super) fn serve<S: Served>(
+    mut server: Server<S>,
+    serving: Serving<'_>,
+    common: &Common,
+    what: &str,
+    ended: impl FnOnce(&Server<S>),
+) -> Result<Ending, Failure> {
+    let uri = listen(&mut server, &serving, common)?;
+    let signal = server.signal();
+    cancel::ends_by_itself(move || signal.give());
+    if !common.quiet {
+        output::remark(&format!("serving {what}"));
+        let addresses = server.status().addresses;
+        addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+    }
+    let recording = serving.record.map(|plan| plan.begin(serving.export, server.clock())).transpose()?;
+    let recording = recording.map(|(observer, recording)| {
+        server.observe(observer);
+        recording
+    });
+    let command = serving.arguments.run.as_deref();
+    let child = command.map(|command| Running::start(command, &uri, server.signal())).transpose()?;
+    let has_ended = || child.as_ref().is_some_and(Running::has_ended);
+    tell_ready();
+    let was_finished = server.run(|| {
+        let stops = cancel::requested() || has_ended();
+        if stops {
+            tell_stopping();
+        }
+        stops
+    });
+    ended(&server);
+    drop(server);
+    let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
+    child.as_ref().into_iter().for_each(Running::end);
+    recorded?;
+    match child {
+        Some(child) => Ok(Ending::OfCommand(child.status()?)),
+        None if was_finished => Ok(Ending::Finished),
+        None => Ok(Ending::Unfinished),
+    }
+}
+
+/// Has the server listen. Returns where a client connects.
+fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Common) -> Result<String, Failure> {
+    let control = Listener::bind(&Address::Unix(serving.control.clone()))?;
+    server.take_control_at(control).map_err(Failure::work)?;
+    let mut listeners = inherited_listeners()
+        .map_err(|error| Failure::work(format!("a socket that was bound for this program: {error}")))?;
+    let default = [Address::Unix(serving.default.clone())];
+    let addresses = match serving.listen.is_empty() {
+        true if listeners.is_empty() => &default[..],
+        _ => serving.listen,
+    };
+    for address in addresses {
+        listeners.push(Listener::bind(address)?);
+    }
+    let uri = uri(listeners[0].address(), serving.export);
+    for listener in listeners {
+        server.listen(listener).map_err(Failure::work)?;
+    }
+    if let Some(address) = &serving.arguments.metrics {
+        let listener = Listener::bind(address)?;
+        if !common.quiet {
+            output::remark(&format!("Prometheus fetches figures at {}, /metrics", listener.address()));
+        }
+        server.serve_metrics_at(listener).map_err(Failure::work)?;
+    }
+    Ok(uri)
+}
+
+/// Where clients connect, in the form that they take.
+fn uri(address: &Address, export: &str) -> String {
+    let server = match address {
+        Address::Unix(path) => NbdServer::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        Address::Tcp(address) => {
+            // A client connects to this machine, not to all of its addresses.
+            let address = address.replace("[::]", "localhost").replace("0.0.0.0", "localhost");
+            let (host, port) = address.rsplit_once(':').expect("an address has a port");
+            let port = port.parse().expect("what is listened at has a port");
+            NbdServer::Tcp(host.trim_matches(['[', ']']).to_string(), port)
+        }
+    };
+    NbdUri { server, export: export.to_string() }.to_string()
+}
+
+/// Where those who operate what is served as `name` connect.
+pub(super) fn control_socket(name: &Path) -> PathBuf {
+    with_ending(name, ".control")
+}
+
+/// Where the clients of what is served as `name` connect unless something else is wanted.
+pub(super) fn client_socket(name: &Path) -> PathBuf {
+    with_ending(name, ".nbd")
+}
+
+fn with_ending(name: &Path, ending: &str) -> PathBuf {
+    let mut name = name.as_os_str().to_os_string();
+    name.push(ending);
+    name.into()
+}
+
+/// The failure for what a server has refused.
+pub(super) fn refused(error: ControlError) -> Failure {
+    let failure = Failure::input(&error);
+    match error.hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// The failure for an answer of a server that is none.
+pub(super) fn senseless(error: &serde_json::Error) -> Failure {
+    Failure::work(format!("the server's status makes no sense: {error}"))
+        .with_hint("it may be another version of esker: use that one, or start the server again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_get_an_address_that_they_can_use() {
+        let unix = Address::Unix("/run/my home.nbd".into());
+        assert_eq!(uri(&unix, "volume"), "nbd+unix:///volume?socket=/run/my%20home.nbd");
+        assert_eq!(uri(&Address::Tcp("[::]:10809".to_string()), "a b"), "nbd://localhost:10809/a%20b");
+        assert_eq!(uri(&Address::Tcp("127.0.0.1:1".to_string()), ""), "nbd://127.0.0.1:1/");
+    }
+}
