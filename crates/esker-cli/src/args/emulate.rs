@@ -18,14 +18,10 @@ use crate::values;
     subcommand_negates_reqs = true,
     after_help = "Examples:\n  \
         esker emulate atlas10k.toml --run 'nbdinfo $uri'\n  \
-        esker emulate examples/disk.toml --device disk --listen 127.0.0.1:10809\n  \
-        esker emulate intel-x25m-80g --data drive.img --write-cache volatile\n\
-        \n\
-        In another terminal:\n\
-        Examples:\n  \
-        esker emulate status atlas10k.toml.control\n  \
-        esker emulate slow atlas10k.toml.control 10\n  \
-        esker emulate power-cut atlas10k.toml.control --for 2s\n\
+        esker emulate experiment.toml --device station --listen 127.0.0.1:10809\n  \
+        esker emulate samsung-sp2504c-250g --data disk.img --write-cache volatile\n  \
+        esker emulate slow atlas10k.toml.control 10    (while it is emulated)\n  \
+        esker emulate power-cut atlas10k.toml.control --for 2s    (the same)\n\
         \n\
         Requests end when those of the simulated device would. At the end it says how late its answers were,\n\
         and whether this machine keeps up. Whoever reaches the address reads and writes: there is no TLS."

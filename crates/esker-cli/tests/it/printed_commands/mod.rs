@@ -102,7 +102,11 @@ fn every_printed_command_works() {
         if printed.line.starts_with("esker volume status ") {
             // It asks the server.
             printed.line = format!("esker volume serve home.volume --quiet --run '{}'", printed.line);
-        } else if printed.line.starts_with("esker volume serve ") && !printed.line.contains("--run") {
+        } else if let Some(operation) = emulate_operation(&printed.line) {
+            printed.line = format!("esker emulate atlas10k.toml --quiet --run '{operation}'");
+        } else if ["esker volume serve ", "esker emulate "].iter().any(|start| printed.line.starts_with(start))
+            && !printed.line.contains("--run")
+        {
             // It would serve for ever.
             printed.line += " --run true";
         }
@@ -129,6 +133,13 @@ fn commands_that_messages_speak_of_exist() {
     assert!(known.len() > 10, "only {} commands were found in the sources", known.len());
 }
 
+/// What is done at a device that is being emulated.
+fn emulate_operation(line: &str) -> Option<&str> {
+    let operations = ["status", "slow", "fail", "repair", "power-cut", "power-on"];
+    let operation = line.strip_prefix("esker emulate ")?.split(' ').next()?;
+    operations.contains(&operation).then_some(line)
+}
+
 /// A command with options alone, such as `esker trace info --json`, is a mention, and not meant to be typed.
 fn is_mention(line: &str) -> bool {
     let mut words = line.split(' ').skip(1);
@@ -143,7 +154,7 @@ fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     let is_command = |word: &&&str| {
         word.len() > 1 && !word.starts_with('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
     };
-    let depth = if ["trace", "volume"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
+    let depth = if ["trace", "volume", "emulate"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
     let commands: Vec<&str> = words.iter().take(depth).take_while(is_command).copied().collect();
     let place = &printed.place;
     assert!(!commands.is_empty(), "{place}: `{}` has no command", printed.line);

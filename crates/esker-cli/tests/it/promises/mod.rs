@@ -137,6 +137,7 @@ const READING: &[(&str, &[&str])] = &[
     ("devices check FILE", &["devices", "check", "IN"]),
     ("devices import FILE", &["devices", "import", "IN", "-o", "new.toml"]),
     ("devices measure DEVICE", &["devices", "measure", "--simulated", "IN", "-o", "new.toml"]),
+    ("emulate DEVICE", &["emulate", "IN", "--run", "true"]),
     ("validate DEVICE", &["validate", "IN", "--measured", "measured"]),
     ("validate --measured", &["validate", "small.toml", "--measured", "IN"]),
     ("volume add-device VOLUME", &["volume", "add-device", "IN", "--device", "a=fresh.img"]),
