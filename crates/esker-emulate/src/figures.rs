@@ -44,7 +44,7 @@ impl Figures {
             lateness: TimeFigures::of(&self.lateness),
             overdue_share: if elapsed == 0 { 0.0 } else { self.overdue.0 as f64 / elapsed as f64 },
             limit_us: limit.as_micros_f64(),
-            keeps_up: self.lateness.quantile(0.99) <= limit,
+            keeps_up: self.lateness.count() < 100 || self.lateness.quantile(0.99) <= limit,
         }
     }
 
@@ -82,7 +82,7 @@ pub struct Punctuality {
     /// The largest 99th percentile of lateness with which the emulation keeps up: a tenth of the usual response time,
     /// but at least 100 us.
     pub limit_us: f64,
-    /// Whether it does.
+    /// Whether it does, as far as a hundred answers or more say.
     pub keeps_up: bool,
 }
 

@@ -1,6 +1,5 @@
 //! What an emulated device says of itself.
 
-use esker_core::Ratio;
 use esker_serve::ServingStatus;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +20,7 @@ pub struct EmulationStatus {
     /// Which requests fail.
     pub failing: Failing,
     /// How many times as long everything takes as the settings say.
-    pub slow: Ratio,
+    pub slow: f64,
     /// Whether what was not flushed is lost with the power, in part.
     pub has_volatile_cache: bool,
     /// Bytes that would be lost now, at most.

@@ -13,17 +13,26 @@ use crate::status::EmulationStatus;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faults {
     failing: Failing,
-    has_power: bool,
-    /// When the power comes back by itself.
+    power: Power,
+    /// When the power comes back.
     power_on_at: Nanos,
     slow: Ratio,
     pub(super) power_cuts: u64,
 }
 
+/// Whether a device has power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Power {
+    On,
+    /// It was cut, and nobody has noticed yet.
+    JustCut,
+    Off,
+}
+
 impl Default for Faults {
     fn default() -> Self {
         let (failing, power_on_at) = (Failing::None, Nanos::NEVER);
-        Self { failing, has_power: true, power_on_at, slow: Ratio::ONE, power_cuts: 0 }
+        Self { failing, power: Power::On, power_on_at, slow: Ratio::ONE, power_cuts: 0 }
     }
 }
 
@@ -31,7 +40,7 @@ impl Faults {
     /// The error of a request of this kind, if it fails.
     pub(super) fn error_of(&self, kind: RequestKind) -> Option<DeviceError> {
         let fails = match self.failing {
-            _ if !self.has_power => true,
+            _ if self.power != Power::On => true,
             Failing::None => false,
             Failing::Writes => kind != RequestKind::Read,
             Failing::All => true,
@@ -43,9 +52,13 @@ impl Faults {
         self.power_on_at
     }
 
-    pub(super) fn advance_to(&mut self, now: Nanos) {
+    /// Whoever uses the device has seen at `now` whether it has power.
+    pub(super) fn were_seen(&mut self, now: Nanos) {
+        if self.power == Power::JustCut {
+            self.power = Power::Off;
+        }
         if self.power_on_at <= now {
-            (self.has_power, self.power_on_at) = (true, Nanos::NEVER);
+            (self.power, self.power_on_at) = (Power::On, Nanos::NEVER);
         }
     }
 }
@@ -61,7 +74,7 @@ impl<C: Clock> EmulatedDevice<C> {
             let hint = "10 makes it ten times slower, 1 restores its speed".to_string();
             return Err(ChangeError::new("no device works in no time").with_hint(Some(hint)));
         }
-        self.step();
+        self.advance();
         if !self.device.change(self.now, &self.name, Change::Slow { factor })? {
             return Err(ChangeError::new(format!("{} does not change its speed", self.name)));
         }
@@ -71,7 +84,7 @@ impl<C: Clock> EmulatedDevice<C> {
 
     /// Has requests fail, those under way included: they change nothing. [`Failing::None`] ends this.
     pub fn fail(&mut self, failing: Failing) {
-        self.step();
+        self.advance();
         self.faults.failing = failing;
     }
 
@@ -84,7 +97,7 @@ impl<C: Clock> EmulatedDevice<C> {
     /// # Errors
     /// If the data cannot be read or written. The power is off all the same.
     pub fn cut_power(&mut self, off: Option<Nanos>) -> io::Result<()> {
-        self.step();
+        self.advance();
         let (now, cuts) = (self.now, self.faults.power_cuts);
         let failed = |tag| Reply { tag, at: now, result: Err(DeviceError::Failed), data: ReplyData::default() };
         self.ended.iter_mut().for_each(|ended| ended.reply = failed(ended.reply.tag));
@@ -95,31 +108,35 @@ impl<C: Clock> EmulatedDevice<C> {
         // Only what the simulated device has got ends there.
         self.waiting.drain(..).for_each(|own| drop(self.under_way.remove(own)));
         let power_on_at = off.map_or(Nanos::NEVER, |off| now + off);
-        self.faults = Faults { has_power: false, power_on_at, power_cuts: cuts + 1, ..self.faults };
+        self.faults = Faults { power: Power::JustCut, power_on_at, power_cuts: cuts + 1, ..self.faults };
         done
     }
 
-    /// Switches the power on, with the next step.
+    /// Switches the power on: at once if there was a step without power, otherwise with the next one.
     pub fn power_on(&mut self) {
-        self.step();
-        self.faults.power_on_at = self.faults.power_on_at.min(self.now);
+        self.advance();
+        match self.faults.power {
+            Power::On => {}
+            Power::JustCut => self.faults.power_on_at = self.now,
+            Power::Off => (self.faults.power, self.faults.power_on_at) = (Power::On, Nanos::NEVER),
+        }
     }
 
     /// Returns false while the power is off: nobody is connected then.
     pub fn has_power(&self) -> bool {
-        self.faults.has_power
+        self.faults.power == Power::On
     }
 
     /// What the device says of itself.
     pub fn status(&self) -> EmulationStatus {
-        let Faults { failing, has_power, slow, power_cuts, .. } = self.faults;
+        let Faults { failing, slow, power_cuts, .. } = self.faults;
         EmulationStatus {
             device: self.name.clone(),
             capacity_bytes: self.capacity().0,
-            has_power,
+            has_power: self.has_power(),
             power_cuts,
             failing,
-            slow,
+            slow: slow.as_f64(),
             has_volatile_cache: self.medium.is_volatile(),
             volatile_bytes: self.medium.volatile_bytes(),
             response_times: self.figures.times(),

@@ -132,7 +132,7 @@ impl<C: Clock> EmulatedDevice<C> {
     pub fn submit(&mut self, tag: Tag, request: Request, data: Buffer) {
         let is_write = matches!(request.kind, RequestKind::Write { .. });
         assert!(!is_write || data.len() as u64 == request.length.0, "a write brings its data");
-        self.step();
+        self.advance();
         if let Some(error) = self.faults.error_of(request.kind) {
             let reply = Reply { tag, at: self.now, result: Err(error), data: ReplyData::from(data) };
             return self.ended.push_back(Ended { request, arrived: self.now, reply });
@@ -145,6 +145,12 @@ impl<C: Clock> EmulatedDevice<C> {
 
     /// Performs everything that is due by now, in the order in which it was due.
     pub fn step(&mut self) {
+        self.advance();
+        self.faults.were_seen(self.now);
+    }
+
+    /// Brings the simulated device up to now.
+    fn advance(&mut self) {
         let now = self.clock.now().max(self.now);
         while self.device.next_event() <= now {
             let due = self.device.next_event();
@@ -159,7 +165,6 @@ impl<C: Clock> EmulatedDevice<C> {
             self.feed();
         }
         self.now = now;
-        self.faults.advance_to(now);
     }
 
     /// Returns when [`Self::step`] has to be called next, at the latest.

@@ -1,6 +1,6 @@
 //! What an emulated device has done, in words.
 
-use esker_core::{Ratio, words};
+use esker_core::words;
 use esker_emulate::{EmulationServerStatus, EmulationStatus, Failing, TimeFigures};
 use esker_serve::RequestCounts;
 
@@ -29,8 +29,8 @@ pub(super) fn status(status: &EmulationServerStatus) -> String {
 /// Whether it works.
 fn condition(emulation: &EmulationStatus) -> String {
     let mut words = vec![if emulation.has_power { "power on" } else { "power off" }.to_string()];
-    if emulation.slow != Ratio::ONE {
-        words.push(format!("slowed by {}", emulation.slow.as_f64()));
+    if emulation.slow != 1.0 {
+        words.push(format!("slowed by {}", emulation.slow));
     }
     match emulation.failing {
         Failing::None => {}
