@@ -2,6 +2,7 @@
 
 mod client;
 mod clients;
+mod emulated;
 mod ends;
 mod kills;
 mod mistakes;
