@@ -1,14 +1,16 @@
 //! Addresses of servers.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::{fmt, io};
 
 use esker_core::Hint;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Address {
     /// A Unix socket.
     Unix(PathBuf),
@@ -41,6 +43,16 @@ impl FromStr for Address {
             (false, _) => Err(error()),
             (true, "") => Ok(Self::Tcp(format!("[::]:{port}"))),
             (true, _) => Ok(Self::Tcp(text.to_string())),
+        }
+    }
+}
+
+impl Address {
+    /// The address with a path that begins at the root.
+    pub(crate) fn absolute(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(path) => Ok(Self::Unix(std::path::absolute(path)?)),
+            Self::Tcp(address) => Ok(Self::Tcp(address.clone())),
         }
     }
 }

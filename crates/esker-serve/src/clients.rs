@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use esker_core::Nanos;
-use esker_nbd::{Exports, Outcome, ServerEvent, ServerSettings};
+use esker_nbd::{Exports, Outcome, ServerEvent, ServerSession, ServerSettings};
 use esker_volume::DeviceIo;
 
 use crate::connection::Connection;
 use crate::connections::Connections;
+use crate::control::ControlError;
+use crate::held::HeldClient;
 use crate::listener::Listener;
 use crate::memory::{Data, Payload, ServedMemory};
 use crate::observer::Observer;
@@ -47,6 +49,44 @@ impl Clients {
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
         self.connections.listen(io, listener)
+    }
+
+    /// With `true`, no request is begun, until this is called with `false`. What clients have sent stays with them.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.connections.iter_mut().for_each(|(_, connection)| connection.session.hold(is_held));
+    }
+
+    /// Returns true if nothing is under way on any connection while they are held.
+    pub(crate) fn are_held(&self) -> bool {
+        self.connections.iter().all(Connection::is_held)
+    }
+
+    /// The listeners, and the clients that can be handed over.
+    pub(crate) fn into_held(self) -> (Vec<Listener>, Vec<HeldClient>) {
+        let (listeners, clients) = self.connections.into_parts();
+        (listeners, clients.into_iter().filter_map(Connection::into_held).collect())
+    }
+
+    /// Goes on with a client of another process.
+    pub(crate) fn restore(&mut self, io: &DeviceIo, client: HeldClient, now: Nanos) -> Result<(), ControlError> {
+        let unable = |error: &dyn std::error::Error| ControlError {
+            hint: Some("serve the same volume with the same options".to_string()),
+            ..ControlError::new(format!("cannot go on serving {}: {error}", client.peer))
+        };
+        let settings = self.limits.session.clone();
+        let session =
+            ServerSession::restore(settings, &self.exports, &client.session).map_err(|error| unable(&error))?;
+        let open = |socket| Connection::restored(socket, &client, now, session);
+        self.connections.restore(io, Arc::clone(&client.socket), open).map_err(|error| unable(&error))
+    }
+
+    /// Goes on counting from what another process has counted.
+    pub(crate) fn count_from(&mut self, requests: RequestCounts) {
+        self.requests.counts = requests;
+    }
+
+    pub(crate) fn listeners_mut(&mut self) -> impl Iterator<Item = &mut Listener> {
+        self.connections.listeners_mut()
     }
 
     /// Takes no more clients, and no more requests of those that are there.

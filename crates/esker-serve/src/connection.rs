@@ -6,6 +6,7 @@ use std::sync::Arc;
 use esker_core::Nanos;
 use esker_nbd::{Exports, ServerEvent, ServerSession, ServerSettings};
 
+use crate::held::HeldClient;
 use crate::memory::{Data, Payload, ServedMemory};
 use crate::served::Served;
 use crate::socket::Socket;
@@ -38,6 +39,28 @@ impl Connection {
     ) -> Self {
         let session = ServerSession::new(settings, exports);
         Self { socket, session, peer, since, export: None }
+    }
+
+    /// Goes on with the session of a client of another process.
+    pub(crate) fn restored(
+        socket: Socket,
+        client: &HeldClient,
+        since: Nanos,
+        session: ServerSession<Payload, Data>,
+    ) -> Self {
+        Self { socket, session, peer: client.peer.clone(), since, export: client.export.clone() }
+    }
+
+    /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
+    pub(crate) fn into_held(self) -> Option<HeldClient> {
+        let session = self.session.state().ok().filter(|_| !self.socket.has_ended())?;
+        Some(HeldClient { socket: self.socket.into_file(), peer: self.peer, export: self.export, session })
+    }
+
+    /// Returns true if nothing is under way on it while it is held.
+    pub(crate) fn is_held(&self) -> bool {
+        let session = &self.session;
+        !session.is_negotiating() && session.under_way() == 0 && !session.has_output()
     }
 
     /// Takes what the client has sent, and appends what happens. Returns true if there was something.

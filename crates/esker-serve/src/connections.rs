@@ -30,6 +30,29 @@ impl<C> Connections<C> {
         Ok(())
     }
 
+    /// Has a connection go on that another process has made.
+    pub(crate) fn restore(
+        &mut self,
+        io: &DeviceIo,
+        file: Arc<OwnedFd>,
+        open: impl FnOnce(Socket) -> C,
+    ) -> io::Result<()> {
+        let socket = Socket::new(io, file)?;
+        self.open.insert(socket.number(), open(socket));
+        Ok(())
+    }
+
+    /// Takes a connection out.
+    pub(crate) fn remove(&mut self, number: u32) -> Option<C> {
+        self.open.remove(&number)
+    }
+
+    /// Stops watching: the listeners and the connections, to be handed over.
+    pub(crate) fn into_parts(self) -> (Vec<Listener>, Vec<C>) {
+        let listeners = self.listeners.into_iter().map(|watched| watched.listener).collect();
+        (listeners, self.open.into_values().collect())
+    }
+
     /// Accepts no more connections.
     pub(crate) fn stop_listening(&mut self) {
         self.listeners.clear();
@@ -37,6 +60,10 @@ impl<C> Connections<C> {
 
     pub(crate) fn listeners(&self) -> impl Iterator<Item = &Listener> {
         self.listeners.iter().map(|watched| &watched.listener)
+    }
+
+    pub(crate) fn listeners_mut(&mut self) -> impl Iterator<Item = &mut Listener> {
+        self.listeners.iter_mut().map(|watched| &mut watched.listener)
     }
 
     /// Accepts those who wait, of whom `open` makes connections: of their sockets, and what they are called. Returns

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::held::{HeldOperator, TakeOverRequest};
 use crate::listener::{SHORTER, check_length};
 use crate::socket::Socket;
 
@@ -101,16 +102,7 @@ pub fn call(socket: &Path, operation: &impl Serialize) -> Result<Value, ControlE
         is_unserved: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
         ..ControlError::new(format!("the server does not answer: {error}"))
     };
-    check_length(socket).map_err(|error| ControlError {
-        message: format!("cannot ask at {}: {error}", socket.display()),
-        hint: Some(SHORTER.to_string()),
-        is_unserved: false,
-    })?;
-    let mut stream = UnixStream::connect(socket).map_err(|error| ControlError {
-        message: format!("nobody serves at {}: {error}", socket.display()),
-        hint: None,
-        is_unserved: matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused),
-    })?;
+    let mut stream = connect(socket)?;
     let line = serde_json::to_string(operation).expect("operations are plain data");
     stream.write_all(format!("{line}\n").as_bytes()).map_err(broken)?;
     let mut answer = String::new();
@@ -121,6 +113,20 @@ pub fn call(socket: &Path, operation: &impl Serialize) -> Result<Value, ControlE
         Answer::Ok(value) => Ok(value),
         Answer::Error { message, hint } => Err(ControlError { message, hint, is_unserved: false }),
     }
+}
+
+/// Connects to the server that listens at `socket`.
+pub(crate) fn connect(socket: &Path) -> Result<UnixStream, ControlError> {
+    check_length(socket).map_err(|error| ControlError {
+        message: format!("cannot ask at {}: {error}", socket.display()),
+        hint: Some(SHORTER.to_string()),
+        is_unserved: false,
+    })?;
+    UnixStream::connect(socket).map_err(|error| ControlError {
+        message: format!("nobody serves at {}: {error}", socket.display()),
+        hint: None,
+        is_unserved: matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused),
+    })
 }
 
 /// A line that a server answers.
@@ -145,22 +151,51 @@ pub(crate) struct ControlConnection {
     is_refused: bool,
 }
 
+/// What somebody asks a server for.
+pub(crate) enum Asked<O> {
+    /// An operation on what is served.
+    Operation(O),
+    /// To hand over, in the way that has this number.
+    TakeOver { layout: u32 },
+}
+
 impl ControlConnection {
-    pub(crate) fn new(socket: Socket) -> Self {
-        Self { socket, input: Vec::new(), output: Vec::new(), is_waiting: false, is_refused: false }
+    /// A connection on which `input` was received and not used.
+    pub(crate) fn new(socket: Socket, input: Vec<u8>) -> Self {
+        Self { socket, input, output: Vec::new(), is_waiting: false, is_refused: false }
     }
 
-    /// Returns the next operation, if there is one and none is under way. A line that is none is answered.
-    pub(crate) fn next_operation<O: DeserializeOwned>(&mut self) -> Option<O> {
+    /// The connection, to be handed over. `None` if an answer is missing on it, or if it has ended.
+    pub(crate) fn into_held(self) -> Option<HeldOperator> {
+        let is_idle = !self.is_waiting && self.output.is_empty() && !self.is_refused && !self.socket.has_ended();
+        is_idle.then(|| HeldOperator { socket: self.socket.into_file(), input: self.input })
+    }
+
+    /// The connection as one that blocks others.
+    pub(crate) fn into_stream(self) -> io::Result<UnixStream> {
+        Ok(self.socket.into_file().try_clone()?.into())
+    }
+
+    /// Returns true if the peer is gone.
+    pub(crate) fn has_left(&mut self) -> bool {
+        self.receive();
+        self.socket.has_ended()
+    }
+
+    /// Returns what is asked for next, if no operation is under way. A line that is no request is answered.
+    pub(crate) fn next_asked<O: DeserializeOwned>(&mut self) -> Option<Asked<O>> {
         self.receive();
         while !self.is_waiting
             && let Some(end) = self.input.iter().position(|&byte| byte == b'\n')
         {
             let line: Vec<u8> = self.input.drain(..=end).collect();
+            if let Ok(TakeOverRequest::TakeOver { layout }) = serde_json::from_slice(&line) {
+                return Some(Asked::TakeOver { layout });
+            }
             match serde_json::from_slice(&line) {
                 Ok(operation) => {
                     self.is_waiting = true;
-                    return Some(operation);
+                    return Some(Asked::Operation(operation));
                 }
                 Err(error) => self.answer(Err(ControlError::new(format!("this is no request: {error}")))),
             }

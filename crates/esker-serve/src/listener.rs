@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use esker_core::Hint;
 use rustix::net::{SocketAddrUnix, SocketFlags, sockopt};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::address::Address;
@@ -64,8 +65,23 @@ pub(crate) fn check_length(path: &Path) -> io::Result<()> {
 pub struct Listener {
     socket: Arc<OwnedFd>,
     address: Address,
+    /// The address as it was asked for.
+    asked: Address,
     /// Path and inode of a Unix socket.
     file: Option<(PathBuf, u64)>,
+    /// Whether the file is removed when this is dropped.
+    is_own: bool,
+}
+
+/// What a process that takes a listener over has to know of it. Paths begin at the root.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PassedListener {
+    pub(crate) address: Address,
+    pub(crate) asked: Address,
+    /// The file of a Unix socket, if its server removes it in the end, and its inode.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) inode: u64,
 }
 
 impl Listener {
@@ -93,7 +109,9 @@ impl Listener {
         listener.set_nonblocking(true)?;
         let inode = std::fs::symlink_metadata(path)?.ino();
         let socket = Arc::new(OwnedFd::from(listener));
-        Ok(Self { socket, address: Address::Unix(path.to_path_buf()), file: Some((path.to_path_buf(), inode)) })
+        let address = Address::Unix(path.to_path_buf());
+        let file = Some((path.to_path_buf(), inode));
+        Ok(Self { socket, asked: address.clone(), address, file, is_own: true })
     }
 
     fn bind_tcp(name: &str) -> io::Result<Self> {
@@ -101,7 +119,8 @@ impl Listener {
         let listener = TcpListener::bind(&addresses[..])?;
         listener.set_nonblocking(true)?;
         let address = Address::Tcp(listener.local_addr()?.to_string());
-        Ok(Self { socket: Arc::new(OwnedFd::from(listener)), address, file: None })
+        let asked = Address::Tcp(name.to_string());
+        Ok(Self { socket: Arc::new(OwnedFd::from(listener)), address, asked, file: None, is_own: true })
     }
 
     /// A socket that whoever started the program has bound. It stays there when this is dropped.
@@ -119,7 +138,39 @@ impl Listener {
             _ => return Err(io::Error::other("it is neither a Unix nor a TCP socket")),
         };
         rustix::io::ioctl_fionbio(&socket, true)?;
-        Ok(Self { socket: Arc::new(socket), address, file: None })
+        Ok(Self { socket: Arc::new(socket), asked: address.clone(), address, file: None, is_own: true })
+    }
+
+    /// A socket of another process, whose file stays until this one is its [owner](Self::own).
+    pub(crate) fn taken_over(socket: OwnedFd, passed: PassedListener) -> Self {
+        let PassedListener { address, asked, file, inode } = passed;
+        Self { socket: Arc::new(socket), address, asked, file: file.map(|path| (path, inode)), is_own: false }
+    }
+
+    /// Has the file removed when this is dropped.
+    pub(crate) fn own(&mut self) {
+        self.is_own = true;
+    }
+
+    /// Leaves the file where it is when this is dropped.
+    pub(crate) fn leave(&mut self) {
+        self.is_own = false;
+    }
+
+    /// Returns true if this listens at `address`, as it was asked for or as it is bound.
+    pub(crate) fn is_at(&self, address: &Address) -> bool {
+        let [here, asked, wanted] = [&self.address, &self.asked, address].map(|address| address.absolute().ok());
+        wanted.is_some() && (here == wanted || asked == wanted)
+    }
+
+    /// The address as it was asked for.
+    pub(crate) fn asked(&self) -> &Address {
+        &self.asked
+    }
+
+    /// The file that is removed in the end, and its inode.
+    pub(crate) fn file(&self) -> Option<&(PathBuf, u64)> {
+        self.file.as_ref()
     }
 
     /// Where it listens, with the port that it got.
@@ -176,6 +227,7 @@ fn is_abandoned(path: &Path) -> bool {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some((path, inode)) = &self.file
+            && self.is_own
             && std::fs::symlink_metadata(path).is_ok_and(|found| found.ino() == *inode)
         {
             let _ = std::fs::remove_file(path);

@@ -42,6 +42,15 @@ impl Collectors {
         self.0.listen(io, listener)
     }
 
+    pub(crate) fn listeners_mut(&mut self) -> impl Iterator<Item = &mut Listener> {
+        self.0.listeners_mut()
+    }
+
+    /// The listeners, to be handed over. Whoever waits for figures asks again.
+    pub(crate) fn into_listeners(self) -> Vec<Listener> {
+        self.0.into_parts().0
+    }
+
     /// When the first collector has taken too long.
     pub(crate) fn next_expiry(&self) -> Nanos {
         self.0.iter().map(|collector| collector.since + LIMIT).min().unwrap_or(Nanos::NEVER)

@@ -7,8 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::connections::Connections;
-use crate::control::{ControlConnection, ControlError};
+use crate::control::{Asked, ControlConnection, ControlError};
+use crate::held::HeldOperator;
 use crate::listener::Listener;
+use crate::take_over::Successor;
 
 /// The connections of operators.
 pub(crate) struct Operators(Connections<ControlConnection>);
@@ -32,11 +34,35 @@ impl Operators {
         self.0.stop_listening();
     }
 
-    /// Takes what operators ask for: who, and what.
-    pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo) -> Vec<(u32, O)> {
-        self.0.accept(io, |socket, _| ControlConnection::new(socket));
-        let operators = self.0.iter_mut();
-        operators.filter_map(|(number, operator)| Some((number, operator.next_operation()?))).collect()
+    /// Takes what operators ask for: who, and what. One who asks to take over is an operator no more.
+    pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo) -> (Vec<(u32, O)>, Vec<Successor>) {
+        self.0.accept(io, |socket, _| ControlConnection::new(socket, Vec::new()));
+        let (mut operations, mut asked_to_take_over) = (Vec::new(), Vec::new());
+        for (number, operator) in self.0.iter_mut() {
+            match operator.next_asked() {
+                Some(Asked::Operation(operation)) => operations.push((number, operation)),
+                Some(Asked::TakeOver { layout }) => asked_to_take_over.push((number, layout)),
+                None => {}
+            }
+        }
+        let successor = |(number, layout)| Some(Successor::new(self.0.remove(number)?, layout));
+        (operations, asked_to_take_over.into_iter().filter_map(successor).collect())
+    }
+
+    /// The listeners, and the operators who wait for no answer.
+    pub(crate) fn into_held(self) -> (Vec<Listener>, Vec<HeldOperator>) {
+        let (listeners, operators) = self.0.into_parts();
+        (listeners, operators.into_iter().filter_map(ControlConnection::into_held).collect())
+    }
+
+    /// Goes on with an operator of another process.
+    pub(crate) fn restore(&mut self, io: &DeviceIo, operator: HeldOperator) -> io::Result<()> {
+        let HeldOperator { socket, input } = operator;
+        self.0.restore(io, socket, |socket| ControlConnection::new(socket, input))
+    }
+
+    pub(crate) fn listeners_mut(&mut self) -> impl Iterator<Item = &mut Listener> {
+        self.0.listeners_mut()
     }
 
     /// Answers an operator, who may have left.

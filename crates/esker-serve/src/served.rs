@@ -29,6 +29,11 @@ pub trait Served {
         true
     }
 
+    /// Returns true while what operators have asked for is under way.
+    fn is_changing(&self) -> bool {
+        false
+    }
+
     /// Memory of `length` bytes for the data of a write.
     fn buffer(&mut self, length: usize) -> Buffer;
 

@@ -1,5 +1,7 @@
 //! The server: one thread for what is served and its clients.
 
+mod hand_over;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +20,8 @@ use crate::observer::Observer;
 use crate::operators::Operators;
 use crate::served::Served;
 use crate::status::ServingStatus;
+use crate::take_over::Successor;
+pub use hand_over::HandOver;
 
 /// How clients are served.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub struct ServeSettings {
     pub negotiation_limit: Duration,
     /// How long clients get to finish what they have under way when the server ends.
     pub drain_limit: Duration,
+    /// How long a process that takes over gets to open what is served. After that the server serves on.
+    pub take_over_limit: Duration,
 }
 
 impl Default for ServeSettings {
@@ -45,6 +51,7 @@ impl Default for ServeSettings {
             session: ServerSettings::default(),
             negotiation_limit: Duration::from_secs(10),
             drain_limit: Duration::from_secs(30),
+            take_over_limit: Duration::from_secs(60),
         }
     }
 }
@@ -58,6 +65,8 @@ pub struct Server<S> {
     clients: Clients,
     operators: Operators,
     collectors: Collectors,
+    /// A process that has asked to take over.
+    successor: Option<Successor>,
     /// The answer to what the program that runs the server has asked for itself.
     own_answer: Option<Result<Value, ControlError>>,
 }
@@ -88,6 +97,7 @@ impl<S: Served> Server<S> {
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
             collectors: Collectors::default(),
+            successor: None,
             own_answer: None,
         })
     }
@@ -137,12 +147,11 @@ impl<S: Served> Server<S> {
     }
 
     /// Serves until `is_stopping` says so. Then clients get the answers to what they have under way, further requests
-    /// are refused, and what was written is made durable. Returns whether all of that was done, and in time.
+    /// are refused, and what was written is made durable. Returns whether all of that was done, and in time. No other
+    /// process can take over; see [`Self::serve`].
     pub fn run(&mut self, is_stopping: impl Fn() -> bool) -> bool {
-        while !is_stopping() {
-            if !self.turn() {
-                self.wait(None);
-            }
+        while let Some(successor) = self.serve(&is_stopping) {
+            successor.refuse(ControlError::new("this server cannot be taken over"));
         }
         self.operators.stop_listening();
         self.clients.shut_down();
@@ -232,8 +241,14 @@ impl<S: Served> Server<S> {
 
     /// Takes what operators ask for, and tells them how it has ended.
     fn take_operations(&mut self) -> bool {
-        let asked = self.operators.take(&self.io);
-        let mut did_something = !asked.is_empty();
+        let (asked, successors) = self.operators.take(&self.io);
+        let mut did_something = !asked.is_empty() || !successors.is_empty();
+        for successor in successors {
+            match self.successor {
+                None => self.successor = Some(successor),
+                Some(_) => successor.refuse(ControlError::new("another process is taking over")),
+            }
+        }
         asked.into_iter().for_each(|(asked_by, operation)| self.operate(asked_by, operation));
         if let Some((asked_by, answer)) = self.served.next_answer() {
             // Clients that connect from now on see what has changed.

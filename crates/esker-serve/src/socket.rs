@@ -19,10 +19,15 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn new(io: &DeviceIo, file: OwnedFd) -> io::Result<Self> {
-        let file = Arc::new(file);
+    pub(crate) fn new(io: &DeviceIo, file: impl Into<Arc<OwnedFd>>) -> io::Result<Self> {
+        let file = file.into();
         let watch = io.watch(Arc::clone(&file))?;
         Ok(Self { file, watch, has_ended: false, is_broken: false })
+    }
+
+    /// The socket, which is watched no more.
+    pub(crate) fn into_file(self) -> Arc<OwnedFd> {
+        self.file
     }
 
     /// Its number, which no other socket of the server has, had or will have.

@@ -34,6 +34,11 @@ pub fn tell_ready() {
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
+/// Tells systemd that this process is the service from now on, and not the one that it has started.
+pub fn tell_main_process() {
+    let _ = sd_notify::notify(&[NotifyState::MainPid(std::process::id())]);
+}
+
 /// Tells systemd that the service is ending.
 pub fn tell_stopping() {
     let _ = sd_notify::notify(&[NotifyState::Stopping]);

@@ -56,6 +56,9 @@ impl Served for ServedVolume {
     fn is_read_only(&self) -> bool {
         self.volume.state().missing().next().is_some()
     }
+    fn is_changing(&self) -> bool {
+        self.changes.is_under_way()
+    }
     fn buffer(&mut self, length: usize) -> Buffer {
         self.volume.buffer(length)
     }

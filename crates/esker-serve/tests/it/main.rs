@@ -5,3 +5,4 @@ mod hostile;
 mod operations;
 mod requests;
 mod served;
+mod taking_over;

@@ -108,18 +108,28 @@ impl Home {
         paths.iter().map(device).collect()
     }
 
+    /// Opens the volume, to serve it.
+    pub(super) fn open(&self, choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
+        let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
+        let volume = Volume::open(self.devices(&io), clock).unwrap();
+        let served = ServedVolume::new(volume, &io, Box::new(InMemory(Arc::clone(&self.paths))));
+        Server::new(served, io, clock, settings).unwrap()
+    }
+
+    /// A path in its folder.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     /// Serves the volume.
     pub(super) fn serve(&self, choice: IoChoice, settings: ServeSettings) -> Running {
         let [socket, control] = ["nbd", "control"].map(|name| self.folder.path().join(name));
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         let (paths, addresses, stops) = (Arc::clone(&self.paths), [socket.clone(), control.clone()], Arc::clone(&stop));
-        let home = Self { folder: tempfile::tempdir().unwrap(), paths: Arc::clone(&paths) };
+        let home = Self { folder: tempfile::tempdir().unwrap(), paths };
         let thread = thread::spawn(move || {
-            let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
-            let volume = Volume::open(home.devices(&io), clock).unwrap();
-            let mut server =
-                Server::new(ServedVolume::new(volume, &io, Box::new(InMemory(paths))), io, clock, settings).unwrap();
+            let mut server = home.open(choice, settings);
             let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
             server.listen(clients).unwrap();
             server.take_control_at(control).unwrap();

@@ -1,0 +1,33 @@
+//! One server hands over to another process: for upgrades, without an end for its clients.
+//!
+//! ```text
+//!  new process                                    server that serves
+//!  {"command":"take-over","layout":1}  ───────►   holds: no request is begun, those under way end; flushes
+//!                                      ◄───────   {"error":...}: it cannot, and serves on
+//!                                                 closes the volume, so that its devices are free
+//!                                      ◄───────   items: listeners, clients, operators, with their sockets; end
+//!  opens the volume, restores clients
+//!  {"ok":null}                         ───────►   ends; the sockets are the new one's
+//! ```
+//!
+//! Both have the sockets for a while, and neither reads them. The line `{"ok":null}` decides: the new process serves
+//! only once it is sent, and the server that has it never serves again.
+//!
+//! | what happens | then |
+//! |---|---|
+//! | the new process leaves or fails before that line | the server opens the volume again, and serves on |
+//! | it takes longer than the limit | the server says so, and no longer receives: the line can no longer be sent |
+//! | the server dies before all items are sent | as after a kill: clients are lost |
+//! | the server dies later | the new process finds nobody who has said that it was too late, and serves |
+
+mod items;
+mod predecessor;
+mod successor;
+#[cfg(test)]
+mod tests;
+
+pub use predecessor::{Predecessor, take_over};
+pub use successor::Successor;
+
+/// What both have to agree on.
+const LAYOUT: u32 = 1;

@@ -1,0 +1,59 @@
+//! The server that serves, as the process that takes over sees it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::LAYOUT;
+use super::items::{NoHandover, Receiver};
+use super::successor::CONFIRMATION;
+use crate::control::{ControlError, connect};
+use crate::held::{Handover, TakeOverRequest};
+
+/// How long the server may take to hand over: it waits for its requests for at most half of that.
+const LIMIT: Duration = Duration::from_secs(75);
+
+/// A server that has handed over, and that serves on if this is dropped.
+#[derive(Debug)]
+pub struct Predecessor(Receiver);
+
+/// Asks the server whose control socket is `socket` to hand over. From then on it serves no more, and its volume can be
+/// opened; unless [`Predecessor::release`] is called, it serves on.
+///
+/// # Errors
+/// If nobody serves there, or if the server refuses.
+pub fn take_over(socket: &Path) -> Result<(Handover, Predecessor), ControlError> {
+    let broken = |error: std::io::Error| ControlError::new(format!("the server does not hand over: {error}"));
+    let stream = connect(socket)?;
+    stream.set_read_timeout(Some(LIMIT)).map_err(broken)?;
+    let request = serde_json::to_string(&TakeOverRequest::TakeOver { layout: LAYOUT }).expect("it is plain data");
+    let mut server = Receiver::new(stream);
+    server.send(&format!("{request}\n")).map_err(broken)?;
+    let handover = server.handover().map_err(|error| match error {
+        NoHandover::Refused { message, hint } => ControlError { hint, ..ControlError::new(message) },
+        NoHandover::Broken(error) => broken(error),
+    })?;
+    Ok((handover, Predecessor(server)))
+}
+
+impl Predecessor {
+    /// A server that has sent all items to `receiver`.
+    #[cfg(test)]
+    pub(super) fn of(receiver: Receiver) -> Self {
+        Self(receiver)
+    }
+
+    /// Has the server end. Only then may its clients be served.
+    ///
+    /// # Errors
+    /// If it has waited for too long, and serves on.
+    pub(crate) fn release(mut self) -> Result<(), ControlError> {
+        if self.0.send(CONFIRMATION).is_ok() {
+            return Ok(());
+        }
+        match self.0.refusal() {
+            Some(message) => Err(ControlError::new(message)),
+            // It has died, and nobody serves but this process.
+            None => Ok(()),
+        }
+    }
+}
