@@ -16,10 +16,12 @@ use crate::values::{self, VolumeDevice};
         esker volume serve home.volume --run 'nbdinfo $uri'\n  \
         esker volume serve home.volume --listen unix:/run/home.sock\n  \
         esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n  \
-        esker volume serve home.volume --record day.esker --run 'nbdcopy home.img $uri'\n\
+        esker volume serve home.volume --record day.esker --run 'nbdcopy home.img $uri'\n  \
+        esker volume serve home.volume --take-over\n\
         \n\
         Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
         what they have under way, and make all that was written durable; a second one ends at once.\n\
+        To upgrade, start the new program with --take-over: clients stay connected.\n\
         Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1.\n\
         Exit status: 0 everything was finished, 1 not all of it in 30 seconds, that of the command with --run.")]
 pub(crate) struct VolumeServeArguments {
@@ -35,6 +37,9 @@ pub(crate) struct VolumeServeArguments {
     /// Let clients only read
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Take over from the server of the volume, with its clients, which notice a pause
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) take_over: bool,
     /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
     #[arg(long, value_name = "TRACE")]
     pub(crate) record: Option<PathBuf>,

@@ -97,7 +97,7 @@ impl<S: Served> Server<S> {
             self.clients.hold(true);
             let Self { served, clients, .. } = self;
             let now = self.clock.now();
-            let mut did_something = clients.receive(served);
+            let mut did_something = clients.receive(served, now);
             served.step();
             did_something |= clients.take_replies(served);
             did_something |= clients.send(served, now);

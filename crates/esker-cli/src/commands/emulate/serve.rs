@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use esker_core::registry::NotFound;
 use esker_core::{Bytes, Nanos, Ratio, words};
 use esker_emulate::{Contents, EmulatedDevice, EmulationSettings, Failing, FileContents, MemoryContents, capacity_of};
-use esker_serve::{ServeSettings, Server};
+use esker_serve::{ControlError, ServeSettings, Server, Successor};
 use esker_sim::{RunEvent, System, system_of};
 use esker_volume::{DeviceIo, IoChoice, SystemClock};
 
@@ -49,7 +49,12 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
     };
     let what = format!("{name} ({kind}) of {} in {place}, over {io_name}", words::bytes(capacity.0 as f64));
     let mut is_faulty = false;
-    let ending = serve(server, serving, common, &what, |server| {
+    // Its time goes on, and its data are in memory: no other process could take over.
+    let refuse = |server, successor: Successor| {
+        successor.refuse(ControlError::new("an emulated device cannot be taken over"));
+        Ok(Some(Box::new(server)))
+    };
+    let ending = serve(server, serving, common, &what, refuse, |server| {
         let status = server.served().status();
         is_faulty = !status.has_power || status.failing != Failing::None;
         if !common.quiet {
@@ -59,7 +64,7 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
     match ending {
         Ending::OfCommand(status) => Ok(status),
         Ending::Unfinished if !is_faulty => Err(Failure::work("not everything was answered in 30 seconds")),
-        Ending::Finished | Ending::Unfinished => Ok(ExitCode::SUCCESS),
+        Ending::Finished | Ending::HandedOver | Ending::Unfinished => Ok(ExitCode::SUCCESS),
     }
 }
 

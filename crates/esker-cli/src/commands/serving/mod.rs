@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_nbd_device::{NbdServer, NbdUri};
-use esker_serve::{Address, ControlError, Listener, Served, Server, inherited_listeners, tell_ready, tell_stopping};
+use esker_serve::{
+    Address, ControlError, Listener, Served, Server, Successor, inherited_listeners, tell_ready, tell_stopping,
+};
 
 use crate::args::{Common, ServingArguments};
 use crate::cancel;
@@ -36,22 +38,43 @@ pub(super) enum Ending {
     OfCommand(ExitCode),
     /// It was asked to, and everything was finished.
     Finished,
+    /// Another process has taken over.
+    HandedOver,
     /// It was asked to, and not everything was finished in time.
     Unfinished,
 }
 
-/// Serves until it is asked to end, or until a command has ended. Says that it serves `what`, and has `ended` look at
-/// the server at the end.
+/// What becomes of a server that another process wants to take over: `None` if that one serves now.
+pub(super) type HandedOver<S> = Result<Option<Box<Server<S>>>, Failure>;
+
+/// Serves until it is asked to end, or until a command has ended. Says that it serves `what`, has `hand_over` hand the
+/// server over to another process that asks for it, and has `ended` look at the server at the end.
 pub(super) fn serve<S: Served>(
     mut server: Server<S>,
     serving: Serving<'_>,
     common: &Common,
     what: &str,
+    hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
     ended: impl FnOnce(&Server<S>),
 ) -> Result<Ending, Failure> {
+    let control = Listener::bind(&Address::Unix(serving.control.clone()))?;
+    server.take_control_at(control).map_err(Failure::work)?;
     let uri = listen(&mut server, &serving, common)?;
-    let signal = server.signal();
-    cancel::ends_by_itself(move || signal.give());
+    serve_on(server, serving, common, what, Some(uri), hand_over, ended)
+}
+
+/// Does the same with a server that listens already; `uri` is for a command.
+pub(super) fn serve_on<S: Served>(
+    server: Server<S>,
+    serving: Serving<'_>,
+    common: &Common,
+    what: &str,
+    uri: Option<String>,
+    hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
+    ended: impl FnOnce(&Server<S>),
+) -> Result<Ending, Failure> {
+    let mut server = Box::new(server);
+    wake_with_signals(&server);
     if !common.quiet {
         output::remark(&format!("serving {what}"));
         let addresses = server.status().addresses;
@@ -62,33 +85,61 @@ pub(super) fn serve<S: Served>(
         server.observe(observer);
         recording
     });
-    let command = serving.arguments.run.as_deref();
-    let child = command.map(|command| Running::start(command, &uri, server.signal())).transpose()?;
-    let has_ended = || child.as_ref().is_some_and(Running::has_ended);
+    let command = serving.arguments.run.as_deref().zip(uri);
+    let child = command.map(|(command, uri)| Running::start(command, &uri, server.signal())).transpose()?;
     tell_ready();
-    let was_finished = server.run(|| {
-        let stops = cancel::requested() || has_ended();
-        if stops {
-            tell_stopping();
+    let (server, was_finished) = match &child {
+        Some(child) => {
+            let was_finished = server.run(|| cancel::requested() || child.has_ended());
+            (Some(server), was_finished)
         }
-        stops
-    });
-    ended(&server);
-    drop(server);
+        None => match until_asked_to_end(server, hand_over)? {
+            None => (None, true),
+            Some(mut server) => {
+                tell_stopping();
+                let was_finished = server.run(|| true);
+                (Some(server), was_finished)
+            }
+        },
+    };
+    let is_handed_over = server.is_none();
+    if let Some(server) = server {
+        ended(&server);
+    }
     let recorded = recording.map_or(Ok(()), |recording| recording.finish(common.quiet));
     child.as_ref().into_iter().for_each(Running::end);
     recorded?;
     match child {
         Some(child) => Ok(Ending::OfCommand(child.status()?)),
+        None if is_handed_over => Ok(Ending::HandedOver),
         None if was_finished => Ok(Ending::Finished),
         None => Ok(Ending::Unfinished),
     }
 }
 
+/// Serves until a signal asks it to end. Returns `None` if another process has taken over before.
+fn until_asked_to_end<S: Served>(
+    mut server: Box<Server<S>>,
+    mut hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
+) -> HandedOver<S> {
+    while let Some(successor) = server.serve(cancel::requested) {
+        match hand_over(*server, successor)? {
+            Some(this) => server = this,
+            None => return Ok(None),
+        }
+        wake_with_signals(&server);
+    }
+    Ok(Some(server))
+}
+
+/// Has the signals that ask the program to end be noticed by the server.
+fn wake_with_signals<S: Served>(server: &Server<S>) {
+    let signal = server.signal();
+    cancel::ends_by_itself(move || signal.give());
+}
+
 /// Has the server listen. Returns where a client connects.
 fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Common) -> Result<String, Failure> {
-    let control = Listener::bind(&Address::Unix(serving.control.clone()))?;
-    server.take_control_at(control).map_err(Failure::work)?;
     let mut listeners = inherited_listeners()
         .map_err(|error| Failure::work(format!("a socket that was bound for this program: {error}")))?;
     let default = [Address::Unix(serving.default.clone())];
@@ -104,13 +155,22 @@ fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Com
         server.listen(listener).map_err(Failure::work)?;
     }
     if let Some(address) = &serving.arguments.metrics {
-        let listener = Listener::bind(address)?;
-        if !common.quiet {
-            output::remark(&format!("Prometheus fetches figures at {}, /metrics", listener.address()));
-        }
-        server.serve_metrics_at(listener).map_err(Failure::work)?;
+        serve_metrics(server, address, common)?;
     }
     Ok(uri)
+}
+
+/// Has Prometheus fetch figures at `address`.
+pub(super) fn serve_metrics<S: Served>(
+    server: &mut Server<S>,
+    address: &Address,
+    common: &Common,
+) -> Result<(), Failure> {
+    let listener = Listener::bind(address)?;
+    if !common.quiet {
+        output::remark(&format!("Prometheus fetches figures at {}, /metrics", listener.address()));
+    }
+    server.serve_metrics_at(listener).map_err(Failure::work)
 }
 
 /// Where clients connect, in the form that they take.

@@ -15,6 +15,7 @@ mod serve;
 mod server;
 mod session;
 mod set;
+mod take_over;
 
 use std::process::ExitCode;
 

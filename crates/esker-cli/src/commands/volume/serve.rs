@@ -3,32 +3,27 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_serve::ServeSettings;
+use esker_serve::Listener;
 
 use super::file::Places;
-use super::server::{VolumeServer, open};
-use super::session::Serving as VolumeServing;
+use super::server::{VolumeServer, open, serving, settings};
+use super::take_over;
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
-use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve};
+use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve, serve_metrics, serve_on};
 use crate::failure::Failure;
 use crate::recording::Plan;
 
+/// What is left if the program is ended.
+const LEFT: &str = "what clients had not flushed may be lost";
+
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
-    let settings = ServeSettings {
-        export: arguments.export.clone(),
-        is_read_only: arguments.read_only,
-        connections_max: arguments.serving.clients as usize,
-        ..ServeSettings::default()
-    };
     // What the volume's file names is no place for a recording.
     Places::read(&arguments.volume)?;
     let record = arguments.record.as_deref();
     let record = record.map(|path| Plan::new(path, arguments.record_as.as_deref(), arguments.force)).transpose()?;
-    let server = open(&arguments.volume, VolumeServing::new(arguments.io, arguments.direct), settings, common)?;
-    cancel::leaves("what clients had not flushed may be lost");
-    let serving = Serving {
+    let around = Serving {
         control: control_socket(&arguments.volume),
         listen: &arguments.listen,
         default: client_socket(&arguments.volume),
@@ -36,13 +31,41 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
         arguments: &arguments.serving,
         record,
     };
-    let what = describe(&server);
-    match serve(server, serving, common, &what, |_| {})? {
+    let hand_over = |server, successor| take_over::hand_over(server, successor, arguments, common);
+    let ending = if arguments.take_over {
+        let server = take_over_server(arguments, common)?;
+        let what = describe(&server);
+        serve_on(server, around, common, &what, None, hand_over, |_| {})?
+    } else {
+        let server = open(&arguments.volume, serving(arguments), settings(arguments), common)?;
+        cancel::leaves(LEFT);
+        let what = describe(&server);
+        serve(server, around, common, &what, hand_over, |_| {})?
+    };
+    match ending {
         Ending::OfCommand(status) => Ok(status),
-        Ending::Finished => Ok(ExitCode::SUCCESS),
+        Ending::Finished | Ending::HandedOver => Ok(ExitCode::SUCCESS),
         Ending::Unfinished => Err(Failure::work("not everything was finished and made durable in 30 seconds")
             .with_hint("what clients had not flushed may be lost; `esker volume check` looks at the devices")),
     }
+}
+
+/// Takes over from the server of the volume. Should anything fail, that one serves on.
+fn take_over_server(arguments: &VolumeServeArguments, common: &Common) -> Result<VolumeServer, Failure> {
+    let (handover, predecessor) = take_over::ask(arguments)?;
+    let mut server = open(&arguments.volume, serving(arguments), settings(arguments), common)?;
+    cancel::leaves(LEFT);
+    // A server that was started with the same addresses has them all.
+    for address in arguments.listen.iter().filter(|address| !handover.has_clients_at(address)) {
+        server.listen(Listener::bind(address)?).map_err(Failure::work)?;
+    }
+    let metrics = arguments.serving.metrics.as_ref();
+    if let Some(address) = metrics.filter(|address| !handover.has_metrics_at(address)) {
+        serve_metrics(&mut server, address, common)?;
+    }
+    take_over::resume(&mut server, handover, common)?;
+    take_over::become_the_server(&mut server, predecessor)?;
+    Ok(server)
 }
 
 /// What is served, in words.

@@ -9,7 +9,7 @@ use super::device::Access;
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
 use super::session::Serving;
-use crate::args::Common;
+use crate::args::{Common, VolumeServeArguments};
 use crate::failure::Failure;
 
 /// The server of a volume.
@@ -32,4 +32,19 @@ pub(super) fn open(
     let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
     let served = ServedVolume::new(volume, &io, Box::new(on_disk));
     Server::new(served, io, clock, settings).map_err(Failure::input)
+}
+
+/// How the volume is served.
+pub(super) fn settings(arguments: &VolumeServeArguments) -> ServeSettings {
+    ServeSettings {
+        export: arguments.export.clone(),
+        is_read_only: arguments.read_only,
+        connections_max: arguments.serving.clients as usize,
+        ..ServeSettings::default()
+    }
+}
+
+/// How its devices are used.
+pub(super) fn serving(arguments: &VolumeServeArguments) -> Serving {
+    Serving::new(arguments.io, arguments.direct)
 }

@@ -81,6 +81,11 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];
 
+/// Runs a command that takes over from a server.
+const TAKES_OVER: &str = "esker volume serve home.volume & old=$!; \
+    until test -S home.volume.control; do sleep 0.01; done; \
+    COMMAND & new=$!; wait $old && kill -TERM $new && wait $new";
+
 #[test]
 fn every_printed_command_works() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -102,6 +107,9 @@ fn every_printed_command_works() {
         if printed.line.starts_with("esker volume status ") {
             // It asks the server.
             printed.line = format!("esker volume serve home.volume --quiet --run '{}'", printed.line);
+        } else if printed.line.ends_with(" --take-over") {
+            // It takes over from a server, and serves until it is asked to end.
+            printed.line = TAKES_OVER.replace("COMMAND", &printed.line);
         } else if let Some(operation) = emulate_operation(&printed.line) {
             printed.line = format!("esker emulate atlas10k.toml --quiet --run '{operation}'");
         } else if ["esker volume serve ", "esker emulate "].iter().any(|start| printed.line.starts_with(start))

@@ -10,6 +10,7 @@ mod moving;
 mod nbdsh;
 mod operations;
 mod recording;
+mod taking_over;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -9,7 +9,7 @@ use super::{Server, file_of, home};
 use crate::support::esker_ok;
 
 /// Writes and reads at random, 32 requests at a time, with flushes; reads verify what was written last.
-fn fio(server: &Server, more: &[&str]) -> Child {
+pub(super) fn fio(server: &Server, more: &[&str]) -> Child {
     let uri = format!("--uri=nbd+unix:///?socket={}", server.socket().display());
     let mut command = Command::new("fio");
     command.args(["--name=home", "--ioengine=nbd", &uri, "--rw=randrw", "--bsrange=512-64k", "--iodepth=32"]);
@@ -18,7 +18,7 @@ fn fio(server: &Server, more: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn succeeds(fio: Child) {
+pub(super) fn succeeds(fio: Child) {
     let output = fio.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     let shown = String::from_utf8_lossy(&output.stdout);

@@ -1,0 +1,77 @@
+//! A server of a volume that takes over from another one, and one that hands over.
+
+use std::time::Duration;
+
+use esker_serve::{HandOver, Handover, Predecessor, Successor, take_over, tell_main_process};
+
+use super::server::{VolumeServer, open, serving, settings};
+use crate::args::{Common, VolumeServeArguments};
+use crate::cancel;
+use crate::commands::serving::control_socket;
+use crate::failure::Failure;
+use crate::output;
+
+/// Time between two attempts to open a volume again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Asks the server of the volume to hand over.
+pub(super) fn ask(arguments: &VolumeServeArguments) -> Result<(Handover, Predecessor), Failure> {
+    let file = &arguments.volume;
+    take_over(&control_socket(file)).map_err(|error| match error.is_unserved {
+        true => Failure::input(format!("nobody serves {}", file.display()))
+            .with_hint("leave --take-over out: there is nothing to be taken over"),
+        false => Failure::from(error),
+    })
+}
+
+/// Goes on with what a server had. Should this fail, that one serves on.
+pub(super) fn resume(server: &mut VolumeServer, handover: Handover, common: &Common) -> Result<(), Failure> {
+    let clients = handover.clients();
+    server.resume(handover)?;
+    if !common.quiet {
+        output::remark(&format!("{clients} clients were taken over"));
+    }
+    Ok(())
+}
+
+/// Has `predecessor` end. This process is the service from then on.
+pub(super) fn become_the_server(server: &mut VolumeServer, predecessor: Predecessor) -> Result<(), Failure> {
+    // Before the other one ends, after which systemd takes the service for ended.
+    tell_main_process();
+    Ok(server.take_over_from(predecessor)?)
+}
+
+/// Hands over to `successor`. Returns the server if this process serves on.
+pub(super) fn hand_over(
+    server: VolumeServer,
+    successor: Successor,
+    arguments: &VolumeServeArguments,
+    common: &Common,
+) -> Result<Option<Box<VolumeServer>>, Failure> {
+    match server.hand_over(successor) {
+        HandOver::Taken => Ok(None),
+        HandOver::Refused(server) => Ok(Some(server)),
+        HandOver::TakenBack(handover) => {
+            if !common.quiet {
+                output::remark("the process that was to take over does not serve; this one serves on");
+            }
+            take_back(handover, arguments, common).map(|server| Some(Box::new(server)))
+        }
+    }
+}
+
+/// Opens the volume again, and goes on serving.
+fn take_back(handover: Handover, arguments: &VolumeServeArguments, common: &Common) -> Result<VolumeServer, Failure> {
+    let mut server = loop {
+        match open(&arguments.volume, serving(arguments), settings(arguments), common) {
+            Ok(server) => break server,
+            // The other process may still have it open, because it hangs.
+            Err(error) if cancel::requested() => return Err(error),
+            // The other process may still have it open, because it hangs. Clients wait.
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    };
+    server.resume(handover)?;
+    tell_main_process();
+    Ok(server)
+}
