@@ -1,7 +1,7 @@
 //! Sockets that clients connect to.
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::net::{TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use esker_core::Hint;
 use rustix::net::{SocketAddrUnix, SocketFlags, sockopt};
@@ -217,11 +218,25 @@ fn pid_of(socket: &impl AsFd) -> Option<String> {
     Some(format!("process {}", credentials.pid.as_raw_nonzero()))
 }
 
+/// How long a socket of a killed server may stay, because the kernel ends what was under way there.
+const LINGERS: Duration = Duration::from_millis(if cfg!(test) { 200 } else { 2000 });
+
 /// Returns true if a socket is there, and nobody listens at it.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     // Connecting to a file is refused, too.
-    is_socket && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    let is_refused = |error: io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    is_socket
+        && match UnixStream::connect(path) {
+            Err(error) => is_refused(error),
+            Ok(stream) => is_closed(stream) && UnixStream::connect(path).is_err_and(is_refused),
+        }
+}
+
+/// Returns true if the kernel closes a connection that nobody accepts. A server says something, or waits.
+fn is_closed(mut stream: UnixStream) -> bool {
+    let waits = stream.set_read_timeout(Some(LINGERS)).is_ok();
+    waits && matches!(stream.read(&mut [0]).map_err(|error| error.kind()), Ok(0) | Err(ErrorKind::ConnectionReset))
 }
 
 impl Drop for Listener {
@@ -262,6 +277,21 @@ mod tests {
         std::fs::write(&path, "notes").unwrap();
         assert!(Listener::bind(&address).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"notes");
+    }
+
+    #[test]
+    fn a_socket_that_a_killed_server_keeps_for_a_moment_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let lingers = UnixListener::bind(&path).unwrap();
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            drop(lingers);
+        });
+        let listener = Listener::bind(&Address::Unix(path.clone())).unwrap();
+        ends.join().unwrap();
+        let _client = UnixStream::connect(&path).unwrap();
+        assert!(listener.accept().unwrap().is_some());
     }
 
     #[test]
