@@ -30,3 +30,5 @@ ESKER_SOAK=1 cargo test --locked --quiet -p esker-study --test repeats
 ESKER_SOAK=2 cargo test --release --locked --quiet -p esker-study --lib
 # That devices of a hybrid answer equally fast, over ten million requests and on a large volume.
 ESKER_SOAK=2 cargo test --release --locked --quiet -p esker-sim --test it -- wardrop:: throughput::
+# That a volume over emulated devices does what its simulation says, in real time.
+cargo test --release --locked --quiet -p esker-cli --test it -- --ignored live::

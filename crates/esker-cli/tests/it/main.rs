@@ -9,6 +9,7 @@ mod counts;
 mod devices;
 mod flash_caches;
 mod help;
+mod live;
 mod mistakes;
 mod mrc;
 mod newcomers;
