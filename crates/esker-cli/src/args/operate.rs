@@ -38,7 +38,7 @@ pub(crate) struct VolumeServeArguments {
     #[arg(long)]
     pub(crate) read_only: bool,
     /// Take over from the server of the volume, with its clients, which notice a pause
-    #[arg(long, conflicts_with = "run")]
+    #[arg(long, conflicts_with_all = ["run", "record"])]
     pub(crate) take_over: bool,
     /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
     #[arg(long, value_name = "TRACE")]

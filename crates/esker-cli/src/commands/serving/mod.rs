@@ -88,19 +88,25 @@ pub(super) fn serve_on<S: Served>(
     let command = serving.arguments.run.as_deref().zip(uri);
     let child = command.map(|(command, uri)| Running::start(command, &uri, server.signal())).transpose()?;
     tell_ready();
-    let (server, was_finished) = match &child {
-        Some(child) => {
-            let was_finished = server.run(|| cancel::requested() || child.has_ended());
-            (Some(server), was_finished)
-        }
-        None => match until_asked_to_end(server, hand_over)? {
+    // Neither a command nor a recording can be handed over.
+    let (server, was_finished) = if child.is_some() || recording.is_some() {
+        let was_finished = server.run(|| {
+            let stops = cancel::requested() || child.as_ref().is_some_and(Running::has_ended);
+            if stops {
+                tell_stopping();
+            }
+            stops
+        });
+        (Some(server), was_finished)
+    } else {
+        match until_asked_to_end(server, hand_over)? {
             None => (None, true),
             Some(mut server) => {
                 tell_stopping();
                 let was_finished = server.run(|| true);
                 (Some(server), was_finished)
             }
-        },
+        }
     };
     let is_handed_over = server.is_none();
     if let Some(server) = server {
