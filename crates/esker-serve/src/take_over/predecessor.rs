@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(75);
 pub struct Predecessor(Receiver);
 
 /// Asks the server whose control socket is `socket` to hand over. From then on it serves no more, and its volume can be
-/// opened; unless [`Predecessor::release`] is called, it serves on.
+/// opened; unless [`Server::take_over_from`](crate::Server::take_over_from) succeeds, it serves on.
 ///
 /// # Errors
 /// If nobody serves there, or if the server refuses.

@@ -128,7 +128,7 @@ fn a_volume_over_emulated_devices_does_what_its_simulation_says() {
         // Policies that the simulation tells apart come in its order.
         for (one, other) in (0..POLICIES.len()).flat_map(|one| (0..one).map(move |other| (one, other))) {
             let apart = order[0][one] / order[0][other];
-            if (apart > 1.1 || apart < 1.0 / 1.1) && (apart > 1.0) != (order[1][one] > order[1][other]) {
+            if !(1.0 / 1.1..=1.1).contains(&apart) && (apart > 1.0) != (order[1][one] > order[1][other]) {
                 wrong.push(format!("depth {}: {} and {} change places", size.0, POLICIES[one], POLICIES[other]));
             }
         }
