@@ -193,7 +193,7 @@ impl Connection {
         self.watch = WatchPlace::default();
     }
 
-    /// Says to the server that nothing more comes.
+    /// Tells the server that nothing more comes.
     pub(crate) fn leave(&mut self) {
         self.session.disconnect();
         // Whether it learns that, or sees the end of the connection, is the same to it.

@@ -30,7 +30,7 @@ pub use memory::{Buffer, BufferPool, ReplyData};
 pub use part::{Part, divide};
 pub use signal::Signal;
 pub use stacked::Stacked;
-pub use store::Store;
+pub use store::{Store, device_error};
 pub use volume::{
     ChangeError, ChangedSettings, DrainProgress, DumpPart, EngineDevice, EngineError, EngineSettings, JoinPlan,
     JoiningDevice, MapDamage, MoveBudget, Presence, Restored, VOLUME_KINDS, Volume, VolumeChange, VolumeError,

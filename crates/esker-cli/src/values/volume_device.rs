@@ -43,7 +43,7 @@ impl DevicePlace {
         }
     }
 
-    /// The same place with `change` made to its path, if it has one.
+    /// This place with `change` made to its path, if it has one.
     pub(crate) fn with_path(&self, change: impl FnOnce(&Path) -> PathBuf) -> Self {
         match self {
             Self::File(path) => Self::File(change(path)),

@@ -23,7 +23,7 @@ struct Part {
     block: u64,
     /// The bytes of the block.
     within: Range<usize>,
-    /// The same bytes, counted from the start of the range.
+    /// Where these bytes are in the range, from its start.
     of_range: Range<usize>,
 }
 

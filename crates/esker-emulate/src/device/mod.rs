@@ -5,11 +5,10 @@ mod faults;
 mod tests;
 
 use std::collections::VecDeque;
-use std::io;
 
 use esker_core::{Bytes, Completion, DeviceError, Nanos, Request, RequestKind, Tag, TagSlab};
 use esker_results::Reporting;
-use esker_volume::{Buffer, BufferPool, Clock, Reply, ReplyData};
+use esker_volume::{Buffer, BufferPool, Clock, Reply, ReplyData, device_error};
 
 use crate::contents::Contents;
 use crate::figures::Figures;
@@ -218,10 +217,7 @@ impl<C: Clock> EmulatedDevice<C> {
             }
             _ => self.medium.change(request, data),
         };
-        done.map_err(|error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DeviceError::NoSpace,
-            _ => DeviceError::MEDIUM,
-        })
+        done.map_err(|error| device_error(&error))
     }
 }
 

@@ -20,7 +20,7 @@ impl Successor {
         Self { connection, layout }
     }
 
-    /// Says why it cannot take over.
+    /// Refuses it; `error` tells it why.
     pub fn refuse(mut self, error: ControlError) {
         self.connection.answer(Err(error));
     }

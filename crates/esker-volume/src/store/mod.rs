@@ -328,7 +328,8 @@ fn nothing() -> Box<dyn Backend> {
     Box::new(Direct::new(MemoryBackend::new(Bytes::ZERO)))
 }
 
-fn device_error(error: &io::Error) -> DeviceError {
+/// What an error of a store means for the requests of a device.
+pub fn device_error(error: &io::Error) -> DeviceError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DeviceError::NoSpace,
         io::ErrorKind::ReadOnlyFilesystem => DeviceError::ReadOnly,

@@ -23,7 +23,7 @@ pub(super) struct Serving<'a> {
     pub(super) control: PathBuf,
     /// Where clients connect.
     pub(super) listen: &'a [Address],
-    /// The same if nothing else is wanted.
+    /// Where clients connect if `listen` is empty.
     pub(super) default: PathBuf,
     /// The name of the export.
     pub(super) export: &'a str,
@@ -63,7 +63,7 @@ pub(super) fn serve<S: Served>(
     serve_on(server, serving, common, what, Some(uri), hand_over, ended)
 }
 
-/// Does the same with a server that listens already; `uri` is for a command.
+/// Serves with a server that listens already, as [`serve`] does; `uri` is for a command.
 pub(super) fn serve_on<S: Served>(
     server: Server<S>,
     serving: Serving<'_>,

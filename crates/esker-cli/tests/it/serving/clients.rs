@@ -96,7 +96,7 @@ fn nbdcopy_copies_in_and_out() {
     run_served(home.path(), "nbdcopy --connections=4 --flush in.img $uri\nnbdcopy --connections=4 $uri out.img");
     let out = fs::read(home.path().join("out.img")).unwrap();
     assert!(out[..6 << 20] == image() && out[6 << 20..].iter().all(|&byte| byte == 0));
-    // The same as without a server.
+    // A copy without a server has the same bytes.
     esker_ok(home.path(), &["volume", "copy", "home.volume", "--to", "copied.img"]);
     assert!(fs::read(home.path().join("copied.img")).unwrap() == out);
 }

@@ -1,21 +1,20 @@
 //! Where requests go: a volume that this program opens, or an export of an NBD server.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
-use esker_core::{Bytes, DeviceError, Hint, Nanos, Request, RequestKind, Tag};
+use esker_core::{Bytes, Hint, Lba, Nanos, Request, RequestKind, Tag};
 use esker_nbd_device::{ExportDevice, NbdUri};
 use esker_results::DeviceReport;
 use esker_volume::{
     Backend, Buffer, BufferPool, Clock, DeviceIo, Ended, Gather, OpenDevice, Operation, OperationData, Reply,
-    ReplyData, SystemClock,
+    ReplyData, SystemClock, device_error,
 };
 use serde_json::{Value, json};
 
 use super::super::file::{Places, start_io};
-use super::super::session::{Serving, Session};
+use super::super::session::{Serving, Session, failed};
 use crate::args::Common;
 use crate::cancel;
 use crate::failure::Failure;
@@ -224,25 +223,17 @@ impl Export {
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        let request = Request::new(RequestKind::Flush, esker_core::Lba(0), Bytes::ZERO);
+        let request = Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO);
         self.submit(Tag::new(u32::MAX, 0), request, Buffer::default());
         loop {
             self.step();
             if let Some(reply) = self.replies.pop_front() {
-                return reply.result.map_err(|error| super::super::session::failed(&request, error));
+                return reply.result.map_err(|error| failed(&request, error));
             }
             if cancel::requested() {
                 return Err(Failure::cancelled());
             }
             self.io.wait(Some(WAIT));
         }
-    }
-}
-
-fn device_error(error: &io::Error) -> DeviceError {
-    match error.kind() {
-        ErrorKind::StorageFull => DeviceError::NoSpace,
-        ErrorKind::ReadOnlyFilesystem => DeviceError::ReadOnly,
-        _ => DeviceError::Medium { at: Bytes::ZERO },
     }
 }
