@@ -66,7 +66,7 @@ impl Places {
 fn bare(path: &Path, work: Work) {
     let direct = if work.is_direct { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 };
     let file: File = OpenOptions::new().read(true).write(true).custom_flags(direct).open(path).expect("the file");
-    let mut ring = IoUring::new(DEPTH as u32).expect("io_uring");
+    let mut ring: IoUring = IoUring::builder().setup_coop_taskrun().build(DEPTH as u32).expect("io_uring");
     let mut buffers: Vec<Buffer> = (0..DEPTH).map(|_| Buffer::zeroed(LENGTH as usize)).collect();
     let (mut places, mut sent, mut ended) = (Places(Rng::new(1)), 0, 0);
     let mut free: Vec<usize> = (0..DEPTH).collect();
