@@ -20,6 +20,7 @@ ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
 # Ten thousand seeds of whole volumes that lose power.
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --test it kill
+ESKER_SOAK_KILLS=100 cargo test --locked --quiet -p esker-cli --test it kills::
 # That the tests of the engines find faults, one after the other.
 cargo xtask mutants
 # Parameter files of drives, a tenth of that number.

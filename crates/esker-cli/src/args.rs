@@ -15,6 +15,7 @@ mod kinds;
 mod operate;
 mod serving;
 mod study;
+mod trace_record;
 mod validate;
 mod volume;
 mod volume_io;
@@ -30,6 +31,7 @@ pub(crate) use operate::{
 };
 pub(crate) use serving::ServingArguments;
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
+pub(crate) use trace_record::RecordArguments;
 pub(crate) use validate::ValidateArguments;
 pub(crate) use volume::{
     VolumeCheckArguments, VolumeCommand, VolumeCopyArguments, VolumeCreateArguments, VolumeDumpArguments, VolumePart,
@@ -167,6 +169,8 @@ pub(crate) enum TraceCommand {
     Convert(ConvertArguments),
     /// Cut, shift or rescale a trace
     Filter(FilterArguments),
+    /// Record what is asked of block devices of this machine
+    Record(RecordArguments),
     /// Make a synthetic trace, free or fitted to a real one
     Generate(GenerateArguments),
     /// List the formats
@@ -209,6 +213,9 @@ pub(crate) struct ConvertArguments {
     /// The trace; `-` reads standard input
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
+    /// Leave out names of volumes and the date; addresses and the times between requests stay
+    #[arg(long)]
+    pub(crate) anonymise: bool,
     /// Options for writing.
     #[command(flatten)]
     pub(crate) write: WriteArguments,
@@ -266,6 +273,9 @@ pub(crate) struct FilterArguments {
     /// Keep the first N requests that pass
     #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     pub(crate) head: Option<u64>,
+    /// Leave out names of volumes and the date; addresses and the times between requests stay
+    #[arg(long)]
+    pub(crate) anonymise: bool,
     /// Options for writing.
     #[command(flatten)]
     pub(crate) write: WriteArguments,

@@ -21,7 +21,7 @@ pub use assembly::{Assembly, AssemblyError};
 pub use config::{
     BeyondCapacity, CommonSettings, DEVICES_MAX, DeviceDescription, Dimension, Experiment, NamedPreset, OneOrMore,
     PreconditionKind, RequestPriority, RunEvent, RunSettings, SettleSettings, StreamBy, StreamChoice, System,
-    VolumeSettings, WorkloadSettings,
+    VolumeSettings, WorkloadSettings, system_of,
 };
 pub use device::{
     Allocate, ArraySettings, CacheReply, CacheSettings, Child, ChildName, Constant, ConstantSettings, DEVICE_KINDS,
@@ -37,7 +37,7 @@ pub use run_options::RunOptions;
 pub use simulation::{MeasuredRun, PROGRESS_EVERY, Simulation};
 pub use stopping::Ceiling;
 pub use sweep::{METRICS, Metric, Sweep, SweepError, SweepOptions, SweepTable, is_name_of_results, sweep};
-pub use validate::{MeasuredRequest, read_measured, system_of, validate};
+pub use validate::{MeasuredRequest, read_measured, validate};
 // Errors of experiment files.
 pub use esker_config::ConfigError;
 // What the settings of a flash cache are made of.

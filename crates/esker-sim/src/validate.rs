@@ -1,14 +1,11 @@
 //! Compares the response times of a simulated device with measured ones.
 
-use std::path::Path;
-
 use esker_config::ConfigError;
 use esker_core::{Bytes, Lba, Nanos, Problem, Request, ResourceKind, TagSlab};
 use esker_results::Reporting;
 use esker_results::validation::{ValidationClass, ValidationQuantile};
 use esker_trace::{Operation, Record, TraceReader};
 
-use crate::config::{Experiment, NamedPreset, System, trace_format};
 use crate::run_error::RunError;
 
 /// A request, how long the measured device took for it, and how long the host waited before the next one.
@@ -26,27 +23,6 @@ pub struct MeasuredRequest {
 const NEAR_SECTORS: u64 = 2_000;
 /// Steps of the distributions that are kept.
 const STEPS: u32 = 200;
-
-/// Returns the system that `device` names: a preset, the file of one, or an experiment file. Of an experiment file,
-/// only the devices and the target are used.
-///
-/// # Errors
-/// What is wrong with the name or the file.
-pub fn system_of(device: &str) -> Result<System, ConfigError> {
-    let path = Path::new(device);
-    let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
-    let is_experiment = |text: String| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("device"));
-    if let Some(format) = (!is_file).then(|| trace_format(path)).flatten() {
-        let message = format!("{device} is a trace (format {format}), and a device was expected");
-        let hint = format!("the trace goes behind --measured: esker validate DEVICE --measured {device}");
-        return Err(ConfigError::new("", Problem::with_hint(message, hint)));
-    }
-    if is_file && esker_files::read_to_string(path).is_ok_and(is_experiment) {
-        return Experiment::load(path).map(|experiment| experiment.system);
-    }
-    let preset = NamedPreset::find(device, None, Path::new("")).map_err(|problem| ConfigError::new("", problem))?;
-    System::single("device", preset.device())
-}
 
 /// Reads all requests with a response time.
 ///

@@ -32,11 +32,13 @@ pub use writer::{Loss, LossKind, TraceWriter, WriteNotes};
 
 // What traces are like, and making others of them.
 mod analyze;
+mod anonymous;
 mod dense;
 mod synth;
 mod transform;
 
 pub use analyze::*;
+pub use anonymous::Anonymiser;
 pub use dense::DenseMap;
 pub use synth::*;
 pub use transform::{Filter, FilterError, FilterSettings, Filtered, OperationName};

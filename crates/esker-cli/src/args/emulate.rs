@@ -20,6 +20,7 @@ use crate::values;
         esker emulate atlas10k.toml --run 'nbdinfo $uri'\n  \
         esker emulate experiment.toml --device station --listen 127.0.0.1:10809\n  \
         esker emulate samsung-sp2504c-250g --data emulated.img --write-cache volatile\n  \
+        esker emulate atlas10k.toml --record day.esker --run 'nbdcopy home.img $uri'\n  \
         esker emulate slow atlas10k.toml.control 10    (while it is emulated)\n  \
         esker emulate power-cut atlas10k.toml.control --for 2s    (the same)\n\
         \n\

@@ -40,15 +40,6 @@ pub(crate) struct VolumeServeArguments {
     /// Take over from the server of the volume, with its clients, which notice a pause
     #[arg(long, conflicts_with_all = ["run", "record"])]
     pub(crate) take_over: bool,
-    /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
-    #[arg(long, value_name = "TRACE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Format of the recording [default: what its name ends in]
-    #[arg(long, value_name = "NAME", requires = "record")]
-    pub(crate) record_as: Option<String>,
-    /// Replace a recording that is there already
-    #[arg(long, requires = "record")]
-    pub(crate) force: bool,
     /// Whom it serves, and how long.
     #[command(flatten)]
     pub(crate) serving: ServingArguments,

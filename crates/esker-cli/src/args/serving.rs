@@ -1,5 +1,7 @@
 //! The options of all commands that serve something.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use esker_serve::Address;
 
@@ -17,4 +19,16 @@ pub(crate) struct ServingArguments {
     /// The most clients at a time; others wait
     #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
     pub(crate) clients: u32,
+    /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
+    #[arg(long, value_name = "TRACE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Format of the recording [default: what its name ends in]
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub(crate) record_as: Option<String>,
+    /// Leave the date and the name of the export out of the recording
+    #[arg(long, requires = "record")]
+    pub(crate) anonymise: bool,
+    /// Replace a recording that is there already
+    #[arg(long, requires = "record")]
+    pub(crate) force: bool,
 }

@@ -19,7 +19,7 @@ use crate::table::{Table, percent};
 /// Simulates the measured requests and compares.
 pub(crate) fn run(arguments: &ValidateArguments, common: &Common) -> Result<ExitCode, Failure> {
     // What the device's file names is read first, and so known as an input.
-    let system = system_of(&arguments.device)?;
+    let system = system_of(&arguments.device, None)?;
     let inputs = [PathBuf::from(&arguments.device), arguments.measured.clone()];
     let mut outputs = Outputs::new(arguments.json.force, &inputs)?;
     let html = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Page)).transpose()?;

@@ -11,10 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use esker_core::Nanos;
 use esker_serve::Observer;
-use esker_trace::{Record, TraceWriter};
+use esker_trace::{Anonymiser, Record, TraceWriter};
 use esker_volume::{Clock, SystemClock};
 
-use crate::args::WriteArguments;
+use crate::args::{ServingArguments, WriteArguments};
 use crate::failure::Failure;
 use crate::output::{Output, Outputs, remark};
 use crate::trace_ending::{check_terminal, format_of};
@@ -25,6 +25,8 @@ use writer::Outcome;
 pub(crate) struct Plan {
     output: Output,
     format: &'static esker_trace::FormatEntry,
+    /// Whether the date and the name of the export are left out.
+    anonymises: bool,
 }
 
 /// A recording that is under way.
@@ -52,9 +54,15 @@ struct Simplified {
 }
 
 impl Plan {
-    /// Checks that a recording can be written to `path`, in the format called `format`, or in that of the path's
-    /// ending.
-    pub(crate) fn new(path: &Path, format: Option<&str>, force: bool) -> Result<Self, Failure> {
+    /// The recording that a command was asked for, if any. Checks that it can be written.
+    pub(crate) fn of(serving: &ServingArguments) -> Result<Option<Self>, Failure> {
+        let record = serving.record.as_deref();
+        let plan = record.map(|path| Self::new(path, serving.record_as.as_deref(), serving.force)).transpose()?;
+        Ok(plan.map(|plan| Self { anonymises: serving.anonymise, ..plan }))
+    }
+
+    /// A recording at `path`, in the format called `format`, or in that of the path's ending.
+    fn new(path: &Path, format: Option<&str>, force: bool) -> Result<Self, Failure> {
         let arguments = WriteArguments { output: path.to_path_buf(), to: format.map(str::to_string), force };
         let format = format_of(&arguments)?;
         check_terminal(&arguments, format)?;
@@ -64,7 +72,7 @@ impl Plan {
             ));
         }
         let output = Outputs::new(force, &[])?.claim("--record", path, crate::output::Content::Trace)?;
-        Ok(Self { output, format })
+        Ok(Self { output, format, anonymises: false })
     }
 
     /// Begins the recording of requests to the export called `volume`, whose times are those of `clock`. Its file is
@@ -74,13 +82,17 @@ impl Plan {
         let path = self.output.path().display().to_string();
         let file = self.output.file()?;
         self.output.finish()?;
-        let mut writer = TraceWriter::create(self.format.name, Box::new(file), &[volume.to_string()])?;
+        let mut names = vec![volume.to_string()];
+        if self.anonymises {
+            names = Anonymiser::names(&names);
+        }
+        let mut writer = TraceWriter::create(self.format.name, Box::new(file), &names)?;
         writer.write_waiting()?;
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let since_1970 = Nanos(u64::try_from(since_1970.as_nanos()).unwrap_or_default());
-        let zero = since_1970.saturating_sub(clock.now());
+        let begin = if self.anonymises { Nanos::ZERO } else { since_1970.saturating_sub(clock.now()) };
         let (sender, receiver) = mpsc::sync_channel(QUEUE);
-        let recorder = Recorder::new(sender, self.format.build.holds.operations, zero);
+        let recorder = Recorder::new(sender, self.format.build.holds.operations, begin);
         let write = move || writer::write(&receiver, writer, clock, &path);
         let thread = std::thread::Builder::new().name("recording".to_string()).spawn(write).map_err(Failure::work)?;
         Ok((Box::new(recorder), Recording(thread)))

@@ -25,6 +25,7 @@ mod study;
 mod support;
 mod terminal;
 mod trace;
+mod trace_record;
 mod validate;
 mod volume;
 mod volume_exports;

@@ -92,19 +92,12 @@ impl Experiment {
 
     /// Reads an experiment file. Relative paths in it start from the file's folder.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = read_text(path);
         let origin = path.display().to_string();
-        let wrong = |problem| ConfigError { origin: origin.clone(), ..ConfigError::new("", problem) };
-        let bytes = esker_files::read(path).map_err(|error| wrong(Problem::new(format!("cannot read it: {error}"))))?;
-        let read = match String::from_utf8(bytes) {
-            Ok(text) => Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new(""))),
-            Err(_) => Err(wrong(Problem::with_hint(
-                "this is no text, and an experiment is a text in TOML",
-                "docs/experiments.md shows one",
-            ))),
-        };
+        let read = text.and_then(|text| Self::from_text(&text, &origin, path.parent().unwrap_or(Path::new(""))));
         // A file that is something else altogether is called what it is.
         let experiment = read.map_err(|error| match not_an_experiment(path) {
-            Some(problem) => wrong(problem),
+            Some(problem) => ConfigError { origin, ..ConfigError::new("", problem) },
             None => error,
         })?;
         // What the file names is an input as soon as it is named, whether or not this command reads it.
@@ -292,21 +285,48 @@ fn presets_in(value: &serde_json::Value, names: &mut Vec<String>) {
     }
 }
 
-type Tables = (WorkloadSettings, BTreeMap<String, DeviceDescription>, (String, RunSettings));
+/// The text of an experiment file.
+pub(super) fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let wrong = |problem| ConfigError { origin: path.display().to_string(), ..ConfigError::new("", problem) };
+    let bytes = esker_files::read(path).map_err(|error| wrong(Problem::new(format!("cannot read it: {error}"))))?;
+    String::from_utf8(bytes).map_err(|_| {
+        wrong(Problem::with_hint(
+            "this is no text, and an experiment is a text in TOML",
+            "docs/experiments.md shows one",
+        ))
+    })
+}
+
+pub(super) type Devices = BTreeMap<String, DeviceDescription>;
+type Tables = (WorkloadSettings, Devices, (String, RunSettings));
 
 fn read_tables(raw: &Node, folder: &Path) -> Result<Tables, Finding> {
-    let table = raw.as_table().expect("a TOML document is a table");
-    if let Some((key, entry)) = table.iter().find(|(key, _)| !TABLES.contains(&key.as_str())) {
-        let problem = NotFound::new("table of an experiment", key, TABLES).into();
-        return Err(Finding::of(&entry.key_at, key, problem));
-    }
+    check_tables(raw)?;
     let part = |name: &str| {
         let missing = || Finding::new(&raw.at, "", format!("the table `[{name}]` is missing"));
-        table.get(name).map(|entry| &entry.node).ok_or_else(missing)
+        part_of(raw, name).ok_or_else(missing)
     };
     let workload = read_workload(part("workload")?)?;
     let run = read_run(part("run")?)?;
-    let devices = part("device")?;
+    Ok((workload, read_devices(part("device")?, folder)?, run))
+}
+
+pub(super) fn check_tables(raw: &Node) -> Result<(), Finding> {
+    let mut tables = raw.as_table().into_iter().flatten();
+    match tables.find(|(key, _)| !TABLES.contains(&key.as_str())) {
+        Some((key, entry)) => {
+            let problem = NotFound::new("table of an experiment", key, TABLES).into();
+            Err(Finding::of(&entry.key_at, key, problem))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn part_of<'a>(raw: &'a Node, name: &str) -> Option<&'a Node> {
+    raw.as_table().expect("a TOML document is a table").get(name).map(|entry| &entry.node)
+}
+
+pub(super) fn read_devices(devices: &Node, folder: &Path) -> Result<Devices, Finding> {
     let Some(devices) = devices.as_table() else {
         return Err(Finding::new(&devices.at, "device", format!("expected tables, found {}", devices.type_name())));
     };
@@ -318,7 +338,7 @@ fn read_tables(raw: &Node, folder: &Path) -> Result<Tables, Finding> {
         }
         Ok((name.clone(), read_device(&entry.node, &path, folder)?))
     });
-    Ok((workload, devices.collect::<Result<_, _>>()?, run))
+    devices.collect()
 }
 
 /// Reads the table `[workload]`; its key `synthetic` may name a preset.
@@ -333,7 +353,7 @@ fn read_workload(node: &Node) -> Result<WorkloadSettings, Finding> {
 }
 
 /// Reads the table `[run]`: the target device, and the settings of the run.
-fn read_run(node: &Node) -> Result<(String, RunSettings), Finding> {
+pub(super) fn read_run(node: &Node) -> Result<(String, RunSettings), Finding> {
     let (mut own, mut common) = (node.clone(), Node::empty_table(node.at.clone()));
     own.move_keys(&["target"], &mut common);
     let settings = read(&own, "run").map_err(|mut finding| {

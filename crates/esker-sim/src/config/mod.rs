@@ -3,6 +3,7 @@
 mod device;
 mod events;
 mod experiment;
+mod named_system;
 mod preset;
 mod run;
 mod sweep;
@@ -13,7 +14,7 @@ pub use device::CommonSettings;
 pub use events::RunEvent;
 pub(crate) use events::Schedule;
 pub use experiment::Experiment;
-pub(crate) use experiment::trace_format;
+pub use named_system::system_of;
 pub use preset::NamedPreset;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};

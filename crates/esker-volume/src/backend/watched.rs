@@ -77,6 +77,10 @@ pub(super) struct RingWatches {
 }
 
 impl RingWatches {
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.watched.is_empty()
+    }
+
     pub(super) fn watch(&mut self, file: WatchedFile) -> u32 {
         let number = self.files.add(file);
         self.to_queue.push((number, FileUse::Read));

@@ -20,7 +20,7 @@ const TELL: u64 = 16;
 /// Measures the disk and writes the preset. What was not found is listed on standard error.
 pub(super) fn run(arguments: &MeasureArguments, common: &Common) -> Result<(), Failure> {
     // What the device's file names is read first, and so known as an input.
-    let system = arguments.simulated.then(|| system_of(&arguments.device)).transpose()?;
+    let system = arguments.simulated.then(|| system_of(&arguments.device, None)).transpose()?;
     let inputs = [PathBuf::from(&arguments.device)];
     let mut outputs = Outputs::new(arguments.force, &inputs)?;
     let output = outputs.claim("-o", &arguments.output, Content::Preset)?;

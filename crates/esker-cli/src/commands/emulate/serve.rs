@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use esker_core::registry::NotFound;
 use esker_core::{Bytes, Nanos, Ratio, words};
 use esker_emulate::{Contents, EmulatedDevice, EmulationSettings, Failing, FileContents, MemoryContents, capacity_of};
 use esker_serve::{ControlError, ServeSettings, Server, Successor};
-use esker_sim::{RunEvent, System, system_of};
+use esker_sim::{RunEvent, system_of};
 use esker_volume::{DeviceIo, IoChoice, SystemClock};
 
 use super::report;
@@ -16,10 +15,12 @@ use crate::cancel;
 use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve};
 use crate::failure::Failure;
 use crate::output;
+use crate::recording::Plan;
 
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common) -> Result<ExitCode, Failure> {
-    let (system, seed) = (system(simulated, arguments.device.as_deref())?, common.seed.unwrap_or(1));
+    let record = Plan::of(&arguments.serving)?;
+    let (system, seed) = (system_of(simulated, arguments.device.as_deref())?, common.seed.unwrap_or(1));
     let (name, kind) = (system.target(), system.devices()[system.target()].settings.kind().name);
     // So that the device and all below it can be slowed.
     let events = [RunEvent::slow(Nanos::ZERO, name, Ratio::ONE)];
@@ -45,7 +46,7 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
         default: client_socket(Path::new(simulated)),
         export: &arguments.export,
         arguments: &arguments.serving,
-        record: None,
+        record,
     };
     let what = format!("{name} ({kind}) of {} in {place}, over {io_name}", words::bytes(capacity.0 as f64));
     let mut is_faulty = false;
@@ -66,17 +67,6 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
         Ending::Unfinished if !is_faulty => Err(Failure::work("not everything was answered in 30 seconds")),
         Ending::Finished | Ending::HandedOver | Ending::Unfinished => Ok(ExitCode::SUCCESS),
     }
-}
-
-/// The device that is simulated.
-fn system(simulated: &str, device: Option<&str>) -> Result<System, Failure> {
-    let system = system_of(simulated)?;
-    let Some(device) = device else { return Ok(system) };
-    let devices = system.devices();
-    if !devices.contains_key(device) {
-        return Err(NotFound::new("device of this experiment", device, devices.keys().map(String::as_str)).into());
-    }
-    Ok(System::of(devices.clone(), device)?)
 }
 
 /// Where the data are, and that in words.

@@ -74,17 +74,18 @@ pub(super) fn serve_on<S: Served>(
     ended: impl FnOnce(&Server<S>),
 ) -> Result<Ending, Failure> {
     let mut server = Box::new(server);
+    // Opening its file may wait for a reader, for ever: until then, a signal ends the program.
+    let recording = serving.record.map(|plan| plan.begin(serving.export, server.clock())).transpose()?;
+    let recording = recording.map(|(observer, recording)| {
+        server.observe(observer);
+        recording
+    });
     wake_with_signals(&server);
     if !common.quiet {
         output::remark(&format!("serving {what}"));
         let addresses = server.status().addresses;
         addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
     }
-    let recording = serving.record.map(|plan| plan.begin(serving.export, server.clock())).transpose()?;
-    let recording = recording.map(|(observer, recording)| {
-        server.observe(observer);
-        recording
-    });
     let command = serving.arguments.run.as_deref().zip(uri);
     let child = command.map(|(command, uri)| Running::start(command, &uri, server.signal())).transpose()?;
     tell_ready();

@@ -1,8 +1,9 @@
-//! `esker trace`: characterises, converts, filters and generates traces.
+//! `esker trace`: characterises, converts, filters, records and generates traces.
 
 mod formats;
 mod generate;
 mod info;
+mod record;
 mod rewrite;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: TraceCommand, common: &Common) -> Result<ExitCode, Fa
         TraceCommand::Info(arguments) => info::run(&arguments, common),
         TraceCommand::Convert(arguments) => rewrite::convert(&arguments, common),
         TraceCommand::Filter(arguments) => rewrite::filter(&arguments, common),
+        TraceCommand::Record(arguments) => record::run(&arguments, common),
         TraceCommand::Generate(arguments) => generate::run(&arguments, common),
         TraceCommand::Formats => formats::run(),
     }

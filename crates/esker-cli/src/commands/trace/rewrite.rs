@@ -4,18 +4,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use esker_core::{Nanos, words};
-use esker_trace::{Filter, FilterSettings, Filtered, OperationName, TraceReader};
+use esker_trace::{Anonymiser, Filter, FilterSettings, Filtered, FormatEntry, OperationName, ReadOptions, TraceReader};
 
 use super::{ReadProgress, TraceOutput, check_given_once, no_requests, read_options};
 use crate::args::{Common, ConvertArguments, FilterArguments, OperationKind, ReadArguments, WriteArguments};
 use crate::cancel;
 use crate::failure::Failure;
-use crate::output::{Outputs, remark};
+use crate::output::{Output, Outputs, remark};
 use crate::trace_ending::{check_terminal, format_of};
 
 /// Writes a trace in another format.
 pub(super) fn convert(arguments: &ConvertArguments, common: &Common) -> Result<ExitCode, Failure> {
-    rewrite(&arguments.traces, &arguments.read, &arguments.write, FilterSettings::default(), common)
+    of_arguments(
+        &arguments.traces,
+        &arguments.read,
+        &arguments.write,
+        FilterSettings::default(),
+        arguments.anonymise,
+        common,
+    )
 }
 
 /// Filters, shifts or rescales a trace.
@@ -37,36 +44,65 @@ pub(super) fn filter(arguments: &FilterArguments, common: &Common) -> Result<Exi
         speed: arguments.speed,
         head: arguments.head,
     };
-    rewrite(&arguments.traces, &arguments.read, &arguments.write, settings, common)
+    of_arguments(&arguments.traces, &arguments.read, &arguments.write, settings, arguments.anonymise, common)
 }
 
-fn rewrite(
+fn of_arguments(
     traces: &[PathBuf],
     read: &ReadArguments,
     write: &WriteArguments,
     settings: FilterSettings,
+    anonymises: bool,
     common: &Common,
 ) -> Result<ExitCode, Failure> {
     check_given_once(traces)?;
-    let mut filter = Filter::new(settings.clone())?;
     let format = format_of(write)?;
     check_terminal(write, format)?;
     let output = Outputs::of_traces_with_o(write.force, traces)?.trace(write)?;
-    let mut reader = TraceReader::open(traces, &read_options(read))?;
-    let mut output = TraceOutput::begin(output, format, reader.volumes())?;
+    let rewriting = Rewriting { traces, read: read_options(read), settings, anonymises, stops: cancel::requested };
+    rewrite(rewriting, output, format, common)
+}
+
+/// What is read, and what becomes of it.
+pub(super) struct Rewriting<'a> {
+    pub(super) traces: &'a [PathBuf],
+    pub(super) read: ReadOptions,
+    pub(super) settings: FilterSettings,
+    /// Whether names of volumes and the date are left out.
+    pub(super) anonymises: bool,
+    /// Whether the user has asked for the end.
+    pub(super) stops: fn() -> bool,
+}
+
+/// Reads the traces as one and writes it in this format.
+pub(super) fn rewrite(
+    rewriting: Rewriting<'_>,
+    output: Output,
+    format: &FormatEntry,
+    common: &Common,
+) -> Result<ExitCode, Failure> {
+    let Rewriting { traces, read, settings, anonymises, stops } = rewriting;
+    let mut filter = Filter::new(settings.clone())?;
+    let mut anonymiser = anonymises.then(Anonymiser::default);
+    let names = |volumes: &[String]| if anonymises { Anonymiser::names(volumes) } else { volumes.to_vec() };
+    let mut reader = TraceReader::open(traces, &read)?;
+    let mut output = TraceOutput::begin(output, format, &names(reader.volumes()))?;
     let bar = ReadProgress::new(common, "rewriting");
     let (mut batch, mut number, mut window) = (Vec::new(), 0, None);
     'reading: while reader.next_batch(&mut batch)? {
-        if cancel::requested() {
+        if stops() {
             return Err(Failure::cancelled());
         }
-        output.writer.set_volumes(reader.volumes())?;
+        output.writer.set_volumes(&names(reader.volumes()))?;
         for record in &batch {
             number += 1;
             let (first, _) = *window.get_or_insert((record.at, record.at));
             window = Some((first, record.at));
             match filter.apply(record, reader.volumes()) {
-                Filtered::Keep(record) => output.push_from(&record, reader.name(), number)?,
+                Filtered::Keep(record) => {
+                    let record = anonymiser.as_mut().map_or(record, |anonymiser| anonymiser.apply(&record));
+                    output.push_from(&record, reader.name(), number)?;
+                }
                 Filtered::Drop => {}
                 Filtered::End => break 'reading,
             }

@@ -21,8 +21,7 @@ const LEFT: &str = "what clients had not flushed may be lost";
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
     // What the volume's file names is no place for a recording.
     Places::read(&arguments.volume)?;
-    let record = arguments.record.as_deref();
-    let record = record.map(|path| Plan::new(path, arguments.record_as.as_deref(), arguments.force)).transpose()?;
+    let record = Plan::of(&arguments.serving)?;
     let around = Serving {
         control: control_socket(&arguments.volume),
         listen: &arguments.listen,

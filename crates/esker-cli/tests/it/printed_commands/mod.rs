@@ -36,6 +36,8 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
     ("PAPER/ITEM", "agrawal/traces", "a placeholder"),
+    ("trace record /dev/sdb --for 60s", "trace convert recorded.blktrace.0", "no test has a disk of its own"),
+    ("trace record /dev/sdb", "trace convert recorded.blktrace.0 --anonymise", "no test has a disk of its own"),
     ("measure /dev/sdb", "measure --simulated samsung-sp2504c-250g", "no test has a disk of its own"),
     ("vol1.csv.gz vol2.csv.gz", "day1.csv.gz day2.csv.gz", "studied once is enough"),
     (

@@ -23,35 +23,46 @@ fn folder() -> TempDir {
     folder
 }
 
-/// An emulation of `disk.toml`. It is killed when it is dropped.
-struct Emulation {
+/// An emulation of a device that a file describes. It is killed when it is dropped.
+pub(super) struct Emulation {
     folder: PathBuf,
+    /// The name of its file, without the ending.
+    name: String,
     child: Child,
     said: BufReader<ChildStderr>,
 }
 
 impl Emulation {
     fn start(folder: &Path, options: &[&str]) -> Self {
-        let mut child = command(folder, &[&["emulate", "disk.toml"], options].concat()).spawn().unwrap();
+        Self::of(folder, "disk", options)
+    }
+
+    /// Emulates what `NAME.toml` describes.
+    pub(super) fn of(folder: &Path, name: &str, options: &[&str]) -> Self {
+        let mut child = command(folder, &[&["emulate", &format!("{name}.toml")], options].concat()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut announced = String::new();
         while !announced.contains("clients connect at") {
             assert!(said.read_line(&mut announced).unwrap() > 0, "it serves not: {announced}");
         }
-        assert!(announced.contains("serving device (constant) of 8 MiB in "), "{announced}");
-        Self { folder: folder.to_path_buf(), child, said }
+        assert!(announced.contains("serving device (constant) of "), "{announced}");
+        Self { folder: folder.to_path_buf(), name: name.to_string(), child, said }
     }
 
     fn client(&self) -> Client {
-        Client::connect(&self.folder.join("disk.toml.nbd"))
+        Client::connect(&self.folder.join(format!("{}.toml.nbd", self.name)))
     }
 
-    fn operate(&self, operation: &str, options: &[&str]) {
-        esker_ok(&self.folder, &[&["emulate", operation, "disk.toml.control"], options].concat());
+    pub(super) fn operate(&self, operation: &str, options: &[&str]) {
+        esker_ok(&self.folder, &[&["emulate", operation, &self.control()], options].concat());
     }
 
-    fn status(&self) -> Value {
-        let shown = esker_ok(&self.folder, &["emulate", "status", "disk.toml.control", "--json"]).stdout;
+    fn control(&self) -> String {
+        format!("{}.toml.control", self.name)
+    }
+
+    pub(super) fn status(&self) -> Value {
+        let shown = esker_ok(&self.folder, &["emulate", "status", &self.control(), "--json"]).stdout;
         serde_json::from_str(&shown).unwrap()
     }
 
@@ -61,7 +72,7 @@ impl Emulation {
         let mut said = String::new();
         self.said.read_to_string(&mut said).unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0), "{said}");
-        let sockets = ["disk.toml.nbd", "disk.toml.control"].map(|name| self.folder.join(name).exists());
+        let sockets = [".nbd", ".control"].map(|end| self.folder.join(format!("{}.toml{end}", self.name)).exists());
         assert_eq!(sockets, [false, false], "both sockets are removed");
         said
     }

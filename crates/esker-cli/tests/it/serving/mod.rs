@@ -10,6 +10,7 @@ mod moving;
 mod nbdsh;
 mod operations;
 mod recording;
+mod stamped;
 mod taking_over;
 
 use std::fs;

@@ -2,12 +2,14 @@
 
 mod file;
 mod pinned;
+mod short_waits;
 mod transfer;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,10 +20,12 @@ use rustix::io::Errno;
 
 use super::watched::{FileUse, RingWatches, WatchedFile};
 use super::{Ended, Operation};
+use crate::clock::SystemClock;
 use crate::memory::Buffer;
 use crate::signal::Signal;
 pub(crate) use file::RingFile;
 use pinned::PinnedMemory;
+use short_waits::ShortWaits;
 use transfer::{Piece, Transfer};
 
 /// Calls that the kernel takes at once, and those whose results it keeps without allocating.
@@ -57,6 +61,9 @@ struct State {
     is_watched: bool,
     /// Other files that the kernel watches.
     watches: RingWatches,
+    /// Waits for nothing but watched files: for clients.
+    client_waits: ShortWaits,
+    clock: SystemClock,
 }
 
 /// A file of a ring. It stays open while operations on it are under way, even if nobody waits for them.
@@ -101,6 +108,8 @@ impl Ring {
             signal,
             is_watched: false,
             watches: RingWatches::default(),
+            client_waits: ShortWaits::default(),
+            clock: SystemClock::start(),
         };
         Ok(Self(Arc::new(Mutex::new(state))))
     }
@@ -147,7 +156,7 @@ fn new_kernel_ring() -> io::Result<IoUring> {
     builder.setup_cqsize(RESULTS);
     // Results wait for the thread's next call instead of interrupting it: with writes through the page cache, an
     // interrupt of another processor for each of them cost 5 us a request.
-    match builder.clone().setup_coop_taskrun().build(QUEUE) {
+    match builder.clone().setup_coop_taskrun().setup_taskrun_flag().build(QUEUE) {
         // Older than Linux 5.19.
         Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => builder.build(QUEUE),
         ring => ring,
@@ -242,35 +251,6 @@ impl State {
                 // It has no room for more results, or no memory.
                 Err(_) => return self.reap(),
             }
-        }
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) {
-        self.reap();
-        if self.untaken > 0 || self.watches.take_news() || self.signal.begin_wait() {
-            return self.send();
-        }
-        self.send();
-        self.watch_signal();
-        if self.kernel.completion().is_empty() {
-            let limit = limit.map(types::Timespec::from);
-            let args = types::SubmitArgs::new();
-            let args = limit.as_ref().map_or(args, |limit| args.timespec(limit));
-            // A wait that is interrupted or takes too long ends.
-            let _ = self.kernel.submitter().submit_with_args(1, &args);
-        }
-        self.signal.end_wait();
-        self.reap();
-        // The caller looks at everything now.
-        self.watches.take_news();
-    }
-
-    /// Has the kernel report when the signal is given.
-    fn watch_signal(&mut self) {
-        if !self.is_watched {
-            let signal = types::Fd(self.signal.as_fd().as_raw_fd());
-            let watch = opcode::PollAdd::new(signal, u32::from(PollFlags::IN.bits())).multi(true).build();
-            self.is_watched = self.push(&watch.user_data(SIGNAL));
         }
     }
 
