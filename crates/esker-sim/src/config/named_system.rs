@@ -84,7 +84,8 @@ mod tests {
 
     const STATIONS: &str = "[device.fast]\nkind = \"constant\"\ncapacity = \"1MiB\"\nservice_time = \"500us\"\n\
                             [device.slow]\nkind = \"constant\"\ncapacity = \"1MiB\"\nservice_time = \"1ms\"\n";
-    const PAIR: &str = "[device.pair]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"128KiB\"\npolicy = { kind = \"static-split\" }\n";
+    const PAIR: &str = "[device.pair]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"128KiB\"\n\
+                        policy = { kind = \"static-split\" }\n";
 
     fn target(text: &str, target: Option<&str>) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();

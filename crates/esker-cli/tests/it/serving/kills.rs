@@ -1,5 +1,5 @@
-//! A server that is killed while clients write, over files and over emulated devices that lose what is not durable: what
-//! was flushed is there. `ESKER_SOAK_KILLS` sets how often.
+//! A server that is killed while clients write, over files and over emulated devices that lose what is not durable:
+//! what was flushed is there. `ESKER_SOAK_KILLS` sets how often.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

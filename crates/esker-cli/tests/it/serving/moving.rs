@@ -1,12 +1,13 @@
-//! fio writes and verifies, while devices join and leave.
+//! fio writes and verifies, while devices join and leave, and settings change.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::clients::{are_installed, log};
 use super::{Server, file_of, home};
-use crate::support::esker_ok;
+use crate::support::{esker_in, esker_ok};
 
 /// Writes and reads at random, 32 requests at a time, with flushes; reads verify what was written last.
 pub(super) fn fio(server: &Server, more: &[&str]) -> Child {
@@ -55,9 +56,13 @@ fn fio_verifies_what_it_wrote_while_devices_join_and_leave() {
             volume(folder, &["add-device", "--device", "more=more.img,32MiB"]);
             volume(folder, &["drain", "flash"]);
             volume(folder, &["remove-device", "flash"]);
+            volume(folder, &["set", "--policy", "wardrop"]);
             volume(folder, &["add-device", "--device", "other=other.img,24MiB"]);
+            volume(folder, &["set", "--pause", "--policy", "migration"]);
+            volume(folder, &["set", "--resume", "--moved-bytes-per-day", "1GiB"]);
             volume(folder, &["drain", "more"]);
             volume(folder, &["drain", "more", "--undo"]);
+            volume(folder, &["set", "--policy", "throughput", "--moved-bytes-per-day", "none"]);
             volume(folder, &["grow"]);
             has_moved.store(true, Ordering::SeqCst);
         });
@@ -69,6 +74,43 @@ fn fio_verifies_what_it_wrote_while_devices_join_and_leave() {
         log(&format!("fio verified {rounds} times while devices moved"));
     });
     assert!(!file_of(folder).contains("flash") && file_of(folder).contains("other"), "{}", file_of(folder));
+    succeeds(fio(&server, &["--verify_only"]));
+    server.stop();
+    volume(folder, &["check"]);
+}
+
+/// Bytes that a volume with work to do has moved in the background.
+fn moved_bytes(folder: &Path) -> u64 {
+    let shown = esker_ok(folder, &["volume", "status", "home.volume", "--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    status["background"]["moved_bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn what_is_paused_moves_nothing_also_after_a_restart() {
+    if !are_installed(&["fio"]) {
+        return;
+    }
+    let home = home();
+    let folder = home.path();
+    let mut server = Server::start(folder, &[]);
+    // A drain is always work to do.
+    volume(folder, &["add-device", "--device", "more=more.img,32MiB"]);
+    succeeds(fio(&server, &[]));
+    volume(folder, &["set", "--pause"]);
+    let refused = esker_in(folder, &["volume", "drain", "home.volume", "flash", "-q"]);
+    assert!(refused.code == 1 && refused.stderr.contains("background work is paused"), "{}", refused.stderr);
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_secs(1));
+        let before = moved_bytes(folder);
+        succeeds(fio(&server, &[]));
+        assert_eq!(moved_bytes(folder), before);
+        server.stop();
+        server = Server::start(folder, &[]);
+    }
+    volume(folder, &["set", "--resume"]);
+    volume(folder, &["drain", "flash"]);
+    assert!(moved_bytes(folder) > 0);
     succeeds(fio(&server, &["--verify_only"]));
     server.stop();
     volume(folder, &["check"]);
