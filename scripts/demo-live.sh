@@ -28,12 +28,6 @@ device() {
 kind = "constant"
 service_time = "$2"
 capacity = "96MiB"
-
-[workload.synthetic]
-requests = 1
-
-[run]
-target = "$1"
 END
     "$esker" --quiet emulate "$1.toml" &
     processes+=($!)

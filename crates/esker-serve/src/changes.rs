@@ -24,6 +24,9 @@ pub trait VolumeFile: Send {
     /// If nothing says where the device is, if it cannot be asked, or if it cannot grow while it is used.
     fn size(&self, name: &str) -> Result<Bytes, ControlError>;
 
+    /// Percent of its endurance that a device has used, if it says so. Does not block.
+    fn wear_percent(&self, name: &str) -> Option<u64>;
+
     /// Returns what opens the device at `place`. It is called in a thread of its own, because that may take long.
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening;
 
@@ -69,6 +72,10 @@ struct Preparing {
 impl Changes {
     pub(crate) fn new(file: Box<dyn VolumeFile>) -> Self {
         Self { file, under_way: None }
+    }
+
+    pub(crate) fn file(&self) -> &dyn VolumeFile {
+        &*self.file
     }
 
     pub(crate) fn is_under_way(&self) -> bool {

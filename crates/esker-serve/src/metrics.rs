@@ -134,6 +134,11 @@ pub(crate) fn of_devices(out: &mut Metrics, devices: &[DeviceStatus]) {
     for device in devices {
         out.figure("esker_device_state", &[("device", &device.name), ("state", &device.state)], 1);
     }
+    out.family("esker_device_wear_percent", "gauge", "Percent of its endurance that a device has used.");
+    for device in devices {
+        let wear = device.wear_percent.iter();
+        wear.for_each(|&percent| out.figure("esker_device_wear_percent", &[("device", &device.name)], percent));
+    }
     out.family("esker_device_draining", "gauge", "1 while the data of a device move to the others, 2 if they cannot.");
     for device in devices {
         let draining = match device.drain {
@@ -191,6 +196,7 @@ mod tests {
             name: "a\"b".to_string(),
             data_bytes: 7,
             used_bytes: Some(3),
+            wear_percent: Some(12),
             state: "online".to_string(),
             drain: Some(DrainStatus::Stuck { extents: 1 }),
             ..DeviceStatus::default()
@@ -219,6 +225,7 @@ mod tests {
             "esker_capacity_bytes 1048576",
             "esker_device_used_bytes{device=\"a\\\"b\"} 3",
             "esker_device_state{device=\"a\\\"b\",state=\"online\"} 1",
+            "esker_device_wear_percent{device=\"a\\\"b\"} 12",
             "esker_device_draining{device=\"a\\\"b\"} 2",
             "esker_background_paused 1",
             "esker_background_copies 0",

@@ -61,6 +61,8 @@ pub struct DeviceStatus {
     pub state: String,
     /// Whether it keeps a copy of the map.
     pub keeps_map: bool,
+    /// Percent of its endurance that is used, if the device says so. May be more than 100.
+    pub wear_percent: Option<u64>,
     /// How far its drain is, if it is being drained.
     pub drain: Option<DrainStatus>,
 }
@@ -133,8 +135,8 @@ impl RequestCounts {
     }
 }
 
-/// The devices of a volume.
-pub(crate) fn devices(volume: &Volume<SystemClock>) -> Vec<DeviceStatus> {
+/// The devices of a volume; `wear_percent` knows by name how worn they are.
+pub(crate) fn devices(volume: &Volume<SystemClock>, wear_percent: impl Fn(&str) -> Option<u64>) -> Vec<DeviceStatus> {
     let used = volume.used();
     let status = |(index, device): (usize, &esker_volume::VolumeMember)| {
         let state = match (device.presence, volume.device_state(index)) {
@@ -156,6 +158,7 @@ pub(crate) fn devices(volume: &Volume<SystemClock>) -> Vec<DeviceStatus> {
             used_bytes: used.get(index).map(|bytes| bytes.0),
             state: state.to_string(),
             keeps_map: device.keeps_map,
+            wear_percent: wear_percent(&device.name),
             drain,
         }
     };

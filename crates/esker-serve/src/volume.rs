@@ -9,7 +9,7 @@ use crate::changes::{Changes, VolumeFile};
 use crate::control::{ControlError, VolumeOperation};
 use crate::metrics::{Metrics, of_background, of_devices};
 use crate::served::Served;
-use crate::status::{ServingStatus, VolumeStatus, devices};
+use crate::status::{DeviceStatus, ServingStatus, VolumeStatus, devices};
 
 /// A volume that is served, and the change of its devices that is under way.
 pub struct ServedVolume {
@@ -22,6 +22,10 @@ impl ServedVolume {
     /// A volume whose devices are read and written by `io`. `file` says where they are.
     pub fn new(volume: Volume<SystemClock>, io: &DeviceIo, file: Box<dyn VolumeFile>) -> Self {
         Self { volume, io: io.clone(), changes: Changes::new(file) }
+    }
+
+    fn devices(&self) -> Vec<DeviceStatus> {
+        devices(&self.volume, |name| self.changes.file().wear_percent(name))
     }
 
     /// What is said of it.
@@ -37,7 +41,7 @@ impl ServedVolume {
             read_only: (!missing.is_empty()).then(|| format!("missing: {}", missing.join(", "))),
             is_changing: self.changes.is_under_way(),
             io: self.io.name().to_string(),
-            devices: devices(&self.volume),
+            devices: self.devices(),
             background: BackgroundStatus::of(&self.volume),
             serving: serving.clone(),
         }
@@ -111,7 +115,7 @@ impl Served for ServedVolume {
             "1 if nothing can be written because a device is missing.",
             read_only,
         );
-        of_devices(figures, &devices(&self.volume));
+        of_devices(figures, &self.devices());
         if let Some(background) = BackgroundStatus::of(&self.volume) {
             of_background(figures, &background);
         }

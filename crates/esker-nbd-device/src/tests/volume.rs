@@ -177,6 +177,9 @@ impl VolumeFile for NoFile {
     fn size(&self, _: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new("nothing grows here"))
     }
+    fn wear_percent(&self, _: &str) -> Option<u64> {
+        None
+    }
     fn opening(&self, _: &str, _: &str, _: &DeviceIo) -> Opening {
         Box::new(|| Err(ControlError::new("nothing joins here")))
     }

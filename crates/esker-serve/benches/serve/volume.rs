@@ -26,6 +26,9 @@ impl VolumeFile for Fixed {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Err(ControlError::new(format!("{name} stays as it is")))
     }
+    fn wear_percent(&self, _: &str) -> Option<u64> {
+        None
+    }
     fn opening(&self, name: &str, _: &str, _: &DeviceIo) -> Opening {
         let error = ControlError::new(format!("{name} does not join"));
         Box::new(move || Err(error))

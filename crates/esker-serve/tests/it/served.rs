@@ -53,6 +53,9 @@ impl VolumeFile for InMemory {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         Ok(FileBackend::open(&self.path(name).unwrap()).unwrap().capacity())
     }
+    fn wear_percent(&self, _: &str) -> Option<u64> {
+        None
+    }
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {
         let (name, place, io) = (name.to_string(), PathBuf::from(place), io.clone());
         Box::new(move || {

@@ -11,6 +11,7 @@ use toml_edit::{DocumentMut, value};
 
 use super::device::{Access, is_same_place, open_device, size_in_use};
 use super::file::place;
+use super::wear::Wear;
 use crate::values::DevicePlace;
 
 /// A volume's file that is changed while the volume serves. Comments and the order of lines stay.
@@ -21,37 +22,30 @@ pub(super) struct FileOnDisk {
     named: PathBuf,
     /// How devices that join are used.
     settings: DeviceSettings,
+    wear: Wear,
 }
 
 impl FileOnDisk {
     pub(super) fn new(named: &Path, settings: DeviceSettings) -> io::Result<Self> {
-        Ok(Self { path: std::path::absolute(named)?, named: named.to_path_buf(), settings })
+        let path = std::path::absolute(named)?;
+        let volume = path.clone();
+        let wear = Wear::watch(move || {
+            let devices = devices(&volume).into_iter();
+            devices.filter_map(|(name, place)| Some((name, place.path()?.to_path_buf()))).collect()
+        });
+        Ok(Self { path, named: named.to_path_buf(), settings, wear })
     }
 
-    /// The folder of the file, where relative paths begin.
     fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("/"))
+        folder(&self.path)
     }
 
-    /// The devices that the file names, with their places.
     fn devices(&self) -> Vec<(String, DevicePlace)> {
-        let Ok(document) = self.read() else { return Vec::new() };
-        let Some(devices) = document.get("devices").and_then(|devices| devices.as_table_like()) else {
-            return Vec::new();
-        };
-        let device = |(name, place): (&str, &toml_edit::Item)| {
-            let place: DevicePlace = place.as_str()?.parse().ok()?;
-            Some((name.to_string(), place.with_path(|path| self.folder().join(path))))
-        };
-        devices.iter().filter_map(device).collect()
+        devices(&self.path)
     }
 
     fn place(&self, name: &str) -> Option<DevicePlace> {
         self.devices().into_iter().find(|(found, _)| found == name).map(|(_, place)| place)
-    }
-
-    fn read(&self) -> io::Result<DocumentMut> {
-        fs::read_to_string(&self.path)?.parse().map_err(io::Error::other)
     }
 
     /// Replaces the file as a whole, durably.
@@ -66,6 +60,28 @@ impl FileOnDisk {
     }
 }
 
+/// The folder of a volume's file, where relative paths begin.
+fn folder(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("/"))
+}
+
+fn read(file: &Path) -> io::Result<DocumentMut> {
+    fs::read_to_string(file)?.parse().map_err(io::Error::other)
+}
+
+/// The devices that the file names, with their places.
+fn devices(file: &Path) -> Vec<(String, DevicePlace)> {
+    let Ok(document) = read(file) else { return Vec::new() };
+    let Some(devices) = document.get("devices").and_then(|devices| devices.as_table_like()) else {
+        return Vec::new();
+    };
+    let device = |(name, place): (&str, &toml_edit::Item)| {
+        let place: DevicePlace = place.as_str()?.parse().ok()?;
+        Some((name.to_string(), place.with_path(|path| folder(file).join(path))))
+    };
+    devices.iter().filter_map(device).collect()
+}
+
 impl VolumeFile for FileOnDisk {
     fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
@@ -74,6 +90,10 @@ impl VolumeFile for FileOnDisk {
     fn size(&self, name: &str) -> Result<Bytes, ControlError> {
         let place = self.place(name).ok_or_else(|| ControlError::new(format!("nothing says where {name} is")))?;
         size_in_use(name, &place).map_err(|error| ControlError::of(&error))
+    }
+
+    fn wear_percent(&self, name: &str) -> Option<u64> {
+        self.wear.percent(name)
     }
 
     fn opening(&self, name: &str, place: &str, io: &DeviceIo) -> Opening {
@@ -90,7 +110,7 @@ impl VolumeFile for FileOnDisk {
     }
 
     fn add(&mut self, name: &str, device: &str) -> io::Result<()> {
-        let mut document = self.read()?;
+        let mut document = read(&self.path)?;
         let device: DevicePlace = device.parse().map_err(io::Error::other)?;
         let folder = self.folder();
         let written = match device.path().and_then(|path| path.strip_prefix(folder).ok()) {
@@ -98,11 +118,13 @@ impl VolumeFile for FileOnDisk {
             None => place(&device, &self.named),
         };
         document["devices"][name] = value(written.to_string());
-        self.write(&document)
+        self.write(&document)?;
+        self.wear.ask_again();
+        Ok(())
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
-        let mut document = self.read()?;
+        let mut document = read(&self.path)?;
         if let Some(devices) = document["devices"].as_table_like_mut() {
             devices.remove(name);
         }

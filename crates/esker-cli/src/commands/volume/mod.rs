@@ -16,6 +16,7 @@ mod server;
 mod session;
 mod set;
 mod take_over;
+mod wear;
 
 use std::process::ExitCode;
 

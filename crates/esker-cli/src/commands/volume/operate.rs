@@ -50,12 +50,18 @@ pub(super) fn status(arguments: &VolumeStatusArguments) -> Result<ExitCode, Fail
 
 /// A status in some lines.
 fn describe(status: &VolumeStatus) -> String {
-    let mut devices = Table::new(&["device", "data", "used", "state", "keeps the map"]);
+    let says_wear = status.devices.iter().any(|device| device.wear_percent.is_some());
+    let mut devices = match says_wear {
+        false => Table::new(&["device", "data", "used", "state", "keeps the map"]),
+        true => Table::new(&["device", "data", "used", "state", "keeps the map", "worn"]),
+    };
     for device in &status.devices {
         let keeps = if device.keeps_map { "yes" } else { "no" };
         let used = device.used_bytes.map_or("-".to_string(), |bytes| words::bytes(bytes as f64));
         let data = words::bytes(device.data_bytes as f64);
-        devices.row([device.name.clone(), data, used, state(device), keeps.to_string()]);
+        let worn = device.wear_percent.map_or("-".to_string(), |percent| format!("{percent} %"));
+        let row = [device.name.clone(), data, used, state(device), keeps.to_string()];
+        devices.row(row.into_iter().chain(says_wear.then_some(worn)));
     }
     let mut clients = Table::new(&["client", "export", "under way"]);
     for client in &status.serving.connections {

@@ -47,11 +47,10 @@ pub(super) struct Emulated {
 }
 
 impl Emulated {
-    /// Emulates the device that `tables` describe, which is called `name`.
-    pub(super) fn start(folder: &Path, name: &str, tables: &str) -> Self {
+    /// Emulates the device that `table` describes, which is called `name`.
+    pub(super) fn start(folder: &Path, name: &str, table: &str) -> Self {
         let file = format!("{name}.toml");
-        let run = format!("[run]\ntarget = \"{name}\"\n[workload.synthetic]\nrequests = 1\n");
-        std::fs::write(folder.join(&file), format!("{tables}{run}")).unwrap();
+        std::fs::write(folder.join(&file), table).unwrap();
         let running = Running::start(folder, &["emulate", &file]);
         Self { name: name.to_string(), folder: folder.to_path_buf(), _running: running }
     }
@@ -59,6 +58,11 @@ impl Emulated {
     /// Where its clients connect.
     pub(super) fn uri(&self) -> String {
         format!("nbd+unix:///device?socket={}/{}.toml.nbd", self.folder.display(), self.name)
+    }
+
+    /// Does something at it, such as `slow 10`.
+    pub(super) fn operate(&self, operation: &[&str; 2]) {
+        esker_ok(&self.folder, &["emulate", operation[0], &format!("{}.toml.control", self.name), operation[1]]);
     }
 
     /// Reads and writes that it has served.

@@ -2,6 +2,7 @@
 //! so that only `make soak` runs it.
 
 mod emulated;
+mod rates;
 
 use std::path::Path;
 
