@@ -5,6 +5,7 @@
 
 mod bare;
 mod client;
+mod hostile;
 mod others;
 mod volume;
 
@@ -72,7 +73,10 @@ fn median(mut figures: Vec<f64>) -> f64 {
 
 fn main() {
     if let Some(socket) = std::env::var_os(client::SOCKET) {
-        return client::main(Path::new(&socket));
+        return match std::env::var(hostile::KIND) {
+            Ok(kind) => hostile::main(Path::new(&socket), &kind),
+            Err(_) => client::main(Path::new(&socket)),
+        };
     }
     let only = std::env::var("ESKER_BENCH_ONLY").unwrap_or_default();
     let folder = std::env::var_os("ESKER_BENCH_FOLDER").map_or_else(std::env::temp_dir, PathBuf::from);
@@ -98,6 +102,9 @@ fn main() {
                 (median(costs.iter().map(per_request).collect()), median(costs.iter().map(rate).collect()));
             println!("{:<24} {name:<12} {cost:7.2} us a request  {rate:9.0} requests/s", job.name);
         }
+    }
+    if "hostile".contains(&only) {
+        hostile::measure(&folder);
     }
     let _ = std::fs::remove_dir_all(&folder);
 }

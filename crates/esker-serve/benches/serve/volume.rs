@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -79,6 +80,31 @@ pub(crate) fn prepare(folder: &Path) {
 
 /// Serves a client until it has ended.
 pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
+    let (cost, status) = serve(folder, |socket| client::start(socket, job));
+    assert!(status.success(), "the client failed");
+    Some(cost)
+}
+
+/// Serves a client beside another process. Returns the 99th percentile of the client's response times, in us.
+pub(crate) fn wait_of_client(folder: &Path, job: Job, other: impl FnOnce(&Path) -> Option<Child>) -> f64 {
+    let (mut beside, mut output) = (None, None);
+    let (_, status) = serve(folder, |socket| {
+        beside = other(socket);
+        let mut child = client::start_timed(socket, job);
+        output = child.stdout.take();
+        child
+    });
+    if let Some(child) = &mut beside {
+        child.kill().expect("it is hostile until it is killed");
+        child.wait().expect("it ends");
+    }
+    assert!(status.success(), "the client failed");
+    let said = io::read_to_string(output.expect("its output is read")).expect("it can be read");
+    said.trim().parse().expect("a number")
+}
+
+/// Serves until the client that `start` starts has ended.
+fn serve(folder: &Path, start: impl FnOnce(&Path) -> Child) -> (Cost, ExitStatus) {
     let (volume, io, clock) = open(folder);
     io::copy(&mut std::fs::File::open(folder.join("one")).expect("the file"), &mut io::sink()).expect("it is read");
     let settings = ServeSettings { export: "volume".to_string(), ..ServeSettings::default() };
@@ -86,7 +112,7 @@ pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
         Server::new(ServedVolume::new(volume, &io, Box::new(Fixed)), io, clock, settings).expect("a server");
     let socket = folder.join("esker.sock");
     server.listen(Listener::bind(&Address::Unix(socket.clone())).expect("a socket")).expect("it is watched");
-    let mut child = client::start(&socket, job);
+    let mut child = start(&socket);
     let (has_ended, signal) = (Arc::new(AtomicBool::new(false)), server.signal());
     let ended = Arc::clone(&has_ended);
     let waiter = std::thread::spawn(move || {
@@ -102,6 +128,5 @@ pub(crate) fn run(folder: &Path, job: Job) -> Option<Cost> {
         }
     }
     let cost = Cost { processor: processor_time() - processor, wall: wall.now() };
-    assert!(waiter.join().expect("it waits").success(), "the client failed");
-    Some(cost)
+    (cost, waiter.join().expect("it waits"))
 }
