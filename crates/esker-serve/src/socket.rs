@@ -61,8 +61,8 @@ impl Socket {
             match rustix::io::read(&self.file, &mut *space) {
                 Ok(0) => self.has_ended = true,
                 Ok(count) => {
-                    if count < space.len() {
-                        // Whatever comes after that is told.
+                    if count < space.len() && !self.watch.peer_has_ended() {
+                        // Whatever comes after that is told. The end may have been told already.
                         self.watch.read_blocks();
                     }
                     return count;
@@ -87,5 +87,35 @@ impl Socket {
             }
         }
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use esker_volume::IoChoice;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_found_although_it_was_reported_with_the_last_bytes() {
+        for choice in [IoChoice::Best, IoChoice::Threads] {
+            let io = DeviceIo::start(choice).unwrap();
+            let (here, mut peer) = UnixStream::pair().unwrap();
+            here.set_nonblocking(true).unwrap();
+            let mut socket = Socket::new(&io, OwnedFd::from(here)).unwrap();
+            assert_eq!(socket.read(&mut [0; 100]), 0);
+            io.wait(Some(Duration::ZERO));
+            peer.write_all(b"status").unwrap();
+            peer.shutdown(Shutdown::Write).unwrap();
+            // Both are reported before anything is read.
+            (0..5).for_each(|_| io.wait(Some(Duration::from_millis(5))));
+            assert_eq!(socket.read(&mut [0; 100]), 6);
+            assert_eq!((socket.read(&mut [0; 100]), socket.has_ended()), (0, true));
+        }
     }
 }

@@ -43,7 +43,7 @@ impl Poller {
         let mut files = self.files();
         let file = Arc::clone(&watched.file);
         let number = files.add(watched);
-        let both = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
+        let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let added = epoll::add(&self.0.epoll, &file, EventData::new_u64(number.into()), both);
         if added.is_err() {
             files.watched.remove(&number);
@@ -81,6 +81,9 @@ impl Poller {
             let Some(WatchedFile { readiness, .. }) = files.watched.get(&(data as u32)) else { continue };
             if flags.contains(EventFlags::OUT) {
                 readiness.set(FileUse::Write, true);
+            }
+            if flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP) {
+                readiness.end_of_peer();
             }
             // An error or the end is found by reading.
             if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP) {

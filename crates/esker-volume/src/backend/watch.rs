@@ -49,6 +49,12 @@ impl Watch {
         self.readiness.can(FileUse::Write)
     }
 
+    /// Returns true if the peer has said that it sends nothing more, or is gone. The end may follow the last bytes, and
+    /// is not reported again: read until there is nothing.
+    pub fn peer_has_ended(&self) -> bool {
+        self.readiness.peer_has_ended()
+    }
+
     /// Notes that there is nothing more to read now. A wait ends when there is.
     pub fn read_blocks(&self) {
         self.readiness.set(FileUse::Read, false);

@@ -5,10 +5,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::PollFlags;
+
 /// Whether a file can be read and written, as far as is known.
 pub(super) struct Readiness {
     can_read: AtomicBool,
     can_write: AtomicBool,
+    /// Whether the peer has said that it sends nothing more, or is gone.
+    peer_has_ended: AtomicBool,
 }
 
 /// A file that is watched.
@@ -20,7 +24,8 @@ pub(super) struct WatchedFile {
 impl WatchedFile {
     /// Nobody has tried to read or write it yet.
     pub(super) fn new(file: Arc<OwnedFd>) -> (Self, Arc<Readiness>) {
-        let readiness = Arc::new(Readiness { can_read: AtomicBool::new(true), can_write: AtomicBool::new(true) });
+        let [can_read, can_write, peer_has_ended] = [true, true, false].map(AtomicBool::new);
+        let readiness = Arc::new(Readiness { can_read, can_write, peer_has_ended });
         (Self { file, readiness: Arc::clone(&readiness) }, readiness)
     }
 }
@@ -39,6 +44,14 @@ impl Readiness {
 
     pub(super) fn set(&self, purpose: FileUse, can: bool) {
         self.of(purpose).store(can, Ordering::Relaxed);
+    }
+
+    pub(super) fn peer_has_ended(&self) -> bool {
+        self.peer_has_ended.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn end_of_peer(&self) {
+        self.peer_has_ended.store(true, Ordering::Relaxed);
     }
 }
 
@@ -121,9 +134,15 @@ impl RingWatches {
         self.to_cancel.pop();
     }
 
-    /// Notes that the kernel has reported a watch. It has to be queued again unless there is `more` to come.
-    pub(super) fn reported(&mut self, number: u32, purpose: FileUse, is_well: bool, more: bool) {
+    /// Notes that the kernel has reported a watch, with these flags or an error. It has to be queued again unless there
+    /// is `more` to come.
+    pub(super) fn reported(&mut self, number: u32, purpose: FileUse, result: i32, more: bool) {
         let Some(WatchedFile { readiness, .. }) = self.files.watched.get(&number) else { return };
+        let is_well = result >= 0;
+        let flags = PollFlags::from_bits_truncate(result.max(0) as u16);
+        if flags.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
+            readiness.end_of_peer();
+        }
         // Whoever writes finds out what is wrong, and nothing else would ask again.
         if is_well || purpose == FileUse::Write {
             readiness.set(purpose, true);
@@ -162,8 +181,8 @@ mod tests {
         assert_eq!(queue(&mut watches), [FileUse::Write]);
         watches.await_room(number);
         assert_eq!(queue(&mut watches), []);
-        for is_well in [true, false] {
-            watches.reported(number, FileUse::Write, is_well, false);
+        for result in [i32::from(PollFlags::OUT.bits()), -1] {
+            watches.reported(number, FileUse::Write, result, false);
             watches.await_room(number);
             assert_eq!(queue(&mut watches), [FileUse::Write]);
         }

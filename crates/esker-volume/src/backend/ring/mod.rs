@@ -291,7 +291,7 @@ impl State {
             let is_write = completed.user_data() & WATCH_TO_WRITE == WATCH_TO_WRITE;
             let (number, purpose) =
                 (completed.user_data() as u32, if is_write { FileUse::Write } else { FileUse::Read });
-            self.watches.reported(number, purpose, completed.result() >= 0, cqueue::more(completed.flags()));
+            self.watches.reported(number, purpose, completed.result(), cqueue::more(completed.flags()));
         }
     }
 
