@@ -18,6 +18,7 @@ use crate::observer::Observer;
 use crate::requests::{Begun, Requests};
 use crate::served::Served;
 use crate::status::{ConnectionStatus, RequestCounts, ServingStatus};
+use crate::tls::Tls;
 
 /// How clients are treated.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct ClientLimits {
     pub(crate) connections_max: usize,
     /// What a client may have under way.
     pub(crate) session: ServerSettings,
+    /// How connections are encrypted, if they are.
+    pub(crate) tls: Option<Tls>,
     /// How long a client may take until it has opened the export.
     pub(crate) negotiation: Duration,
 }
@@ -130,7 +133,11 @@ impl Clients {
                         continue;
                     }
                     ServerEvent::Request(request) => request,
-                    ServerEvent::StartTls => unreachable!("it is not offered"),
+                    ServerEvent::StartTls => {
+                        let tls = self.limits.tls.as_ref().expect("what is offered is there");
+                        connection.start_tls(tls);
+                        continue;
+                    }
                     ServerEvent::Disconnected | ServerEvent::Failed(_) => continue,
                 };
                 let (id, session) = (request.id, &mut connection.session);

@@ -10,6 +10,8 @@ use crate::held::HeldClient;
 use crate::memory::{Data, Payload, ServedMemory};
 use crate::served::Served;
 use crate::socket::Socket;
+use crate::stream::Stream;
+use crate::tls::Tls;
 
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
@@ -19,7 +21,7 @@ const TURN: usize = 64;
 
 /// A client's connection.
 pub(crate) struct Connection {
-    socket: Socket,
+    stream: Stream,
     pub(crate) session: ServerSession<Payload, Data>,
     /// What the client is called.
     pub(crate) peer: String,
@@ -38,7 +40,7 @@ impl Connection {
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { socket, session, peer, since, export: None }
+        Self { stream: Stream::new(socket), session, peer, since, export: None }
     }
 
     /// Goes on with the session of a client of another process.
@@ -48,19 +50,27 @@ impl Connection {
         since: Nanos,
         session: ServerSession<Payload, Data>,
     ) -> Self {
-        Self { socket, session, peer: client.peer.clone(), since, export: client.export.clone() }
+        let (peer, export) = (client.peer.clone(), client.export.clone());
+        Self { stream: Stream::new(socket), session, peer, since, export }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
     pub(crate) fn into_held(self) -> Option<HeldClient> {
-        let session = self.session.state().ok().filter(|_| !self.socket.has_ended())?;
-        Some(HeldClient { socket: self.socket.into_file(), peer: self.peer, export: self.export, session })
+        let session = self.session.state().ok().filter(|_| !self.stream.has_ended())?;
+        Some(HeldClient { socket: self.stream.into_file(), peer: self.peer, export: self.export, session })
     }
 
     /// Returns true if nothing is under way on it while it is held.
     pub(crate) fn is_held(&self) -> bool {
         let session = &self.session;
-        !session.is_negotiating() && session.under_way() == 0 && !session.has_output()
+        let is_idle = !session.is_negotiating() && session.under_way() == 0 && !session.has_output();
+        is_idle && !self.stream.has_output()
+    }
+
+    /// Begins TLS, which the client has asked for.
+    pub(crate) fn start_tls(&mut self, tls: &Tls) {
+        self.stream.start_tls(tls);
+        self.session.tls_started();
     }
 
     /// Takes what the client has sent, and appends what happens. Returns true if there was something.
@@ -73,14 +83,15 @@ impl Connection {
         // What is left of the turn before, or waited until replies were sent.
         self.take_events(memory, events, before);
         let mut was_read = false;
-        while self.socket.can_read() && events.len() - before < TURN {
+        while self.stream.can_read() && events.len() - before < TURN {
             let Some(space) = self.session.space() else { break };
-            let count = self.socket.read(space);
-            if count > 0 {
-                was_read = true;
-                self.session.received(count);
-                self.take_events(memory, events, before);
+            let count = self.stream.read(space);
+            if count == 0 {
+                break;
             }
+            was_read = true;
+            self.session.received(count);
+            self.take_events(memory, events, before);
         }
         was_read || events.len() > before
     }
@@ -100,24 +111,28 @@ impl Connection {
 
     /// Returns true if another turn would take something that is there already.
     pub(crate) fn has_more(&mut self) -> bool {
-        self.socket.can_read() && self.session.space().is_some()
+        self.stream.can_read() && self.session.space().is_some()
     }
 
     /// Sends what is to be sent, as far as there is room. Returns true if something was sent.
     pub(crate) fn send(&mut self, mut recycle: impl FnMut(Data)) -> bool {
-        let mut was_sent = false;
-        while self.socket.can_write() && self.session.has_output() {
+        let mut was_sent = self.stream.flush();
+        while self.stream.can_write() && self.session.has_output() {
             let mut slices = [IoSlice::new(&[]); SLICES];
             let count = self.session.gather(&mut slices);
-            let sent = self.socket.send(&slices[..count]);
+            let sent = self.stream.send(&slices[..count]);
             was_sent |= sent > 0;
             self.session.sent(sent, &mut recycle);
+        }
+        if self.session.is_finished() {
+            self.stream.close();
+            was_sent |= self.stream.flush();
         }
         was_sent
     }
 
     /// Returns true if the connection is to be closed. Requests under way are answered to nobody.
     pub(crate) fn is_finished(&self) -> bool {
-        self.socket.has_ended() || self.session.is_finished()
+        self.stream.has_ended() || (self.session.is_finished() && !self.stream.has_output())
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A [`Server`] takes turns: it takes what its sockets have, steps the volume, and sends replies; then it waits for
-//! sockets and devices together.
+//! sockets and devices together. Clients speak in plain text, or over [`Tls`].
 
 mod address;
 mod background;
@@ -29,8 +29,10 @@ mod served;
 mod server;
 mod socket;
 mod status;
+mod stream;
 mod systemd;
 mod take_over;
+mod tls;
 mod volume;
 
 pub use address::{Address, AddressError};
@@ -48,4 +50,5 @@ pub use server::{HandOver, ServeSettings, Server};
 pub use status::{ConnectionStatus, DeviceStatus, DrainStatus, RequestCounts, ServingStatus, VolumeStatus};
 pub use systemd::{inherited_listeners, tell_main_process, tell_ready, tell_stopping};
 pub use take_over::{Predecessor, Successor, take_over};
+pub use tls::{Tls, TlsClients, TlsError};
 pub use volume::ServedVolume;

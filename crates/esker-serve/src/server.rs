@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use esker_core::Nanos;
-use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings};
+use esker_nbd::{BlockSizes, Export, ExportError, Exports, ServerSettings, TlsPolicy};
 use esker_volume::{Clock, DeviceIo, Signal, SystemClock};
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ use crate::operators::Operators;
 use crate::served::Served;
 use crate::status::ServingStatus;
 use crate::take_over::Successor;
+use crate::tls::Tls;
 pub use hand_over::HandOver;
 
 /// How clients are served.
@@ -32,8 +33,10 @@ pub struct ServeSettings {
     pub is_read_only: bool,
     /// The most clients at a time. Others wait until one has left.
     pub connections_max: usize,
-    /// What a client may have under way.
+    /// What a client may have under way. Whether there is TLS follows from `tls`.
     pub session: ServerSettings,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<Tls>,
     /// How long a client may take until it has opened the export.
     pub negotiation_limit: Duration,
     /// How long clients get to finish what they have under way when the server ends.
@@ -49,6 +52,7 @@ impl Default for ServeSettings {
             is_read_only: false,
             connections_max: 64,
             session: ServerSettings::default(),
+            tls: None,
             negotiation_limit: Duration::from_secs(10),
             drain_limit: Duration::from_secs(30),
             take_over_limit: Duration::from_secs(60),
@@ -87,8 +91,14 @@ impl<S: Served> Server<S> {
     /// If the protocol does not allow the export.
     pub fn new(served: S, io: DeviceIo, clock: SystemClock, settings: ServeSettings) -> Result<Self, ExportError> {
         let exports = Arc::new(exports(&served, &settings)?);
-        let ServeSettings { connections_max, ref session, negotiation_limit: negotiation, .. } = settings;
-        let limits = ClientLimits { connections_max, session: session.clone(), negotiation };
+        let ServeSettings { connections_max, negotiation_limit: negotiation, ref tls, ref session, .. } = settings;
+        let policy = match tls {
+            None => TlsPolicy::None,
+            Some(Tls { is_required: false, .. }) => TlsPolicy::Offered,
+            Some(Tls { is_required: true, .. }) => TlsPolicy::Required,
+        };
+        let session = ServerSettings { tls: policy, ..session.clone() };
+        let limits = ClientLimits { connections_max, session, tls: tls.clone(), negotiation };
         Ok(Self {
             served,
             io,

@@ -1,9 +1,11 @@
-//! Common parts of tests and benchmarks: how rates are measured, how many random cases are wanted, and where reference
-//! data are.
+//! Common parts of tests and benchmarks: how rates are measured, how many random cases are wanted, where reference data
+//! are, and certificates.
 
+mod authority;
 mod bench;
 mod reference;
 
+pub use authority::Authority;
 pub use bench::{Bench, Measurement, processor_time};
 pub use reference::reference_data;
 

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 use esker_core::Bytes;
 use esker_serve::{Address, MoveBudget};
 
-use super::serving::ServingArguments;
+use super::serving::{ServingArguments, TlsArguments};
 use super::volume_io::VolumeIo;
 use crate::values::{self, VolumeDevice};
 
@@ -17,12 +17,14 @@ use crate::values::{self, VolumeDevice};
         esker volume serve home.volume --listen unix:/run/home.sock\n  \
         esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n  \
         esker volume serve home.volume --record day.esker --run 'nbdcopy home.img $uri'\n  \
+        esker volume serve home.volume --listen :10809 --tls-certificates pki\n  \
         esker volume serve home.volume --take-over\n\
         \n\
         Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
         what they have under way, and make all that was written durable; a second one ends at once.\n\
         To upgrade, start the new program with --take-over: clients stay connected.\n\
         Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1.\n\
+        With --tls-certificates, only clients with a certificate of that authority connect.\n\
         Exit status: 0 everything was finished, 1 not all of it in 30 seconds, that of the command with --run.")]
 pub(crate) struct VolumeServeArguments {
     /// The volume's file
@@ -43,6 +45,9 @@ pub(crate) struct VolumeServeArguments {
     /// Whom it serves, and how long.
     #[command(flatten)]
     pub(crate) serving: ServingArguments,
+    /// Whether connections are encrypted.
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// How files and disks are read and written
     #[arg(long, value_name = "WAY", value_enum, ignore_case = true, default_value_t = VolumeIo::Best)]
     pub(crate) io: VolumeIo,

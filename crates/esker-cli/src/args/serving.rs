@@ -1,8 +1,8 @@
-//! The options of all commands that serve something.
+//! The options of all commands that serve something, and those of TLS.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use esker_serve::Address;
 
 use crate::values;
@@ -31,4 +31,28 @@ pub(crate) struct ServingArguments {
     /// Replace a recording that is there already
     #[arg(long, requires = "record")]
     pub(crate) force: bool,
+}
+
+/// Options for TLS.
+#[derive(Debug, Args)]
+pub(crate) struct TlsArguments {
+    /// Serve over TLS: server-cert.pem and server-key.pem are there, and the ca-cert.pem that signs clients
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) tls_certificates: Option<PathBuf>,
+    /// Take clients without a certificate, too
+    #[arg(long, requires = "tls_certificates")]
+    pub(crate) tls_any_client: bool,
+    /// Whether clients may do without TLS
+    #[arg(long, value_name = "WHEN", value_enum, ignore_case = true, default_value_t = TlsUse::Required)]
+    #[arg(requires = "tls_certificates")]
+    pub(crate) tls: TlsUse,
+}
+
+/// Whether clients may do without TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsUse {
+    /// Clients without TLS are refused
+    Required,
+    /// Clients without TLS read and write, too
+    Offered,
 }

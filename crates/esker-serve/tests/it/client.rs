@@ -3,31 +3,51 @@
 use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use esker_nbd::{ClientEvent, ClientSession, ClientSettings, Command, ErrorNumber, ExportInfo, RequestEnd};
+use esker_nbd::{ClientEvent, ClientSession, ClientSettings, Command, ErrorNumber, ExportInfo, RequestEnd, TlsWish};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+/// A connected socket, in plain text or inside of TLS.
+trait Transport: Read + Write + Send {}
+impl<T: Read + Write + Send> Transport for T {}
 
 pub(super) struct Client {
-    stream: UnixStream,
+    stream: Box<dyn Transport>,
     session: ClientSession<Vec<u8>, u64>,
     pub(super) export: ExportInfo,
 }
 
 impl Client {
     pub(super) fn connect(socket: &Path) -> Self {
-        let stream = UnixStream::connect(socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let mut client =
-            Self { stream, session: ClientSession::new(ClientSettings::open("")), export: ExportInfo::default() };
-        match client.event() {
-            ClientEvent::Opened(export) => client.export = export,
-            other => panic!("{other:?}"),
-        }
-        client
+        Self::over(stream(socket), None).unwrap()
     }
 
-    fn event(&mut self) -> ClientEvent<Vec<u8>, u64> {
-        self.try_event().expect("the server does not leave")
+    /// Connects with TLS.
+    pub(super) fn connect_with(socket: &Path, tls: &Arc<ClientConfig>) -> Result<Self, String> {
+        Self::over(stream(socket), Some(tls))
+    }
+
+    /// Opens the export over `stream`, with TLS if there is any. Says why it cannot.
+    pub(super) fn over(stream: UnixStream, tls: Option<&Arc<ClientConfig>>) -> Result<Self, String> {
+        let wish = if tls.is_some() { TlsWish::Must } else { TlsWish::No };
+        let session = ClientSession::new(ClientSettings { tls: wish, ..ClientSettings::open("") });
+        let plain = stream.try_clone().unwrap();
+        let mut client = Self { stream: Box::new(stream), session, export: ExportInfo::default() };
+        loop {
+            match client.try_event() {
+                Some(ClientEvent::Opened(export)) => return Ok(Self { export, ..client }),
+                Some(ClientEvent::StartTls) => {
+                    let name = "localhost".try_into().unwrap();
+                    let encrypted = ClientConnection::new(Arc::clone(tls.unwrap()), name).unwrap();
+                    client.stream = Box::new(StreamOwned::new(encrypted, plain.try_clone().unwrap()));
+                    client.session.tls_started();
+                }
+                Some(other) => return Err(format!("{other:?}")),
+                None => return Err("the server has left".to_string()),
+            }
+        }
     }
 
     /// Waits for the next event; `None` if the server has left.
@@ -47,6 +67,7 @@ impl Client {
         }
     }
 
+    /// Sends the requests that were begun.
     fn send(&mut self) -> bool {
         while self.session.has_output() {
             let mut slices = [IoSlice::new(&[]); 16];
@@ -101,4 +122,11 @@ impl Client {
     pub(super) fn flush(&mut self) -> Result<(), ErrorNumber> {
         self.perform(Command::Flush, None).result
     }
+}
+
+/// Connects.
+pub(super) fn stream(socket: &Path) -> UnixStream {
+    let stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
 }

@@ -6,3 +6,4 @@ mod operations;
 mod requests;
 mod served;
 mod taking_over;
+mod tls;

@@ -45,6 +45,7 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
         listen: &arguments.listen,
         default: client_socket(Path::new(simulated)),
         export: &arguments.export,
+        is_encrypted: false,
         arguments: &arguments.serving,
         record,
     };

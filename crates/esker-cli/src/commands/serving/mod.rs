@@ -27,6 +27,8 @@ pub(super) struct Serving<'a> {
     pub(super) default: PathBuf,
     /// The name of the export.
     pub(super) export: &'a str,
+    /// Whether clients need TLS.
+    pub(super) is_encrypted: bool,
     pub(super) arguments: &'a ServingArguments,
     /// A recording of what clients ask for.
     pub(super) record: Option<Plan>,
@@ -157,7 +159,7 @@ fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Com
     for address in addresses {
         listeners.push(Listener::bind(address)?);
     }
-    let uri = uri(listeners[0].address(), serving.export);
+    let uri = uri(listeners[0].address(), serving.export, serving.is_encrypted);
     for listener in listeners {
         server.listen(listener).map_err(Failure::work)?;
     }
@@ -181,7 +183,7 @@ pub(super) fn serve_metrics<S: Served>(
 }
 
 /// Where clients connect, in the form that they take.
-fn uri(address: &Address, export: &str) -> String {
+fn uri(address: &Address, export: &str, is_encrypted: bool) -> String {
     let server = match address {
         Address::Unix(path) => NbdServer::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
         Address::Tcp(address) => {
@@ -192,7 +194,8 @@ fn uri(address: &Address, export: &str) -> String {
             NbdServer::Tcp(host.trim_matches(['[', ']']).to_string(), port)
         }
     };
-    NbdUri { server, export: export.to_string() }.to_string()
+    let uri = NbdUri { server, export: export.to_string() }.to_string();
+    if is_encrypted { uri.replacen("nbd", "nbds", 1) } else { uri }
 }
 
 /// Where those who operate what is served as `name` connect.
@@ -233,8 +236,9 @@ mod tests {
     #[test]
     fn clients_get_an_address_that_they_can_use() {
         let unix = Address::Unix("/run/my home.nbd".into());
-        assert_eq!(uri(&unix, "volume"), "nbd+unix:///volume?socket=/run/my%20home.nbd");
-        assert_eq!(uri(&Address::Tcp("[::]:10809".to_string()), "a b"), "nbd://localhost:10809/a%20b");
-        assert_eq!(uri(&Address::Tcp("127.0.0.1:1".to_string()), ""), "nbd://127.0.0.1:1/");
+        assert_eq!(uri(&unix, "volume", false), "nbd+unix:///volume?socket=/run/my%20home.nbd");
+        assert_eq!(uri(&Address::Tcp("[::]:10809".to_string()), "a b", false), "nbd://localhost:10809/a%20b");
+        assert_eq!(uri(&Address::Tcp("127.0.0.1:1".to_string()), "", true), "nbds://127.0.0.1:1/");
+        assert_eq!(uri(&unix, "nbd", true), "nbds+unix:///nbd?socket=/run/my%20home.nbd");
     }
 }

@@ -29,7 +29,7 @@ impl Doer {
         let socket = control_socket(file);
         match call(&socket, &VolumeOperation::Status) {
             Err(error) if error.is_unserved => {
-                let server = open(file, Serving::default(), ServeSettings::default(), common)?;
+                let server = open(file, Serving::default(), &ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
                 Ok(Self::Own(Box::new(server)))
             }

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use esker_core::words;
-use esker_serve::Listener;
+use esker_serve::{Listener, ServeSettings};
 
 use super::file::Places;
 use super::server::{VolumeServer, open, serving, settings};
 use super::take_over;
-use crate::args::{Common, VolumeServeArguments};
+use crate::args::{Common, TlsUse, VolumeServeArguments};
 use crate::cancel;
 use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve, serve_metrics, serve_on};
 use crate::failure::Failure;
@@ -21,24 +21,26 @@ const LEFT: &str = "what clients had not flushed may be lost";
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
     // What the volume's file names is no place for a recording.
     Places::read(&arguments.volume)?;
+    let settings = settings(arguments)?;
     let record = Plan::of(&arguments.serving)?;
     let around = Serving {
         control: control_socket(&arguments.volume),
         listen: &arguments.listen,
         default: client_socket(&arguments.volume),
         export: &arguments.export,
+        is_encrypted: settings.tls.as_ref().is_some_and(|tls| tls.is_required),
         arguments: &arguments.serving,
         record,
     };
-    let hand_over = |server, successor| take_over::hand_over(server, successor, arguments, common);
+    let hand_over = |server, successor| take_over::hand_over(server, successor, (arguments, &settings), common);
     let ending = if arguments.take_over {
-        let server = take_over_server(arguments, common)?;
-        let what = describe(&server);
+        let server = take_over_server(arguments, &settings, common)?;
+        let what = describe(&server, arguments);
         serve_on(server, around, common, &what, None, hand_over, |_| {})?
     } else {
-        let server = open(&arguments.volume, serving(arguments), settings(arguments), common)?;
+        let server = open(&arguments.volume, serving(arguments), &settings, common)?;
         cancel::leaves(LEFT);
-        let what = describe(&server);
+        let what = describe(&server, arguments);
         serve(server, around, common, &what, hand_over, |_| {})?
     };
     match ending {
@@ -50,9 +52,13 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
 }
 
 /// Takes over from the server of the volume. Should anything fail, that one serves on.
-fn take_over_server(arguments: &VolumeServeArguments, common: &Common) -> Result<VolumeServer, Failure> {
+fn take_over_server(
+    arguments: &VolumeServeArguments,
+    settings: &ServeSettings,
+    common: &Common,
+) -> Result<VolumeServer, Failure> {
     let (handover, predecessor) = take_over::ask(arguments)?;
-    let mut server = open(&arguments.volume, serving(arguments), settings(arguments), common)?;
+    let mut server = open(&arguments.volume, serving(arguments), settings, common)?;
     cancel::leaves(LEFT);
     // A server that was started with the same addresses has them all.
     for address in arguments.listen.iter().filter(|address| !handover.has_clients_at(address)) {
@@ -68,8 +74,15 @@ fn take_over_server(arguments: &VolumeServeArguments, common: &Common) -> Result
 }
 
 /// What is served, in words.
-fn describe(server: &VolumeServer) -> String {
+fn describe(server: &VolumeServer, arguments: &VolumeServeArguments) -> String {
     let status = server.served().status(&server.status());
     let read_only = status.read_only.map_or(String::new(), |why| format!(", only to be read ({why})"));
-    format!("{} of {} over {}{read_only}", status.kind, words::bytes(status.capacity_bytes as f64), status.io)
+    let tls = match (&arguments.tls.tls_certificates, arguments.tls.tls, arguments.tls.tls_any_client) {
+        (None, ..) => "",
+        (_, TlsUse::Offered, _) => ", with and without TLS",
+        (_, TlsUse::Required, true) => ", with TLS",
+        (_, TlsUse::Required, false) => ", with TLS to clients that have a certificate",
+    };
+    let size = words::bytes(status.capacity_bytes as f64);
+    format!("{} of {size} over {}{read_only}{tls}", status.kind, status.io)
 }

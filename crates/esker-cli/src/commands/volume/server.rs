@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use esker_serve::{ServeSettings, ServedVolume, Server};
+use esker_serve::{ServeSettings, ServedVolume, Server, Tls, TlsClients};
 use esker_volume::{SystemClock, Volume};
 
 use super::device::Access;
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
 use super::session::Serving;
-use crate::args::{Common, VolumeServeArguments};
+use crate::args::{Common, TlsArguments, TlsUse, VolumeServeArguments};
 use crate::failure::Failure;
 
 /// The server of a volume.
@@ -19,7 +19,7 @@ pub(super) type VolumeServer = Server<ServedVolume>;
 pub(super) fn open(
     file: &Path,
     serving: Serving,
-    settings: ServeSettings,
+    settings: &ServeSettings,
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
     let places = Places::read(file)?;
@@ -31,17 +31,28 @@ pub(super) fn open(
     let volume = Volume::open(opened.devices, clock)?;
     let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
     let served = ServedVolume::new(volume, &io, Box::new(on_disk));
-    Server::new(served, io, clock, settings).map_err(Failure::input)
+    Server::new(served, io, clock, settings.clone()).map_err(Failure::input)
 }
 
 /// How the volume is served.
-pub(super) fn settings(arguments: &VolumeServeArguments) -> ServeSettings {
-    ServeSettings {
+pub(super) fn settings(arguments: &VolumeServeArguments) -> Result<ServeSettings, Failure> {
+    Ok(ServeSettings {
         export: arguments.export.clone(),
         is_read_only: arguments.read_only,
         connections_max: arguments.serving.clients as usize,
+        tls: tls(&arguments.tls)?,
         ..ServeSettings::default()
-    }
+    })
+}
+
+/// How connections are encrypted, if they are.
+fn tls(arguments: &TlsArguments) -> Result<Option<Tls>, Failure> {
+    let Some(folder) = &arguments.tls_certificates else { return Ok(None) };
+    Tls::FILES.iter().for_each(|name| esker_files::protect(&folder.join(name)));
+    let clients = if arguments.tls_any_client { TlsClients::Any } else { TlsClients::Certified };
+    let mut tls = Tls::of_folder(folder, clients)?;
+    tls.is_required = arguments.tls == TlsUse::Required;
+    Ok(Some(tls))
 }
 
 /// How its devices are used.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use esker_serve::{HandOver, Handover, Predecessor, Successor, take_over, tell_main_process};
+use esker_serve::{HandOver, Handover, Predecessor, ServeSettings, Successor, take_over, tell_main_process};
 
-use super::server::{VolumeServer, open, serving, settings};
+use super::server::{VolumeServer, open, serving};
 use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
 use crate::commands::serving::control_socket;
@@ -45,7 +45,7 @@ pub(super) fn become_the_server(server: &mut VolumeServer, predecessor: Predeces
 pub(super) fn hand_over(
     server: VolumeServer,
     successor: Successor,
-    arguments: &VolumeServeArguments,
+    serves: (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<Option<Box<VolumeServer>>, Failure> {
     match server.hand_over(successor) {
@@ -55,15 +55,19 @@ pub(super) fn hand_over(
             if !common.quiet {
                 output::remark("the process that was to take over does not serve; this one serves on");
             }
-            take_back(handover, arguments, common).map(|server| Some(Box::new(server)))
+            take_back(handover, serves, common).map(|server| Some(Box::new(server)))
         }
     }
 }
 
 /// Opens the volume again, and goes on serving.
-fn take_back(handover: Handover, arguments: &VolumeServeArguments, common: &Common) -> Result<VolumeServer, Failure> {
+fn take_back(
+    handover: Handover,
+    (arguments, settings): (&VolumeServeArguments, &ServeSettings),
+    common: &Common,
+) -> Result<VolumeServer, Failure> {
     let mut server = loop {
-        match open(&arguments.volume, serving(arguments), settings(arguments), common) {
+        match open(&arguments.volume, serving(arguments), settings, common) {
             Ok(server) => break server,
             // The other process may still have it open, because it hangs.
             Err(error) if cancel::requested() => return Err(error),

@@ -51,6 +51,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "the stand-in for this volume is there already",
     ),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
+    ("--listen :10809", "--listen 127.0.0.1:0", "another program may listen there"),
     ("127.0.0.1:10809", "127.0.0.1:0", "another program may listen there"),
     ("127.0.0.1:9810", "127.0.0.1:0", "another program may listen there"),
     ("db.volume --device fast=/dev/nvme1n1", "home.volume --device fast=fast.img,8MiB", "it has no such disk"),

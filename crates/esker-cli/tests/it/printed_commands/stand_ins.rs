@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use esker_core::{Nanos, Rng};
+use esker_testkit::Authority;
 use esker_trace::{Operation, Record, TraceWriter, VolumeIndex};
 
 use crate::support::{RECORDED_STUDY, esker_ok};
@@ -90,6 +91,9 @@ pub(super) fn write(folder: &Path) {
     }
     let bin = folder.join("bin");
     std::fs::create_dir(&bin).expect("the folder can be written");
+    let authority = Authority::new("home");
+    authority.write(&folder.join("pki"));
+    authority.issue(&folder.join("pki"), "server", 1);
     for (name, script) in PROGRAMS {
         std::fs::write(bin.join(name), script).expect("the folder can be written");
         make_executable(&bin.join(name));

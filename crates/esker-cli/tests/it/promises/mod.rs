@@ -9,6 +9,8 @@ mod signals;
 use std::fs;
 use std::path::PathBuf;
 
+use esker_testkit::Authority;
+
 use crate::support::{RECORDED_STUDY, Run, esker_in, esker_ok, folder_with_trace};
 
 /// Every option of every command that takes a file.
@@ -120,8 +122,23 @@ const WRITING: &[Writing] = &[
         &["emulate", "samsung-sp2504c-250g", "--run", "true", "--record-as", "msr", "--record", "OUT"],
         &[],
     ),
+    file(
+        "volume serve --record",
+        &[
+            "volume",
+            "serve",
+            "small.volume",
+            "--tls-certificates=pki",
+            "--run=true",
+            "--record-as=msr",
+            "--record",
+            "OUT",
+        ],
+        CERTIFICATES,
+    ),
     file("volume replay --json", REPLAY, &["small.volume", "small.img", "small.csv"]),
 ];
+const CERTIFICATES: &[&str] = &["pki/server-cert.pem", "pki/server-key.pem", "pki/ca-cert.pem", "pki/ca-crl.pem"];
 const PAPER: &[&str] = &["traces/tpcc-small.mqsim"];
 
 /// Commands that read, by the row of the table; `IN` stands for the file.
@@ -177,8 +194,8 @@ fn every_command_of_the_table_is_tried() {
     let written = WRITING.iter().map(|writing| writing.row).chain(elsewhere).collect();
     assert_eq!(sorted(written), rows("writes"));
     assert_eq!(sorted(READING.iter().map(|(row, _)| *row).collect()), rows("reads"));
-    // The folder of traces is among the inputs of `WRITING`.
-    assert_eq!(rows("reads in a folder"), ["reproduce --traces"]);
+    // What is in these folders is among the inputs of `WRITING`.
+    assert_eq!(rows("reads in a folder"), ["reproduce --traces", "volume serve --tls-certificates"]);
 }
 
 /// A folder with all that the commands read.
@@ -217,6 +234,10 @@ impl Ground {
         ] {
             fs::write(ground.path(name), text).unwrap();
         }
+        let authority = Authority::new("promises");
+        authority.write(&ground.path("pki"));
+        authority.issue(&ground.path("pki"), "server", 1);
+        authority.revoke(&ground.path("pki"), 2);
         fs::create_dir(ground.path("traces")).unwrap();
         fs::write(ground.path("traces/tpcc-small.mqsim"), "1000 0 8 8 1\n").unwrap();
         fs::copy(RECORDED_STUDY, ground.path("study.json")).unwrap();

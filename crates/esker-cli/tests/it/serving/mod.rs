@@ -3,6 +3,7 @@
 mod client;
 mod clients;
 mod emulated;
+mod encrypted;
 mod ends;
 mod kills;
 mod mistakes;
