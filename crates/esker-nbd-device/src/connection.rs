@@ -154,11 +154,12 @@ impl Connection {
             Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the server has closed the connection")),
             Ok(count) => {
                 self.session.received(count);
-                // Whatever comes after that is told.
-                if count < length {
+                // Whatever comes after that is told, but for the end, which may have been told already.
+                let is_all = count < length && !self.watch.get().is_some_and(Watch::peer_has_ended);
+                if is_all {
                     self.watch.get().inspect(|watch| watch.read_blocks());
                 }
-                Ok(count == length)
+                Ok(!is_all)
             }
             Err(Errno::AGAIN) => {
                 self.watch.get().inspect(|watch| watch.read_blocks());
