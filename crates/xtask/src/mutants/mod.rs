@@ -26,6 +26,9 @@ pub(crate) struct Mutant {
     tests: Vec<String>,
     /// The package of these tests, if it is another one than that of the file.
     tests_of: Option<String>,
+    /// Whether the integration tests of the package may find it, too.
+    #[serde(default)]
+    integration: bool,
 }
 
 impl Mutant {

@@ -53,12 +53,17 @@ impl fmt::Display for Outcome<'_> {
     }
 }
 
-/// Begins the library tests of `package` whose names contain one of `tests`.
-fn begin(copy: &WorkspaceCopy, package: &str, tests: &[String]) -> Result<Child, String> {
+/// Begins the library tests of `package`, and its integration tests if they are wanted, whose names contain one of
+/// `tests`.
+fn begin(copy: &WorkspaceCopy, package: &str, integration: bool, tests: &[String]) -> Result<Child, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(copy.root()).env("CARGO_TARGET_DIR", std::path::absolute(copy.target()).unwrap_or(copy.target()));
     cargo.env("RUST_BACKTRACE", "0").env("PROPTEST_FAILURE_PERSISTENCE", "off");
-    cargo.args(["test", "--quiet", "--locked", "--lib", "-p", package, "--", "--format", "pretty"]).args(tests);
+    cargo.args(["test", "--quiet", "--locked", "--lib", "-p", package]);
+    if integration {
+        cargo.args(["--test", "it"]);
+    }
+    cargo.args(["--", "--format", "pretty"]).args(tests);
     cargo.process_group(0).stdout(Stdio::piped()).stderr(Stdio::null());
     cargo.spawn().map_err(|error| format!("cargo cannot be started: {error}"))
 }
@@ -113,7 +118,8 @@ pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<()
     packages.sort_unstable();
     packages.dedup();
     for package in packages {
-        match first_failure(begin(copy, package, &[])?, FIRST_LIMIT)? {
+        let integration = mutants.iter().any(|mutant| mutant.package() == package && mutant.integration);
+        match first_failure(begin(copy, package, integration, &[])?, FIRST_LIMIT)? {
             Found::Survives => {}
             Found::By(test) => return Err(format!("{package}: {test} fails without a fault")),
             Found::Endless | Found::Unfit(_) => {
@@ -128,7 +134,7 @@ pub(super) fn check_clean(copy: &WorkspaceCopy, mutants: &[Mutant]) -> Result<()
 #[expect(clippy::disallowed_methods, reason = "the time is only told")]
 pub(super) fn run<'a>(copy: &WorkspaceCopy, mutant: &'a Mutant) -> Result<Outcome<'a>, String> {
     let begun = Instant::now();
-    let tests = || first_failure(begin(copy, mutant.package(), &mutant.tests)?, LIMIT);
+    let tests = || first_failure(begin(copy, mutant.package(), mutant.integration, &mutant.tests)?, LIMIT);
     let found = match copy.with_replaced(&mutant.file, (&mutant.find, &mutant.replace), tests) {
         Ok(found) => found?,
         Err(problem) => Found::Unfit(problem),

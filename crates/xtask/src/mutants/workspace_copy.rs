@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What of the workspace is copied.
-const COPIED: [&str; 5] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo", "crates"];
+const COPIED: [&str; 6] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo", "crates", "packaging"];
 
 /// A copy of the workspace's code.
 pub(super) struct WorkspaceCopy(PathBuf);
