@@ -33,6 +33,7 @@ build) apt_install cc gcc "the linker and C compiler that Rust and the zstd and 
 test)
     # The report's browser test skips itself, saying so, where there is no browser.
     apt_install chromium chromium "the report is opened in it" || true
+    apt_install openssl openssl "certificates are made with it, as a document shows" || true
     # So do the tests of served volumes where a client is missing.
     # Newer Debians have nbdfuse in a package of its own.
     for client in nbdinfo:libnbd-bin nbdsh:python3-libnbd nbdfuse:nbdfuse qemu-img:qemu-utils fio:fio \

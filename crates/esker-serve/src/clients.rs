@@ -39,6 +39,8 @@ pub(crate) struct Clients {
     /// What those who connect from now on are offered.
     pub(crate) exports: Arc<Exports>,
     connections: Connections<Connection>,
+    /// The connection whose handshake of TLS went on last.
+    last_handshake: u32,
     requests: Requests,
     /// To be used again.
     events: Vec<ServerEvent<Payload>>,
@@ -47,7 +49,8 @@ pub(crate) struct Clients {
 impl Clients {
     pub(crate) fn new(limits: ClientLimits, exports: Arc<Exports>) -> Self {
         let connections = Connections::new(limits.connections_max);
-        Self { limits, exports, connections, requests: Requests::default(), events: Vec::new() }
+        let (requests, events) = (Requests::default(), Vec::new());
+        Self { limits, exports, connections, last_handshake: 0, requests, events }
     }
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
@@ -124,7 +127,11 @@ impl Clients {
     /// Takes what clients have sent, and begins their requests. Returns true if there was something.
     pub(crate) fn receive(&mut self, served: &mut impl Served, now: Nanos) -> bool {
         let mut did_something = false;
+        let handshake = self.next_handshake();
         for (number, connection) in self.connections.iter_mut() {
+            if connection.is_starting_tls() && handshake != Some(number) {
+                continue;
+            }
             did_something |= connection.receive(&mut ServedMemory(served), &mut self.events);
             for event in self.events.drain(..) {
                 let request = match event {
@@ -152,6 +159,22 @@ impl Clients {
             }
         }
         did_something
+    }
+
+    /// The connection whose handshake of TLS goes on in this turn, one after the other: a handshake takes as long as
+    /// many requests, and many of them at once must not hold up those who are served.
+    fn next_handshake(&mut self) -> Option<u32> {
+        self.limits.tls.as_ref()?;
+        let mut first = None;
+        for (number, _) in self.connections.iter_mut().filter(|(_, connection)| connection.is_starting_tls()) {
+            if number > self.last_handshake {
+                first = Some(number);
+                break;
+            }
+            first = first.or(Some(number));
+        }
+        self.last_handshake = first.unwrap_or(self.last_handshake);
+        first
     }
 
     /// Takes the replies. Returns true if there was one.

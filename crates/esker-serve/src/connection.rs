@@ -73,6 +73,11 @@ impl Connection {
         self.session.tls_started();
     }
 
+    /// Returns true if the handshake of TLS may go on.
+    pub(crate) fn is_starting_tls(&self) -> bool {
+        self.stream.is_starting_tls()
+    }
+
     /// Takes what the client has sent, and appends what happens. Returns true if there was something.
     pub(crate) fn receive(
         &mut self,

@@ -24,6 +24,11 @@ impl Stream {
         self.tls = Some(Box::new(TlsSession::new(&tls.config)));
     }
 
+    /// Returns true if the handshake of TLS may go on.
+    pub(crate) fn is_starting_tls(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_starting(&self.socket))
+    }
+
     /// The socket, which is watched no more.
     pub(crate) fn into_file(self) -> Arc<OwnedFd> {
         self.socket.into_file()

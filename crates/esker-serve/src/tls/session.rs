@@ -36,6 +36,11 @@ impl TlsSession {
         !self.has_ended() && (self.decrypted > 0 || socket.can_read())
     }
 
+    /// Returns true if the handshake may go on.
+    pub(crate) fn is_starting(&self, socket: &Socket) -> bool {
+        self.connection.is_handshaking() && self.can_read(socket)
+    }
+
     /// Returns true if there may be room to write.
     pub(crate) fn can_write(&self, socket: &Socket) -> bool {
         socket.can_write() && !self.has_ended() && !self.connection.is_handshaking() && !self.has_output()

@@ -137,7 +137,7 @@ fn who_may_not_connect_reads_nothing_and_disturbs_nobody() {
         }
     }
     let refused = Client::over(stream(&server.socket), None).err().unwrap();
-    assert!(refused.contains("TLS_REQD") || refused.contains("TLS"), "{refused}");
+    assert!(refused.contains("TLS has to be started first"), "{refused}");
     for garbage in
         [&[0; 4096][..], b"IHAVEOPT\0\0\0\x07\0\0\0\0", &[22, 3, 3, 255, 255], &[22, 3, 1, 0, 4, 1, 255, 255, 255]]
     {
@@ -168,6 +168,24 @@ fn where_everybody_may_connect_a_certificate_is_not_asked_for() {
     let mut client = Client::connect_with(&server.socket, &certificates.client("client", &TLS12)).unwrap();
     assert_eq!(client.read(0, 512).unwrap(), [1; 512]);
     assert!(Client::connect_with(&server.socket, &certificates.client("stranger", &TLS12)).is_err());
+}
+
+#[test]
+fn many_who_start_tls_at_once_are_all_served() {
+    let certificates = Certificates::new();
+    let home = Home::new(Bytes::mib(16));
+    let server = home.serve(IoChoice::Best, settings(certificates.server(TlsClients::Certified)));
+    let tls = certificates.client("client", &TLS13);
+    // They have all asked for TLS before any of them goes on.
+    let waiting: Vec<UnixStream> = (0..20).map(|_| agreed(&server.socket)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..40 {
+            let (socket, tls) = (&server.socket, &tls);
+            scope.spawn(move || Client::connect_with(socket, tls).unwrap().read(0, 512).unwrap());
+        }
+    });
+    drop(waiting);
+    assert_eq!(reads(&server).0, 40);
 }
 
 #[test]
