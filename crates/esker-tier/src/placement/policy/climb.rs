@@ -20,6 +20,10 @@ const GAIN_MIN: f64 = 0.003;
 /// `CHANGED`, the search begins anew.
 const WATCHED: usize = 512;
 const CHANGED: f64 = 0.25;
+/// At any time, the search begins anew once this many batches in a row took more than `SUDDENLY` times as long as the
+/// best shares did, or less than that part of it. A trial ends before that.
+const SUDDEN: usize = 2 * TRIAL_MIN;
+const SUDDENLY: f64 = 2.0;
 
 /// Statistics of the mean response times of batches.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +75,8 @@ pub(super) struct Climb {
     direction: usize,
     /// Number of trials in a row that were no better.
     failures: usize,
+    /// Numbers of batches in a row that were far slower, and far faster, than the best shares were.
+    sudden: [usize; 2],
     lost: bool,
 }
 
@@ -88,17 +94,26 @@ impl Climb {
             step: STEP_FIRST,
             direction: 0,
             failures: 0,
+            sudden: [0, 0],
             lost: false,
         }
     }
 
-    /// Returns true if response times at rest have changed so much that the search should begin anew.
+    /// Returns true if response times have changed so much that the search should begin anew.
     pub(super) fn has_lost_its_way(&self) -> bool {
         self.lost
     }
 
     /// Takes the mean response time of a batch of requests. Returns new shares if they change.
     pub(super) fn batch(&mut self, mean: f64) -> Option<Vec<f64>> {
+        let changes = [mean > SUDDENLY * self.best.mean, mean * SUDDENLY < self.best.mean];
+        for (sudden, has_changed) in self.sudden.iter_mut().zip(changes) {
+            *sudden = if has_changed && !matches!(self.stage, ClimbStage::Base(_)) { *sudden + 1 } else { 0 };
+        }
+        if self.sudden.contains(&SUDDEN) {
+            self.lost = true;
+            return None;
+        }
         match self.stage {
             ClimbStage::Base(goal) => {
                 self.best.add(mean);
@@ -245,6 +260,28 @@ mod tests {
         assert!(!climb.has_lost_its_way());
         (0..WATCHED).for_each(|_| drop(climb.batch(200.0)));
         assert!(climb.has_lost_its_way());
+    }
+
+    #[test]
+    fn a_sudden_change_is_noticed_at_once_at_any_time() {
+        for (before, factor) in [(45, 10.0), (300, 10.0), (2000, 10.0), (2000, 0.1)] {
+            let mut climb = Climb::new(&[0.5, 0.5], vec![0.5, 0.5]);
+            (0..before).for_each(|_| drop(climb.batch(100.0)));
+            assert!(!climb.has_lost_its_way());
+            let batches = (1..).find(|_| {
+                climb.batch(100.0 * factor);
+                climb.has_lost_its_way()
+            });
+            assert!(batches <= Some(SUDDEN), "{batches:?} after {before}");
+        }
+        // Single slow batches are none, nor is a trial of bad shares.
+        let mut climb = Climb::new(&[0.5, 0.5], vec![0.9, 0.1]);
+        let mut shares = vec![0.5, 0.5];
+        for number in 0..2000 {
+            let mean = if shares[0] > 0.8 || number % 9 == 0 { 500.0 } else { 100.0 };
+            shares = climb.batch(mean).unwrap_or(shares);
+            assert!(!climb.has_lost_its_way(), "{number}: {shares:?}");
+        }
     }
 
     #[test]
