@@ -39,6 +39,11 @@ fn it_comes_near_the_best_fixed_split_of_a_drive_and_a_disk() {
 /// Requests per second of the last quarter of `requests` requests, on two stations with exponential service times, the
 /// second one three times as slow.
 fn per_s(processes: u32, policy: &str, requests: u64) -> f64 {
+    per_s_with(processes, policy, requests, "")
+}
+
+/// The same with more lines at the end of the experiment.
+fn per_s_with(processes: u32, policy: &str, requests: u64, more: &str) -> f64 {
     let device = |name: &str, micros: u32| {
         format!(
             "[device.{name}]\nkind = \"constant\"\nservice_time = \"{micros}us\"\nservice = \"exponential\"\n\
@@ -49,7 +54,7 @@ fn per_s(processes: u32, policy: &str, requests: u64) -> f64 {
         "[workload]\nprocesses = {processes}\nsynthetic = {{ requests = {requests} }}\n{}{}\
          [device.volume]\nkind = \"hybrid\"\nchildren = [\"fast\", \"slow\"]\nextent = \"128KiB\"\n\
          capacity = \"512MiB\"\npolicy = {policy}\n\
-         [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n",
+         [run]\ntarget = \"volume\"\nwarm_up_requests = {}\n{more}",
         device("fast", 100),
         device("slow", 300),
         requests * 3 / 4
@@ -73,5 +78,15 @@ fn it_comes_near_the_best_fixed_split() {
         let (throughput, wardrop) = (part("throughput"), part("wardrop"));
         println!("{processes} processes: {throughput:.3} of the best fixed split; wardrop {wardrop:.3}");
         assert!(throughput > 0.97, "{processes} processes: {throughput}");
+    }
+}
+
+/// The fast device then does 1,000 requests/s, and the slow one 3,333: it is the fast one that is left.
+#[test]
+fn a_device_that_has_become_far_slower_is_left() {
+    let slows = "[[run.events]]\nat = \"8s\"\ndevice = \"fast\"\nslow = 10\n";
+    for policy in ["throughput", "wardrop"] {
+        let found = per_s_with(16, &format!("{{ kind = \"{policy}\" }}"), 200_000, slows);
+        assert!(found > 3600.0, "{policy}: {found} requests/s");
     }
 }
