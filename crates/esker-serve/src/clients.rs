@@ -111,11 +111,12 @@ impl Clients {
         self.connections.close();
     }
 
-    /// Accepts clients, as many as may be there. Returns true if there are new ones.
+    /// Accepts a client, if it may be there. Returns true if there was one.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
         let (session, exports) = (&self.limits.session, &self.exports);
         let open = |socket, peer| Connection::new(socket, peer, now, session.clone(), Arc::clone(exports));
-        self.connections.accept(io, open)
+        // One at a time: then it is the turn of those who are there.
+        self.connections.accept(io, 1, open)
     }
 
     /// Closes all connections, and those that are made.
@@ -128,11 +129,12 @@ impl Clients {
     pub(crate) fn receive(&mut self, served: &mut impl Served, now: Nanos) -> bool {
         let mut did_something = false;
         let handshake = self.next_handshake();
+        let asking = self.connections.iter().filter(|connection| connection.is_asking(now)).count();
         for (number, connection) in self.connections.iter_mut() {
             if connection.is_starting_tls() && handshake != Some(number) {
                 continue;
             }
-            did_something |= connection.receive(&mut ServedMemory(served), &mut self.events);
+            did_something |= connection.receive(&mut ServedMemory(served), &mut self.events, (now, asking > 1));
             for event in self.events.drain(..) {
                 let request = match event {
                     ServerEvent::Opened(export) => {

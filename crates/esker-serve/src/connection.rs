@@ -16,8 +16,12 @@ use crate::tls::Tls;
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
 
-/// Requests that a client is served before it is the turn of others.
+/// Requests that a client is served in a turn, and if others ask, too.
 const TURN: usize = 64;
+const SHORT_TURN: usize = 4;
+
+/// How long a client counts as one that asks.
+const ASKING: Nanos = Nanos::from_millis(1);
 
 /// A client's connection.
 pub(crate) struct Connection {
@@ -29,6 +33,8 @@ pub(crate) struct Connection {
     pub(crate) since: Nanos,
     /// The export that it has opened.
     pub(crate) export: Option<String>,
+    /// When it last asked for something.
+    asked: Nanos,
 }
 
 impl Connection {
@@ -40,7 +46,7 @@ impl Connection {
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { stream: Stream::new(socket), session, peer, since, export: None }
+        Self { stream: Stream::new(socket), session, peer, since, export: None, asked: since }
     }
 
     /// Goes on with the session of a client of another process.
@@ -51,7 +57,7 @@ impl Connection {
         session: ServerSession<Payload, Data>,
     ) -> Self {
         let (peer, export) = (client.peer.clone(), client.export.clone());
-        Self { stream: Stream::new(socket), session, peer, since, export }
+        Self { stream: Stream::new(socket), session, peer, since, export, asked: since }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
@@ -78,17 +84,25 @@ impl Connection {
         self.stream.is_starting_tls()
     }
 
-    /// Takes what the client has sent, and appends what happens. Returns true if there was something.
+    /// Returns true if it has asked for something a moment ago.
+    pub(crate) fn is_asking(&self, now: Nanos) -> bool {
+        self.asked + ASKING > now
+    }
+
+    /// Takes what the client has sent, in a short turn if others ask, too. Appends what happens. Returns true if there
+    /// was something.
     pub(crate) fn receive(
         &mut self,
         memory: &mut ServedMemory<'_, impl Served>,
         events: &mut Vec<ServerEvent<Payload>>,
+        (now, others_ask): (Nanos, bool),
     ) -> bool {
+        let most = events.len() + if others_ask { SHORT_TURN } else { TURN };
         let before = events.len();
         // What is left of the turn before, or waited until replies were sent.
-        self.take_events(memory, events, before);
+        self.take_events(memory, events, most);
         let mut was_read = false;
-        while self.stream.can_read() && events.len() - before < TURN {
+        while self.stream.can_read() && events.len() < most {
             let Some(space) = self.session.space() else { break };
             let count = self.stream.read(space);
             if count == 0 {
@@ -96,7 +110,10 @@ impl Connection {
             }
             was_read = true;
             self.session.received(count);
-            self.take_events(memory, events, before);
+            self.take_events(memory, events, most);
+        }
+        if was_read || events.len() > before {
+            self.asked = now;
         }
         was_read || events.len() > before
     }
@@ -105,9 +122,9 @@ impl Connection {
         &mut self,
         memory: &mut ServedMemory<'_, impl Served>,
         events: &mut Vec<ServerEvent<Payload>>,
-        before: usize,
+        most: usize,
     ) {
-        while events.len() - before < TURN
+        while events.len() < most
             && let Some(event) = self.session.next_event(memory)
         {
             events.push(event);

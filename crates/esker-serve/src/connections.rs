@@ -66,20 +66,20 @@ impl<C> Connections<C> {
         self.listeners.iter_mut().map(|watched| &mut watched.listener)
     }
 
-    /// Accepts those who wait, of whom `open` makes connections: of their sockets, and what they are called. Returns
-    /// true if there are new ones.
-    pub(crate) fn accept(&mut self, io: &DeviceIo, mut open: impl FnMut(Socket, String) -> C) -> bool {
-        let before = self.open.len();
+    /// Accepts those who wait, up to `most` at each listener, of whom `open` makes connections: of their sockets, and
+    /// what they are called. Returns true if there were any.
+    pub(crate) fn accept(&mut self, io: &DeviceIo, most: usize, mut open: impl FnMut(Socket, String) -> C) -> bool {
+        let mut has_accepted = false;
         for listener in &mut self.listeners {
-            while self.open.len() < self.most
-                && let Some((file, peer)) = listener.accept()
-            {
+            for _ in 0..most.min(self.most.saturating_sub(self.open.len())) {
+                let Some((file, peer)) = listener.accept() else { break };
+                has_accepted = true;
                 if let Ok(socket) = Socket::new(io, file) {
                     self.open.insert(socket.number(), open(socket, peer));
                 }
             }
         }
-        self.open.len() > before
+        has_accepted
     }
 
     /// Closes those that wait at the listeners, at once.

@@ -58,7 +58,7 @@ impl Collectors {
 
     /// Answers collectors with the `figures` of now.
     pub(crate) fn go_on(&mut self, io: &DeviceIo, now: Nanos, figures: impl Fn() -> Metrics) {
-        self.0.accept(io, |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None });
+        self.0.accept(io, usize::MAX, |socket, _| Collector { socket, since: now, request: Vec::new(), answer: None });
         self.0.retain(|collector| collector.go_on(&figures) && collector.since + LIMIT > now);
     }
 }

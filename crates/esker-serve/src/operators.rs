@@ -36,7 +36,7 @@ impl Operators {
 
     /// Takes what operators ask for: who, and what. One who asks to take over is an operator no more.
     pub(crate) fn take<O: DeserializeOwned>(&mut self, io: &DeviceIo) -> (Vec<(u32, O)>, Vec<Successor>) {
-        self.0.accept(io, |socket, _| ControlConnection::new(socket, Vec::new()));
+        self.0.accept(io, usize::MAX, |socket, _| ControlConnection::new(socket, Vec::new()));
         let (mut operations, mut asked_to_take_over) = (Vec::new(), Vec::new());
         for (number, operator) in self.0.iter_mut() {
             match operator.next_asked() {
