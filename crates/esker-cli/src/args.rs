@@ -29,7 +29,7 @@ pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
-pub(crate) use serving::{ServingArguments, TlsArguments, TlsUse};
+pub(crate) use serving::{LogForm, ServingArguments, TlsArguments, TlsUse};
 pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
 pub(crate) use trace_record::RecordArguments;
 pub(crate) use validate::ValidateArguments;

@@ -9,6 +9,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use esker_core::Hint;
 
 use crate::cancel;
+use crate::log_lines::tell_error;
 
 /// The colours of clap's own errors and tips. There are none without a terminal, or with NO_COLOR.
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -71,7 +72,7 @@ impl Failure {
 
     /// Prints the error, with its hint on a line below. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        if !self.is_closed_pipe() {
+        if !self.is_closed_pipe() && !tell_error(&self.message, self.hint.as_deref()) {
             // A closed standard error is no further error.
             let mut stderr = anstream::stderr();
             let _ = writeln!(stderr, "{ERROR}error:{ERROR:#} {}", self.message);

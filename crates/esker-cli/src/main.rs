@@ -6,6 +6,7 @@ mod args;
 mod cancel;
 mod commands;
 mod failure;
+mod log_lines;
 mod memory;
 mod output;
 mod progress;

@@ -13,6 +13,7 @@ use crate::connections::Connections;
 use crate::control::ControlError;
 use crate::held::HeldClient;
 use crate::listener::Listener;
+use crate::log::LogEvent;
 use crate::memory::{Data, Payload, ServedMemory};
 use crate::observer::Observer;
 use crate::requests::{Begun, Requests};
@@ -42,6 +43,8 @@ pub(crate) struct Clients {
     /// The connection whose handshake of TLS went on last.
     last_handshake: u32,
     requests: Requests,
+    /// What has happened, if there is a log.
+    pub(crate) news: Option<Vec<LogEvent>>,
     /// To be used again.
     events: Vec<ServerEvent<Payload>>,
 }
@@ -50,7 +53,7 @@ impl Clients {
     pub(crate) fn new(limits: ClientLimits, exports: Arc<Exports>) -> Self {
         let connections = Connections::new(limits.connections_max);
         let (requests, events) = (Requests::default(), Vec::new());
-        Self { limits, exports, connections, last_handshake: 0, requests, events }
+        Self { limits, exports, connections, last_handshake: 0, requests, news: None, events }
     }
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
@@ -114,7 +117,13 @@ impl Clients {
     /// Accepts a client, if it may be there. Returns true if there was one.
     pub(crate) fn accept(&mut self, io: &DeviceIo, now: Nanos) -> bool {
         let (session, exports) = (&self.limits.session, &self.exports);
-        let open = |socket, peer| Connection::new(socket, peer, now, session.clone(), Arc::clone(exports));
+        let news = &mut self.news;
+        let open = |socket, peer: String| {
+            if let Some(news) = news {
+                news.push(LogEvent::ClientConnected { peer: peer.clone() });
+            }
+            Connection::new(socket, peer, now, session.clone(), Arc::clone(exports))
+        };
         // One at a time: then it is the turn of those who are there.
         self.connections.accept(io, 1, open)
     }
@@ -139,6 +148,10 @@ impl Clients {
                 let request = match event {
                     ServerEvent::Opened(export) => {
                         connection.export = Some(export.name.clone());
+                        if let Some(news) = &mut self.news {
+                            let (peer, export) = (connection.peer.clone(), export.name.clone());
+                            news.push(LogEvent::ExportOpened { peer, export });
+                        }
                         continue;
                     }
                     ServerEvent::Request(request) => request,
@@ -147,7 +160,11 @@ impl Clients {
                         connection.start_tls(tls);
                         continue;
                     }
-                    ServerEvent::Disconnected | ServerEvent::Failed(_) => continue,
+                    ServerEvent::Disconnected => continue,
+                    ServerEvent::Failed(error) => {
+                        connection.failure = Some(error.to_string());
+                        continue;
+                    }
                 };
                 let (id, session) = (request.id, &mut connection.session);
                 let begun = self.requests.begin(served, (number, Some(now)), (id, request.command, request.payload));
@@ -202,7 +219,15 @@ impl Clients {
         let have_left = self.connections.retain(|connection| {
             did_something |= connection.send(|Data(data)| served.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
-            !connection.is_finished() && !is_late
+            let is_kept = !connection.is_finished() && !is_late;
+            if let Some(news) = self.news.as_mut().filter(|_| !is_kept) {
+                let late = is_late.then(|| "it has opened no export in time".to_string());
+                news.push(LogEvent::ClientLeft {
+                    peer: connection.peer.clone(),
+                    reason: connection.failure.take().or(late),
+                });
+            }
+            is_kept
         });
         did_something || have_left
     }

@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub(crate) since: Nanos,
     /// The export that it has opened.
     pub(crate) export: Option<String>,
+    /// Why it is disconnected, if it does not leave by itself.
+    pub(crate) failure: Option<String>,
     /// When it last asked for something.
     asked: Nanos,
 }
@@ -46,7 +48,7 @@ impl Connection {
         exports: Arc<Exports>,
     ) -> Self {
         let session = ServerSession::new(settings, exports);
-        Self { stream: Stream::new(socket), session, peer, since, export: None, asked: since }
+        Self { stream: Stream::new(socket), session, peer, since, export: None, failure: None, asked: since }
     }
 
     /// Goes on with the session of a client of another process.
@@ -57,7 +59,7 @@ impl Connection {
         session: ServerSession<Payload, Data>,
     ) -> Self {
         let (peer, export) = (client.peer.clone(), client.export.clone());
-        Self { stream: Stream::new(socket), session, peer, since, export, asked: since }
+        Self { stream: Stream::new(socket), session, peer, since, export, failure: None, asked: since }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.

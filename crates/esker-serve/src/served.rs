@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::control::ControlError;
+use crate::log::LogEvent;
 use crate::metrics::Metrics;
 use crate::status::ServingStatus;
 
@@ -75,6 +76,11 @@ pub trait Served {
 
     /// Goes on with what operators have asked for. Returns what has ended: who asked for it, and the answer.
     fn next_answer(&mut self) -> Option<(u32, Result<Value, ControlError>)>;
+
+    /// What has happened since the last call, for the log.
+    fn news(&mut self, _now: Nanos) -> Vec<LogEvent> {
+        Vec::new()
+    }
 
     /// Adds its figures to those of the server.
     fn add_figures(&self, figures: &mut Metrics);

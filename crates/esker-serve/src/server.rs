@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::clients::{ClientLimits, Clients};
 use crate::control::ControlError;
 use crate::listener::Listener;
+use crate::log::Log;
 use crate::memory::SECTOR;
 use crate::metrics::{self, Collectors};
 use crate::observer::Observer;
@@ -69,6 +70,8 @@ pub struct Server<S> {
     clients: Clients,
     operators: Operators,
     collectors: Collectors,
+    /// Takes what happens.
+    log: Option<Box<dyn Log>>,
     /// A process that has asked to take over.
     successor: Option<Successor>,
     /// The answer to what the program that runs the server has asked for itself.
@@ -107,6 +110,7 @@ impl<S: Served> Server<S> {
             clients: Clients::new(limits, exports),
             operators: Operators::default(),
             collectors: Collectors::default(),
+            log: None,
             successor: None,
             own_answer: None,
         })
@@ -144,6 +148,12 @@ impl<S: Served> Server<S> {
     /// Has `observer` told of the requests of clients from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.clients.observe(observer);
+    }
+
+    /// Has `log` told of what happens from now on.
+    pub fn log_to(&mut self, log: Box<dyn Log>) {
+        self.clients.news = Some(Vec::new());
+        self.log = Some(log);
     }
 
     /// The clock that it goes by.
@@ -228,7 +238,14 @@ impl<S: Served> Server<S> {
             served.add_figures(&mut figures);
             figures
         });
+        self.tell_news(now);
         did_something || self.clients.have_more()
+    }
+
+    fn tell_news(&mut self, now: Nanos) {
+        let Some(log) = &mut self.log else { return };
+        self.clients.news.iter_mut().flat_map(|news| news.drain(..)).for_each(|event| log.log(&event));
+        self.served.news(now).iter().for_each(|event| log.log(event));
     }
 
     /// Waits for the next thing to do, for at most `limit`.

@@ -135,17 +135,22 @@ impl RequestCounts {
     }
 }
 
+/// The state of a device, in a word.
+pub(crate) fn name_of_state(presence: Presence, state: DeviceState) -> &'static str {
+    match (presence, state) {
+        (Presence::Missing, _) => "missing",
+        (Presence::Removed, _) => "removed",
+        (Presence::Present, DeviceState::Online) => "online",
+        (Presence::Present, DeviceState::ReadOnly) => "read-only",
+        (Presence::Present, DeviceState::Failed) => "failed",
+    }
+}
+
 /// The devices of a volume; `wear_percent` knows by name how worn they are.
 pub(crate) fn devices(volume: &Volume<SystemClock>, wear_percent: impl Fn(&str) -> Option<u64>) -> Vec<DeviceStatus> {
     let used = volume.used();
     let status = |(index, device): (usize, &esker_volume::VolumeMember)| {
-        let state = match (device.presence, volume.device_state(index)) {
-            (Presence::Missing, _) => "missing",
-            (Presence::Removed, _) => "removed",
-            (Presence::Present, DeviceState::Online) => "online",
-            (Presence::Present, DeviceState::ReadOnly) => "read-only",
-            (Presence::Present, DeviceState::Failed) => "failed",
-        };
+        let state = name_of_state(device.presence, volume.device_state(index));
         let drain = volume.drain_progress(index).map(|progress| match progress {
             DrainProgress::Moving => DrainStatus::Moving,
             DrainProgress::Stuck(stuck) => DrainStatus::Stuck { extents: stuck.extents },

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::background::BackgroundStatus;
 use crate::changes::{Changes, VolumeFile};
 use crate::control::{ControlError, VolumeOperation};
+use crate::log::LogEvent;
 use crate::metrics::{Metrics, of_background, of_devices};
+use crate::news::News;
 use crate::served::Served;
 use crate::status::{DeviceStatus, ServingStatus, VolumeStatus, devices};
 
@@ -16,12 +18,13 @@ pub struct ServedVolume {
     volume: Volume<SystemClock>,
     io: DeviceIo,
     changes: Changes,
+    news: News,
 }
 
 impl ServedVolume {
     /// A volume whose devices are read and written by `io`. `file` says where they are.
     pub fn new(volume: Volume<SystemClock>, io: &DeviceIo, file: Box<dyn VolumeFile>) -> Self {
-        Self { volume, io: io.clone(), changes: Changes::new(file) }
+        Self { volume, io: io.clone(), changes: Changes::new(file), news: News::default() }
     }
 
     fn devices(&self) -> Vec<DeviceStatus> {
@@ -85,7 +88,7 @@ impl Served for ServedVolume {
         self.volume.is_busy()
     }
     fn next_event(&self) -> Nanos {
-        self.volume.next_event()
+        self.volume.next_event().min(self.news.next_look())
     }
 
     fn operate(
@@ -105,6 +108,10 @@ impl Served for ServedVolume {
 
     fn next_answer(&mut self) -> Option<(u32, Result<Value, ControlError>)> {
         self.changes.go_on(&mut self.volume)
+    }
+
+    fn news(&mut self, now: Nanos) -> Vec<LogEvent> {
+        self.news.of(&self.volume, now)
     }
 
     fn add_figures(&self, figures: &mut Metrics) {

@@ -19,6 +19,9 @@ pub(crate) struct ServingArguments {
     /// The most clients at a time; others wait
     #[arg(long, value_name = "N", default_value = "64", value_parser = values::at_least_one::<u32>)]
     pub(crate) clients: u32,
+    /// How it says what happens, on standard error
+    #[arg(long, value_name = "FORM", value_enum, ignore_case = true, default_value_t = LogForm::Text)]
+    pub(crate) log: LogForm,
     /// Record the requests of clients, with their response times, as a trace: .esker keeps everything
     #[arg(long, value_name = "TRACE")]
     pub(crate) record: Option<PathBuf>,
@@ -31,6 +34,15 @@ pub(crate) struct ServingArguments {
     /// Replace a recording that is there already
     #[arg(long, requires = "record")]
     pub(crate) force: bool,
+}
+
+/// How a server says what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogForm {
+    /// A line of text for what somebody should know
+    Text,
+    /// A JSON object a line, for all that happens
+    Json,
 }
 
 /// Options for TLS.

@@ -12,13 +12,14 @@ use esker_volume::{DeviceIo, IoChoice, SystemClock};
 use super::report;
 use crate::args::{Common, DataPlace, EmulateArguments, WriteCacheKind};
 use crate::cancel;
-use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve};
+use crate::commands::serving::{Ending, Serving, client_socket, control_socket, say_as, serve};
 use crate::failure::Failure;
 use crate::output;
 use crate::recording::Plan;
 
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common) -> Result<ExitCode, Failure> {
+    say_as(&arguments.serving);
     let record = Plan::of(&arguments.serving)?;
     let (system, seed) = (system_of(simulated, arguments.device.as_deref())?, common.seed.unwrap_or(1));
     let (name, kind) = (system.target(), system.devices()[system.target()].settings.kind().name);

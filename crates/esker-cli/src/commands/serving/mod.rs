@@ -1,5 +1,6 @@
 //! What all commands have in common that serve something to clients.
 
+mod log;
 mod running;
 
 use std::path::{Path, PathBuf};
@@ -7,14 +8,17 @@ use std::process::ExitCode;
 
 use esker_nbd_device::{NbdServer, NbdUri};
 use esker_serve::{
-    Address, ControlError, Listener, Served, Server, Successor, inherited_listeners, tell_ready, tell_stopping,
+    Address, ControlError, Listener, LogLevel, Served, Server, Successor, inherited_listeners, tell_ready,
+    tell_stopping,
 };
 
-use crate::args::{Common, ServingArguments};
+use crate::args::{Common, LogForm, ServingArguments};
 use crate::cancel;
 use crate::failure::Failure;
+use crate::log_lines;
 use crate::output;
 use crate::recording::Plan;
+use log::ServerLog;
 use running::Running;
 
 /// Where clients, operators and collectors of figures connect, and what runs meanwhile.
@@ -83,10 +87,9 @@ pub(super) fn serve_on<S: Served>(
         recording
     });
     wake_with_signals(&server);
+    server.log_to(Box::new(log_of(serving.arguments, common)));
     if !common.quiet {
-        output::remark(&format!("serving {what}"));
-        let addresses = server.status().addresses;
-        addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+        announce(&server, what);
     }
     let command = serving.arguments.run.as_deref().zip(uri);
     let child = command.map(|(command, uri)| Running::start(command, &uri, server.signal())).transpose()?;
@@ -102,7 +105,8 @@ pub(super) fn serve_on<S: Served>(
         });
         (Some(server), was_finished)
     } else {
-        match until_asked_to_end(server, hand_over)? {
+        let log = || log_of(serving.arguments, common);
+        match until_asked_to_end(server, hand_over, log)? {
             None => (None, true),
             Some(mut server) => {
                 tell_stopping();
@@ -126,16 +130,41 @@ pub(super) fn serve_on<S: Served>(
     }
 }
 
+/// Says what is served, and where.
+fn announce<S: Served>(server: &Server<S>, what: &str) {
+    output::remark(&format!("serving {what}"));
+    let addresses = server.status().addresses;
+    addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+}
+
+/// The log that was asked for.
+fn log_of(arguments: &ServingArguments, common: &Common) -> ServerLog {
+    ServerLog(match (arguments.log, common.quiet) {
+        (_, true) => LogLevel::Warning,
+        (LogForm::Text, false) => LogLevel::Information,
+        (LogForm::Json, false) => LogLevel::Detail,
+    })
+}
+
+/// Has everything that is said be said in the form that was asked for.
+pub(super) fn say_as(arguments: &ServingArguments) {
+    if arguments.log == LogForm::Json {
+        log_lines::say_in_json();
+    }
+}
+
 /// Serves until a signal asks it to end. Returns `None` if another process has taken over before.
 fn until_asked_to_end<S: Served>(
     mut server: Box<Server<S>>,
     mut hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
+    log: impl Fn() -> ServerLog,
 ) -> HandedOver<S> {
     while let Some(successor) = server.serve(cancel::requested) {
         match hand_over(*server, successor)? {
             Some(this) => server = this,
             None => return Ok(None),
         }
+        server.log_to(Box::new(log()));
         wake_with_signals(&server);
     }
     Ok(Some(server))

@@ -10,7 +10,9 @@ use super::server::{VolumeServer, open, serving, settings};
 use super::take_over;
 use crate::args::{Common, TlsUse, VolumeServeArguments};
 use crate::cancel;
-use crate::commands::serving::{Ending, Serving, client_socket, control_socket, serve, serve_metrics, serve_on};
+use crate::commands::serving::{
+    Ending, Serving, client_socket, control_socket, say_as, serve, serve_metrics, serve_on,
+};
 use crate::failure::Failure;
 use crate::recording::Plan;
 
@@ -19,6 +21,7 @@ const LEFT: &str = "what clients had not flushed may be lost";
 
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
+    say_as(&arguments.serving);
     // What the volume's file names is no place for a recording.
     Places::read(&arguments.volume)?;
     let settings = settings(arguments)?;

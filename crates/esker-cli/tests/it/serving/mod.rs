@@ -6,6 +6,7 @@ mod emulated;
 mod encrypted;
 mod ends;
 mod kills;
+mod log;
 mod mistakes;
 mod moving;
 mod nbdsh;
