@@ -16,6 +16,8 @@ pub struct Handover {
     pub(crate) clients: Vec<HeldClient>,
     pub(crate) operators: Vec<HeldOperator>,
     pub(crate) requests: RequestCounts,
+    /// Whether clients without TLS are refused.
+    pub(crate) requires_tls: bool,
 }
 
 /// Who connects at a listener.

@@ -116,23 +116,33 @@ impl<S: Served> Server<S> {
     /// Closes what is served and keeps all else. Clients that are not between two requests, and those that are
     /// encrypted, lose their connection.
     fn into_handover(self) -> Handover {
-        let requests = self.clients.counts();
+        let (requests, requires_tls) = (self.clients.counts(), self.requires_tls());
         let (listeners, clients) = self.clients.into_held();
         let mut all: Vec<(Role, Listener)> = listeners.into_iter().map(|found| (Role::Clients, found)).collect();
         let (listeners, operators) = self.operators.into_held();
         all.extend(listeners.into_iter().map(|listener| (Role::Operators, listener)));
         all.extend(self.collectors.into_listeners().into_iter().map(|listener| (Role::Collectors, listener)));
-        Handover { listeners: all, clients, operators, requests }
+        Handover { listeners: all, clients, operators, requests, requires_tls }
+    }
+
+    fn requires_tls(&self) -> bool {
+        self.settings.tls.as_ref().is_some_and(|tls| tls.is_required)
     }
 
     /// Goes on with what another server had. Nothing is read of clients before the first turn.
     ///
     /// # Errors
-    /// If what is served is not what the clients know, or if the system watches no more sockets.
+    /// If what is served is not what the clients know, if that server required TLS and this one does not, or if the
+    /// system watches no more sockets.
     pub fn resume(&mut self, handover: Handover) -> Result<(), ControlError> {
         let unwatched = |error: std::io::Error| ControlError::new(format!("cannot wait for a socket: {error}"));
         let now = self.clock.now();
-        let Handover { listeners, clients, operators, requests } = handover;
+        let Handover { listeners, clients, operators, requests, requires_tls } = handover;
+        if requires_tls && !self.requires_tls() {
+            let error = ControlError::new("the server that serves requires TLS, and this one would not");
+            let hint = "give the same --tls-certificates; to go on without TLS, stop that server first";
+            return Err(ControlError { hint: Some(hint.to_string()), ..error });
+        }
         for (role, listener) in listeners {
             match role {
                 Role::Clients => self.listen(listener),

@@ -24,7 +24,7 @@ enum Item {
     Listener { role: Role, listener: PassedListener },
     Client { peer: String, export: Option<String>, bytes: usize },
     Operator { bytes: usize },
-    End { requests: RequestCounts },
+    End { requests: RequestCounts, requires_tls: bool },
     Error { message: String, hint: Option<String> },
 }
 
@@ -45,7 +45,8 @@ pub(super) fn send(stream: &mut UnixStream, handover: &Handover) -> io::Result<(
     for HeldOperator { socket, input } in &handover.operators {
         send_item(stream, &Item::Operator { bytes: input.len() }, Some(socket.as_fd()), input)?;
     }
-    send_item(stream, &Item::End { requests: handover.requests }, None, &[])
+    let end = Item::End { requests: handover.requests, requires_tls: handover.requires_tls };
+    send_item(stream, &end, None, &[])
 }
 
 /// Sends the line of an item, its socket with the first byte, and its bytes.
@@ -123,7 +124,7 @@ impl Receiver {
                     let (socket, input) = (Arc::new(self.socket()?), self.take(bytes)?);
                     handover.operators.push(HeldOperator { socket, input });
                 }
-                Item::End { requests } => return Ok(Handover { requests, ..handover }),
+                Item::End { requests, requires_tls } => return Ok(Handover { requests, requires_tls, ..handover }),
                 Item::Error { message, hint } => return Err(NoHandover::Refused { message, hint }),
             }
         }

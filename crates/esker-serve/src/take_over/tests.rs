@@ -25,7 +25,7 @@ fn handover(folder: &tempfile::TempDir) -> (Handover, UnixStream) {
     let operator = HeldOperator { socket: Arc::new(here.into()), input: b"{\"com".to_vec() };
     let requests = RequestCounts { reads: 5, ..RequestCounts::default() };
     let listeners = vec![(Role::Clients, listener)];
-    (Handover { listeners, clients: vec![client], operators: vec![operator], requests }, there)
+    (Handover { listeners, clients: vec![client], operators: vec![operator], requests, requires_tls: true }, there)
 }
 
 /// The bytes of a hand-over, without sockets.
@@ -46,6 +46,7 @@ fn sockets_and_bytes_arrive_with_what_they_belong_to() {
     send(&mut here, &sent).unwrap();
     let Ok(mut found) = Receiver::new(there).handover() else { panic!("it does not arrive") };
     assert_eq!((found.clients(), found.requests.reads, &found.operators[0].input[..]), (1, 5, &b"{\"com"[..]));
+    assert!(found.requires_tls);
     let HeldClient { socket, peer, export, session } = found.clients.remove(0);
     assert_eq!((&*peer, export.as_deref(), &session[..]), ("p", Some("e"), &[10, 0, 7][..]));
     rustix::io::write(&socket, b"there").unwrap();

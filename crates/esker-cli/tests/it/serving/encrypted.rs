@@ -137,6 +137,12 @@ fn clients_in_plain_text_go_on_when_a_server_with_tls_takes_over() {
     let next = Server::start(home.path(), &[&["--take-over"], &TLS[..]].concat());
     assert_eq!(server.ended().0, Some(0));
     assert!(std::panic::catch_unwind(|| Client::connect(&home.path().join("home.volume.nbd"))).is_err());
+    // A server that would serve the same addresses in plain text takes nothing over.
+    for less in [&[][..], &offered] {
+        let refused = esker_in(home.path(), &[&["volume", "serve", "home.volume", "--take-over"], less].concat());
+        let says = ["the server that serves requires TLS", "hint: give the same --tls-certificates"];
+        assert!(refused.code == 2 && says.iter().all(|text| refused.stderr.contains(text)), "{}", refused.stderr);
+    }
     next.stop();
 }
 
