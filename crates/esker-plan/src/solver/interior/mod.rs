@@ -1,0 +1,71 @@
+//! A primal-dual interior point method (Mehrotra 1992) for [`Relaxation`]: shares are eliminated class by class, so
+//! that the equations of a step are as many as rows, totals and groups, however many classes there are.
+
+mod factor;
+mod newton;
+mod point;
+
+use super::bound::Prices;
+use super::relaxation::{Group, Relaxation};
+use newton::Newton;
+use point::Point;
+
+/// The search for the optimum of one relaxation.
+pub(super) struct Interior<'a> {
+    relaxation: &'a Relaxation,
+    point: Point,
+    newton: Newton,
+}
+
+impl<'a> Interior<'a> {
+    /// Begins with all classes spread evenly, and at prices of rows that pay half of each cost.
+    pub(super) fn new(relaxation: &'a Relaxation) -> Self {
+        let even: Vec<f64> = (0..relaxation.scale.len())
+            .flat_map(|class| relaxation.pairs(class).map(move |_| 1.0 / relaxation.pairs(class).len() as f64))
+            .collect();
+        let needed = relaxation.counts_needed(&even);
+        let between = |(group, needed): (&Group, &f64)| {
+            let margin = 0.1 * (group.max - group.min).min(1.0);
+            (1.1 * needed).clamp(group.min + margin, group.max - margin)
+        };
+        let count: Vec<f64> = relaxation.groups.iter().zip(&needed).map(between).collect();
+        let mut rows_of = vec![0usize; relaxation.groups.len()];
+        for &group in &relaxation.row_group {
+            if let Some(rows) = rows_of.get_mut(group) {
+                *rows += 1;
+            }
+        }
+        let rows = relaxation.rhs.len().max(1);
+        let price = |&group: &usize| match relaxation.groups.get(group) {
+            Some(of) if of.cost > 0.0 => 0.5 * of.cost / rows_of[group] as f64,
+            _ => 0.5 * relaxation.typical_cost.max(1e-9) / rows as f64,
+        };
+        let row_price: Vec<f64> = relaxation.row_group.iter().map(price).collect();
+        let cost: f64 = relaxation.groups.iter().zip(&count).map(|(group, count)| group.cost * count).sum();
+        let product =
+            cost.max(relaxation.typical_cost).max(1e-9) / (relaxation.cap.len() + relaxation.rhs.len()) as f64;
+        let point = Point::at(relaxation, &row_price, &count, product);
+        Self { relaxation, newton: Newton::new(relaxation), point }
+    }
+
+    /// Takes a step. False if none is possible.
+    pub(super) fn step(&mut self) -> bool {
+        self.newton.step(self.relaxation, &mut self.point)
+    }
+
+    /// The prices of the point, from which a bound is computed.
+    pub(super) fn prices(&self) -> Prices<'_> {
+        Prices { rows: &self.point.row_price, caps: &self.point.cap_price, totals: &self.point.total_price }
+    }
+
+    /// The share of each pair, from 0 to 1.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let mut shares = self.point.share.clone();
+        for class in 0..self.relaxation.scale.len() {
+            let shares = &mut shares[self.relaxation.pairs(class)];
+            let sum: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        shares
+    }
+}

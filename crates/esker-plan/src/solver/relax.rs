@@ -1,0 +1,211 @@
+//! Solves relaxations as far as is asked for.
+
+use super::bound::bound;
+use super::interior::Interior;
+use super::model::{CountRange, Model};
+use super::relaxation::{NONE, Relaxation};
+use crate::check::TOLERANCE;
+
+/// Steps after which an interior point is given up. Most need 10 to 30.
+const STEPS_MAX: usize = 80;
+/// Steps without any improvement after which it is given up: rounding allows no more.
+const STEPS_STALLED: usize = 5;
+
+/// What is known of a range of counts.
+pub(super) struct Relaxed {
+    /// No plan in the range is cheaper.
+    pub(super) bound: f64,
+    /// The best point found.
+    pub(super) best: Option<FractionalPlan>,
+    /// Prices of rows at the end, by type of the model and resource; empty for types that are not in question.
+    pub(super) row_prices: Vec<Vec<f64>>,
+}
+
+/// Shares with the counts, whole or not, that they need.
+pub(super) struct FractionalPlan {
+    pub(super) cost: f64,
+    pub(super) counts: Vec<f64>,
+    /// The shares, by class and type.
+    pub(super) shares: Vec<Vec<f64>>,
+}
+
+impl Relaxed {
+    fn impossible() -> Self {
+        Self { bound: f64::INFINITY, best: None, row_prices: Vec::new() }
+    }
+}
+
+/// Solves the relaxation of a range of counts: until its bound is at least `cutoff`, or within `tolerance` (a share) of
+/// the cost of the best point, or no step gets it further.
+pub(super) fn relax(model: &Model, range: &CountRange, every_cap: bool, cutoff: f64, tolerance: f64) -> Relaxed {
+    let Some(relaxation) = Relaxation::of_range(model, range, every_cap) else { return Relaxed::impossible() };
+    let known: f64 = relaxation
+        .types
+        .iter()
+        .zip(&relaxation.type_group)
+        .zip(&relaxation.type_count)
+        .filter(|((_, group), _)| **group == NONE)
+        .map(|((&at, _), count)| model.types[at].cost * count)
+        .sum();
+    let fixed = model.fixed_cost + known;
+    let mut interior = Interior::new(&relaxation);
+    let mut relaxed = Relaxed { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new() };
+    let mut best: Option<(f64, Vec<f64>, Vec<f64>)> = None;
+    let mut stalled = 0;
+    for _ in 0..STEPS_MAX {
+        let stepped = interior.step();
+        stalled += 1;
+        let reached = bound(&relaxation, interior.prices()) + fixed;
+        if reached > relaxed.bound {
+            relaxed.bound = reached;
+            stalled = 0;
+        }
+        let shares = interior.shares();
+        if let Some((cost, counts)) = counts_and_cost(model, &relaxation, range, fixed, &shares)
+            && best.as_ref().is_none_or(|(best, _, _)| cost < *best)
+        {
+            best = Some((cost, counts, shares));
+            stalled = 0;
+        }
+        let gap = best.as_ref().map_or(f64::INFINITY, |(cost, _, _)| cost - relaxed.bound);
+        if !stepped || stalled == STEPS_STALLED || relaxed.bound >= cutoff || gap <= tolerance * relaxed.bound.abs() {
+            break;
+        }
+    }
+    relaxed.best = best.map(|(cost, counts, shares)| {
+        let shares = by_type(model, &relaxation, &shares);
+        FractionalPlan { cost, counts, shares }
+    });
+    relaxed.row_prices = vec![Vec::new(); model.types.len()];
+    let prices = interior.prices();
+    for (index, &at) in relaxation.types.iter().enumerate() {
+        relaxed.row_prices[at] = prices.rows[relaxation.first_row[index]..relaxation.first_row[index + 1]].to_vec();
+    }
+    relaxed
+}
+
+/// The cost and the counts that shares need, if these are in the range.
+fn counts_and_cost(
+    model: &Model,
+    relaxation: &Relaxation,
+    range: &CountRange,
+    fixed: f64,
+    shares: &[f64],
+) -> Option<(f64, Vec<f64>)> {
+    if !relaxation.fits_known_counts(shares, TOLERANCE) {
+        return None;
+    }
+    let needed = relaxation.counts_needed(shares);
+    let within = |(group, needed): (&super::relaxation::Group, &f64)| *needed <= group.max * (1.0 + TOLERANCE);
+    let totals = relaxation.totals.iter().all(|total| {
+        let used: f64 = total.per_group.iter().zip(&needed).map(|(each, count)| each * count).sum();
+        used <= total.limit + TOLERANCE * (total.limit.abs() + used)
+    });
+    if !totals || !relaxation.groups.iter().zip(&needed).all(within) {
+        return None;
+    }
+    let cost = relaxation.groups.iter().zip(&needed).map(|(group, count)| group.cost * count).sum::<f64>() + fixed;
+    let mut counts: Vec<f64> = vec![0.0; model.types.len()];
+    for (&at, (&group, count)) in relaxation.types.iter().zip(relaxation.type_group.iter().zip(&relaxation.type_count))
+    {
+        counts[at] = if group == NONE { *count } else { needed[group].min(f64::from(range.max[at])) };
+    }
+    Some((cost, counts))
+}
+
+/// Whether all classes fit into whole counts.
+pub(super) enum Fit {
+    /// They do so: the shares, by class and type.
+    Fits(Vec<Vec<f64>>),
+    /// They do not, which is proved by a cut; there is none if a class has no device at all that it may be on.
+    TooSmall(Option<Cut>),
+    /// Rounding does not let it be told.
+    Unclear,
+}
+
+/// Counts that are too small: all classes need more worth, at some prices, than devices of these counts have. The same
+/// prices tell of other counts, too.
+pub(super) struct Cut {
+    /// Worth of a device of each type; `None` for types that the prices say nothing of.
+    each: Vec<Option<f64>>,
+    /// What all classes need.
+    needed: f64,
+}
+
+impl Cut {
+    fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: &[f64], needed: f64) -> Self {
+        let mut each = vec![None; model.types.len()];
+        for (index, &at) in relaxation.types.iter().enumerate() {
+            let sum: f64 = prices[relaxation.first_row[index]..relaxation.first_row[index + 1]].iter().sum();
+            each[at] = Some(sum / f64::from(counts[at]));
+        }
+        Self { each, needed }
+    }
+
+    /// Whether the cut proves these counts too small.
+    pub(super) fn excludes(&self, counts: &[u32]) -> bool {
+        let mut worth = 0.0;
+        for (each, &count) in self.each.iter().zip(counts).filter(|(_, count)| **count > 0) {
+            let Some(each) = each else { return false };
+            worth += each * f64::from(count);
+        }
+        self.needed > worth * (1.0 + TOLERANCE)
+    }
+}
+
+/// How far placements are improved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Until one fits.
+    AnyThatFits,
+    /// Until the fullest resource is as empty as can be.
+    Emptiest,
+}
+
+/// Places all classes on devices of these counts.
+pub(super) fn place(model: &Model, counts: &[u32], effort: Effort) -> Fit {
+    let Some(relaxation) = Relaxation::of_counts(model, counts) else { return Fit::TooSmall(None) };
+    let mut interior = Interior::new(&relaxation);
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    let (mut stalled, mut least) = (0, f64::NEG_INFINITY);
+    for _ in 0..STEPS_MAX {
+        let stepped = interior.step();
+        stalled += 1;
+        let shares = interior.shares();
+        let full = relaxation.counts_needed(&shares)[0];
+        let reached = bound(&relaxation, interior.prices());
+        if reached > least {
+            (least, stalled) = (reached, 0);
+        }
+        if best.as_ref().is_none_or(|(best, _)| full < *best) {
+            best = Some((full, shares));
+            stalled = 0;
+        }
+        let full = best.as_ref().map_or(f64::INFINITY, |(full, _)| *full);
+        if reached > 1.0 + TOLERANCE {
+            return Fit::TooSmall(Some(Cut::new(model, &relaxation, counts, interior.prices().rows, reached)));
+        }
+        let enough = match effort {
+            Effort::AnyThatFits => full <= 1.0,
+            Effort::Emptiest => full - least <= 1e-6 * full,
+        };
+        if !stepped || stalled == STEPS_STALLED || enough {
+            break;
+        }
+    }
+    match best {
+        // Half of what is tolerated: the rest is for the sums of whoever checks it.
+        Some((full, shares)) if full <= 1.0 + 0.5 * TOLERANCE => Fit::Fits(by_type(model, &relaxation, &shares)),
+        _ => Fit::Unclear,
+    }
+}
+
+fn by_type(model: &Model, relaxation: &Relaxation, shares: &[f64]) -> Vec<Vec<f64>> {
+    let mut all = vec![vec![0.0; model.types.len()]; model.classes];
+    for (class, all) in all.iter_mut().enumerate() {
+        for pair in relaxation.pairs(class) {
+            all[relaxation.types[relaxation.pair_type[pair]]] = shares[pair];
+        }
+    }
+    all
+}

@@ -1,0 +1,7 @@
+//! Plans against references that share no code with the solver, and against what has to be true of all plans.
+
+mod bad_input;
+mod brute_force;
+mod explanations;
+mod relations;
+mod small;
