@@ -1,7 +1,7 @@
 //! The best plan so far, and how better ones are looked for near it.
 
 use super::model::{CountRange, Model};
-use super::relax::{Cut, Effort, Fit, FractionalPlan, place};
+use super::relax::{Cut, Effort, Fit, FractionalPlan, RowPrices, place};
 
 /// Counts into which all classes fit.
 pub(super) struct Incumbent {
@@ -28,6 +28,8 @@ pub(super) struct Best<'a> {
     pub(super) bound: f64,
     /// The share of its cost by which the best plan may be too dear.
     pub(super) gap: f64,
+    /// Prices of the range of all counts, where placements begin.
+    pub(super) row_prices: Option<RowPrices>,
     /// Proofs that counts are too small, found on the way.
     pub(super) cuts: Vec<Cut>,
 }
@@ -42,7 +44,7 @@ impl Best<'_> {
         if !self.would_be_better(counts) || self.cuts.iter().any(|cut| cut.excludes(counts)) {
             return Tried::NoBetter;
         }
-        match place(self.model, counts, Effort::AnyThatFits) {
+        match place(self.model, counts, Effort::AnyThatFits, self.row_prices.as_ref()) {
             Fit::Fits(shares) => {
                 self.keep(counts.to_vec(), shares);
                 Tried::Better
@@ -80,6 +82,10 @@ impl Best<'_> {
             self.keep(up.clone(), fractional.shares.clone());
             better = true;
         }
+        // Without types of which there is only a scrap, where the others' rounding leaves room for it.
+        let scrap = |count: &f64| if *count < 0.5 { 0 } else { count.ceil() as u32 };
+        let no_scraps: Vec<u32> = counts.iter().map(scrap).collect();
+        better |= no_scraps != up && self.consider(&no_scraps) == Tried::Better;
         better |= nearly != up && self.consider(&nearly) == Tried::Better;
         better |= nearest != nearly && self.consider(&nearest) == Tried::Better;
         if better {

@@ -12,6 +12,8 @@ mod model;
 mod relax;
 mod relaxation;
 mod search;
+#[cfg(test)]
+mod tests;
 mod whole;
 mod worth;
 
@@ -153,7 +155,7 @@ fn finish(problem: &Problem, model: &Model, end: SearchEnd) -> Outcome {
     let Some(best) = best else {
         return if stopped_early { Outcome::Unknown } else { Outcome::Infeasible };
     };
-    let better = relax::place(model, &best.counts, relax::Effort::Emptiest);
+    let better = relax::place(model, &best.counts, relax::Effort::Emptiest, None);
     let mut candidates = vec![best.shares.clone(), best.shares];
     if let relax::Fit::Fits(shares) = better {
         candidates.push(shares);

@@ -11,14 +11,17 @@ const STEPS_MAX: usize = 80;
 /// Steps without any improvement after which it is given up: rounding allows no more.
 const STEPS_STALLED: usize = 5;
 
+/// Prices of the resources of each type of the model; empty for types that were not in question.
+pub(super) type RowPrices = Vec<Vec<f64>>;
+
 /// What is known of a range of counts.
 pub(super) struct Relaxed {
     /// No plan in the range is cheaper.
     pub(super) bound: f64,
     /// The best point found.
     pub(super) best: Option<FractionalPlan>,
-    /// Prices of rows at the end, by type of the model and resource; empty for types that are not in question.
-    pub(super) row_prices: Vec<Vec<f64>>,
+    /// Prices of rows at the end.
+    pub(super) row_prices: RowPrices,
 }
 
 /// Shares with the counts, whole or not, that they need.
@@ -35,11 +38,23 @@ impl Relaxed {
     }
 }
 
-/// Solves the relaxation of a range of counts: until its bound is at least `cutoff`, or within `tolerance` (a share) of
-/// the cost of the best point, or no step gets it further.
-pub(super) fn relax(model: &Model, range: &CountRange, every_cap: bool, cutoff: f64, tolerance: f64) -> Relaxed {
+/// How far a relaxation is solved.
+#[derive(Clone, Copy)]
+pub(super) struct Goal {
+    /// Whether all shares have caps, see [`Relaxation::of_range`].
+    pub(super) every_cap: bool,
+    /// The bound that is enough.
+    pub(super) cutoff: f64,
+    /// The difference of bound and best cost that is enough, as a share.
+    pub(super) tolerance: f64,
+}
+
+/// Solves the relaxation of a range of counts as far as is asked for, or until no step gets it further. It begins at
+/// `known` prices, if there are any.
+pub(super) fn relax(model: &Model, range: &CountRange, goal: Goal, known: Option<&RowPrices>) -> Relaxed {
+    let Goal { every_cap, cutoff, tolerance } = goal;
     let Some(relaxation) = Relaxation::of_range(model, range, every_cap) else { return Relaxed::impossible() };
-    let known: f64 = relaxation
+    let known_cost: f64 = relaxation
         .types
         .iter()
         .zip(&relaxation.type_group)
@@ -47,8 +62,9 @@ pub(super) fn relax(model: &Model, range: &CountRange, every_cap: bool, cutoff: 
         .filter(|((_, group), _)| **group == NONE)
         .map(|((&at, _), count)| model.types[at].cost * count)
         .sum();
-    let fixed = model.fixed_cost + known;
-    let mut interior = Interior::new(&relaxation);
+    let fixed = model.fixed_cost + known_cost;
+    let known = known.and_then(|prices| relaxation.row_prices(prices, |_| 1.0));
+    let mut interior = Interior::new(&relaxation, known.as_deref());
     let mut relaxed = Relaxed { bound: f64::NEG_INFINITY, best: None, row_prices: Vec::new() };
     let mut best: Option<(f64, Vec<f64>, Vec<f64>)> = None;
     let mut stalled = 0;
@@ -162,10 +178,15 @@ pub(super) enum Effort {
     Emptiest,
 }
 
-/// Places all classes on devices of these counts.
-pub(super) fn place(model: &Model, counts: &[u32], effort: Effort) -> Fit {
+/// Places all classes on devices of these counts. It begins at `known` prices, if there are any.
+pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option<&RowPrices>) -> Fit {
     let Some(relaxation) = Relaxation::of_counts(model, counts) else { return Fit::TooSmall(None) };
-    let mut interior = Interior::new(&relaxation);
+    let known = known.and_then(|prices| relaxation.row_prices(prices, |at| f64::from(counts[at])));
+    let known = known.map(|prices| {
+        let sum: f64 = prices.iter().sum();
+        prices.iter().map(|price| price / sum).collect::<Vec<f64>>()
+    });
+    let mut interior = Interior::new(&relaxation, known.as_deref());
     let mut best: Option<(f64, Vec<f64>)> = None;
     let (mut stalled, mut least) = (0, f64::NEG_INFINITY);
     for _ in 0..STEPS_MAX {

@@ -176,6 +176,13 @@ impl Relaxation {
         &self.loads[first..first + self.rows_of(pair).len()]
     }
 
+    /// Prices of rows from those of the model's types, each times `factor` of its type. `None` if a type has none.
+    pub(super) fn row_prices(&self, prices: &[Vec<f64>], factor: impl Fn(usize) -> f64) -> Option<Vec<f64>> {
+        let known = self.types.iter().flat_map(|&at| prices[at].iter().map(move |price| (at, price)));
+        let known: Vec<f64> = known.map(|(at, price)| price * factor(at)).collect();
+        (known.len() == self.rhs.len() && known.iter().sum::<f64>() > 0.0).then_some(known)
+    }
+
     /// What a pair costs at these prices of rows.
     pub(super) fn worth(&self, pair: usize, prices: &[f64]) -> f64 {
         self.loads_of(pair).iter().zip(&prices[self.rows_of(pair)]).map(|(load, price)| load * price).sum()

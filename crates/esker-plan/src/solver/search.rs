@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::incumbent::{Best, Incumbent, Tried};
 use super::model::{CountRange, Model};
-use super::relax::{Relaxed, relax};
+use super::relax::{Goal, Relaxed, RowPrices, relax};
 use super::worth::lower_max;
 use super::{Observer, Progress, SolverSettings};
 use crate::check::Plan;
@@ -24,6 +24,8 @@ struct Node {
     range: CountRange,
     /// The fractional counts of its relaxation, if there are any.
     counts: Option<Vec<f64>>,
+    /// The prices of its relaxation.
+    row_prices: RowPrices,
 }
 
 impl PartialEq for Node {
@@ -89,6 +91,7 @@ impl<'a, 'o> Search<'a, 'o> {
                 range,
                 incumbent: None,
                 bound: f64::NEG_INFINITY,
+                row_prices: None,
                 gap: settings.gap.max(ROUNDING),
                 cuts: Vec::new(),
             },
@@ -110,7 +113,7 @@ impl<'a, 'o> Search<'a, 'o> {
         while let Some(node) = self.next() {
             for range in self.split(&node) {
                 if !self.stopped {
-                    self.look_at(range);
+                    self.look_at(range, &node.row_prices);
                 } else {
                     self.given_up = self.given_up.min(node.bound);
                 }
@@ -144,7 +147,8 @@ impl<'a, 'o> Search<'a, 'o> {
 
     fn root(&mut self) {
         let range = self.best.range.clone();
-        let relaxed = self.relax(&range);
+        let relaxed = self.relax(&range, None);
+        self.best.row_prices = Some(relaxed.row_prices.clone());
         self.best.bound = relaxed.bound.min(self.best.cost());
         if let Some(best) = &relaxed.best {
             self.best.round(best);
@@ -154,14 +158,14 @@ impl<'a, 'o> Search<'a, 'o> {
         self.report();
     }
 
-    fn relax(&mut self, range: &CountRange) -> Relaxed {
+    fn relax(&mut self, range: &CountRange, known: Option<&RowPrices>) -> Relaxed {
         self.nodes += 1;
         let tolerance = (0.02 * self.settings.gap).max(0.1 * ROUNDING);
-        relax(self.model, range, self.every_cap, self.cutoff(), tolerance)
+        relax(self.model, range, Goal { every_cap: self.every_cap, cutoff: self.cutoff(), tolerance }, known)
     }
 
     /// Bounds a range, tries whole counts in it, and keeps it if a cheaper plan can be there.
-    fn look_at(&mut self, range: CountRange) {
+    fn look_at(&mut self, range: CountRange, known: &RowPrices) {
         if range.min == range.max {
             self.nodes += 1;
             if self.best.consider(&range.min) == Tried::Unclear {
@@ -169,7 +173,7 @@ impl<'a, 'o> Search<'a, 'o> {
             }
             return;
         }
-        let relaxed = self.relax(&range);
+        let relaxed = self.relax(&range, Some(known));
         if let Some(best) = &relaxed.best
             && best.cost < self.cutoff()
         {
@@ -192,7 +196,13 @@ impl<'a, 'o> Search<'a, 'o> {
             }
         }
         let counts = relaxed.best.map(|best| best.counts);
-        self.open.push(Node { bound: relaxed.bound, number: self.nodes, range, counts });
+        self.open.push(Node {
+            bound: relaxed.bound,
+            number: self.nodes,
+            range,
+            counts,
+            row_prices: relaxed.row_prices,
+        });
     }
 
     fn report(&mut self) {

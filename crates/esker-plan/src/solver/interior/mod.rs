@@ -1,6 +1,7 @@
 //! A primal-dual interior point method (Mehrotra 1992) for [`Relaxation`]: shares are eliminated class by class, so
 //! that the equations of a step are as many as rows, totals and groups, however many classes there are.
 
+mod aim;
 mod factor;
 mod newton;
 mod point;
@@ -10,6 +11,11 @@ use super::relaxation::{Group, Relaxation};
 use newton::Newton;
 use point::Point;
 
+/// Products at known prices, as a share of those without: nearer to the optimum, and not so near as to be stuck.
+const KNOWN_PRODUCT: f64 = 0.01;
+/// The least known price, as a share of the usual one.
+const KNOWN_LEAST: f64 = 0.01;
+
 /// The search for the optimum of one relaxation.
 pub(super) struct Interior<'a> {
     relaxation: &'a Relaxation,
@@ -18,34 +24,34 @@ pub(super) struct Interior<'a> {
 }
 
 impl<'a> Interior<'a> {
-    /// Begins with all classes spread evenly, and at prices of rows that pay half of each cost.
-    pub(super) fn new(relaxation: &'a Relaxation) -> Self {
+    /// Begins at prices of rows that were good for a problem like this one, or that pay half of each cost.
+    pub(super) fn new(relaxation: &'a Relaxation, known: Option<&[f64]>) -> Self {
+        let row_price = start_prices(relaxation, known);
         let even: Vec<f64> = (0..relaxation.scale.len())
             .flat_map(|class| relaxation.pairs(class).map(move |_| 1.0 / relaxation.pairs(class).len() as f64))
             .collect();
-        let needed = relaxation.counts_needed(&even);
+        let mut interior = Self { relaxation, newton: Newton::new(relaxation), point: Point::default() };
+        interior.begin(&row_price, &even, 1.0);
+        if known.is_some() {
+            let shares = interior.shares();
+            interior.begin(&row_price, &shares, KNOWN_PRODUCT);
+        }
+        interior
+    }
+
+    /// Sets the point at these prices, with counts that shares from 0 to 1 need.
+    fn begin(&mut self, row_price: &[f64], shares: &[f64], product: f64) {
+        let relaxation = self.relaxation;
+        let needed = relaxation.counts_needed(shares);
         let between = |(group, needed): (&Group, &f64)| {
             let margin = 0.1 * (group.max - group.min).min(1.0);
             (1.1 * needed).clamp(group.min + margin, group.max - margin)
         };
         let count: Vec<f64> = relaxation.groups.iter().zip(&needed).map(between).collect();
-        let mut rows_of = vec![0usize; relaxation.groups.len()];
-        for &group in &relaxation.row_group {
-            if let Some(rows) = rows_of.get_mut(group) {
-                *rows += 1;
-            }
-        }
-        let rows = relaxation.rhs.len().max(1);
-        let price = |&group: &usize| match relaxation.groups.get(group) {
-            Some(of) if of.cost > 0.0 => 0.5 * of.cost / rows_of[group] as f64,
-            _ => 0.5 * relaxation.typical_cost.max(1e-9) / rows as f64,
-        };
-        let row_price: Vec<f64> = relaxation.row_group.iter().map(price).collect();
         let cost: f64 = relaxation.groups.iter().zip(&count).map(|(group, count)| group.cost * count).sum();
-        let product =
-            cost.max(relaxation.typical_cost).max(1e-9) / (relaxation.cap.len() + relaxation.rhs.len()) as f64;
-        let point = Point::at(relaxation, &row_price, &count, product);
-        Self { relaxation, newton: Newton::new(relaxation), point }
+        let products = (relaxation.cap.len() + relaxation.rhs.len()) as f64;
+        let mean = cost.max(relaxation.typical_cost).max(1e-9) / products;
+        self.point = Point::at(relaxation, row_price, &count, product * mean);
     }
 
     /// Takes a step. False if none is possible.
@@ -67,5 +73,25 @@ impl<'a> Interior<'a> {
             shares.iter_mut().for_each(|share| *share /= sum);
         }
         shares
+    }
+}
+
+/// Prices of rows to begin with: none near 0, from where it would take long to come back.
+fn start_prices(relaxation: &Relaxation, known: Option<&[f64]>) -> Vec<f64> {
+    let mut rows_of = vec![0usize; relaxation.groups.len()];
+    for &group in &relaxation.row_group {
+        if let Some(rows) = rows_of.get_mut(group) {
+            *rows += 1;
+        }
+    }
+    let rows = relaxation.rhs.len().max(1);
+    let usual = |&group: &usize| match relaxation.groups.get(group) {
+        Some(of) if of.cost > 0.0 => 0.5 * of.cost / rows_of[group] as f64,
+        _ => 0.5 * relaxation.typical_cost.max(1e-9) / rows as f64,
+    };
+    let prices = relaxation.row_group.iter().map(usual);
+    match known {
+        Some(known) => prices.zip(known).map(|(usual, known)| known.max(KNOWN_LEAST * usual)).collect(),
+        None => prices.collect(),
     }
 }

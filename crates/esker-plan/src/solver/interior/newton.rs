@@ -14,8 +14,8 @@ pub(super) struct Newton {
     /// What each equation lacks.
     lack: Point,
     /// What each product lacks, in the place of its first variable (`max_price` for that of the largest count).
-    product_lack: Point,
-    direction: Point,
+    pub(super) product_lack: Point,
+    pub(super) direction: Point,
     /// Right-hand side and solution of the reduced equations: rows, totals, groups; then room for solving.
     unknown: [Vec<f64>; 3],
     /// One class's column in the reduced matrix.
@@ -58,10 +58,10 @@ impl Newton {
         self.solve(relaxation, point);
         let (primal, dual) = self.lengths(relaxation, point);
         let ahead = point.moved(&self.direction, primal, dual).mean_product(relaxation);
-        let centre = (ahead / mean).powi(3).min(1.0);
+        let centre = (ahead / mean).powi(3).clamp(0.0, 1.0);
         self.aim(relaxation, point, centre * mean, true);
         self.solve(relaxation, point);
-        let (primal, dual) = self.lengths(relaxation, point);
+        let (primal, dual) = self.centre(relaxation, point, centre * mean);
         let next = point.moved(&self.direction, (STEP * primal).min(1.0), (STEP * dual).min(1.0));
         let good = next.mean_product(relaxation);
         if !(good.is_finite() && primal.max(dual) > 1e-8) {
@@ -209,31 +209,6 @@ impl Newton {
         }
     }
 
-    /// Sets what each product lacks to be `product`, less what the last direction adds to it by itself if `corrected`.
-    fn aim(&mut self, relaxation: &Relaxation, point: &Point, product: f64, corrected: bool) {
-        let direction = &self.direction;
-        let aim = |lack: &mut [f64], [a, b]: [&[f64]; 2], [da, db]: [&[f64]; 2]| {
-            for at in 0..lack.len() {
-                let second = if corrected { da[at] * db[at] } else { 0.0 };
-                lack[at] = product - a[at] * b[at] - second;
-            }
-        };
-        let lack = &mut self.product_lack;
-        aim(&mut lack.share, [&point.share, &point.excess], [&direction.share, &direction.excess]);
-        if relaxation.has_caps {
-            aim(&mut lack.cap_room, [&point.cap_room, &point.cap_price], [&direction.cap_room, &direction.cap_price]);
-        }
-        aim(&mut lack.row_room, [&point.row_room, &point.row_price], [&direction.row_room, &direction.row_price]);
-        let totals = [&*point.total_room, &*point.total_price];
-        aim(&mut lack.total_room, totals, [&direction.total_room, &direction.total_price]);
-        for (at, group) in relaxation.groups.iter().enumerate() {
-            let (above, below) = (point.count[at] - group.min, group.max - point.count[at]);
-            let second = if corrected { direction.count[at] } else { 0.0 };
-            lack.min_price[at] = product - above * point.min_price[at] - second * direction.min_price[at];
-            lack.max_price[at] = product - below * point.max_price[at] + second * direction.max_price[at];
-        }
-    }
-
     /// What a pair's equation lacks once the slacks of share and cap are eliminated.
     fn pair_lack(&self, relaxation: &Relaxation, point: &Point, pair: usize) -> f64 {
         let base = self.lack.excess[pair] + self.product_lack.share[pair] / point.share[pair];
@@ -249,7 +224,7 @@ impl Newton {
     }
 
     /// Solves for the direction.
-    fn solve(&mut self, relaxation: &Relaxation, point: &Point) {
+    pub(super) fn solve(&mut self, relaxation: &Relaxation, point: &Point) {
         let mut rhs = std::mem::take(&mut self.unknown[0]);
         self.reduce(relaxation, point, &mut rhs);
         let [_, first, residual] = &mut self.unknown;
@@ -343,39 +318,5 @@ impl Newton {
                 }
             }
         }
-    }
-
-    /// How far the direction can be followed before a primal variable or a dual one is 0, at most 1.
-    fn lengths(&self, relaxation: &Relaxation, point: &Point) -> (f64, f64) {
-        let to_zero = |values: &[f64], changes: &[f64]| {
-            let mut length = 1.0f64;
-            for (value, change) in values.iter().zip(changes) {
-                if *change < 0.0 {
-                    length = length.min(-value / change);
-                }
-            }
-            length
-        };
-        let direction = &self.direction;
-        let mut primal = to_zero(&point.share, &direction.share)
-            .min(to_zero(&point.row_room, &direction.row_room))
-            .min(to_zero(&point.total_room, &direction.total_room));
-        let mut dual = to_zero(&point.excess, &direction.excess)
-            .min(to_zero(&point.row_price, &direction.row_price))
-            .min(to_zero(&point.total_price, &direction.total_price))
-            .min(to_zero(&point.min_price, &direction.min_price))
-            .min(to_zero(&point.max_price, &direction.max_price));
-        if relaxation.has_caps {
-            primal = primal.min(to_zero(&point.cap_room, &direction.cap_room));
-            dual = dual.min(to_zero(&point.cap_price, &direction.cap_price));
-        }
-        for (at, group) in relaxation.groups.iter().enumerate() {
-            let change = direction.count[at];
-            let room = if change < 0.0 { point.count[at] - group.min } else { group.max - point.count[at] };
-            if change != 0.0 {
-                primal = primal.min(room / change.abs());
-            }
-        }
-        (primal, dual)
     }
 }

@@ -1,0 +1,118 @@
+//! Relaxations against another linear programme solver, and bounds where coefficients are far apart.
+
+use microlp::{ComparisonOp, OptimizationDirection};
+
+use super::model::Model;
+use super::relax::{Goal, relax};
+use crate::check::check;
+use crate::instances::InstanceSettings;
+use crate::problem::{Problem, Sharing};
+use crate::solver::{Outcome, SolverSettings, keep_going, solve};
+
+/// The least cost with fractional counts.
+fn reference(problem: &Problem) -> f64 {
+    let mut programme = microlp::Problem::new(OptimizationDirection::Minimize);
+    let counts: Vec<_> = problem.types.iter().map(|one| programme.add_var(one.cost, (0.0, f64::INFINITY))).collect();
+    let shares: Vec<Vec<_>> =
+        problem.classes.iter().map(|_| counts.iter().map(|_| programme.add_var(0.0, (0.0, 1.0))).collect()).collect();
+    for shares in &shares {
+        let all: Vec<_> = shares.iter().map(|&share| (share, 1.0)).collect();
+        programme.add_constraint(&all, ComparisonOp::Eq, 1.0);
+    }
+    for (at, one) in problem.types.iter().enumerate() {
+        for resource in &one.resources {
+            let terms = shares.iter().zip(&resource.loads).map(|(shares, &load)| (shares[at], load));
+            let room = (counts[at], -resource.per_device);
+            if resource.sharing == Sharing::PerClass {
+                for term in terms {
+                    programme.add_constraint([term, room], ComparisonOp::Le, 0.0);
+                }
+            } else {
+                let terms: Vec<_> = terms.chain([room]).collect();
+                programme.add_constraint(&terms, ComparisonOp::Le, 0.0);
+            }
+        }
+    }
+    programme.solve().unwrap().into_solution().unwrap().objective()
+}
+
+#[test]
+fn relaxations_cost_what_another_solver_finds() {
+    for seed in 0..20 {
+        let (classes, types) = [(5, 2), (20, 4), (33, 5), (50, 5)][seed as usize % 4];
+        let mut problem = InstanceSettings { classes, types, ..InstanceSettings::PAPER }.problem(seed);
+        if seed % 3 == 0 {
+            problem.types[0].resources[1].sharing = Sharing::PerClass;
+        }
+        let (model, range) = Model::new(&problem);
+        let goal = Goal { every_cap: false, cutoff: f64::INFINITY, tolerance: 1e-8 };
+        let relaxed = relax(&model, &range, goal, None);
+        let (cost, expected) = (relaxed.best.unwrap().cost, reference(&problem));
+        assert!((cost - expected).abs() <= 1e-6 * expected, "seed {seed}: {cost}, not {expected}");
+        assert!(relaxed.bound <= expected * (1.0 + 1e-9), "seed {seed}: {} above {expected}", relaxed.bound);
+        assert!(relaxed.bound >= expected * (1.0 - 1e-6), "seed {seed}: {} below {expected}", relaxed.bound);
+        // Caps on all shares can only raise the bound, to at most what whole counts cost.
+        let capped = relax(&model, &range, Goal { every_cap: true, ..goal }, None);
+        let settings = SolverSettings { gap: 1e-4, ..SolverSettings::default() };
+        let Ok(Outcome::Planned(solution)) = solve(&problem, &settings, &mut keep_going) else { panic!("no plan") };
+        assert!(capped.bound >= relaxed.bound * (1.0 - 1e-6) && capped.bound <= solution.cost * (1.0 + 1e-9));
+    }
+}
+
+/// Loads from a billionth of a device to hundreds, in one problem.
+#[test]
+fn bounds_and_checks_hold_where_loads_are_far_apart() {
+    for seed in 0..8 {
+        let settings = InstanceSettings { classes: 200, types: 6, devices: 800.0, decades: 11.0, resources: 4 };
+        let problem = settings.problem(seed);
+        let loads = problem.types.iter().flat_map(|one| &one.resources).flat_map(|resource| &resource.loads);
+        let (least, most) =
+            loads.fold((f64::INFINITY, 0.0f64), |(least, most), &load| (least.min(load), most.max(load)));
+        assert!(least < 1e-9 && most > 100.0, "{least} to {most}");
+        let Ok(Outcome::Planned(solution)) = solve(&problem, &SolverSettings::default(), &mut keep_going) else {
+            panic!("no plan")
+        };
+        let checked = check(&problem, &solution.plan).unwrap();
+        assert!(!solution.stopped_early && solution.gap() <= 1e-3 && checked.cost == solution.cost);
+        // In units that differ by powers of two nothing is rounded: the same costs and counts.
+        let mut other = problem.clone();
+        for (at, resource) in other.types.iter_mut().flat_map(|one| &mut one.resources).enumerate() {
+            let unit = 2f64.powi(at as i32 % 7 * 9 - 27);
+            resource.per_device *= unit;
+            resource.loads.iter_mut().for_each(|load| *load *= unit);
+        }
+        let Ok(Outcome::Planned(same)) = solve(&other, &SolverSettings::default(), &mut keep_going) else {
+            panic!("no plan")
+        };
+        assert_eq!((same.cost, same.bound, same.plan), (solution.cost, solution.bound, solution.plan));
+    }
+}
+
+/// Whatever the prices are, no plan is below the bound.
+#[test]
+fn a_bound_holds_for_any_prices() {
+    use super::bound::{Prices, bound};
+    use super::relaxation::Relaxation;
+    let mut rng = esker_core::Rng::new(5);
+    for seed in 0..20 {
+        let problem = InstanceSettings { classes: 12, types: 4, ..InstanceSettings::PAPER }.problem(seed);
+        let (model, range) = Model::new(&problem);
+        let relaxation = Relaxation::of_range(&model, &range, true).unwrap();
+        let expected = reference(&problem);
+        let Ok(Outcome::Planned(solution)) = solve(&problem, &SolverSettings::default(), &mut keep_going) else {
+            panic!("no plan")
+        };
+        for _ in 0..100 {
+            let mut prices = |length: usize, size: f64| -> Vec<f64> {
+                (0..length).map(|_| if rng.chance(1, 3) { 0.0 } else { size * rng.exponential(1.0) }).collect()
+            };
+            let rows = prices(relaxation.rhs.len(), relaxation.typical_cost);
+            let caps = prices(relaxation.cap.len(), 0.1 * relaxation.typical_cost);
+            let at_any = bound(&relaxation, Prices { rows: &rows, caps: &caps, totals: &[] });
+            assert!(at_any <= solution.cost, "{at_any} above {}", solution.cost);
+            let without_caps = vec![0.0; caps.len()];
+            let at_any = bound(&relaxation, Prices { rows: &rows, caps: &without_caps, totals: &[] });
+            assert!(at_any <= expected * (1.0 + 1e-9), "{at_any} above {expected}");
+        }
+    }
+}
