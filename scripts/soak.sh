@@ -2,9 +2,10 @@
 # A million mutated inputs for every trace format and for both sides of NBD; the same ones on every machine. Give
 # another number or seed to look elsewhere: scripts/soak.sh 1000000 2. Then through the whole program: a tenth of that
 # number of traces per format, a hundredth of it of experiments. Then twenty times as many cases as usual of the
-# properties of flash, engines and NBD, which draw anew each time, ten thousand seeds of whole volumes that lose power,
-# the faults that the tests of engines and volumes have to find, the reference traces that take longest to study, where
-# they are at hand, and every design of the sample's report, run again from its configuration.
+# properties of flash, engines and NBD, which draw anew each time, plans against other solvers, ten thousand seeds of
+# whole volumes that lose power, the faults that the tests of engines and volumes have to find, the reference traces
+# that take longest to study, where they are at hand, and every design of the sample's report, run again from its
+# configuration.
 set -eu
 cd "$(dirname "$0")/.."
 cases="${1:-1000000}"
@@ -17,6 +18,9 @@ ESKER_SOAK_BOMB_MIB=8192 ESKER_SOAK_TRACES=$((cases / 10)) cargo test --locked -
 ESKER_SOAK_EXPERIMENTS=$((cases / 100)) cargo test --locked --quiet -p esker-cli --test it random_experiments
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-nand -p esker-ftl -p esker-flash
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-tier --lib
+# Twenty times as many small plans against all counts, and plans against HiGHS where its wheel for Python is at hand.
+ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-plan
+cargo test --locked --quiet -p esker-plan --test plan -- --ignored --nocapture highs::
 # Ten thousand seeds of whole volumes that lose power.
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --test it kill

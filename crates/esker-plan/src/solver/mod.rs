@@ -9,6 +9,7 @@ mod bound;
 mod incumbent;
 mod interior;
 mod model;
+mod polish;
 mod relax;
 mod relaxation;
 mod search;

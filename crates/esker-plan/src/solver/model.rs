@@ -62,6 +62,11 @@ impl Model {
         self.fixed_cost + each.sum::<f64>()
     }
 
+    /// What the largest counts cost, at least.
+    pub(super) fn dearest(&self, range: &CountRange) -> f64 {
+        self.cost(&range.max).max(0.0)
+    }
+
     /// Whether the counts keep all limits over all types, exactly.
     pub(super) fn keeps_totals(&self, counts: &[u32]) -> bool {
         self.totals.iter().all(|total| total.used(counts) <= total.limit)

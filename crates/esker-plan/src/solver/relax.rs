@@ -1,15 +1,16 @@
 //! Solves relaxations as far as is asked for.
 
-use super::bound::bound;
+use super::bound::{Prices, bound};
 use super::interior::Interior;
 use super::model::{CountRange, Model};
+use super::polish::polish;
 use super::relaxation::{NONE, Relaxation};
 use crate::check::TOLERANCE;
 
 /// Steps after which an interior point is given up. Most need 10 to 30.
 const STEPS_MAX: usize = 80;
 /// Steps without any improvement after which it is given up: rounding allows no more.
-const STEPS_STALLED: usize = 5;
+const STEPS_STALLED: usize = 15;
 
 /// Prices of the resources of each type of the model; empty for types that were not in question.
 pub(super) type RowPrices = Vec<Vec<f64>>;
@@ -149,10 +150,16 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: &[f64], needed: f64) -> Self {
+    fn new(model: &Model, relaxation: &Relaxation, counts: &[u32], prices: Prices<'_>, needed: f64) -> Self {
+        let mut sums = vec![0.0; relaxation.types.len()];
+        for (index, sum) in sums.iter_mut().enumerate() {
+            *sum = prices.rows[relaxation.first_row[index]..relaxation.first_row[index + 1]].iter().sum();
+        }
+        for (&index, price) in relaxation.pair_type.iter().zip(prices.caps) {
+            sums[index] += price;
+        }
         let mut each = vec![None; model.types.len()];
-        for (index, &at) in relaxation.types.iter().enumerate() {
-            let sum: f64 = prices[relaxation.first_row[index]..relaxation.first_row[index + 1]].iter().sum();
+        for (&at, sum) in relaxation.types.iter().zip(sums) {
             each[at] = Some(sum / f64::from(counts[at]));
         }
         Self { each, needed }
@@ -204,7 +211,7 @@ pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option
         }
         let full = best.as_ref().map_or(f64::INFINITY, |(full, _)| *full);
         if reached > 1.0 + TOLERANCE {
-            return Fit::TooSmall(Some(Cut::new(model, &relaxation, counts, interior.prices().rows, reached)));
+            return Fit::TooSmall(Some(Cut::new(model, &relaxation, counts, interior.prices(), reached)));
         }
         let enough = match effort {
             Effort::AnyThatFits => full <= 1.0,
@@ -214,9 +221,14 @@ pub(super) fn place(model: &Model, counts: &[u32], effort: Effort, known: Option
             break;
         }
     }
-    match best {
-        // Half of what is tolerated: the rest is for the sums of whoever checks it.
-        Some((full, shares)) if full <= 1.0 + 0.5 * TOLERANCE => Fit::Fits(by_type(model, &relaxation, &shares)),
+    let Some((full, shares)) = best else { return Fit::Unclear };
+    // Half of what is tolerated: the rest is for the sums of whoever checks it.
+    let fits = |full: f64| full <= 1.0 + 0.5 * TOLERANCE;
+    if fits(full) {
+        return Fit::Fits(by_type(model, &relaxation, &shares));
+    }
+    match polish(&relaxation, &shares) {
+        Some(shares) if fits(relaxation.counts_needed(&shares)[0]) => Fit::Fits(by_type(model, &relaxation, &shares)),
         _ => Fit::Unclear,
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Search<'a, 'o> {
     nodes: usize,
     /// The lowest bound of the ranges that were given up.
     given_up: f64,
+    /// More than any counts cost: only ranges without a plan have such a bound.
+    dearest: f64,
     stopped: bool,
 }
 
@@ -80,6 +82,7 @@ impl<'a, 'o> Search<'a, 'o> {
         any_plan: bool,
         observer: &'a mut Observer<'o>,
     ) -> Self {
+        let dearest = 2.0 * model.dearest(&range) + 1.0;
         Self {
             model,
             settings: *settings,
@@ -98,6 +101,7 @@ impl<'a, 'o> Search<'a, 'o> {
             open: BinaryHeap::new(),
             nodes: 0,
             given_up: f64::INFINITY,
+            dearest,
             stopped: false,
         }
     }
@@ -128,7 +132,7 @@ impl<'a, 'o> Search<'a, 'o> {
     /// Ranges whose bound is at least this are of no interest.
     fn cutoff(&self) -> f64 {
         let cost = self.best.cost();
-        if cost.is_infinite() { f64::INFINITY } else { cost - self.best.gap * cost.abs() }
+        if cost.is_infinite() { self.dearest } else { cost - self.best.gap * cost.abs() }
     }
 
     /// The next range to split; `None` at the end.
@@ -188,7 +192,7 @@ impl<'a, 'o> Search<'a, 'o> {
             self.given_up = self.given_up.min(relaxed.bound);
             return;
         }
-        if cutoff.is_finite() {
+        if self.best.incumbent.is_some() {
             let before = range.clone();
             lower_max(self.model, &mut range, &relaxed.row_prices, cutoff);
             if range != before {

@@ -79,7 +79,8 @@ fn cheapest(problem: &Problem) -> Option<f64> {
 #[test]
 fn no_counts_are_cheaper_than_the_plan() {
     let (mut planned, mut infeasible) = (0, 0);
-    for seed in 0..1_000 * u64::from(esker_testkit::soak()) {
+    // The last one is of a bug: a proof that some counts are too small, which left out caps, was used against others.
+    for seed in (0..1_000 * u64::from(esker_testkit::soak())).chain([16_924]) {
         let problem = small::problem(seed);
         if matches!(problem.validate(), Err(ProblemError::NoTypeAllowed { .. })) {
             assert!(solve(&problem, &EXACT, &mut keep_going).is_err());

@@ -3,5 +3,6 @@
 mod bad_input;
 mod brute_force;
 mod explanations;
+mod highs;
 mod relations;
 mod small;

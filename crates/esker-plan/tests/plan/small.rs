@@ -93,7 +93,7 @@ pub(crate) fn solution(problem: &Problem, settings: &SolverSettings) -> Option<S
             assert_eq!(checked.cost, solution.cost);
             assert!(!solution.stopped_early);
             assert!(solution.bound <= solution.cost);
-            assert!(solution.gap() <= settings.gap.max(1e-8), "{}", solution.gap());
+            assert!(solution.gap() <= settings.gap.max(1e-8) + 1e-12, "{}", solution.gap());
             Some(*solution)
         }
         Outcome::Infeasible => None,

@@ -8,6 +8,7 @@ mod point;
 
 use super::bound::Prices;
 use super::relaxation::{Group, Relaxation};
+pub(super) use factor::Matrix;
 use newton::Newton;
 use point::Point;
 
@@ -70,7 +71,10 @@ impl<'a> Interior<'a> {
         for class in 0..self.relaxation.scale.len() {
             let shares = &mut shares[self.relaxation.pairs(class)];
             let sum: f64 = shares.iter().sum();
-            shares.iter_mut().for_each(|share| *share /= sum);
+            let even = 1.0 / shares.len() as f64;
+            // Where rounding has left nothing of a class, any shares will do.
+            let usable = sum > f64::MIN_POSITIVE && sum.is_finite();
+            shares.iter_mut().for_each(|share| *share = if usable { *share / sum } else { even });
         }
         shares
     }
