@@ -95,7 +95,8 @@ impl<'a, 'o> Search<'a, 'o> {
                 incumbent: None,
                 bound: f64::NEG_INFINITY,
                 row_prices: None,
-                gap: settings.gap.max(ROUNDING),
+                // A little less, so that the gap that is printed is not above what was asked for.
+                gap: (settings.gap * (1.0 - 1e-9)).max(ROUNDING),
                 cuts: Vec::new(),
             },
             open: BinaryHeap::new(),

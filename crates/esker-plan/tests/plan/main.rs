@@ -4,5 +4,6 @@ mod bad_input;
 mod brute_force;
 mod explanations;
 mod highs;
+mod kim;
 mod relations;
 mod small;
