@@ -204,6 +204,12 @@ impl Relaxation {
         needed
     }
 
+    /// By how much shares from 0 to 1 use more of each row than these counts of groups have.
+    pub(super) fn lacking(&self, shares: &[f64], counts: &[f64]) -> Vec<f64> {
+        let rows = self.used(shares).into_iter().zip(self.row_group.iter().zip(&self.rhs));
+        rows.map(|(used, (&group, rhs))| used - rhs - counts.get(group).unwrap_or(&0.0)).collect()
+    }
+
     /// Whether shares from 0 to 1 fit into the counts that are known.
     pub(super) fn fits_known_counts(&self, shares: &[f64], tolerance: f64) -> bool {
         let used = self.used(shares);

@@ -118,7 +118,7 @@ impl<'a, 'o> Search<'a, 'o> {
         while let Some(node) = self.next() {
             for range in self.split(&node) {
                 if !self.stopped {
-                    self.look_at(range, &node.row_prices);
+                    self.look_at(range, &node);
                 } else {
                     self.given_up = self.given_up.min(node.bound);
                 }
@@ -165,12 +165,12 @@ impl<'a, 'o> Search<'a, 'o> {
 
     fn relax(&mut self, range: &CountRange, known: Option<&RowPrices>) -> Relaxed {
         self.nodes += 1;
-        let tolerance = (0.02 * self.settings.gap).max(0.1 * ROUNDING);
+        let tolerance = (0.1 * self.settings.gap).max(0.1 * ROUNDING);
         relax(self.model, range, Goal { every_cap: self.every_cap, cutoff: self.cutoff(), tolerance }, known)
     }
 
     /// Bounds a range, tries whole counts in it, and keeps it if a cheaper plan can be there.
-    fn look_at(&mut self, range: CountRange, known: &RowPrices) {
+    fn look_at(&mut self, range: CountRange, parent: &Node) {
         if range.min == range.max {
             self.nodes += 1;
             if self.best.consider(&range.min) == Tried::Unclear {
@@ -178,7 +178,9 @@ impl<'a, 'o> Search<'a, 'o> {
             }
             return;
         }
-        let relaxed = self.relax(&range, Some(known));
+        let mut relaxed = self.relax(&range, Some(&parent.row_prices));
+        // A part of a range has no cheaper plan than the whole.
+        relaxed.bound = relaxed.bound.max(parent.bound);
         if let Some(best) = &relaxed.best
             && best.cost < self.cutoff()
         {

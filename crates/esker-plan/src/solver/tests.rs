@@ -116,3 +116,31 @@ fn a_bound_holds_for_any_prices() {
         }
     }
 }
+
+/// Ranges in which some counts are known, and far too small for the shares that the search begins with.
+#[test]
+fn narrow_ranges_are_bounded_as_closely_as_wide_ones() {
+    let mut narrowed = 0;
+    for seed in 0..4 {
+        let settings = InstanceSettings { classes: 400, ..InstanceSettings::LARGE };
+        let problem = settings.problem(seed);
+        let (model, range) = Model::new(&problem);
+        let goal = Goal { every_cap: false, cutoff: f64::INFINITY, tolerance: 1e-5 };
+        let whole = relax(&model, &range, goal, None);
+        let counts = whole.best.unwrap().counts;
+        for at in (0..counts.len()).filter(|&at| counts[at] > 1.0) {
+            let mut narrow = range.clone();
+            for (max, (other, count)) in narrow.max.iter_mut().zip(counts.iter().enumerate()) {
+                *max = if other == at { count.floor() as u32 } else { count.ceil() as u32 + 1 };
+            }
+            narrow.min[at] = narrow.max[at];
+            for known in [None, Some(&whole.row_prices)] {
+                let part = relax(&model, &narrow, goal, known);
+                let best = part.best.unwrap().cost;
+                assert!(part.bound >= whole.bound * (1.0 - 1e-5) && best - part.bound <= 2e-5 * best, "seed {seed}");
+                narrowed += 1;
+            }
+        }
+    }
+    assert!(narrowed > 10, "{narrowed}");
+}

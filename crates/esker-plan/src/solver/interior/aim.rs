@@ -86,8 +86,8 @@ impl Newton {
         let to_zero = |values: &[f64], changes: &[f64]| {
             let mut length = 1.0f64;
             for (value, change) in values.iter().zip(changes) {
-                if *change < 0.0 {
-                    length = length.min(-value / change);
+                if value + length * change < 0.0 {
+                    length = -value / change;
                 }
             }
             length

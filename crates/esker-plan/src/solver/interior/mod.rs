@@ -13,9 +13,11 @@ use newton::Newton;
 use point::Point;
 
 /// Products at known prices, as a share of those without: nearer to the optimum, and not so near as to be stuck.
-const KNOWN_PRODUCT: f64 = 0.01;
+const KNOWN_PRODUCT: f64 = 0.1;
 /// The least known price, as a share of the usual one.
 const KNOWN_LEAST: f64 = 0.01;
+/// Products where counts are too small, as a share of what that lacks at its prices.
+const LACKING_PRODUCT: f64 = 0.1;
 
 /// The search for the optimum of one relaxation.
 pub(super) struct Interior<'a> {
@@ -52,7 +54,10 @@ impl<'a> Interior<'a> {
         let cost: f64 = relaxation.groups.iter().zip(&count).map(|(group, count)| group.cost * count).sum();
         let products = (relaxation.cap.len() + relaxation.rhs.len()) as f64;
         let mean = cost.max(relaxation.typical_cost).max(1e-9) / products;
-        self.point = Point::at(relaxation, row_price, &count, product * mean);
+        // Where counts are too small for the shares, products begin as large as what is lacking.
+        let lacking = relaxation.lacking(shares, &count);
+        let worst = lacking.iter().zip(row_price).map(|(lacking, price)| lacking * price).fold(0.0, f64::max);
+        self.point = Point::at(relaxation, row_price, &count, (product * mean).max(LACKING_PRODUCT * worst));
     }
 
     /// Takes a step. False if none is possible.

@@ -20,7 +20,7 @@ pub(super) struct Newton {
     unknown: [Vec<f64>; 3],
     /// One class's column in the reduced matrix.
     column: Vec<f64>,
-    /// What the direction of the reduced unknowns does to each pair.
+    /// What each pair's equation lacks, then less what the direction of the reduced unknowns does to it.
     push: Vec<f64>,
 }
 
@@ -251,7 +251,7 @@ impl Newton {
     }
 
     /// The right-hand side of the reduced equations.
-    fn reduce(&self, relaxation: &Relaxation, point: &Point, rhs: &mut [f64]) {
+    fn reduce(&mut self, relaxation: &Relaxation, point: &Point, rhs: &mut [f64]) {
         let (rows, totals) = (relaxation.rhs.len(), relaxation.totals.len());
         for (row, value) in rhs[..rows].iter_mut().enumerate() {
             *value = self.product_lack.row_room[row] / point.row_price[row] - self.lack.row_room[row];
@@ -266,10 +266,14 @@ impl Newton {
         }
         for class in 0..relaxation.scale.len() {
             let pairs = relaxation.pairs(class);
-            let lacks = pairs.clone().map(|pair| self.weight[pair] * self.pair_lack(relaxation, point, pair));
-            let shared = (self.lack.class_price[class] - lacks.sum::<f64>()) / self.weights[class];
+            let mut sum = self.lack.class_price[class];
+            for pair in pairs.clone() {
+                self.push[pair] = self.pair_lack(relaxation, point, pair);
+                sum -= self.weight[pair] * self.push[pair];
+            }
+            let shared = sum / self.weights[class];
             for pair in pairs {
-                let change = self.weight[pair] * (self.pair_lack(relaxation, point, pair) + shared);
+                let change = self.weight[pair] * (self.push[pair] + shared);
                 for (row, load) in relaxation.rows_of(pair).zip(relaxation.loads_of(pair)) {
                     rhs[row] += load * change;
                 }
@@ -293,7 +297,7 @@ impl Newton {
             let pairs = relaxation.pairs(class);
             let mut sum = self.lack.class_price[class];
             for pair in pairs.clone() {
-                let mut push = self.pair_lack(relaxation, point, pair) - relaxation.worth(pair, solution);
+                let mut push = self.push[pair] - relaxation.worth(pair, solution);
                 let cap = relaxation.cap[pair];
                 if cap > 0.0 {
                     push += cap * point.cap_price[pair] / point.cap_room[pair] * count_change(pair);
