@@ -5,12 +5,14 @@
 //! [`check`] checks a plan by plain arithmetic, apart from the solver. Nothing here simulates.
 
 mod check;
+mod classes;
 mod explain;
 mod instances;
 mod problem;
 mod solver;
 
 pub use check::{CheckedPlan, LimitUse, Plan, TOLERANCE, Violation, check};
+pub use classes::{ClassOfData, ClassSettings, DataClasses, Demand, HotBin, Load, demand};
 pub use explain::{
     BreakEven, Clash, ConstraintCost, LimitChange, Remedy, break_even, clash, constraint_costs, remedies, runners_up,
 };

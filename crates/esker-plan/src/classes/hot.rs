@@ -1,0 +1,52 @@
+//! The bins of hot records.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::ClassSettings;
+use super::records::RecordCounts;
+
+/// A bin of hot records: its number by each property, from 0 for the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HotBin {
+    /// By the share of reads.
+    pub reads: u8,
+    /// By the mean size of requests.
+    pub size: u8,
+    /// By requests in the busiest second.
+    pub intensity: u8,
+}
+
+impl fmt::Display for HotBin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hot, reads {}, size {}, intensity {}", self.reads, self.size, self.intensity)
+    }
+}
+
+/// The bin of a record; `None` if it is cold.
+fn bin(counts: &RecordCounts, settings: &ClassSettings) -> Option<HotBin> {
+    if counts.busiest <= settings.hot_above {
+        return None;
+    }
+    let number = |bins: usize| u8::try_from(bins).unwrap_or(u8::MAX);
+    let requests = counts.requests as f64;
+    Some(HotBin {
+        reads: number(settings.read_shares.partition_point(|&begin| counts.reads as f64 >= begin * requests)),
+        size: number(settings.sizes.partition_point(|&begin| counts.bytes >= begin.0 * counts.requests)),
+        intensity: number(settings.intensities.partition_point(|&begin| counts.busiest >= begin)),
+    })
+}
+
+/// The class of each record, and the bins of the classes that have records.
+pub(super) fn bins(counts: &[RecordCounts], settings: &ClassSettings) -> (Vec<u32>, Vec<Option<HotBin>>) {
+    let found: Vec<Option<HotBin>> = counts.iter().map(|counts| bin(counts, settings)).collect();
+    let all: BTreeSet<Option<HotBin>> = found.iter().copied().collect();
+    // The cold one is the last.
+    let mut bins: Vec<Option<HotBin>> = all.iter().copied().filter(Option::is_some).collect();
+    bins.extend(all.contains(&None).then_some(None));
+    let number = |bin: &Option<HotBin>| match bin {
+        Some(_) => bins.partition_point(|other| other.is_some_and(|other| Some(other) < *bin)),
+        None => bins.len() - 1,
+    };
+    (found.iter().map(|bin| number(bin) as u32).collect(), bins)
+}

@@ -1,0 +1,189 @@
+//! Classes of data: records of the address space that are asked for in the same way (Kim 2009, section 4.5.2).
+
+mod hot;
+mod load;
+mod records;
+#[cfg(test)]
+mod tests;
+
+use esker_core::{Bytes, Nanos, Problem};
+use esker_trace::{AreaSet, DenseMap, Operation, Record, Spool, VolumeIndex};
+
+pub use hot::HotBin;
+use load::Seconds;
+pub use load::{Demand, Load, demand};
+use records::RecordCounts;
+
+/// How records of the address space become classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassSettings {
+    /// Size of a record: a power of two from 4 KiB to 1 MiB.
+    pub record: Bytes,
+    /// A record is hot if there is a second in which more requests than this asked for it.
+    pub hot_above: u32,
+    /// Where bins of hot records by their share of reads begin, rising, each above 0 and at most 1. The first bin
+    /// begins at 0.
+    pub read_shares: Vec<f64>,
+    /// Where bins by the mean size of requests begin, rising, from above 0 on.
+    pub sizes: Vec<Bytes>,
+    /// Where bins by requests in the busiest second begin, rising, from above 0 on.
+    pub intensities: Vec<u32>,
+}
+
+impl ClassSettings {
+    /// The 32 hot classes and the cold one of Kim 2009: four bins by reads and by sizes, two by intensity. The paper
+    /// does not say where its bins begin.
+    pub fn kim_33() -> Self {
+        Self {
+            record: Bytes::mib(1),
+            hot_above: 1,
+            read_shares: vec![0.25, 0.5, 0.75],
+            sizes: vec![Bytes::kib(8), Bytes::kib(32), Bytes::kib(128)],
+            intensities: vec![8],
+        }
+    }
+
+    /// The 17 classes without bins of intensity, each of which holds two of the 33.
+    pub fn kim_17() -> Self {
+        Self { intensities: Vec::new(), ..Self::kim_33() }
+    }
+
+    /// The most classes that there can be.
+    pub fn classes_max(&self) -> usize {
+        1 + (self.read_shares.len() + 1) * (self.sizes.len() + 1) * (self.intensities.len() + 1)
+    }
+
+    /// # Errors
+    /// What is wrong with a setting.
+    pub fn check(&self) -> Result<(), Problem> {
+        let record = self.record.0;
+        if !record.is_power_of_two() || !(4 << 10..=1 << 20).contains(&record) {
+            let message = format!("a record of {record} bytes: it has to be a power of two from 4 KiB to 1 MiB");
+            return Err(Problem::new(message));
+        }
+        let shares = self.read_shares.iter();
+        if shares.clone().any(|&share| !(share > 0.0 && share <= 1.0)) || !shares.is_sorted_by(|one, next| one < next) {
+            return Err(Problem::new("bins by the share of reads begin above 0, at most at 1, and rise"));
+        }
+        let sizes = self.sizes.iter();
+        if self.sizes.first() == Some(&Bytes::ZERO) || !sizes.is_sorted_by(|one, next| one < next) {
+            return Err(Problem::new("bins by the size of requests begin above 0, and rise"));
+        }
+        let intensities = self.intensities.iter();
+        if self.intensities.first() == Some(&0) || !intensities.is_sorted_by(|one, next| one < next) {
+            return Err(Problem::new("bins by requests in the busiest second begin above 0, and rise"));
+        }
+        Ok(())
+    }
+}
+
+/// The classes of a workload.
+#[derive(Clone, Debug)]
+pub struct DataClasses {
+    /// Those that have records: the hot ones in the order of their bins, then the cold one.
+    pub classes: Vec<ClassOfData>,
+    /// Time from the first to the last request.
+    pub time: Nanos,
+    /// Size of a record.
+    pub record: Bytes,
+    /// The class of each touched record, by its place in `touched`.
+    of_record: Vec<u32>,
+    touched: DenseMap,
+}
+
+/// Records that are asked for in the same way.
+#[derive(Clone, Debug)]
+pub struct ClassOfData {
+    /// What they have in common; `None` if they are cold.
+    pub bin: Option<HotBin>,
+    /// Number of records.
+    pub records: u64,
+    /// What was asked of it, without the requests that it did not get.
+    pub total: Load,
+    /// What was asked of it in each second in which it was asked for anything: seconds since the first request, rising.
+    pub seconds: Vec<(u32, Load)>,
+}
+
+impl ClassOfData {
+    /// Bytes of its records.
+    pub fn bytes(&self, record: Bytes) -> Bytes {
+        Bytes(self.records * record.0)
+    }
+
+    /// Bytes written in a day of this workload; `time` is that of the workload.
+    pub fn written_per_day(&self, time: Nanos) -> Bytes {
+        const DAY: f64 = 86_400.0;
+        // A trace of one moment is taken for one of a second.
+        Bytes((self.total.written_bytes as f64 * DAY / time.as_secs_f64().max(1.0)) as u64)
+    }
+}
+
+impl DataClasses {
+    /// Classes of what `spool` asks for. Passes over it three times. Needs 48 bytes of memory for a touched record, and
+    /// 56 for each second of each class.
+    ///
+    /// # Errors
+    /// What is wrong with `settings`.
+    pub fn of(spool: &Spool, settings: &ClassSettings) -> Result<Self, Problem> {
+        settings.check()?;
+        let mut areas = AreaSet::default();
+        let asked = || spool.records().filter(|record| record.length > 0 && is_transfer(record));
+        asked().for_each(|record| areas.add(&record));
+        let touched = DenseMap::new(&areas);
+        let shift = settings.record.0.trailing_zeros();
+        let (first, last) = asked()
+            .fold((Nanos(u64::MAX), Nanos::ZERO), |(first, last), record| (first.min(record.at), last.max(record.at)));
+        let second = |record: &Record| ((record.at - first).0 / Nanos::from_secs(1).0) as u32;
+        let mut counts = vec![RecordCounts::default(); (touched.footprint() >> shift) as usize];
+        for record in asked() {
+            let (second, is_read) = (second(&record), record.operation == Operation::Read);
+            pieces(&touched, shift, &record, |number, bytes| counts[number].count(second, is_read, bytes));
+        }
+        let (of_record, bins) = hot::bins(&counts, settings);
+        drop(counts);
+        let mut seconds: Vec<Seconds> = bins.iter().map(|_| Seconds::default()).collect();
+        let mut ends = vec![u64::MAX; spool.volumes().len()];
+        for record in asked() {
+            let end = &mut ends[record.volume.0 as usize];
+            let is_sequential = std::mem::replace(end, record.end()) == record.offset;
+            let (second, mut of_class) = (second(&record), None);
+            pieces(&touched, shift, &record, |number, bytes| {
+                let class = of_record[number];
+                // Neighbours of one class are one request.
+                let is_new = of_class.replace(class) != Some(class);
+                seconds[class as usize].add(second, &Load::of(record.operation, is_sequential, is_new, bytes));
+            });
+        }
+        let mut records = vec![0; bins.len()];
+        of_record.iter().for_each(|&class| records[class as usize] += 1);
+        let parts = bins.into_iter().zip(records).zip(seconds);
+        let classes = parts.map(|((bin, records), seconds)| {
+            let (total, seconds) = seconds.into_parts();
+            ClassOfData { bin, records, total, seconds }
+        });
+        let time = if spool.is_empty() { Nanos::ZERO } else { last.saturating_sub(first) };
+        Ok(Self { classes: classes.collect(), time, record: settings.record, of_record, touched })
+    }
+
+    /// The class of a byte, by its place in `classes`. `None` if nothing near it was asked for: cold data, too.
+    pub fn class_of(&self, volume: VolumeIndex, byte: u64) -> Option<usize> {
+        let place = self.touched.map(volume, byte)?;
+        Some(self.of_record[(place / self.record.0) as usize] as usize)
+    }
+}
+
+fn is_transfer(record: &Record) -> bool {
+    matches!(record.operation, Operation::Read | Operation::Write)
+}
+
+/// Calls `each` for the records that a request touches: with their places, and how many bytes of each it touches.
+fn pieces(touched: &DenseMap, shift: u32, record: &Record, mut each: impl FnMut(usize, u64)) {
+    let begin = touched.map(record.volume, record.offset).expect("it was touched");
+    let end = begin + u64::from(record.length);
+    let mut at = begin;
+    while at < end {
+        let next = ((at >> shift) + 1) << shift;
+        each((at >> shift) as usize, next.min(end) - at);
+        at = next;
+    }
+}

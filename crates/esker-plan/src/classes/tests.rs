@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use esker_core::Rng;
+use proptest::prelude::*;
+
+use super::*;
+
+/// What there is to know of a record: requests, reads, bytes, and requests by second.
+type Known = (u64, u64, u64, BTreeMap<u64, u32>);
+
+/// The classes of all records, by volume and number, as simply as can be.
+fn reference(records: &[Record], settings: &ClassSettings) -> BTreeMap<(u32, u64), Option<[usize; 3]>> {
+    let mut known: BTreeMap<(u32, u64), Known> = BTreeMap::new();
+    for record in records {
+        for byte in record.offset..record.end() {
+            let (requests, reads, bytes, seconds) =
+                known.entry((record.volume.0, byte / settings.record.0)).or_default();
+            if byte == record.offset || byte % settings.record.0 == 0 {
+                *requests += 1;
+                *reads += u64::from(record.operation == Operation::Read);
+                *seconds.entry((record.at - records[0].at).0 / 1_000_000_000).or_default() += 1;
+            }
+            *bytes += 1;
+        }
+    }
+    let class = |(requests, reads, bytes, seconds): &Known| {
+        let busiest = *seconds.values().max().unwrap();
+        let by_reads = settings.read_shares.iter().filter(|&&begin| *reads as f64 / *requests as f64 >= begin).count();
+        let by_size = settings.sizes.iter().filter(|begin| *bytes as f64 / *requests as f64 >= begin.0 as f64).count();
+        let by_intensity = settings.intensities.iter().filter(|&&begin| busiest >= begin).count();
+        (busiest > settings.hot_above).then_some([by_reads, by_size, by_intensity])
+    };
+    known.iter().map(|(place, known)| (*place, class(known))).collect()
+}
+
+fn trace(seed: u64, requests: u64) -> Vec<Record> {
+    let (mut rng, mut at) = (Rng::new(seed), 5_000_000_000);
+    let record = |_| {
+        at += rng.below(400_000_000);
+        let unit = 512;
+        Record {
+            at: Nanos(at),
+            // A few places are asked for often.
+            offset: if rng.chance(1, 2) { rng.below(8) * 5000 } else { rng.below(1 << 11) } * unit,
+            length: (1 + rng.below(48)) as u32 * unit as u32,
+            volume: VolumeIndex(rng.below(2) as u32),
+            operation: if rng.chance(2, 3) { Operation::Read } else { Operation::Write },
+            response: None,
+        }
+    };
+    (0..requests).map(record).collect()
+}
+
+fn settings() -> ClassSettings {
+    ClassSettings {
+        record: Bytes::kib(8),
+        sizes: vec![Bytes::kib(2), Bytes::kib(4), Bytes::kib(7)],
+        intensities: vec![3],
+        ..ClassSettings::kim_33()
+    }
+}
+
+fn classified(records: &[Record], settings: &ClassSettings) -> DataClasses {
+    let volumes = vec!["one".to_string(), "two".to_string()];
+    DataClasses::of(&Spool::from_records(records.iter().copied(), volumes).unwrap(), settings).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn classes_are_those_of_the_reference(seed in any::<u64>(), requests in 1..200u64) {
+        let (records, settings) = (trace(seed, requests), settings());
+        let found = classified(&records, &settings);
+        for ((volume, number), expected) in reference(&records, &settings) {
+            let class = found.class_of(VolumeIndex(volume), number * settings.record.0).unwrap();
+            let bin = found.classes[class].bin.map(|bin| [bin.reads, bin.size, bin.intensity].map(usize::from));
+            prop_assert_eq!(bin, expected);
+        }
+        let bytes: u64 = records.iter().map(|record| u64::from(record.length)).sum();
+        prop_assert_eq!(found.classes.iter().map(|class| class.total.bytes()).sum::<u64>(), bytes);
+        prop_assert!(found.classes.len() <= settings.classes_max());
+        // Each of the 17 classes is made of whole ones of the 33.
+        let fewer = classified(&records, &ClassSettings { intensities: Vec::new(), ..settings.clone() });
+        let mut into = BTreeMap::new();
+        for (volume, number) in reference(&records, &settings).into_keys() {
+            let at = (VolumeIndex(volume), number * settings.record.0);
+            let of = |classes: &DataClasses| classes.class_of(at.0, at.1).unwrap();
+            prop_assert_eq!(*into.entry(of(&found)).or_insert(of(&fewer)), of(&fewer));
+        }
+    }
+
+    #[test]
+    fn peaks_that_do_not_meet_are_not_added_up(seed in any::<u64>(), requests in 1..200u64) {
+        let found = classified(&trace(seed, requests), &settings());
+        let each: Vec<Demand> = found.classes.iter().map(|class| demand([&class.seconds[..]], 1.0)).collect();
+        let all = demand(found.classes.iter().map(|class| &class.seconds[..]), 1.0);
+        prop_assert!(all.bytes <= each.iter().map(|one| one.bytes).sum());
+        prop_assert!(all.bytes >= each.iter().map(|one| one.bytes).max().unwrap());
+    }
+}
+
+/// Two requests in one second, one of 4 KiB that is read and one of 8 KiB that is written behind it; and another
+/// second.
+#[test]
+fn demands_are_those_of_the_seconds() {
+    let record = |at, offset, length, operation| Record {
+        at: Nanos(at),
+        offset,
+        length,
+        volume: VolumeIndex(0),
+        operation,
+        response: None,
+    };
+    let records = [
+        record(0, 0, 4096, Operation::Read),
+        record(1, 4096, 8192, Operation::Write),
+        record(7_000_000_000, 1 << 20, 4096, Operation::Write),
+    ];
+    let found = classified(&records, &ClassSettings::kim_33());
+    let [hot, cold] = &found.classes[..] else { panic!("{:?}", found.classes) };
+    assert_eq!((hot.bin, hot.records), (Some(HotBin { reads: 2, size: 0, intensity: 0 }), 1));
+    let load = Load { random_reads: 1, sequential_writes: 1, read_bytes: 4096, written_bytes: 8192, ..Load::default() };
+    assert_eq!((&hot.seconds[..], hot.total), (&[(0, load)][..], load));
+    assert_eq!((cold.bin, cold.seconds[0].0, cold.total.random_writes), (None, 7, 1));
+    assert_eq!(
+        demand([&hot.seconds[..]], 0.95),
+        Demand { requests: 2, bytes: 12288, read_bytes: 4096, written_bytes: 8192 }
+    );
+    assert_eq!(cold.written_per_day(found.time), Bytes((4096.0 * 86_400.0 / 7.0) as u64));
+    assert_eq!(found.class_of(VolumeIndex(0), 9 << 20), None);
+}
+
+#[test]
+fn bins_that_make_no_sense_are_refused() {
+    for (wrong, says) in [
+        (ClassSettings { record: Bytes(5000), ..ClassSettings::kim_33() }, "power of two"),
+        (ClassSettings { record: Bytes::mib(2), ..ClassSettings::kim_33() }, "power of two"),
+        (ClassSettings { read_shares: vec![0.5, 0.5], ..ClassSettings::kim_33() }, "share of reads"),
+        (ClassSettings { read_shares: vec![f64::NAN], ..ClassSettings::kim_33() }, "share of reads"),
+        (ClassSettings { sizes: vec![Bytes::ZERO], ..ClassSettings::kim_33() }, "size of requests"),
+        (ClassSettings { intensities: vec![8, 4], ..ClassSettings::kim_33() }, "busiest second"),
+    ] {
+        assert!(wrong.check().unwrap_err().to_string().contains(says), "{wrong:?}");
+    }
+    assert_eq!((ClassSettings::kim_33().classes_max(), ClassSettings::kim_17().classes_max()), (33, 17));
+    let none = DataClasses::of(&Spool::from_records([], Vec::new()).unwrap(), &ClassSettings::kim_33()).unwrap();
+    assert!(none.classes.is_empty() && none.time == Nanos::ZERO);
+}
