@@ -7,6 +7,7 @@ use std::time::Duration;
 use esker_volume::{DeviceIo, IoChoice};
 
 use super::items::{Receiver, send};
+use super::successor::CONFIRMATION;
 use super::*;
 use crate::address::Address;
 use crate::control::ControlConnection;
@@ -126,6 +127,12 @@ fn the_confirmation_decides_who_serves() {
     let refused = Predecessor::of(all).release().unwrap_err();
     assert!(refused.message.contains("waited for too long"), "{refused}");
     drop(handover);
+    // It serves, and its confirmation is there when the server gives up.
+    let (new, mut there) = successor(&io);
+    there.write_all(CONFIRMATION.as_bytes()).unwrap();
+    there.shutdown(std::net::Shutdown::Read).unwrap();
+    assert!(new.hand(self::handover(&folder).0, long).is_none());
+    std::fs::remove_file(folder.path().join("socket")).unwrap();
     // The one that serves has died since: nobody else serves.
     let (here, there) = UnixStream::pair().unwrap();
     drop(here);
