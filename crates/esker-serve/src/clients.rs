@@ -224,7 +224,7 @@ impl Clients {
                 let late = is_late.then(|| "it has opened no export in time".to_string());
                 news.push(LogEvent::ClientLeft {
                     peer: connection.peer.clone(),
-                    reason: connection.failure.take().or(late),
+                    reason: connection.take_failure().or(late),
                 });
             }
             is_kept

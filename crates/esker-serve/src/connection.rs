@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     pub(crate) since: Nanos,
     /// The export that it has opened.
     pub(crate) export: Option<String>,
-    /// Why it is disconnected, if it does not leave by itself.
+    /// How it broke the protocol, if it did.
     pub(crate) failure: Option<String>,
     /// When it last asked for something.
     asked: Nanos,
@@ -84,6 +84,11 @@ impl Connection {
     /// Returns true if the handshake of TLS may go on.
     pub(crate) fn is_starting_tls(&self) -> bool {
         self.stream.is_starting_tls()
+    }
+
+    /// Why it is disconnected, if it does not leave by itself.
+    pub(crate) fn take_failure(&mut self) -> Option<String> {
+        self.failure.take().or_else(|| self.stream.failure().map(str::to_string))
     }
 
     /// Returns true if it has asked for something a moment ago.

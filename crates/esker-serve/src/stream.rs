@@ -81,6 +81,11 @@ impl Stream {
         self.tls.iter_mut().for_each(|tls| tls.close());
     }
 
+    /// Why the connection is closed, if the client broke the rules of TLS or has no right to connect.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.tls.as_ref()?.failure()
+    }
+
     /// Returns true if there is nothing more to be read.
     pub(crate) fn has_ended(&self) -> bool {
         self.socket.has_ended() || self.tls.as_ref().is_some_and(|tls| tls.has_ended())

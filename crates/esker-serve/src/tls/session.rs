@@ -17,8 +17,8 @@ pub(crate) struct TlsSession {
     connection: ServerConnection,
     /// Bytes that are decrypted and not read yet.
     decrypted: usize,
-    /// Whether the client broke the protocol, or has no right to connect.
-    has_failed: bool,
+    /// How the client broke the protocol, or why it has no right to connect.
+    failure: Option<String>,
     /// Whether the client sends nothing more; what it has sent may still be read.
     is_over: bool,
     is_closing: bool,
@@ -28,7 +28,7 @@ impl TlsSession {
     /// Begins with the handshake, in which the client speaks first.
     pub(crate) fn new(config: &Arc<ServerConfig>) -> Self {
         let connection = ServerConnection::new(Arc::clone(config)).expect("records have their usual length");
-        Self { connection, decrypted: 0, has_failed: false, is_over: false, is_closing: false }
+        Self { connection, decrypted: 0, failure: None, is_over: false, is_closing: false }
     }
 
     /// Returns true if there may be something to read.
@@ -48,7 +48,12 @@ impl TlsSession {
 
     /// Returns true if there is nothing more to be read.
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_failed || (self.is_over && self.decrypted == 0)
+        self.failure.is_some() || (self.is_over && self.decrypted == 0)
+    }
+
+    /// Why the connection is closed, if the client is at fault.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Returns true if bytes are to be sent.
@@ -63,7 +68,7 @@ impl TlsSession {
             reads += 1;
             self.decrypt(socket);
         }
-        if self.decrypted == 0 || self.has_failed {
+        if self.decrypted == 0 || self.failure.is_some() {
             return 0;
         }
         let count = self.connection.reader().read(space).unwrap_or(0);
@@ -78,7 +83,7 @@ impl TlsSession {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             // A handshake message that is too long.
-            Err(_) => return self.has_failed = true,
+            Err(error) => return self.failure = Some(format!("TLS: {error}")),
         }
         match self.connection.process_new_packets() {
             Ok(state) => {
@@ -86,7 +91,7 @@ impl TlsSession {
                 self.is_over |= state.peer_has_closed();
             }
             // An alert says so to the client.
-            Err(_) => self.has_failed = true,
+            Err(error) => self.failure = Some(format!("TLS: {error}")),
         }
     }
 

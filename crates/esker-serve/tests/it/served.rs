@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use esker_core::Bytes;
 use esker_serve::{
-    Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile, VolumeOperation,
-    VolumeStatus, call,
+    Address, ControlError, Listener, Log, LogEvent, Opening, ServeSettings, ServedVolume, Server, VolumeFile,
+    VolumeOperation, VolumeStatus, call,
 };
 use esker_volume::{
     BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
@@ -32,9 +32,20 @@ pub(super) struct Running {
     pub(super) control: PathBuf,
     /// Where figures are fetched.
     pub(super) metrics: String,
+    /// What has happened.
+    pub(super) events: Arc<Mutex<Vec<LogEvent>>>,
     stop: Arc<AtomicBool>,
     signal: Signal,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Keeps what happens.
+struct Kept(Arc<Mutex<Vec<LogEvent>>>);
+
+impl Log for Kept {
+    fn log(&mut self, event: &LogEvent) {
+        self.0.lock().unwrap().push(event.clone());
+    }
 }
 
 /// Keeps the paths in memory.
@@ -131,8 +142,11 @@ impl Home {
         let (sender, receiver) = mpsc::channel();
         let (paths, addresses, stops) = (Arc::clone(&self.paths), [socket.clone(), control.clone()], Arc::clone(&stop));
         let home = Self { folder: tempfile::tempdir().unwrap(), paths };
+        let events = Arc::default();
+        let kept = Kept(Arc::clone(&events));
         let thread = thread::spawn(move || {
             let mut server = home.open(choice, settings);
+            server.log_to(Box::new(kept));
             let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
             server.listen(clients).unwrap();
             server.take_control_at(control).unwrap();
@@ -143,7 +157,7 @@ impl Home {
             server.run(|| stops.load(Ordering::SeqCst));
         });
         let (signal, metrics) = receiver.recv().unwrap();
-        Running { socket, control, metrics, stop, signal, thread: Some(thread) }
+        Running { socket, control, metrics, events, stop, signal, thread: Some(thread) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use esker_core::{Bytes, Hint};
 use esker_nbd::Command;
-use esker_serve::{ServeSettings, Tls, TlsClients, VolumeStatus};
+use esker_serve::{LogEvent, ServeSettings, Tls, TlsClients, VolumeStatus};
 use esker_testkit::Authority;
 use esker_volume::IoChoice;
 use rustls::crypto::ring;
@@ -150,6 +150,14 @@ fn who_may_not_connect_reads_nothing_and_disturbs_nobody() {
     }
     assert_eq!(reads(&server), before);
     assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
+    let events = Arc::clone(&server.events);
+    drop(server);
+    let is_refused = |event: &&LogEvent| match event {
+        LogEvent::ClientLeft { reason: Some(reason), .. } => reason.starts_with("TLS: "),
+        _ => false,
+    };
+    // Two versions of four certificates, and garbage that is no beginning of a record.
+    assert!(events.lock().unwrap().iter().filter(is_refused).count() >= 9, "{events:?}");
 }
 
 #[test]
