@@ -61,7 +61,7 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
         let status = server.served().status();
         is_faulty = !status.has_power || status.failing != Failing::None;
         if !common.quiet {
-            report::served(&status, &server.status().requests).lines().for_each(output::remark);
+            output::remark(report::served(&status, &server.status().requests).trim_end());
         }
     })?;
     match ending {
