@@ -12,7 +12,7 @@ fn spool() -> Spool {
     let requests = if std::env::var_os("ESKER_BENCH_SMOKE").is_some() { REQUESTS / 100 } else { REQUESTS };
     let mut rng = Rng::new(1);
     let record = |number: u64| Record {
-        at: Nanos(number * (86_400_000_000_000 / requests)),
+        at: Nanos(number * (86_400_000_000_000 / REQUESTS)),
         offset: rng.below(if number.is_multiple_of(2) { BLOCKS } else { BLOCKS / 100 }) * 4096,
         length: 4096 << rng.below(5),
         volume: VolumeIndex(0),
