@@ -24,7 +24,8 @@ impl InstanceSettings {
     pub const PAPER: Self = Self { classes: 33, types: 5, resources: 4, devices: 8.0, decades: 3.0 };
     /// 2,000 classes, 20 types, tens of devices.
     pub const LARGE: Self = Self { classes: 2_000, types: 20, resources: 4, devices: 60.0, decades: 8.0 };
-    /// The same with thousands of devices: a class needs between a billionth of a device and some hundred.
+    /// 2,000 classes and 20 types with thousands of devices: a class needs between a billionth of a device and some
+    /// hundred.
     pub const VAST: Self = Self { devices: 8_000.0, ..Self::LARGE };
 
     /// The problem of a seed. What a class needs of a type is the product of its size, of how much it asks of the

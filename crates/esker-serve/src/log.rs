@@ -31,7 +31,7 @@ pub enum LogEvent {
     DeviceState {
         /// The name of the device.
         device: String,
-        /// `online`, `read-only` or `failed`.
+        /// `online`, `read-only`, `failed`, `missing` or `removed`.
         state: String,
     },
     /// A drain has come to its end.
@@ -65,9 +65,11 @@ impl LogEvent {
     pub fn level(&self) -> LogLevel {
         match self {
             Self::ClientConnected { .. } | Self::ExportOpened { .. } | Self::ClientLeft { .. } => LogLevel::Detail,
-            Self::DeviceState { state, .. } if state != "online" => LogLevel::Warning,
+            // An operator has removed it.
+            Self::DeviceState { state, .. } if state == "online" || state == "removed" => LogLevel::Information,
+            Self::DeviceState { .. } => LogLevel::Warning,
             Self::DrainEnded { unreadable_extents: 1.., .. } => LogLevel::Warning,
-            Self::DeviceState { .. } | Self::DrainEnded { .. } | Self::Background { .. } => LogLevel::Information,
+            Self::DrainEnded { .. } | Self::Background { .. } => LogLevel::Information,
         }
     }
 }

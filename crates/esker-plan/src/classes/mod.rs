@@ -128,11 +128,13 @@ impl DataClasses {
         settings.check()?;
         let mut areas = AreaSet::default();
         let asked = || spool.records().filter(|record| record.length > 0 && is_transfer(record));
-        asked().for_each(|record| areas.add(&record));
+        let (mut first, mut last) = (Nanos(u64::MAX), Nanos::ZERO);
+        for record in asked() {
+            areas.add(&record);
+            (first, last) = (first.min(record.at), last.max(record.at));
+        }
         let touched = DenseMap::new(&areas);
         let shift = settings.record.0.trailing_zeros();
-        let (first, last) = asked()
-            .fold((Nanos(u64::MAX), Nanos::ZERO), |(first, last), record| (first.min(record.at), last.max(record.at)));
         let second = |record: &Record| ((record.at - first).0 / Nanos::from_secs(1).0) as u32;
         let mut counts = vec![RecordCounts::default(); (touched.footprint() >> shift) as usize];
         for record in asked() {
@@ -161,7 +163,8 @@ impl DataClasses {
             let (total, seconds) = seconds.into_parts();
             ClassOfData { bin, records, total, seconds }
         });
-        let time = if spool.is_empty() { Nanos::ZERO } else { last.saturating_sub(first) };
+        // Without requests, the first would be later than the last.
+        let time = last.saturating_sub(first);
         Ok(Self { classes: classes.collect(), time, record: settings.record, of_record, touched })
     }
 

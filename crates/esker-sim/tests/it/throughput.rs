@@ -42,7 +42,7 @@ fn per_s(processes: u32, policy: &str, requests: u64) -> f64 {
     per_s_with(processes, policy, requests, "")
 }
 
-/// The same with more lines at the end of the experiment.
+/// [`per_s`] of an experiment with more lines at its end.
 fn per_s_with(processes: u32, policy: &str, requests: u64, more: &str) -> f64 {
     let device = |name: &str, micros: u32| {
         format!(

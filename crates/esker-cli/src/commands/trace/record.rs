@@ -132,10 +132,20 @@ fn record(arguments: &RecordArguments, folder: &Path, common: &Common) -> Result
     if !status.success() || recordings(folder).is_err() && !errors.trim().is_empty() {
         return Err(refused(&errors, &arguments.devices));
     }
+    remove_empty(folder);
     if let Some(lost) = lost(&said) {
         remark(&format!("note: {lost} events were lost: blktrace could not write them in time"));
     }
     Ok(())
+}
+
+/// Removes the files of processors on which nothing happened: an empty file is no trace.
+fn remove_empty(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() == 0)) {
+        // The trace is written without it anyway.
+        let _ = std::fs::remove_file(entry.path());
+    }
 }
 
 /// Starts blktrace, which writes a file for each device and processor.
