@@ -3,7 +3,7 @@
 use esker_core::{Nanos, Rng};
 use esker_plan::{ClassSettings, DataClasses};
 use esker_testkit::Bench;
-use esker_trace::{Operation, Record, Spool, VolumeIndex};
+use esker_trace::{AreaSet, DenseMap, Operation, Record, Spool, VolumeIndex};
 
 const REQUESTS: u64 = 5_000_000;
 const BLOCKS: u64 = 100_000_000_000 / 4096;
@@ -25,7 +25,10 @@ fn spool() -> Spool {
 fn main() {
     let spool = spool();
     Bench::new("33 classes of data").rate("requests", || {
-        let found = DataClasses::of(&spool, &ClassSettings::kim_33()).expect("sound settings");
+        let mut areas = AreaSet::default();
+        spool.records().for_each(|record| areas.add(&record));
+        let found = DataClasses::of(DenseMap::new(&areas), &ClassSettings::kim_33(), || spool.records());
+        let found = found.expect("sound settings");
         assert!(found.classes.len() > 3, "{} classes", found.classes.len());
         spool.len()
     });

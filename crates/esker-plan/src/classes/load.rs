@@ -17,8 +17,12 @@ pub struct Load {
     pub sequential_writes: u64,
     /// Bytes that were read.
     pub read_bytes: u64,
+    /// Those of sequential reads.
+    pub sequential_read_bytes: u64,
     /// Bytes that were written.
     pub written_bytes: u64,
+    /// Those of sequential writes.
+    pub sequential_written_bytes: u64,
 }
 
 impl Load {
@@ -31,20 +35,24 @@ impl Load {
             (false, false) => load.random_writes = number,
             (false, true) => load.sequential_writes = number,
         }
+        let in_sequence = if is_sequential { bytes } else { 0 };
         match operation == Operation::Read {
-            true => load.read_bytes = bytes,
-            false => load.written_bytes = bytes,
+            true => (load.read_bytes, load.sequential_read_bytes) = (bytes, in_sequence),
+            false => (load.written_bytes, load.sequential_written_bytes) = (bytes, in_sequence),
         }
         load
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    /// Adds another load to this one.
+    pub fn add(&mut self, other: &Self) {
         self.random_reads += other.random_reads;
         self.sequential_reads += other.sequential_reads;
         self.random_writes += other.random_writes;
         self.sequential_writes += other.sequential_writes;
         self.read_bytes += other.read_bytes;
+        self.sequential_read_bytes += other.sequential_read_bytes;
         self.written_bytes += other.written_bytes;
+        self.sequential_written_bytes += other.sequential_written_bytes;
     }
 
     /// Reads and writes.

@@ -7,7 +7,7 @@ mod records;
 mod tests;
 
 use esker_core::{Bytes, Nanos, Problem};
-use esker_trace::{AreaSet, DenseMap, Operation, Record, Spool, VolumeIndex};
+use esker_trace::{DenseMap, Operation, Record, VolumeIndex};
 
 pub use hot::HotBin;
 use load::Seconds;
@@ -82,6 +82,8 @@ impl ClassSettings {
 pub struct DataClasses {
     /// Those that have records: the hot ones in the order of their bins, then the cold one.
     pub classes: Vec<ClassOfData>,
+    /// When the first request comes.
+    pub begin: Nanos,
     /// Time from the first to the last request.
     pub time: Nanos,
     /// Size of a record.
@@ -119,21 +121,20 @@ impl ClassOfData {
 }
 
 impl DataClasses {
-    /// Classes of what `spool` asks for. Passes over it three times. Needs 48 bytes of memory for a touched record, and
-    /// 56 for each second of each class.
+    /// Classes of the reads and writes that each call of `records` returns in the order of their times, all within the
+    /// areas of `touched` (asserted). Passes over them twice. Needs 48 bytes of memory for a touched record, and 72 for
+    /// each second of each class.
     ///
     /// # Errors
     /// What is wrong with `settings`.
-    pub fn of(spool: &Spool, settings: &ClassSettings) -> Result<Self, Problem> {
+    pub fn of<I: Iterator<Item = Record>>(
+        touched: DenseMap,
+        settings: &ClassSettings,
+        records: impl Fn() -> I,
+    ) -> Result<Self, Problem> {
         settings.check()?;
-        let mut areas = AreaSet::default();
-        let asked = || spool.records().filter(|record| record.length > 0 && is_transfer(record));
-        let (mut first, mut last) = (Nanos(u64::MAX), Nanos::ZERO);
-        for record in asked() {
-            areas.add(&record);
-            (first, last) = (first.min(record.at), last.max(record.at));
-        }
-        let touched = DenseMap::new(&areas);
+        let asked = || records().filter(|record| record.length > 0 && is_transfer(record));
+        let first = asked().next().map_or(Nanos::ZERO, |record| record.at);
         let shift = settings.record.0.trailing_zeros();
         let second = |record: &Record| ((record.at - first).0 / Nanos::from_secs(1).0) as u32;
         let mut counts = vec![RecordCounts::default(); (touched.footprint() >> shift) as usize];
@@ -144,10 +145,15 @@ impl DataClasses {
         let (of_record, bins) = hot::bins(&counts, settings);
         drop(counts);
         let mut seconds: Vec<Seconds> = bins.iter().map(|_| Seconds::default()).collect();
-        let mut ends = vec![u64::MAX; spool.volumes().len()];
+        let mut ends: Vec<u64> = Vec::new();
+        let mut last = first;
         for record in asked() {
-            let end = &mut ends[record.volume.0 as usize];
-            let is_sequential = std::mem::replace(end, record.end()) == record.offset;
+            let volume = record.volume.0 as usize;
+            if ends.len() <= volume {
+                ends.resize(volume + 1, u64::MAX);
+            }
+            let is_sequential = std::mem::replace(&mut ends[volume], record.end()) == record.offset;
+            last = record.at;
             let (second, mut of_class) = (second(&record), None);
             pieces(&touched, shift, &record, |number, bytes| {
                 let class = of_record[number];
@@ -163,9 +169,19 @@ impl DataClasses {
             let (total, seconds) = seconds.into_parts();
             ClassOfData { bin, records, total, seconds }
         });
-        // Without requests, the first would be later than the last.
-        let time = last.saturating_sub(first);
-        Ok(Self { classes: classes.collect(), time, record: settings.record, of_record, touched })
+        Ok(Self {
+            classes: classes.collect(),
+            begin: first,
+            time: last - first,
+            record: settings.record,
+            of_record,
+            touched,
+        })
+    }
+
+    /// The class of each touched record, by its place in `classes`; in the order of `touched`.
+    pub fn of_records(&self) -> &[u32] {
+        &self.of_record
     }
 
     /// The class of a byte, by its place in `classes`. `None` if nothing near it was asked for: cold data, too.

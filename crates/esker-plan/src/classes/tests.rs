@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use esker_core::Rng;
+use esker_trace::AreaSet;
 use proptest::prelude::*;
 
 use super::*;
@@ -61,8 +62,9 @@ fn settings() -> ClassSettings {
 }
 
 fn classified(records: &[Record], settings: &ClassSettings) -> DataClasses {
-    let volumes = vec!["one".to_string(), "two".to_string()];
-    DataClasses::of(&Spool::from_records(records.iter().copied(), volumes).unwrap(), settings).unwrap()
+    let mut areas = AreaSet::default();
+    records.iter().for_each(|record| areas.add(record));
+    DataClasses::of(DenseMap::new(&areas), settings, || records.iter().copied()).unwrap()
 }
 
 proptest! {
@@ -120,7 +122,14 @@ fn demands_are_those_of_the_seconds() {
     let found = classified(&records, &ClassSettings::kim_33());
     let [hot, cold] = &found.classes[..] else { panic!("{:?}", found.classes) };
     assert_eq!((hot.bin, hot.records), (Some(HotBin { reads: 2, size: 0, intensity: 0 }), 1));
-    let load = Load { random_reads: 1, sequential_writes: 1, read_bytes: 4096, written_bytes: 8192, ..Load::default() };
+    let load = Load {
+        random_reads: 1,
+        sequential_writes: 1,
+        read_bytes: 4096,
+        written_bytes: 8192,
+        sequential_written_bytes: 8192,
+        ..Load::default()
+    };
     assert_eq!((&hot.seconds[..], hot.total), (&[(0, load)][..], load));
     assert_eq!((cold.bin, cold.seconds[0].0, cold.total.random_writes), (None, 7, 1));
     assert_eq!(
@@ -144,6 +153,6 @@ fn bins_that_make_no_sense_are_refused() {
         assert!(wrong.check().unwrap_err().to_string().contains(says), "{wrong:?}");
     }
     assert_eq!((ClassSettings::kim_33().classes_max(), ClassSettings::kim_17().classes_max()), (33, 17));
-    let none = DataClasses::of(&Spool::from_records([], Vec::new()).unwrap(), &ClassSettings::kim_33()).unwrap();
+    let none = classified(&[], &ClassSettings::kim_33());
     assert!(none.classes.is_empty() && none.time == Nanos::ZERO);
 }

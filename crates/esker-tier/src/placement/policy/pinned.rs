@@ -1,5 +1,7 @@
 //! Pins ranges of addresses to devices.
 
+use std::collections::BTreeSet;
+
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Nanos};
 use esker_results::TokenReport;
@@ -65,11 +67,42 @@ fn build(policy: &NewPolicy<'_>) -> Result<Box<dyn Placement>, PlacementError> {
         return Err(PlacementError::new("rest.kind", "ranges of ranges: give all of them in one list"));
     }
     let rest = policy.other("rest", &rest)?;
-    Ok(Box::new(Pinned { ranges, rest, pinned: Vec::new() }))
+    Ok(Box::new(Pinned { ranges: apart(&ranges), rest, pinned: Vec::new() }))
+}
+
+/// The addresses of `ranges` as ranges apart from each other, in order of address. Where several overlap, the first
+/// one counts.
+fn apart(ranges: &[PinnedRange]) -> Vec<PinnedRange> {
+    let end = |range: &PinnedRange| range.start.0.saturating_add(range.length.0);
+    // At each address where ranges begin or end: their numbers, and whether they begin.
+    let begins = ranges.iter().enumerate().map(|(number, range)| (range.start.0, number, true));
+    let ends = ranges.iter().enumerate().map(|(number, range)| (end(range), number, false));
+    let mut changes: Vec<(u64, usize, bool)> = begins.chain(ends).collect();
+    changes.sort_unstable();
+    let mut open: BTreeSet<usize> = BTreeSet::new();
+    let mut found: Vec<PinnedRange> = Vec::new();
+    let mut from = 0;
+    for (at, number, begins) in changes {
+        if let Some(&first) = open.first().filter(|_| from < at) {
+            let (device, length) = (ranges[first].device, Bytes(at - from));
+            match found.last_mut().filter(|last| last.device == device && end(last) == from) {
+                Some(last) => last.length.0 += length.0,
+                None => found.push(PinnedRange { start: Bytes(from), length, device }),
+            }
+        }
+        from = at;
+        if begins {
+            open.insert(number)
+        } else {
+            open.remove(&number)
+        };
+    }
+    found
 }
 
 #[derive(Debug)]
 struct Pinned {
+    /// Apart from each other, in order of address: there may be as many as extents.
     ranges: Vec<PinnedRange>,
     rest: Box<dyn Placement>,
     /// Whether each extent is pinned, by number, for the extents that have been placed.
@@ -79,8 +112,9 @@ struct Pinned {
 impl Pinned {
     /// Returns the range to which the extent that begins at `start` belongs.
     fn range(&self, start: Bytes) -> Option<&PinnedRange> {
-        let holds = |range: &&PinnedRange| start.0.checked_sub(range.start.0).is_some_and(|to| to < range.length.0);
-        self.ranges.iter().find(holds)
+        let after = self.ranges.partition_point(|range| range.start <= start);
+        let range = &self.ranges[after.checked_sub(1)?];
+        (start.0 - range.start.0 < range.length.0).then_some(range)
     }
 
     fn pin(&mut self, extent: LogicalExtent) {
@@ -185,6 +219,30 @@ mod tests {
         // An extent that begins in the range is pinned, even if only half of it lies there.
         let table = format!(r#"{{"kind":"pinned","ranges":[{{"length":"1537KiB","device":0}}],{rest}}}"#);
         assert_eq!(chosen(&table, &[9, 9], &[1; 4]), [0, 0, 1, 1]);
+    }
+
+    /// Ranges that overlap at random are found as one after the other finds them.
+    #[test]
+    fn the_first_range_with_an_address_counts() {
+        let mut rng = esker_core::Rng::new(7);
+        for _ in 0..200 {
+            let range = |_| PinnedRange {
+                start: Bytes(rng.below(40)),
+                length: Bytes(1 + rng.below(12)),
+                device: rng.below(3) as u16,
+            };
+            let ranges: Vec<PinnedRange> = (0..6).map(range).collect();
+            let one_by_one = |at: u64| {
+                let holds = |range: &&PinnedRange| at.checked_sub(range.start.0).is_some_and(|to| to < range.length.0);
+                ranges.iter().find(holds).map(|range| range.device)
+            };
+            let rest = in_turns().build(PLACEMENTS, 3).unwrap();
+            let policy = Pinned { ranges: apart(&ranges), rest, pinned: Vec::new() };
+            for at in 0..60 {
+                let found = policy.range(Bytes(at)).map(|range| range.device);
+                assert_eq!(found, one_by_one(at), "{at} of {ranges:?}");
+            }
+        }
     }
 
     /// The policy of a reopened volume learns where its extents are: pinned extents stay, whatever the other policy
