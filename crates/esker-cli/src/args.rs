@@ -13,6 +13,7 @@ mod devices;
 mod emulate;
 mod kinds;
 mod operate;
+mod plan;
 mod serving;
 mod study;
 mod trace_record;
@@ -29,8 +30,9 @@ pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
+pub(crate) use plan::{Classes, PlanArguments};
 pub(crate) use serving::{LogForm, ServingArguments, TlsArguments, TlsUse};
-pub(crate) use study::{ReportArguments, StudyArguments, TableArguments};
+pub(crate) use study::{BudgetArguments, DataArguments, ReportArguments, StudyArguments, TableArguments};
 pub(crate) use trace_record::RecordArguments;
 pub(crate) use validate::ValidateArguments;
 pub(crate) use volume::{
@@ -92,6 +94,8 @@ impl Common {
 pub(crate) enum Command {
     /// From traces to a report: characterise, simulate candidate designs, judge
     Study(StudyArguments),
+    /// The cheapest mix of devices for traces, with a place for each class of data, simulated
+    Plan(PlanArguments),
     /// Draw the page of a study or of a run again, from its JSON
     Report(ReportArguments),
     /// Look at traces, convert, cut or make them
@@ -503,6 +507,8 @@ pub(crate) enum SchemaOf {
     Results,
     /// Results of `esker study`
     Study,
+    /// Results of `esker plan`
+    Plan,
     /// Results of `esker trace info`
     Trace,
     /// Results of `esker cache`

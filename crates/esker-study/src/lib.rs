@@ -31,6 +31,7 @@ mod need;
 mod offers;
 #[cfg(test)]
 mod parts_tests;
+mod plan;
 mod prepare;
 mod run;
 mod search;
@@ -59,6 +60,7 @@ pub use load::remarks;
 pub use models::{builtin_catalogue, read_catalogue};
 pub use need::DataSettings;
 pub use offers::InUse;
+pub use plan::{PlanSettings, plan};
 pub use sheet::at_sheet_conditions;
 
 use esker_results::study::{

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use esker_catalogue::Market;
 use esker_core::{Bytes, Nanos, Ratio};
-use esker_study::InUse;
+use esker_results::study::Budgets;
+use esker_study::{DataSettings, InUse};
 
 use super::{CatalogueArguments, JsonArguments, KindArguments, ReadArguments};
 use crate::values;
@@ -35,36 +36,15 @@ pub(crate) struct StudyArguments {
     /// Treat all traces as one workload instead of one each
     #[arg(long)]
     pub(crate) together: bool,
-    /// Budget: largest 99th percentile of the response time, in the busiest times and over all
-    #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::p99)]
-    pub(crate) p99: Option<Nanos>,
-    /// Budget: years that the flash has to last
-    #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets", value_parser = values::years)]
-    pub(crate) years: f64,
-    /// Growth of the load per year
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Budgets", value_parser = values::growth)]
-    pub(crate) growth: Ratio,
-    /// Budget: most devices that a design may use
-    #[arg(long, value_name = "N", help_heading = "Budgets", value_parser = values::devices)]
-    pub(crate) devices: Option<u32>,
-    /// Budget: the load that has to be carried, as a multiple of the trace's [default: 1.3]
-    #[arg(long, value_name = "FACTOR", help_heading = "Budgets", value_parser = values::headroom)]
-    pub(crate) headroom: Option<f64>,
+    /// The budgets.
+    #[command(flatten)]
+    pub(crate) budgets: BudgetArguments,
     /// Exit with 3 if no design of the market keeps every budget
     #[arg(long, help_heading = "Budgets")]
     pub(crate) require: bool,
-    /// Data to store, with its unit: 20TB [default: the span of addresses in the trace]
-    #[arg(long, value_name = "SIZE", help_heading = "Data", value_parser = values::capacity)]
-    pub(crate) capacity: Option<Bytes>,
-    /// Growth of the data per year
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Data", value_parser = values::growth)]
-    pub(crate) data_growth: Ratio,
-    /// Copies of the data, each on devices of its own
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Data", value_parser = values::copies)]
-    pub(crate) copies: u32,
-    /// Share of each design's capacity that data may fill
-    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Data", value_parser = values::share)]
-    pub(crate) utilisation: Ratio,
+    /// What has to be stored.
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
     /// The market that the verdict is about: on-premises, aws, azure or google
     #[arg(
         long,
@@ -98,6 +78,91 @@ pub(crate) struct StudyArguments {
     /// Options for reading.
     #[command(flatten)]
     pub(crate) read: ReadArguments,
+}
+
+/// Limits that a design has to keep.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BudgetArguments {
+    /// Budget: largest 99th percentile of the response time, in the busiest times and over all
+    #[arg(long, value_name = "TIME", help_heading = "Budgets", value_parser = values::p99)]
+    pub(crate) p99: Option<Nanos>,
+    /// Budget: years that the flash has to last
+    #[arg(long, value_name = "YEARS", default_value_t = 5.0, help_heading = "Budgets", value_parser = values::years)]
+    pub(crate) years: f64,
+    /// Growth of the load per year
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Budgets", value_parser = values::growth)]
+    pub(crate) growth: Ratio,
+    /// Budget: most devices that a design may use
+    #[arg(long, value_name = "N", help_heading = "Budgets", value_parser = values::devices)]
+    pub(crate) devices: Option<u32>,
+    /// Budget: the load that has to be carried, as a multiple of the trace's [default: 1.3]
+    #[arg(long, value_name = "FACTOR", help_heading = "Budgets", value_parser = values::headroom)]
+    pub(crate) headroom: Option<f64>,
+}
+
+/// What has to be stored, and how full devices may be.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DataArguments {
+    /// Data to store, with its unit: 20TB [default: the span of addresses in the trace]
+    #[arg(long, value_name = "SIZE", help_heading = "Data", value_parser = values::capacity)]
+    pub(crate) capacity: Option<Bytes>,
+    /// Growth of the data per year
+    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Data", value_parser = values::growth)]
+    pub(crate) data_growth: Ratio,
+    /// Copies of the data, each on devices of its own
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Data", value_parser = values::copies)]
+    pub(crate) copies: u32,
+    /// Share of each design's capacity that data may fill
+    #[arg(long, value_name = "SHARE", default_value = "85%", help_heading = "Data", value_parser = values::share)]
+    pub(crate) utilisation: Ratio,
+}
+
+impl BudgetArguments {
+    /// The budgets that are given.
+    pub(crate) fn budgets(&self) -> Budgets {
+        Budgets {
+            p99_us: self.p99.map(Nanos::as_micros_f64),
+            years: self.years,
+            growth_per_year: self.growth.as_f64(),
+            devices: self.devices,
+            headroom: self.headroom,
+            ..Budgets::default()
+        }
+    }
+
+    /// The options that differ from their defaults, to repeat the command.
+    pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
+        let mut given: Vec<(&'static str, String)> = Vec::new();
+        given.extend(self.p99.map(|time| ("--p99", time.to_string())));
+        given.extend((self.years != 5.0).then(|| ("--years", self.years.to_string())));
+        given.extend((self.growth != Ratio::ZERO).then(|| ("--growth", self.growth.to_string())));
+        given.extend(self.devices.map(|count| ("--devices", count.to_string())));
+        given.extend(self.headroom.map(|load| ("--headroom", load.to_string())));
+        given
+    }
+}
+
+impl DataArguments {
+    /// What has to be stored.
+    pub(crate) fn data(&self) -> DataSettings {
+        DataSettings {
+            capacity: self.capacity,
+            growth_per_year: self.data_growth.as_f64(),
+            copies: self.copies,
+            fill_limit: self.utilisation,
+        }
+    }
+
+    /// The options that differ from their defaults, to repeat the command.
+    pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
+        let mut given: Vec<(&'static str, String)> = Vec::new();
+        given.extend(self.capacity.map(|bytes| ("--capacity", bytes.to_string())));
+        given.extend((self.data_growth != Ratio::ZERO).then(|| ("--data-growth", self.data_growth.to_string())));
+        given.extend((self.copies != 1).then(|| ("--copies", self.copies.to_string())));
+        let utilisation = self.utilisation;
+        given.extend((utilisation != Ratio::percent(85)).then(|| ("--utilisation", utilisation.to_string())));
+        given
+    }
 }
 
 /// What else to write of a study, beside its report.

@@ -6,6 +6,7 @@ mod complete;
 mod devices;
 mod emulate;
 mod mrc;
+mod plan;
 mod report;
 mod reproduce;
 mod schema;
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let common = arguments.common;
     match arguments.command {
         Command::Study(arguments) => study::run(arguments, &common),
+        Command::Plan(arguments) => plan::run(&arguments, &common),
         Command::Report(arguments) => report::run(&arguments),
         Command::Trace(command) => trace::run(command, &common),
         Command::Sim(arguments) => sim::run(&arguments, &common),

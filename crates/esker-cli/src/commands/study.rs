@@ -6,8 +6,8 @@ use esker_core::words;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use esker_catalogue::{Catalogue, Market, Running};
-use esker_results::study::{Budgets, Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
-use esker_study::{DataSettings, Hooks, InUse, StudyError, StudySettings};
+use esker_results::study::{Candidate, CandidateOutcome, Cost, Level, StudyCost, StudyReport, WorkloadStudy};
+use esker_study::{Hooks, InUse, StudyError, StudySettings};
 
 use super::study_tables::{TableOutputs, explain};
 use super::trace::read_options;
@@ -78,27 +78,15 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
         traces: arguments.traces.clone(),
         read: read_options(&arguments.read),
         together: arguments.together,
-        budgets: Budgets {
-            p99_us: arguments.p99.map(esker_core::Nanos::as_micros_f64),
-            years: arguments.years,
-            growth_per_year: arguments.growth.as_f64(),
-            devices: arguments.devices,
-            headroom: arguments.headroom,
-            ..Budgets::default()
-        },
-        running: Running { years: arguments.years, ..catalogue.running.clone() },
+        budgets: arguments.budgets.budgets(),
+        running: Running { years: arguments.budgets.years, ..catalogue.running.clone() },
         catalogue,
         in_use: arguments.have.clone(),
         market: arguments.market,
         consumer: arguments.consumer,
         kinds: arguments.kinds.names.clone(),
-        data: DataSettings {
-            capacity: arguments.capacity,
-            growth_per_year: arguments.data_growth.as_f64(),
-            copies: arguments.copies,
-            fill_limit: arguments.utilisation,
-        },
-        utilisation: arguments.utilisation,
+        data: arguments.data.data(),
+        utilisation: arguments.data.utilisation,
         thorough: arguments.thorough,
         seed: common.seed.unwrap_or(1),
         threads: common.threads(),
@@ -106,7 +94,8 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
     }
 }
 
-fn failure(error: StudyError) -> Failure {
+/// The failure of a study, or of a plan.
+pub(super) fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::Cancelled => Failure::cancelled(),
         error => error.into(),
@@ -125,19 +114,9 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
     };
     option("--format", arguments.read.format.clone());
     option("--lenient", arguments.read.lenient.map(|count| count.to_string()));
-    option("--p99", arguments.p99.map(|time| time.to_string()));
-    option("--years", (arguments.years != 5.0).then(|| arguments.years.to_string()));
-    option("--growth", (arguments.growth != esker_core::Ratio::ZERO).then(|| arguments.growth.to_string()));
-    option("--devices", arguments.devices.map(|count| count.to_string()));
-    option(
-        "--utilisation",
-        (arguments.utilisation != esker_core::Ratio::percent(85)).then(|| arguments.utilisation.to_string()),
-    );
-    option("--headroom", arguments.headroom.map(|load| load.to_string()));
-    option("--capacity", arguments.capacity.map(|bytes| bytes.to_string()));
-    let grows = arguments.data_growth != esker_core::Ratio::ZERO;
-    option("--data-growth", grows.then(|| arguments.data_growth.to_string()));
-    option("--copies", (arguments.copies != 1).then(|| arguments.copies.to_string()));
+    for (name, value) in arguments.budgets.given().into_iter().chain(arguments.data.given()) {
+        option(name, Some(value));
+    }
     option("--market", (arguments.market != Market::OnPremises).then(|| arguments.market.to_string()));
     for InUse { product, capacity, count } in &arguments.have {
         let count = if *count == 1 { String::new() } else { format!("{count}x") };

@@ -17,6 +17,8 @@ pub(crate) enum Content {
     Json(&'static JsonKind),
     /// A trace. It may be a recording, which nobody can make again, so one that is there is never replaced unasked.
     Trace,
+    /// A plan as an experiment file.
+    Plan,
     /// The table of a sweep.
     SweepTable,
     /// A table of a study as comma-separated values.
@@ -40,6 +42,7 @@ impl fmt::Display for Content {
             Self::Page => f.write_str("a report of esker"),
             Self::Json(kind) => f.write_str(kind.what),
             Self::Trace | Self::VolumeFile | Self::Image => f.write_str("empty"),
+            Self::Plan => f.write_str("a plan of esker"),
             Self::SweepTable => f.write_str("the table of a sweep"),
             Self::StudyTable => f.write_str("a table of a study"),
             Self::Markdown => f.write_str("a study in Markdown"),
@@ -68,6 +71,7 @@ impl Content {
                 let is_page = head.trim_start().get(..14).is_some_and(|tag| tag.eq_ignore_ascii_case("<!doctype html"));
                 Ok(is_page && head.contains(r#"<meta name="generator" content="esker "#))
             }
+            Self::Plan => Ok(head(path)?.starts_with("# A plan of esker")),
             Self::SweepTable => Ok(esker_sim::SweepTable::is_csv(&head(path)?)),
             Self::StudyTable => {
                 let head = head(path)?;

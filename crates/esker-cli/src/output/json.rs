@@ -51,6 +51,7 @@ const fn by_fields(what: &'static str, is_one: fn(&Fields) -> bool, is_item: fn(
 }
 
 pub(crate) static STUDY: JsonKind = by_command!("esker study", "budgets", "workloads", "assumptions");
+pub(crate) static PLAN: JsonKind = by_command!("esker plan", "currency", "plans", "assumptions");
 pub(crate) static CACHE: JsonKind = by_command!("esker cache", "objects_are", "policies", "results");
 pub(crate) static VALIDATION: JsonKind = by_command!("esker validate", "measured", "demerit_ms", "classes");
 pub(crate) static RUN: JsonKind = by_fields("the results of `esker sim`", is_run, never);
@@ -240,7 +241,8 @@ impl<'de> Deserialize<'de> for Text {
 mod tests {
     use super::*;
 
-    const ALL: [&JsonKind; 9] = [&STUDY, &CACHE, &VALIDATION, &RUN, &CURVE, &SWEEP, &CLAIMS, &PROFILE, &DEVICES];
+    const ALL: [&JsonKind; 10] =
+        [&STUDY, &PLAN, &CACHE, &VALIDATION, &RUN, &CURVE, &SWEEP, &CLAIMS, &PROFILE, &DEVICES];
 
     #[test]
     fn the_json_of_others_is_of_no_kind() {

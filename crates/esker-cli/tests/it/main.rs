@@ -14,6 +14,7 @@ mod mistakes;
 mod mrc;
 mod newcomers;
 mod outputs;
+mod plan;
 mod printed_commands;
 mod promises;
 mod random_experiments;

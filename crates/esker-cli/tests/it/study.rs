@@ -109,6 +109,7 @@ fn the_published_schemas_are_current() {
     let all = [
         ("results", "results-1"),
         ("study", "study-1"),
+        ("plan", "plan-1"),
         ("trace", "trace-1"),
         ("cache", "cache-1"),
         ("validation", "validation-1"),

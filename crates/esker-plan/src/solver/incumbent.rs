@@ -93,7 +93,8 @@ impl Best<'_> {
         }
     }
 
-    /// Tries one device less of each type, and one device in place of another, until nothing is cheaper.
+    /// Tries one device less of each type, and one device in place of another or of two others, until nothing is
+    /// cheaper.
     pub(super) fn descend(&mut self) {
         while let Some(best) = &self.incumbent {
             if best.cost - self.bound <= self.gap * best.cost {
@@ -118,6 +119,17 @@ impl Best<'_> {
                     let mut other = fewer.clone();
                     other[more] += 1;
                     moves.push((self.model.cost(&other), other));
+                }
+            }
+            for other in types.clone().filter(|&at| at >= less && fewer[at] > self.range.min[at]) {
+                let cost = self.model.types[less].cost + self.model.types[other].cost;
+                for more in types.clone().filter(|&at| at != less && at != other && counts[at] < self.range.max[at]) {
+                    if self.model.types[more].cost < cost {
+                        let mut one_for_two = fewer.clone();
+                        one_for_two[other] -= 1;
+                        one_for_two[more] += 1;
+                        moves.push((self.model.cost(&one_for_two), one_for_two));
+                    }
                 }
             }
             moves.push((self.model.cost(&fewer), fewer));

@@ -6,6 +6,7 @@
 //! wrong. Whole counts are tried with all classes placed anew (`incumbent.rs`).
 
 mod bound;
+mod cover;
 mod incumbent;
 mod interior;
 mod model;

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::cover::{Cover, cover};
 use super::incumbent::{Best, Incumbent, Tried};
 use super::model::{CountRange, Model};
 use super::relax::{Goal, Relaxed, RowPrices, relax};
@@ -152,15 +153,36 @@ impl<'a, 'o> Search<'a, 'o> {
 
     fn root(&mut self) {
         let range = self.best.range.clone();
-        let relaxed = self.relax(&range, None);
+        let mut relaxed = self.relax(&range, None);
+        let cover = self.cover(&range, &relaxed);
+        if let Some(cover) = &cover {
+            relaxed.bound = relaxed.bound.max(cover.bound);
+        }
         self.best.row_prices = Some(relaxed.row_prices.clone());
         self.best.bound = relaxed.bound.min(self.best.cost());
         if let Some(best) = &relaxed.best {
             self.best.round(best);
         }
+        if let Some(cover) = &cover {
+            for counts in &cover.counts {
+                self.best.consider(counts);
+            }
+        }
         self.best.descend();
         self.keep(range, relaxed);
         self.report();
+    }
+
+    /// The cover of a range. Prices of caps are no part of it, so that those of a relaxation without caps serve best.
+    fn cover(&mut self, range: &CountRange, relaxed: &Relaxed) -> Option<Cover> {
+        let has_prices = |prices: &RowPrices| prices.len() == self.model.types.len();
+        if !self.every_cap || !has_prices(&relaxed.row_prices) {
+            return has_prices(&relaxed.row_prices).then(|| cover(self.model, range, &relaxed.row_prices)).flatten();
+        }
+        let tolerance = (0.1 * self.settings.gap).max(0.1 * ROUNDING);
+        let goal = Goal { every_cap: false, cutoff: self.cutoff(), tolerance };
+        let uncapped = relax(self.model, range, goal, None);
+        has_prices(&uncapped.row_prices).then(|| cover(self.model, range, &uncapped.row_prices)).flatten()
     }
 
     fn relax(&mut self, range: &CountRange, known: Option<&RowPrices>) -> Relaxed {

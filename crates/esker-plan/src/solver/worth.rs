@@ -8,20 +8,9 @@ use super::model::{CountRange, Model};
 /// worth at most what the classes that fit on them are worth, which is a knapsack: a type has so much room, its classes
 /// need room and are worth their prices. What devices cost above their worth is added to the bound of all plans.
 pub(super) fn lower_max(model: &Model, range: &mut CountRange, row_prices: &[Vec<f64>], cutoff: f64) {
-    let cost_on = |class: usize, at: usize| -> f64 {
-        model.types[at].loads_of(class).iter().zip(&row_prices[at]).map(|(load, price)| load * price).sum()
-    };
-    let in_question = |at: &usize| range.max[*at] > 0;
-    let types: Vec<usize> = (0..model.types.len()).filter(in_question).collect();
-    let class_prices: Vec<f64> = (0..model.classes)
-        .map(|class| {
-            let costs = types.iter().filter(|&&at| model.types[at].allowed[class]).map(|&at| cost_on(class, at));
-            costs.fold(f64::INFINITY, f64::min)
-        })
-        .collect();
-    if class_prices.iter().any(|price| price.is_infinite()) {
-        return;
-    }
+    let types: Vec<usize> = (0..model.types.len()).filter(|&at| range.max[at] > 0).collect();
+    let Some(class_prices) = class_prices(model, range, row_prices) else { return };
+    let cost_on = |class: usize, at: usize| cost_on(model, row_prices, class, at);
     let unpriced: Vec<f64> =
         (0..model.types.len()).map(|at| model.types[at].cost - row_prices[at].iter().sum::<f64>()).collect();
     let least = |at: usize| {
@@ -41,6 +30,19 @@ pub(super) fn lower_max(model: &Model, range: &mut CountRange, row_prices: &[Vec
         max[at] = largest_count(model.types[at].cost, &row_prices[at], &items, range, at, cutoff - others);
     }
     range.max = max;
+}
+
+/// What each class costs on the type of the range that is cheapest for it at these prices; `None` if there is none.
+pub(super) fn class_prices(model: &Model, range: &CountRange, row_prices: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let price = |class: usize| {
+        let types = (0..model.types.len()).filter(|&at| range.max[at] > 0 && model.types[at].allowed[class]);
+        types.map(|at| cost_on(model, row_prices, class, at)).min_by(f64::total_cmp)
+    };
+    (0..model.classes).map(price).collect()
+}
+
+fn cost_on(model: &Model, row_prices: &[Vec<f64>], class: usize, at: usize) -> f64 {
+    model.types[at].loads_of(class).iter().zip(&row_prices[at]).map(|(load, price)| load * price).sum()
 }
 
 /// The largest count whose devices cost less than `most` above their worth. `items` are room and worth, best first.

@@ -1,12 +1,14 @@
 //! The ways of judging designs: one file each. A kind of design names the one that fits it.
 
 mod at_any_time;
+mod in_place;
 mod last_quarter;
 mod ready;
 mod settled;
 mod warm;
 
 pub(crate) use at_any_time::AtAnyTime;
+pub(crate) use in_place::InPlace;
 pub(crate) use settled::Settled;
 pub(crate) use warm::Warm;
 #[cfg(test)]

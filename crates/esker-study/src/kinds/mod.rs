@@ -14,7 +14,6 @@ use esker_results::study::Assumption;
 use crate::offers::{KindCapability, KindEntry, Offer, OfferInputs};
 use crate::{StudyError, StudySettings};
 
-#[cfg(test)]
 pub(crate) use devices::offer as devices_alone;
 
 /// The kinds of designs. Those on request are searched in this order.

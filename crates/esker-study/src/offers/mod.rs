@@ -113,7 +113,7 @@ impl Part<'_> {
     }
 
     /// Names one device, for people.
-    fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let size = match &self.terms {
             Terms::Rented(volume) => ordered(volume, ", ", " operations/s", " MiB/s"),
             Terms::Bought | Terms::InUse => words::on_sale(self.capacity.bytes.0),

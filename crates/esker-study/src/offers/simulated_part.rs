@@ -33,7 +33,7 @@ impl PartMinimum {
     pub(crate) const ALONE: Self = Self { raw: RAW_MIN, blocks_per_plane: 24, pages_per_block: 128 };
 
     /// Limits for each of `count` drives that share the requests.
-    pub(super) fn of_each(count: u32) -> Self {
+    pub(crate) fn of_each(count: u32) -> Self {
         Self { raw: Self::for_looks(count).raw.max(RAW_MIN_OF_SEVERAL), ..Self::ALONE }
     }
 

@@ -75,6 +75,8 @@ const WRITING: &[Writing] = &[
         SHOP,
         "answers.csv",
     ),
+    file("plan --output", &["plan", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP),
+    file("plan --json", &["plan", "small.csv", "--catalogue", "shop.toml", "--json=OUT"], SHOP),
     file("report --output", &["report", "study.json", "-o", "OUT"], &["study.json"]),
     file("report --markdown", &["report", "study.json", "-o", "new.html", "--markdown", "OUT"], &["study.json"]),
     folder("report --csv", &["report", "study.json", "-o", "new.html", "--csv", "OUT"], &["study.json"], "answers.csv"),
@@ -145,6 +147,8 @@ const PAPER: &[&str] = &["traces/tpcc-small.mqsim"];
 const READING: &[(&str, &[&str])] = &[
     ("study TRACE", &["study", "IN", "-o", "new.html"]),
     ("study --catalogue", &["study", "small.csv", "--catalogue", "IN", "-o", "new.html"]),
+    ("plan TRACE", &["plan", "IN"]),
+    ("plan --catalogue", &["plan", "small.csv", "--catalogue", "IN"]),
     ("report RESULTS.json", &["report", "IN", "-o", "new.html"]),
     ("trace info TRACE", &["trace", "info", "IN"]),
     ("trace convert TRACE", &["trace", "convert", "IN", "-o", "new.esker"]),

@@ -1,0 +1,85 @@
+//! The arguments of `esker plan`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use esker_plan::ClassSettings;
+use esker_study::InUse;
+
+use super::{BudgetArguments, CatalogueArguments, DataArguments, JsonArguments, ReadArguments};
+use crate::values;
+
+/// Arguments of `esker plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  esker plan db.blkparse.zst --capacity 40TB\n  \
+        esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan.toml --json=plan.json\n  \
+        esker plan vol1.csv.gz vol2.csv.gz --together --years 3 --growth 20%\n  \
+        esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB\n\nWith -o, `esker sim plan.toml` repeats the simulation \
+        of the plan.")]
+pub(crate) struct PlanArguments {
+    /// Traces with times; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Where to write the plan as an experiment file, beside the trace; one workload only
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Where to write the result as JSON.
+    #[command(flatten)]
+    pub(crate) json: JsonArguments,
+    /// Treat all traces as one workload instead of one each
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// The budgets.
+    #[command(flatten)]
+    pub(crate) budgets: BudgetArguments,
+    /// Exit with 3 if a plan does not keep every budget
+    #[arg(long, help_heading = "Budgets")]
+    pub(crate) require: bool,
+    /// What has to be stored.
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Classes of data: at most 33 as in Kim 2009, or 17 without intensity
+    #[arg(long, value_name = "NUMBER", value_enum, default_value = "33", help_heading = "Planning")]
+    pub(crate) classes: Classes,
+    /// Plans that are simulated at most, each corrected by what the one before it missed
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        help_heading = "Planning",
+        value_parser = values::count::<usize>
+    )]
+    pub(crate) rounds: usize,
+    /// Allow drives made for desktops, which lose what their buffer holds when power fails
+    #[arg(long, help_heading = "Products")]
+    pub(crate) consumer: bool,
+    /// Devices that you have already, which cost only electricity and stay: micron-7450-pro:3.84TB, or 4xNAME:SIZE
+    #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
+    pub(crate) have: Vec<InUse>,
+    /// The products to choose from, and their prices.
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArguments,
+    /// Options for reading.
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+}
+
+/// How records of the address space become classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Classes {
+    /// By reads, sizes and intensity.
+    #[value(name = "33")]
+    ThirtyThree,
+    /// By reads and sizes.
+    #[value(name = "17")]
+    Seventeen,
+}
+
+impl Classes {
+    pub(crate) fn settings(self) -> ClassSettings {
+        match self {
+            Self::ThirtyThree => ClassSettings::kim_33(),
+            Self::Seventeen => ClassSettings::kim_17(),
+        }
+    }
+}

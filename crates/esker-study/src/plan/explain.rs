@@ -1,0 +1,148 @@
+//! Why a plan is as it is, and why there is none, in words.
+
+use esker_core::words;
+use esker_plan::{
+    BreakEven, Clash, Constraint, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings, break_even, clash,
+    constraint_costs, remedies, runners_up,
+};
+use esker_results::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
+
+use super::planner::Planner;
+use super::solved::{Solved, fault, observer};
+use crate::{Hooks, StudyError};
+
+/// Explanations are many problems: less is proved of each.
+const SETTINGS: SolverSettings = SolverSettings { gap: 1e-3, nodes_max: 500 };
+/// Runners-up that are shown.
+const RUNNERS_UP: usize = 3;
+
+/// Why a problem has no plan.
+pub(super) fn no_plan(problem: &Problem, outcome: &Outcome, hooks: &Hooks<'_>) -> Result<NoPlan, StudyError> {
+    if *outcome == Outcome::Unknown {
+        let reason = "the search ended before there was a plan, or a proof that there is none".to_string();
+        return Ok(NoPlan { reason, clash: Vec::new(), remedies: Vec::new() });
+    }
+    let found = clash(problem, &SETTINGS, &mut observer(hooks)).map_err(fault)?;
+    hooks.check()?;
+    let Some(Clash { constraints, .. }) = &found else {
+        return Ok(NoPlan {
+            reason: "no mix of devices keeps all limits".into(),
+            clash: Vec::new(),
+            remedies: Vec::new(),
+        });
+    };
+    let names: Vec<String> = constraints.iter().map(|&constraint| problem.constraint_name(constraint)).collect();
+    let clash = found.as_ref().expect("it was found");
+    let remedies = remedies(problem, clash, &SETTINGS, &mut observer(hooks)).map_err(fault)?;
+    hooks.check()?;
+    Ok(NoPlan {
+        reason: format!("no mix of devices keeps all limits: {} exclude each other", names.join(", ")),
+        clash: names,
+        remedies: remedies.iter().map(remedy).collect(),
+    })
+}
+
+fn remedy(remedy: &Remedy) -> PlanRemedy {
+    let changes = remedy
+        .changes
+        .iter()
+        .map(|change| format!("{} from {} to {}", change.name, words::factor(change.from), words::factor(change.to)));
+    PlanRemedy { text: changes.collect::<Vec<_>>().join(", "), cost: remedy.cost }
+}
+
+impl Planner<'_> {
+    /// What the constraints cost that have to do with the types in the plan.
+    pub(super) fn constraints(&self, solved: &Solved) -> Result<Vec<PlanConstraint>, StudyError> {
+        let counts = &solved.solution.plan.counts;
+        let concerns = |used: &&LimitUse| match used.constraint {
+            Constraint::Resource { device_type, .. } => counts[device_type] > 0 && used.used > 0.0,
+            Constraint::CountMax(at) | Constraint::Installed(at) => counts[at] > 0,
+            Constraint::Total(_) | Constraint::PairLimit(_) => true,
+        };
+        let mut concerned = solved.solution.clone();
+        concerned.checked.uses = solved.solution.checked.uses.iter().filter(concerns).copied().collect();
+        let costs = constraint_costs(&solved.problem, &concerned, &SETTINGS, &mut observer(self.hooks));
+        self.hooks.check()?;
+        let costs = costs.map_err(fault)?;
+        let of = |(cost, used): (esker_plan::ConstraintCost, &LimitUse)| PlanConstraint {
+            name: cost.name,
+            used: used.used,
+            limit: used.limit,
+            slack: cost.slack,
+            cost_if_looser_10_percent: cost.cost_if_looser_10_percent,
+            cost_without: cost.cost_without,
+        };
+        Ok(costs.into_iter().zip(&concerned.checked.uses).map(of).collect())
+    }
+
+    /// Runners-up, and the best plans of other sorts.
+    pub(super) fn others(&self, solved: &Solved) -> Result<Vec<OtherPlan>, StudyError> {
+        let found = runners_up(&solved.problem, &solved.solution, RUNNERS_UP, &SETTINGS, &mut observer(self.hooks));
+        self.hooks.check()?;
+        let runner_up = |solution: &Solution| OtherPlan {
+            sort: "runner-up".into(),
+            title: self.title(&solution.plan.counts),
+            cost: Some(solution.cost),
+        };
+        let mut others: Vec<OtherPlan> = found.map_err(fault)?.iter().map(runner_up).collect();
+        let all = 0..self.model.types.len();
+        let flash: Vec<usize> = all.clone().filter(|&at| self.model.types[at].is_flash()).collect();
+        let disks: Vec<usize> = all.filter(|&at| !self.model.types[at].is_flash()).collect();
+        others.push(self.only("only flash", &solved.problem, &[flash])?);
+        others.push(self.only("only disks", &solved.problem, &[disks])?);
+        others.push(self.only("one product", &solved.problem, &self.products())?);
+        Ok(others)
+    }
+
+    /// The types of each product.
+    fn products(&self) -> Vec<Vec<usize>> {
+        let mut products: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (at, one) in self.model.types.iter().enumerate() {
+            let name = one.part.product.name.as_str();
+            match products.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, types)) => types.push(at),
+                None => products.push((name, vec![at])),
+            }
+        }
+        products.into_iter().map(|(_, types)| types).collect()
+    }
+
+    /// The cheapest plan with one of these sets of types.
+    fn only(&self, sort: &str, problem: &Problem, sets: &[Vec<usize>]) -> Result<OtherPlan, StudyError> {
+        let mut best: Option<(f64, String)> = None;
+        for types in sets.iter().filter(|types| !types.is_empty()) {
+            let restricted = problem.with_types(types);
+            // A class that none of them may hold makes the problem meaningless, and no plan.
+            if restricted.validate().is_err() {
+                continue;
+            }
+            let Some(solution) = self.solve(&restricted)?.solution() else { continue };
+            if best.as_ref().is_none_or(|(cost, _)| solution.cost < *cost) {
+                let mut counts = vec![0; self.model.types.len()];
+                types.iter().zip(&solution.plan.counts).for_each(|(&at, &count)| counts[at] = count);
+                best = Some((solution.cost, self.title(&counts)));
+            }
+        }
+        let (cost, title) = best.map_or((None, String::new()), |(cost, title)| (Some(cost), title));
+        Ok(OtherPlan { sort: sort.into(), title, cost })
+    }
+
+    /// Up to which price each type of the plan is bought.
+    pub(super) fn break_even(&self, solved: &Solved) -> Result<Vec<BreakEvenPrice>, StudyError> {
+        let counts = solved.solution.plan.counts.iter().enumerate();
+        let bought = counts.filter(|(at, count)| **count > self.model.types[*at].installed).map(|(at, _)| at);
+        let mut prices = Vec::new();
+        for at in bought {
+            let found = break_even(&solved.problem, at, &SETTINGS, &mut observer(self.hooks));
+            self.hooks.check()?;
+            let up_to = match found.map_err(fault)? {
+                BreakEven::Price(price) => Some(price),
+                BreakEven::Always => None,
+                BreakEven::Never | BreakEven::Unknown => continue,
+            };
+            let cost = solved.problem.types[at].cost;
+            prices.push(BreakEvenPrice { title: self.model.types[at].title(), cost, up_to });
+        }
+        Ok(prices)
+    }
+}

@@ -1,0 +1,161 @@
+//! A plan as a design: the devices of each product, and which of them holds which records.
+
+use std::sync::Arc;
+
+use esker_core::Bytes;
+use esker_core::registry::{Entry, ParameterSource};
+use esker_results::study::{Composition, Hybrid};
+use esker_sim::{Allocate, ArraySettings, DeviceDescription, HybridSettings, PreconditionKind, System};
+use esker_tier::{BackgroundSettings, PolicySettings};
+use esker_trace::AREA_BYTES;
+
+use super::place::PlacedRange;
+use crate::StudyError;
+use crate::design::{Design, Judging, STRIPE};
+use crate::endurance::{FlashOnSale, Warranty};
+use crate::judging::InPlace;
+use crate::models::disk_settings;
+use crate::offers::{Arrangement, DesignKind, KindEntry, Offer, Part, PartMinimum, TouchedData, drive, settings_fault};
+
+/// The kind of such designs. Studies do not offer them.
+static ENTRY: KindEntry = Entry {
+    name: "mixes",
+    summary: "devices of several products, each with the data that were planned for it",
+    source: "Kim 2009, chapter 4 (MixPlan)",
+    parameters: ParameterSource::NONE,
+    capabilities: &[],
+    build: DesignKind { class: "mix", assumption: None, offers: |_| Ok(Vec::new()) },
+};
+
+/// The placement policy: each range of addresses has its device, and nothing moves.
+const POLICY: &str = "pinned";
+const VOLUME: &str = "mix";
+
+/// Where the touched data are.
+#[derive(Debug)]
+struct Mix {
+    ranges: Vec<PlacedRange>,
+    /// Bytes of touched data on each part.
+    touched: Vec<u64>,
+}
+
+/// The design of `parts`, on which the touched data lie as `ranges` say.
+pub(super) fn offer<'a>(parts: Vec<Part<'a>>, ranges: Vec<PlacedRange>, copies: u32) -> Offer<'a> {
+    let mut touched = vec![0; parts.len()];
+    ranges.iter().for_each(|range| touched[range.part] += range.length);
+    Offer { kind: &ENTRY, arrangement: Arc::new(Mix { ranges, touched }), parts, copies }
+}
+
+impl Mix {
+    /// Adds the simulated devices of a part that hold `touched` bytes to `devices`. Returns the name of their volume,
+    /// and their flash.
+    fn child(
+        (number, part): (usize, &Part<'_>),
+        touched: u64,
+        data: TouchedData,
+        devices: &mut Vec<(String, DeviceDescription)>,
+    ) -> Result<(String, Option<FlashOnSale>), StudyError> {
+        let (name, device, flash) = match part.product.kind.as_str() {
+            "ssd" => {
+                let least = PartMinimum::of_each(part.count);
+                let (drive, flash) = drive(part, TouchedData { active: Bytes(touched), least, ..data })?;
+                let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
+                (format!("ssd{number}"), drive, Some(flash))
+            }
+            _ => {
+                let settings = disk_settings(part.product, part.capacity.bytes);
+                let mut settings = settings.ok_or_else(|| settings_fault(part.product))?;
+                // Only the first addresses, and a little more than the data need on each.
+                let room = (touched.div_ceil(part.count.into()) + AREA_BYTES).next_multiple_of(AREA_BYTES);
+                settings.capacity = Some(Bytes(room.min(settings.capacity.unwrap_or(part.capacity.bytes).0)));
+                (format!("disk{number}"), DeviceDescription::new(settings), None)
+            }
+        };
+        devices.push((name.clone(), device));
+        if part.count == 1 {
+            return Ok((name, flash));
+        }
+        let array = ArraySettings { stripe: STRIPE, ..ArraySettings::alike(&name, part.count) };
+        let several = format!("{name}s");
+        devices.push((several.clone(), DeviceDescription::new(array)));
+        Ok((several, flash))
+    }
+}
+
+impl Arrangement for Mix {
+    fn judging(&self) -> &'static dyn Judging {
+        &InPlace
+    }
+
+    /// Parts that hold only data that are never asked for are not simulated.
+    fn design(&self, offer: &Offer<'_>, data: TouchedData) -> Result<Design, StudyError> {
+        let (mut devices, mut children, mut flash) = (Vec::new(), Vec::new(), None);
+        let mut place = vec![0_usize; offer.parts.len()];
+        for (number, (part, &touched)) in offer.parts.iter().zip(&self.touched).enumerate() {
+            if touched > 0 {
+                let (child, of_child) = Self::child((number, part), touched, data, &mut devices)?;
+                place[number] = children.len();
+                children.push(child);
+                flash = sum(flash, of_child);
+            }
+        }
+        let target = match children.as_slice() {
+            [only] => only.clone(),
+            _ => {
+                let range = |range: &PlacedRange| {
+                    serde_json::json!({
+                        "start": Bytes(range.start), "length": Bytes(range.length), "device": place[range.part],
+                    })
+                };
+                let ranges: Vec<serde_json::Value> = self.ranges.iter().map(range).collect();
+                let options = [("ranges".to_string(), serde_json::Value::Array(ranges))].into_iter().collect();
+                let hybrid = HybridSettings {
+                    children,
+                    policy: PolicySettings { kind: POLICY.into(), options },
+                    extent: Bytes(AREA_BYTES),
+                    capacity: Some(Bytes(self.touched.iter().sum())),
+                    reserve: None,
+                    allocate: Allocate::AtStart,
+                    cached_extents: 0,
+                    background: BackgroundSettings::default(),
+                    queue_depth: None,
+                };
+                devices.push((VOLUME.to_string(), DeviceDescription::new(hybrid)));
+                VOLUME.to_string()
+            }
+        };
+        Ok(Design {
+            name: offer.name(),
+            title: offer.title(),
+            device_count: offer.devices(),
+            system: System::of(devices, &target).map_err(StudyError::design)?,
+            on_disks: false,
+            limits: None,
+            flash,
+            judging: self.judging(),
+        })
+    }
+
+    fn in_title(&self, _: &Offer<'_>) -> Option<String> {
+        None
+    }
+
+    fn composition(&self, _: &Offer<'_>) -> Composition {
+        Composition::Hybrid(Hybrid { policy: POLICY.into(), extent_bytes: AREA_BYTES, reserve_bytes: 0 })
+    }
+}
+
+/// The flash of two parts together.
+fn sum(one: Option<FlashOnSale>, other: Option<FlashOnSale>) -> Option<FlashOnSale> {
+    let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+    let warranty = one.warranty.zip(other.warranty).map(|(one, other)| Warranty {
+        bytes_per_day: one.bytes_per_day + other.bytes_per_day,
+        years: one.years.min(other.years),
+    });
+    Some(FlashOnSale {
+        raw: Bytes(one.raw.0 + other.raw.0),
+        capacity: Bytes(one.capacity.0 + other.capacity.0),
+        warranty,
+        cycles_are_stated: one.cycles_are_stated && other.cycles_are_stated,
+    })
+}

@@ -1,0 +1,147 @@
+//! Makes plans of a workload, and simulates them.
+
+use esker_core::Bytes;
+use esker_plan::{DataClasses, Outcome, Plan, Problem, SolverSettings, solve};
+use esker_results::study::Candidate;
+
+use super::classes;
+use super::mix;
+use super::model::{Corrections, Model};
+use super::moments::Moment;
+use super::place::{PlacedRange, place};
+use super::settings::PlanSettings;
+use super::solved::{Found, Solved, fault, observer};
+use super::types::PlanType;
+use crate::load::StudyWorkload;
+use crate::offers::{Offer, Part, Terms};
+use crate::prepare::PreparedWorkload;
+use crate::search::Search;
+use crate::{Hooks, StudyError};
+
+/// A tenth of a percent is less than prices differ from shop to shop. Problems with tens of devices of many types that
+/// are about as good as each other end before that is proved; the gap that was reached is printed.
+const SETTINGS: SolverSettings = SolverSettings { gap: 1e-3, nodes_max: 3_000 };
+/// Seconds that are added to the problem for one plan at most: each is one that the plan before did not keep.
+const SECONDS_MAX: usize = 12;
+/// How far a second may be above its limit.
+const TOLERANCE: f64 = 1e-6;
+
+pub(super) struct Planner<'a> {
+    pub(super) workload: &'a StudyWorkload,
+    pub(super) prepared: &'a PreparedWorkload,
+    pub(super) model: Model<'a>,
+    /// Names of the classes.
+    pub(super) names: Vec<String>,
+    pub(super) settings: &'a PlanSettings,
+    pub(super) hooks: &'a Hooks<'a>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        workload: &'a StudyWorkload,
+        prepared: &'a PreparedWorkload,
+        (classes, types): (&'a DataClasses, &'a [PlanType<'a>]),
+        settings: &'a PlanSettings,
+        hooks: &'a Hooks<'a>,
+    ) -> Self {
+        let written: u64 = classes.classes.iter().map(|class| class.total.written_bytes).sum();
+        let per_day = prepared.demand.bytes_per_day().map_or(0.0, |[_, most]| most);
+        let model = Model {
+            settings: &settings.study,
+            budgets: &prepared.budgets,
+            need: &prepared.need,
+            classes,
+            types,
+            days_of_trace: per_day / written.max(1) as f64,
+        };
+        let names = classes::names(classes, &settings.classes);
+        Self { workload, prepared, model, names, settings, hooks }
+    }
+
+    /// Solves the problem, and adds seconds to it in which the plan would be too busy, until there are none.
+    pub(super) fn solved(&self, corrections: &Corrections) -> Result<Found, StudyError> {
+        let busy = self.prepared.busy.as_ref().expect("the trace has times");
+        let mut moments = Moment::of_busy(self.model.classes, busy);
+        let mut seconds = Vec::new();
+        loop {
+            let problem = self.model.problem(&self.names, &moments, corrections);
+            let outcome = self.solve(&problem)?;
+            let Outcome::Planned(solution) = outcome else {
+                return Ok(Found::NoPlan(problem, outcome));
+            };
+            let missed = self.missed_second(&solution.plan, corrections);
+            let Some(second) = missed.filter(|second| !seconds.contains(second) && seconds.len() < SECONDS_MAX) else {
+                return Ok(Found::Solved(Box::new(Solved { problem, solution: *solution, moments })));
+            };
+            seconds.push(second);
+            moments.push(Moment::of_second(self.model.classes, second));
+        }
+    }
+
+    /// The second in which a plan exceeds the limit of a type most.
+    fn missed_second(&self, plan: &Plan, corrections: &Corrections) -> Option<u32> {
+        let peaks = self.model.peaks(plan).into_iter().zip(self.model.types).zip(&corrections.busy);
+        let over = peaks.filter_map(|((peak, one), correction)| {
+            let (busy, second) = peak?;
+            Some((busy * correction / self.model.utilisation(one), second))
+        });
+        over.filter(|(over, _)| *over > 1.0 + TOLERANCE)
+            .max_by(|one, other| one.0.total_cmp(&other.0))
+            .map(|(_, at)| at)
+    }
+
+    pub(super) fn solve(&self, problem: &Problem) -> Result<Outcome, StudyError> {
+        let outcome = solve(problem, &SETTINGS, &mut observer(self.hooks));
+        self.hooks.check()?;
+        outcome.map_err(fault)
+    }
+
+    /// Simulates a plan, and judges it as a study would.
+    pub(super) fn verified(&self, solved: &Solved) -> Result<Candidate, StudyError> {
+        let offer = self.offer(&solved.solution.plan);
+        let study = &self.settings.study;
+        let task = self.prepared.task(self.workload, study, self.hooks);
+        let bounds = self.prepared.bounds(self.workload, study);
+        let active = Bytes(self.workload.map().footprint());
+        let mut search = Search::new(&task, bounds, self.prepared.demand, &study.running, active);
+        let mut tried = search.try_all(&[&offer])?;
+        Ok(tried.pop().expect("one was asked for").candidate)
+    }
+
+    /// The design of a plan.
+    fn offer(&self, plan: &Plan) -> Offer<'a> {
+        let copies = self.prepared.need.copies.max(1);
+        let (mut parts, mut shares): (Vec<Part<'a>>, _) =
+            (Vec::new(), vec![Vec::new(); self.model.classes.classes.len()]);
+        for (at, (one, &count)) in self.model.types.iter().zip(&plan.counts).enumerate() {
+            let in_use = one.installed.min(count);
+            let kind = if one.is_flash() { "flash" } else { "disks" };
+            for (terms, number) in [(Terms::InUse, in_use), (Terms::Bought, count - in_use)] {
+                if number > 0 {
+                    parts.push(Part { name: kind, count: number, terms, ..one.part });
+                    let of_part = f64::from(number) / f64::from(count);
+                    shares.iter_mut().zip(&plan.shares).for_each(|(shares, plan)| shares.push(plan[at] * of_part));
+                }
+            }
+        }
+        if let [only] = parts[..] {
+            // As a study offers it.
+            return crate::kinds::devices_alone(only, copies);
+        }
+        let ranges: Vec<PlacedRange> = place(self.model.classes, &shares);
+        mix::offer(parts, ranges, copies)
+    }
+
+    /// The types that hold touched data.
+    pub(super) fn used(&self, plan: &Plan) -> Vec<usize> {
+        let touched = &plan.shares[..self.model.classes.classes.len()];
+        (0..self.model.types.len()).filter(|&at| touched.iter().any(|shares| shares[at] > 0.0)).collect()
+    }
+
+    /// Devices in one line.
+    pub(super) fn title(&self, counts: &[u32]) -> String {
+        let copies = self.prepared.need.copies.max(1);
+        let parts = self.model.types.iter().zip(counts).filter(|(_, count)| **count > 0);
+        parts.map(|(one, count)| format!("{} x {}", count * copies, one.title())).collect::<Vec<_>>().join(" + ")
+    }
+}

@@ -1,0 +1,98 @@
+//! What results say of a plan.
+
+use esker_plan::{Load, demand};
+use esker_results::plan::{MixPlan, PlacedClass, PlacedShare, PlannedDevices, Verified};
+use esker_results::study::Candidate;
+
+use super::moments::QUANTILE;
+use super::planner::Planner;
+use super::solved::Solved;
+use crate::StudyError;
+
+pub(super) fn mix_plan(planner: &Planner<'_>, solved: &Solved, verified: Candidate) -> Result<MixPlan, StudyError> {
+    let solution = &solved.solution;
+    let in_plan: Vec<usize> = (0..planner.model.types.len()).filter(|&at| solution.plan.counts[at] > 0).collect();
+    let devices = in_plan.iter().map(|&at| devices(planner, solved, at, &verified)).collect();
+    Ok(MixPlan {
+        title: planner.title(&solution.plan.counts),
+        devices,
+        classes: classes(planner, solved, &in_plan),
+        cost: solution.cost,
+        bound: solution.bound,
+        gap: solution.gap(),
+        constraints: planner.constraints(solved)?,
+        others: planner.others(solved)?,
+        break_even: planner.break_even(solved)?,
+        verified: Verified {
+            keeps_budgets: verified.judgement.keeps_budgets,
+            reasons: verified.judgement.reasons.clone(),
+            design: Box::new(verified),
+        },
+    })
+}
+
+fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candidate) -> PlannedDevices {
+    let (one, plan) = (&planner.model.types[at], &solved.solution.plan);
+    let copies = planner.prepared.need.copies.max(1);
+    let seconds = planner.model.classes.time.as_secs_f64().max(1.0);
+    let busy = |resource: &str| {
+        let classes = planner.model.classes.classes.iter().zip(&plan.shares);
+        classes.map(|(class, shares)| shares[at] * one.times.busy_s(resource, &class.total)).sum::<f64>()
+    };
+    let busiest = one.times.resources().map(busy).fold(0.0, f64::max);
+    PlannedDevices {
+        product: one.part.product.name.clone(),
+        title: one.title(),
+        kind: one.part.product.kind.clone(),
+        capacity_bytes: one.part.capacity.bytes.0,
+        count: plan.counts[at] * copies,
+        in_use: one.installed.min(plan.counts[at]) * copies,
+        cost_each: solved.problem.types[at].cost / f64::from(copies),
+        predicted_utilisation: busiest / seconds / f64::from(plan.counts[at]),
+        simulated_utilisation: simulated(planner, solved, at, verified),
+    }
+}
+
+/// The mean share of the time in which the busiest resource of the simulated devices of a type was busy.
+fn simulated(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candidate) -> Option<f64> {
+    let used = planner.used(&solved.solution.plan);
+    if !used.contains(&at) {
+        return None;
+    }
+    let one = &planner.model.types[at];
+    // Types of one kind are told apart by the place of their part, which is in the names of its devices.
+    let number = (0..at).filter(|&before| solved.solution.plan.counts[before] > 0).count();
+    let only = solved.solution.plan.counts.iter().filter(|&&count| count > 0).count() == 1;
+    let name = if one.is_flash() { "ssd" } else { "disk" };
+    let prefix = if only { name.to_string() } else { format!("{name}{number}") };
+    let is_of_type =
+        |device: &str| device == prefix || device.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
+    let devices = verified.devices.iter().filter(|(device, _)| is_of_type(device));
+    let each: Vec<f64> = devices.map(|(_, device)| device.utilisation.values().copied().fold(0.0, f64::max)).collect();
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+}
+
+fn classes(planner: &Planner<'_>, solved: &Solved, in_plan: &[usize]) -> Vec<PlacedClass> {
+    let model = &planner.model;
+    let slow = model.may_be_slow(&solved.moments, super::model::Corrections::none(0).slow_share);
+    let bytes = model.bytes();
+    let of_class = |(number, name): (usize, &String)| {
+        let class = model.classes.classes.get(number);
+        let total = class.map_or_else(Load::default, |class| class.total);
+        let peak = demand(class.map(|class| &class.seconds[..]), QUANTILE);
+        let shares = &solved.solution.plan.shares[number];
+        let placed = in_plan.iter().enumerate().filter(|(_, at)| shares[**at] > 0.0);
+        PlacedClass {
+            name: name.clone(),
+            bytes: bytes[number],
+            requests: total.requests(),
+            read_share: (total.random_reads + total.sequential_reads) as f64 / total.requests().max(1) as f64,
+            requests_per_s: peak.requests,
+            bytes_per_s: peak.bytes,
+            written_bytes_per_day: total.written_bytes as f64 * model.days_of_trace,
+            may_be_slow: slow.get(number).copied().unwrap_or(true),
+            placed: placed.map(|(devices, &at)| PlacedShare { devices, share: shares[at] }).collect(),
+        }
+    };
+    planner.names.iter().enumerate().map(of_class).filter(|class| class.bytes > 0.0).collect()
+}
