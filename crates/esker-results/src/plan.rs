@@ -78,9 +78,9 @@ pub struct MixPlan {
     pub devices: Vec<PlannedDevices>,
     /// The classes of data, and where they are.
     pub classes: Vec<PlacedClass>,
-    /// Cost in the model, in which devices are as busy as they may be.
+    /// Cost with idle devices: what the plan is chosen by.
     pub cost: f64,
-    /// No plan of the model is cheaper than this.
+    /// No plan is cheaper than this.
     pub bound: f64,
     /// By what share of its cost the plan can be too dear at most.
     pub gap: f64,
@@ -181,7 +181,7 @@ pub struct OtherPlan {
     pub sort: String,
     /// Its devices.
     pub title: String,
-    /// Cost in the model; absent if there is no such plan.
+    /// Cost with idle devices; absent if there is no such plan.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<f64>,
 }
@@ -239,7 +239,7 @@ pub struct PlanRemedy {
 pub struct PlanRound {
     /// Its devices.
     pub title: String,
-    /// Cost in the model.
+    /// Cost with idle devices.
     pub cost: f64,
     /// Whether it keeps every budget in the simulation.
     pub keeps_budgets: bool,

@@ -14,13 +14,12 @@ use crate::values;
 #[command(after_help = "Examples:\n  esker plan db.blkparse.zst --capacity 40TB\n  \
         esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan.toml --json=plan.json\n  \
         esker plan vol1.csv.gz vol2.csv.gz --together --years 3 --growth 20%\n  \
-        esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB\n\nWith -o, `esker sim plan.toml` repeats the simulation \
-        of the plan.")]
+        esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB")]
 pub(crate) struct PlanArguments {
     /// Traces with times; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Where to write the plan as an experiment file, beside the trace; one workload only
+    /// Where to write the plan as an experiment that `esker sim` repeats, beside the trace; of one workload
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Where to write the result as JSON.

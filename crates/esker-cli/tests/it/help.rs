@@ -7,7 +7,7 @@ fn help_shows_every_command_with_examples() {
     let folder = tempfile::tempdir().unwrap();
     let help = esker_ok(folder.path(), &["--help"]).stdout;
     insta::assert_snapshot!(help);
-    for command in ["study", "report", "sim", "sweep", "mrc", "cache", "reproduce"] {
+    for command in ["study", "plan", "report", "sim", "sweep", "mrc", "cache", "reproduce"] {
         let help = esker_ok(folder.path(), &[command, "--help"]).stdout;
         assert!(help.contains("Example"), "{command} has no example:\n{help}");
     }

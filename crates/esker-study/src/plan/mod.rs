@@ -103,7 +103,8 @@ fn plan_assumptions(settings: &PlanSettings) -> Vec<Assumption> {
             "`device` of a product in a catalogue of your own (--catalogue)",
         ),
         assumption(
-            "Electricity is that of devices as busy as they may be. Disks are planned for at most half of the time."
+            "Plans are chosen by the electricity of idle devices; what is printed adds that of their work, as \
+             simulated. Disks are planned for at most half of the time."
                 .into(),
             "-",
         ),

@@ -112,9 +112,8 @@ impl Model<'_> {
             loads.resize(classes.len(), 0.0);
             resources.push(Resource::summed("writes a day", each, loads));
         }
-        let cost = |part: &Part<'_>| {
-            part.cost(self.need.copies.max(1), self.utilisation(one), &self.settings.running).total.as_f64()
-        };
+        // Idle devices cost least: so the bound of the problem is one of what is paid, too.
+        let cost = |part: &Part<'_>| part.cost(self.need.copies.max(1), 0.0, &self.settings.running).total.as_f64();
         DeviceType {
             installed: one.installed,
             installed_cost: cost(&Part { terms: Terms::InUse, ..*part }),

@@ -47,8 +47,8 @@ fn planned(plan: &MixPlan, one: &WorkloadPlan, currency: &str) -> String {
     let cost = &plan.verified.design.cost;
     let mut text = format!("{}\n", plan.title);
     text += &format!(
-        "{} {currency} over {years}: {} to buy, {} for electricity as simulated. In the model, which has devices as \
-         busy as they may be, {} {currency}; no mix is cheaper than {} {currency} ({} less).\n\n",
+        "{} {currency} over {years}: {} to buy, {} for electricity as simulated. With idle devices, {} {currency}, and \
+         no mix is cheaper than {} {currency} ({} less).\n\n",
         words::money(cost.total),
         words::money(cost.purchase),
         words::money(cost.power),
