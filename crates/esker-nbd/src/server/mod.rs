@@ -265,6 +265,11 @@ impl<B: AsMut<[u8]>, D: Slices> ServerSession<B, D> {
         matches!(self.stage, Stage::Handshake(_))
     }
 
+    /// The export that the client has chosen; `None` as long as it has not.
+    pub fn export(&self) -> Option<&Arc<Export>> {
+        self.transmission().map(|transmission| &transmission.export)
+    }
+
     /// Requests under way: those that are to be answered, and those whose reply is not sent yet.
     pub fn under_way(&self) -> u32 {
         self.transmission().map_or(0, Transmission::under_way)

@@ -58,6 +58,34 @@ fn go_tells_of_the_export_and_begins_with_requests() {
     assert!(matches!(&connection.events[..], [ServerEvent::Opened(export)] if export.name == "disk"));
 }
 
+/// Each connection is offered the size, the flags and the block sizes of the export that it names, and is held to them.
+#[test]
+fn each_connection_is_told_of_the_export_that_it_names() {
+    let mut disk = Connection::open(false);
+    let mut cd = Connection::greeted("00000003");
+    // What an unknown name is refused with does not end the session.
+    cd.receive("'IHAVEOPT' 00000007 00000009 00000003 'dvd' 0000");
+    cd.expect("0003e889045565a9 00000007 80000006 00000015 'the' 20 'export' 20 'is' 20 'unknown'");
+    assert!(cd.session.is_negotiating() && cd.session.export().is_none());
+    cd.receive("'IHAVEOPT' 00000007 00000008 00000002 'cd' 0000");
+    cd.expect(
+        "0003e889045565a9 00000007 00000003 0000000c 0000 0000000000001001 041f
+         0003e889045565a9 00000007 00000003 0000000e 0003 00000001 00001000 02000000
+         0003e889045565a9 00000007 00000001 00000000",
+    );
+    assert!(matches!(cd.events.pop(), Some(ServerEvent::Opened(export)) if export.name == "cd"));
+    let names = [&disk, &cd].map(|connection| connection.session.export().unwrap().name.clone());
+    assert_eq!(names, ["disk", "cd"]);
+    // 512 bytes behind the end of one, and within the other; and a write.
+    let read = "25609513 0000 0000 00000000000000aa 0000000000001200 00000200";
+    disk.receive(read);
+    assert!(matches!(disk.request(), (_, Command::Read { offset: 0x1200, length: 512, .. }, None)));
+    cd.receive(read);
+    cd.expect("67446698 00000016 00000000000000aa");
+    cd.receive("25609513 0000 0001 00000000000000bb 0000000000000000 00000200 0*512");
+    cd.expect("67446698 00000001 00000000000000bb");
+}
+
 #[test]
 fn info_tells_name_and_description_on_request_and_goes_on() {
     let mut connection = Connection::greeted("00000003");
