@@ -58,7 +58,7 @@ server=$!
 processes+=("$server")
 for _ in $(seq 100); do [[ -S live.volume.nbd ]] && break; sleep 0.1; done
 
-volume="nbd+unix:///volume?socket=$folder/live.volume.nbd"
+volume="nbd+unix:///live?socket=$folder/live.volume.nbd"
 load() {
     "$esker" --quiet volume replay "$volume" --overwrite --depth 16 \
         --set "synthetic={requests=$1,read_fraction=0.7}"

@@ -523,7 +523,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::Arguments;
-    use crate::values::DevicePlace;
+    use crate::values::{DevicePlace, VolumeExport};
     use clap::CommandFactory;
 
     #[test]
@@ -533,7 +533,8 @@ mod tests {
 
     /// Appends what the command and those below it take as a text or a path: "trace convert --output".
     fn taken(command: &clap::Command, path: &str, all: &mut Vec<String>) {
-        let texts = [TypeId::of::<PathBuf>(), TypeId::of::<String>(), TypeId::of::<DevicePlace>()];
+        let places = [TypeId::of::<DevicePlace>(), TypeId::of::<VolumeExport>()];
+        let texts = [&[TypeId::of::<PathBuf>(), TypeId::of::<String>()], &places[..]].concat();
         let is_text = |argument: &&clap::Arg| {
             let found = argument.get_value_parser().type_id();
             argument.get_action().takes_values() && texts.iter().any(|text| found == *text)

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 mod volume_device;
+mod volume_export;
 
 use std::error::Error;
 use std::fmt;
@@ -14,6 +15,7 @@ use esker_serve::{Address, AddressError, MoveBudget};
 use esker_study::InUse;
 
 pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
+pub(crate) use volume_export::{VolumeExport, volume_export};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]

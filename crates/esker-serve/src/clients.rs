@@ -11,14 +11,15 @@ use esker_volume::DeviceIo;
 use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::control::ControlError;
+use crate::export::{ServedExport, index_of};
 use crate::held::HeldClient;
 use crate::listener::Listener;
 use crate::log::LogEvent;
-use crate::memory::{Data, Payload, ServedMemory};
+use crate::memory::{Data, Payload};
 use crate::observer::Observer;
-use crate::requests::{Begun, Requests};
+use crate::requests::Begun;
 use crate::served::Served;
-use crate::status::{ConnectionStatus, RequestCounts, ServingStatus};
+use crate::status::{ConnectionStatus, ServingStatus};
 use crate::tls::Tls;
 
 /// How clients are treated.
@@ -30,7 +31,7 @@ pub(crate) struct ClientLimits {
     pub(crate) session: ServerSettings,
     /// How connections are encrypted, if they are.
     pub(crate) tls: Option<Tls>,
-    /// How long a client may take until it has opened the export.
+    /// How long a client may take until it has opened an export.
     pub(crate) negotiation: Duration,
 }
 
@@ -42,7 +43,8 @@ pub(crate) struct Clients {
     connections: Connections<Connection>,
     /// The connection whose handshake of TLS went on last.
     last_handshake: u32,
-    requests: Requests,
+    /// Is told of requests, if there is one.
+    observer: Option<Box<dyn Observer>>,
     /// What has happened, if there is a log.
     pub(crate) news: Option<Vec<LogEvent>>,
     /// To be used again.
@@ -52,8 +54,7 @@ pub(crate) struct Clients {
 impl Clients {
     pub(crate) fn new(limits: ClientLimits, exports: Arc<Exports>) -> Self {
         let connections = Connections::new(limits.connections_max);
-        let (requests, events) = (Requests::default(), Vec::new());
-        Self { limits, exports, connections, last_handshake: 0, requests, news: None, events }
+        Self { limits, exports, connections, last_handshake: 0, observer: None, news: None, events: Vec::new() }
     }
 
     pub(crate) fn listen(&mut self, io: &DeviceIo, listener: Listener) -> io::Result<()> {
@@ -77,21 +78,23 @@ impl Clients {
     }
 
     /// Goes on with a client of another process.
-    pub(crate) fn restore(&mut self, io: &DeviceIo, client: HeldClient, now: Nanos) -> Result<(), ControlError> {
+    pub(crate) fn restore<S>(
+        &mut self,
+        io: &DeviceIo,
+        exports: &[ServedExport<S>],
+        client: HeldClient,
+        now: Nanos,
+    ) -> Result<(), ControlError> {
+        let HeldClient { socket, peer, session } = client;
         let unable = |error: &dyn std::error::Error| ControlError {
-            hint: Some("serve the same volume with the same options".to_string()),
-            ..ControlError::new(format!("cannot go on serving {}: {error}", client.peer))
+            hint: Some("serve the same with the same options".to_string()),
+            ..ControlError::new(format!("cannot go on serving {peer}: {error}"))
         };
-        let settings = self.limits.session.clone();
-        let session =
-            ServerSession::restore(settings, &self.exports, &client.session).map_err(|error| unable(&error))?;
-        let open = |socket| Connection::restored(socket, &client, now, session);
-        self.connections.restore(io, Arc::clone(&client.socket), open).map_err(|error| unable(&error))
-    }
-
-    /// Goes on counting from what another process has counted.
-    pub(crate) fn count_from(&mut self, requests: RequestCounts) {
-        self.requests.counts = requests;
+        let session = ServerSession::restore(self.limits.session.clone(), &self.exports, &session);
+        let session = session.map_err(|error| unable(&error))?;
+        let export = index_of(exports, session.export().expect("only sessions with an export are handed over"));
+        let open = |socket| Connection::restored(socket, peer.clone(), now, (export, session));
+        self.connections.restore(io, socket, open).map_err(|error| unable(&error))
     }
 
     pub(crate) fn listeners_mut(&mut self) -> impl Iterator<Item = &mut Listener> {
@@ -128,14 +131,22 @@ impl Clients {
         self.connections.accept(io, 1, open)
     }
 
-    /// Closes all connections, and those that are made.
-    pub(crate) fn turn_away(&mut self) {
-        self.connections.close();
-        self.connections.turn_away();
+    /// Closes the connections to exports that cannot be reached; if none can be, all, and those that are made.
+    pub(crate) fn turn_away(&mut self, exports: &[ServedExport<impl Served>]) {
+        let is_reachable = |index: usize| exports[index].served.is_reachable();
+        if (0..exports.len()).all(is_reachable) {
+            return;
+        }
+        if (0..exports.len()).any(is_reachable) {
+            self.connections.retain(|connection| connection.export.is_none_or(is_reachable));
+        } else {
+            self.connections.close();
+            self.connections.turn_away();
+        }
     }
 
     /// Takes what clients have sent, and begins their requests. Returns true if there was something.
-    pub(crate) fn receive(&mut self, served: &mut impl Served, now: Nanos) -> bool {
+    pub(crate) fn receive(&mut self, exports: &mut [ServedExport<impl Served>], now: Nanos) -> bool {
         let mut did_something = false;
         let handshake = self.next_handshake();
         let asking = self.connections.iter().filter(|connection| connection.is_asking(now)).count();
@@ -143,11 +154,10 @@ impl Clients {
             if connection.is_starting_tls() && handshake != Some(number) {
                 continue;
             }
-            did_something |= connection.receive(&mut ServedMemory(served), &mut self.events, (now, asking > 1));
+            did_something |= connection.receive(exports, &mut self.events, (now, asking > 1));
             for event in self.events.drain(..) {
                 let request = match event {
                     ServerEvent::Opened(export) => {
-                        connection.export = Some(export.name.clone());
                         if let Some(news) = &mut self.news {
                             let (peer, export) = (connection.peer.clone(), export.name.clone());
                             news.push(LogEvent::ExportOpened { peer, export });
@@ -166,8 +176,9 @@ impl Clients {
                         continue;
                     }
                 };
-                let (id, session) = (request.id, &mut connection.session);
-                let begun = self.requests.begin(served, (number, Some(now)), (id, request.command, request.payload));
+                let ServedExport { served, requests, .. } = &mut exports[connection.used()];
+                let (id, session, told_to) = (request.id, &mut connection.session, self.observer.as_deref_mut());
+                let begun = requests.begin(served, told_to, (number, now), (id, request.command, request.payload));
                 let unsent = match begun {
                     Begun::UnderWay => None,
                     Begun::Done => session.reply(id, Outcome::Done, None),
@@ -196,12 +207,13 @@ impl Clients {
         first
     }
 
-    /// Takes the replies. Returns true if there was one.
-    pub(crate) fn take_replies(&mut self, served: &mut impl Served) -> bool {
+    /// Takes the replies of an export. Returns true if there was one.
+    pub(crate) fn take_replies(&mut self, export: &mut ServedExport<impl Served>) -> bool {
+        let ServedExport { served, requests, .. } = export;
         let mut did_something = false;
         while let Some(reply) = served.next_reply() {
             did_something = true;
-            let Some(ended) = self.requests.take(served, reply) else { continue };
+            let Some(ended) = requests.take(served, self.observer.as_deref_mut(), reply) else { continue };
             let (outcome, data) = (ended.outcome(), ended.data.map(Data));
             let unsent = match self.connections.get_mut(ended.connection) {
                 Some(connection) => connection.session.reply(ended.id, outcome, data),
@@ -213,10 +225,11 @@ impl Clients {
     }
 
     /// Sends what is to be sent, and closes what has ended. Returns true if something was sent.
-    pub(crate) fn send(&mut self, served: &mut impl Served, now: Nanos) -> bool {
+    pub(crate) fn send(&mut self, exports: &mut [ServedExport<impl Served>], now: Nanos) -> bool {
         let limit = self.negotiation_limit();
         let mut did_something = false;
         let have_left = self.connections.retain(|connection| {
+            let served = &mut exports[connection.used()].served;
             did_something |= connection.send(|Data(data)| served.recycle(data));
             let is_late = connection.session.is_negotiating() && connection.since + limit <= now;
             let is_kept = !connection.is_finished() && !is_late;
@@ -241,57 +254,46 @@ impl Clients {
         Nanos(u64::try_from(self.limits.negotiation.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// When the first client has taken too long to open the export.
+    /// When the first client has taken too long to open an export.
     pub(crate) fn next_expiry(&self) -> Nanos {
         let limit = self.negotiation_limit();
         let negotiating = self.connections.iter().filter(|connection| connection.session.is_negotiating());
         negotiating.map(|connection| connection.since + limit).min().unwrap_or(Nanos::NEVER)
     }
 
-    /// Begins a flush that nobody asked for.
-    pub(crate) fn flush(&mut self, served: &mut impl Served) {
-        let id = esker_core::Tag::new(0, 0);
-        self.requests.begin(served, (NOBODY, None), (id, esker_nbd::Command::Flush, None));
-    }
-
     /// Has `observer` told of requests from now on.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.requests.observer = Some(observer);
+        self.observer = Some(observer);
     }
 
     /// Does what the observer has to do.
     pub(crate) fn step_observer(&mut self, now: Nanos) {
-        self.requests.observer.iter_mut().for_each(|observer| observer.step(now));
+        self.observer.iter_mut().for_each(|observer| observer.step(now));
     }
 
     /// When the observer has something to do.
     pub(crate) fn next_of_observer(&self) -> Nanos {
-        self.requests.observer.as_ref().map_or(Nanos::NEVER, |observer| observer.next_event())
+        self.observer.as_ref().map_or(Nanos::NEVER, |observer| observer.next_event())
     }
 
-    /// Number of requests under way.
-    pub(crate) fn under_way(&self) -> usize {
-        self.requests.under_way()
+    /// Where they connect.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.connections.listeners().map(|listener| listener.address().to_string()).collect()
     }
 
-    pub(crate) fn counts(&self) -> RequestCounts {
-        self.requests.counts
-    }
-
-    /// What is said of them.
-    pub(crate) fn status(&self) -> ServingStatus {
+    /// What is said of those of the export of this index, and of those who have opened none yet.
+    pub(crate) fn status<S>(&self, index: usize, export: &ServedExport<S>) -> ServingStatus {
+        let is_of_it = |connection: &&Connection| connection.export.is_none_or(|found| found == index);
         let connection = |connection: &Connection| ConnectionStatus {
             peer: connection.peer.clone(),
-            export: connection.export.clone(),
+            export: connection.export.map(|_| export.name.clone()),
             under_way: connection.session.under_way(),
         };
         ServingStatus {
-            addresses: self.connections.listeners().map(|listener| listener.address().to_string()).collect(),
-            connections: self.connections.iter().map(connection).collect(),
-            requests: self.requests.counts,
+            export: export.name.clone(),
+            addresses: self.addresses(),
+            connections: self.connections.iter().filter(is_of_it).map(connection).collect(),
+            requests: export.requests.counts,
         }
     }
 }
-
-/// Stands for no connection: there are never as many.
-const NOBODY: u32 = u32::MAX;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use esker_core::Nanos;
 use esker_nbd::{Exports, ServerEvent, ServerSession, ServerSettings};
 
+use crate::export::{ServedExport, index_of};
 use crate::held::HeldClient;
 use crate::memory::{Data, Payload, ServedMemory};
 use crate::served::Served;
@@ -31,8 +32,8 @@ pub(crate) struct Connection {
     pub(crate) peer: String,
     /// When it came.
     pub(crate) since: Nanos,
-    /// The export that it has opened.
-    pub(crate) export: Option<String>,
+    /// The index of the export that it has opened.
+    pub(crate) export: Option<usize>,
     /// How it broke the protocol, if it did.
     pub(crate) failure: Option<String>,
     /// When it last asked for something.
@@ -51,21 +52,21 @@ impl Connection {
         Self { stream: Stream::new(socket), session, peer, since, export: None, failure: None, asked: since }
     }
 
-    /// Goes on with the session of a client of another process.
+    /// Goes on with the session of a client of another process, which has opened the export of this index.
     pub(crate) fn restored(
         socket: Socket,
-        client: &HeldClient,
+        peer: String,
         since: Nanos,
-        session: ServerSession<Payload, Data>,
+        (export, session): (usize, ServerSession<Payload, Data>),
     ) -> Self {
-        let (peer, export) = (client.peer.clone(), client.export.clone());
+        let export = Some(export);
         Self { stream: Stream::new(socket), session, peer, since, export, failure: None, asked: since }
     }
 
     /// The client between two requests, to be handed over. `None` if it has left, is encrypted, or is not there yet.
     pub(crate) fn into_held(self) -> Option<HeldClient> {
         let session = self.session.state().ok().filter(|_| !self.stream.has_ended())?;
-        Some(HeldClient { socket: self.stream.into_file(), peer: self.peer, export: self.export, session })
+        Some(HeldClient { socket: self.stream.into_file(), peer: self.peer, session })
     }
 
     /// Returns true if nothing is under way on it while it is held.
@@ -96,18 +97,23 @@ impl Connection {
         self.asked + ASKING > now
     }
 
+    /// The index of the export that its requests are for. Before it has opened one, there are none.
+    pub(crate) fn used(&self) -> usize {
+        self.export.unwrap_or(0)
+    }
+
     /// Takes what the client has sent, in a short turn if others ask, too. Appends what happens. Returns true if there
     /// was something.
     pub(crate) fn receive(
         &mut self,
-        memory: &mut ServedMemory<'_, impl Served>,
+        exports: &mut [ServedExport<impl Served>],
         events: &mut Vec<ServerEvent<Payload>>,
         (now, others_ask): (Nanos, bool),
     ) -> bool {
         let most = events.len() + if others_ask { SHORT_TURN } else { TURN };
         let before = events.len();
         // What is left of the turn before, or waited until replies were sent.
-        self.take_events(memory, events, most);
+        self.take_events(exports, events, most);
         let mut was_read = false;
         while self.stream.can_read() && events.len() < most {
             let Some(space) = self.session.space() else { break };
@@ -117,7 +123,7 @@ impl Connection {
             }
             was_read = true;
             self.session.received(count);
-            self.take_events(memory, events, most);
+            self.take_events(exports, events, most);
         }
         if was_read || events.len() > before {
             self.asked = now;
@@ -127,13 +133,17 @@ impl Connection {
 
     fn take_events(
         &mut self,
-        memory: &mut ServedMemory<'_, impl Served>,
+        exports: &mut [ServedExport<impl Served>],
         events: &mut Vec<ServerEvent<Payload>>,
         most: usize,
     ) {
         while events.len() < most
-            && let Some(event) = self.session.next_event(memory)
+            && let Some(event) = self.session.next_event(&mut ServedMemory(&mut exports[self.used()].served))
         {
+            // Its first write may have come with its choice: the payload goes where the export has its memory.
+            if let ServerEvent::Opened(export) = &event {
+                self.export = Some(index_of(exports, export));
+            }
             events.push(event);
         }
     }

@@ -155,8 +155,8 @@ pub(crate) struct ControlConnection {
 pub(crate) enum Asked<O> {
     /// An operation on what is served.
     Operation(O),
-    /// To hand over, in the way that has this number.
-    TakeOver { layout: u32 },
+    /// To hand over.
+    TakeOver(TakeOverRequest),
 }
 
 impl ControlConnection {
@@ -165,10 +165,11 @@ impl ControlConnection {
         Self { socket, input, output: Vec::new(), is_waiting: false, is_refused: false }
     }
 
-    /// The connection, to be handed over. `None` if an answer is missing on it, or if it has ended.
-    pub(crate) fn into_held(self) -> Option<HeldOperator> {
+    /// The connection of one who operates the export of this index, to be handed over. `None` if an answer is missing
+    /// on it, or if it has ended.
+    pub(crate) fn into_held(self, export: usize) -> Option<HeldOperator> {
         let is_idle = !self.is_waiting && self.output.is_empty() && !self.is_refused && !self.socket.has_ended();
-        is_idle.then(|| HeldOperator { socket: self.socket.into_file(), input: self.input })
+        is_idle.then(|| HeldOperator { export, socket: self.socket.into_file(), input: self.input })
     }
 
     /// The connection as one that blocks others.
@@ -189,8 +190,8 @@ impl ControlConnection {
             && let Some(end) = self.input.iter().position(|&byte| byte == b'\n')
         {
             let line: Vec<u8> = self.input.drain(..=end).collect();
-            if let Ok(TakeOverRequest::TakeOver { layout }) = serde_json::from_slice(&line) {
-                return Some(Asked::TakeOver { layout });
+            if let Ok(request) = serde_json::from_slice(&line) {
+                return Some(Asked::TakeOver(request));
             }
             match serde_json::from_slice(&line) {
                 Ok(operation) => {

@@ -12,12 +12,23 @@ use crate::status::RequestCounts;
 /// What a server has but what it serves: its sockets, and what its clients have agreed on.
 #[derive(Debug, Default)]
 pub struct Handover {
+    pub(crate) exports: Vec<HeldExport>,
     pub(crate) listeners: Vec<(Role, Listener)>,
     pub(crate) clients: Vec<HeldClient>,
     pub(crate) operators: Vec<HeldOperator>,
-    pub(crate) requests: RequestCounts,
     /// Whether clients without TLS are refused.
     pub(crate) requires_tls: bool,
+}
+
+/// An export.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeldExport {
+    pub(crate) name: String,
+    /// What was served under this name, as lists of exports say it.
+    pub(crate) description: String,
+    /// What was counted of its requests.
+    pub(crate) requests: RequestCounts,
 }
 
 /// Who connects at a listener.
@@ -25,7 +36,8 @@ pub struct Handover {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
     Clients,
-    Operators,
+    /// Those who operate the export of this index.
+    Operators(usize),
     Collectors,
 }
 
@@ -34,14 +46,15 @@ pub(crate) enum Role {
 pub(crate) struct HeldClient {
     pub(crate) socket: Arc<OwnedFd>,
     pub(crate) peer: String,
-    pub(crate) export: Option<String>,
-    /// What was agreed on, and bytes that were received and not used: `ServerSession::state`.
+    /// Its export, what was agreed on, and bytes that were received and not used: `ServerSession::state`.
     pub(crate) session: Vec<u8>,
 }
 
 /// An operator who waits for no answer.
 #[derive(Debug)]
 pub(crate) struct HeldOperator {
+    /// The index of the export that is operated.
+    pub(crate) export: usize,
     pub(crate) socket: Arc<OwnedFd>,
     /// Bytes that were received and not used.
     pub(crate) input: Vec<u8>,
@@ -78,5 +91,9 @@ impl Handover {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum TakeOverRequest {
-    TakeOver { layout: u32 },
+    TakeOver {
+        layout: u32,
+        /// The names of the exports that it would serve, in their order.
+        exports: Vec<String>,
+    },
 }

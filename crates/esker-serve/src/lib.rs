@@ -1,5 +1,5 @@
-//! Serves volumes, or whatever else is [`Served`]: clients over NBD, and operations over a control socket, in one
-//! thread.
+//! Serves volumes, or whatever else is [`Served`], one or several under their names: clients over NBD, and operations
+//! over a control socket for each, in one thread.
 //!
 //! ```text
 //!  clients ──► Connection ──► ServerSession (esker-nbd) ──► Requests ──► Served: ServedVolume ──► Volume
@@ -8,8 +8,9 @@
 //!  operators ──► ControlConnection ──► operations ──────────────────────────┘
 //! ```
 //!
-//! A [`Server`] takes turns: it takes what its sockets have, steps the volume, and sends replies; then it waits for
-//! sockets and devices together. Clients speak in plain text, or over [`Tls`].
+//! A [`Server`] takes turns: it takes what its sockets have, steps the volumes, and sends replies; then it waits for
+//! sockets and devices together. Each connection has the index of the export that it has opened, whose requests and
+//! replies are its own. Clients speak in plain text, or over [`Tls`].
 
 mod address;
 mod background;
@@ -18,6 +19,7 @@ mod clients;
 mod connection;
 mod connections;
 mod control;
+mod export;
 mod held;
 mod listener;
 mod log;

@@ -94,6 +94,7 @@ impl fmt::Display for LogEvent {
 
 /// Takes what happens. The thread that serves calls it, so it must not wait for long.
 pub trait Log {
-    /// Takes one event.
-    fn log(&mut self, event: &LogEvent);
+    /// Takes one event. `export` is the export that it is about, if a server has several: events of clients are about
+    /// none.
+    fn log(&mut self, export: Option<&str>, event: &LogEvent);
 }

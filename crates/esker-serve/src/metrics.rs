@@ -1,6 +1,6 @@
 //! Figures for Prometheus: an HTTP server that answers `GET /metrics` and nothing else.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::io::{self, IoSlice};
 
 use esker_core::Nanos;
@@ -87,7 +87,7 @@ impl Collector {
 /// The answer to an HTTP request.
 fn answer(request: &[u8], figures: impl Fn() -> Metrics) -> String {
     let (code, kind, body) = match request.split(|&byte| byte == b' ').take(2).collect::<Vec<_>>()[..] {
-        [b"GET", b"/metrics"] => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", figures().0),
+        [b"GET", b"/metrics"] => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", figures().to_string()),
         [b"GET", _] => ("404 Not Found", "text/plain", "only /metrics is here\n".to_string()),
         _ => ("405 Method Not Allowed", "text/plain", "only GET is answered\n".to_string()),
     };
@@ -95,9 +95,9 @@ fn answer(request: &[u8], figures: impl Fn() -> Metrics) -> String {
     format!("HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-/// Figures of what every server does.
-pub(crate) fn of_server(serving: &ServingStatus, capacity_bytes: u64) -> Metrics {
-    let mut out = Metrics(String::new());
+/// Figures that there are of every export.
+pub(crate) fn of_export(out: &mut Metrics, serving: &ServingStatus, capacity_bytes: u64) {
+    out.begin_export(&serving.export);
     let requests = &serving.requests;
     out.family("esker_requests_total", "counter", "Requests of clients, by kind.");
     let kinds = [
@@ -112,11 +112,11 @@ pub(crate) fn of_server(serving: &ServingStatus, capacity_bytes: u64) -> Metrics
     let directions = [("read", requests.read_bytes), ("write", requests.written_bytes)];
     directions.iter().for_each(|(kind, bytes)| out.figure("esker_request_bytes_total", &[("kind", kind)], *bytes));
     out.single("esker_requests_failed_total", "counter", "Requests that the volume has failed.", requests.failed);
-    out.single("esker_clients", "gauge", "Clients that are connected.", serving.connections.len() as u64);
+    let clients = serving.connections.iter().filter(|client| client.export.is_some()).count() as u64;
+    out.single("esker_clients", "gauge", "Clients that have opened the export.", clients);
     let under_way = serving.connections.iter().map(|client| u64::from(client.under_way)).sum();
     out.single("esker_requests_under_way", "gauge", "Requests that are to be answered.", under_way);
     out.single("esker_capacity_bytes", "gauge", "Bytes that clients see.", capacity_bytes);
-    out
 }
 
 /// Figures of the devices of a volume.
@@ -162,27 +162,58 @@ pub(crate) fn of_background(out: &mut Metrics, background: &BackgroundStatus) {
     }
 }
 
-/// Figures in the text format of Prometheus.
-pub struct Metrics(String);
+/// Figures in the text format of Prometheus. Each has the label `export`.
+#[derive(Default)]
+pub struct Metrics {
+    /// The export that figures are of.
+    export: String,
+    /// In the order in which they are first mentioned.
+    families: Vec<Family>,
+}
+
+/// Figures of one name, which have to follow each other.
+struct Family {
+    name: String,
+    /// With what is said of the family.
+    lines: String,
+}
 
 impl Metrics {
-    /// Begins a family of figures: `counter` or `gauge`, and what it says.
+    /// Has figures that are added from now on be of this export.
+    pub(crate) fn begin_export(&mut self, name: &str) {
+        self.export = name.to_string();
+    }
+
+    /// Begins a family of figures, unless another export has: `counter` or `gauge`, and what it says.
     pub fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        if self.families.iter().all(|family| family.name != name) {
+            let lines = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+            self.families.push(Family { name: name.to_string(), lines });
+        }
     }
 
     /// Adds a figure to the family of this name, with labels.
+    ///
+    /// # Panics
+    /// If the family has not been begun.
     pub fn figure(&mut self, name: &str, labels: &[(&str, &str)], figure: u64) {
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let labels: Vec<String> = labels.iter().map(|(label, text)| format!("{label}=\"{}\"", quoted(text))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {figure}");
+        let labels = [("export", &*self.export)].into_iter().chain(labels.iter().copied());
+        let labels: Vec<String> = labels.map(|(label, text)| format!("{label}=\"{}\"", quoted(text))).collect();
+        let family = self.families.iter_mut().find(|family| family.name == name).expect("a family is begun first");
+        let _ = writeln!(family.lines, "{name}{{{}}} {figure}", labels.join(","));
     }
 
     /// Adds a family of one figure.
     pub fn single(&mut self, name: &str, kind: &str, help: &str, figure: u64) {
         self.family(name, kind, help);
         self.figure(name, &[], figure);
+    }
+}
+
+impl fmt::Display for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.families.iter().try_for_each(|family| f.write_str(&family.lines))
     }
 }
 
@@ -202,7 +233,11 @@ mod tests {
             ..DeviceStatus::default()
         };
         let requests = RequestCounts { reads: 5, written_bytes: 9, ..RequestCounts::default() };
-        let mut figures = of_server(&ServingStatus { requests, ..ServingStatus::default() }, 1 << 20);
+        let serving = |export: &str| ServingStatus { requests, export: export.to_string(), ..ServingStatus::default() };
+        let mut figures = Metrics::default();
+        of_export(&mut figures, &serving("other"), 1 << 30);
+        of_devices(&mut figures, std::slice::from_ref(&device));
+        of_export(&mut figures, &serving("home"), 1 << 20);
         of_devices(&mut figures, &[device]);
         let background = BackgroundStatus {
             paused: true,
@@ -217,30 +252,36 @@ mod tests {
 
     #[test]
     fn figures_have_names_labels_and_help() {
-        let text = figures().0;
+        let text = figures().to_string();
         for line in [
             "# TYPE esker_requests_total counter",
-            "esker_requests_total{kind=\"read\"} 5",
-            "esker_request_bytes_total{kind=\"write\"} 9",
-            "esker_capacity_bytes 1048576",
-            "esker_device_used_bytes{device=\"a\\\"b\"} 3",
-            "esker_device_state{device=\"a\\\"b\",state=\"online\"} 1",
-            "esker_device_wear_percent{device=\"a\\\"b\"} 12",
-            "esker_device_draining{device=\"a\\\"b\"} 2",
-            "esker_background_paused 1",
-            "esker_background_copies 0",
-            "esker_background_held 1",
-            "esker_moved_bytes_total 7",
-            "esker_moved_bytes_per_day_max 9",
+            "esker_requests_total{export=\"home\",kind=\"read\"} 5",
+            "esker_request_bytes_total{export=\"home\",kind=\"write\"} 9",
+            "esker_capacity_bytes{export=\"other\"} 1073741824",
+            "esker_capacity_bytes{export=\"home\"} 1048576",
+            "esker_device_used_bytes{export=\"home\",device=\"a\\\"b\"} 3",
+            "esker_device_state{export=\"other\",device=\"a\\\"b\",state=\"online\"} 1",
+            "esker_device_wear_percent{export=\"home\",device=\"a\\\"b\"} 12",
+            "esker_device_draining{export=\"home\",device=\"a\\\"b\"} 2",
+            "esker_background_paused{export=\"home\"} 1",
+            "esker_background_copies{export=\"home\"} 0",
+            "esker_background_held{export=\"home\"} 1",
+            "esker_moved_bytes_total{export=\"home\"} 7",
+            "esker_moved_bytes_per_day_max{export=\"home\"} 9",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }
-        // Each figure belongs to the family before it.
-        let mut family = "";
+        // Each figure belongs to the family before it, and each family is there once.
+        let (mut family, mut families) = (String::new(), Vec::new());
         for line in text.lines() {
             match line.strip_prefix("# TYPE ") {
-                Some(rest) => family = rest.split(' ').next().unwrap(),
-                None => assert!(line.starts_with("# HELP ") || line.starts_with(family), "{line}"),
+                Some(rest) => {
+                    let name = rest.split(' ').next().unwrap();
+                    assert!(!families.contains(&name), "{name} is there twice");
+                    families.push(name);
+                    family = format!("{name}{{");
+                }
+                None => assert!(line.starts_with("# HELP ") || line.starts_with(&family), "{line}"),
             }
         }
     }

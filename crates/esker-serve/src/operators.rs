@@ -1,4 +1,4 @@
-//! Those who operate what is served.
+//! Those who operate an export.
 
 use std::io;
 
@@ -41,23 +41,23 @@ impl Operators {
         for (number, operator) in self.0.iter_mut() {
             match operator.next_asked() {
                 Some(Asked::Operation(operation)) => operations.push((number, operation)),
-                Some(Asked::TakeOver { layout }) => asked_to_take_over.push((number, layout)),
+                Some(Asked::TakeOver(request)) => asked_to_take_over.push((number, request)),
                 None => {}
             }
         }
-        let successor = |(number, layout)| Some(Successor::new(self.0.remove(number)?, layout));
+        let successor = |(number, request)| Some(Successor::new(self.0.remove(number)?, request));
         (operations, asked_to_take_over.into_iter().filter_map(successor).collect())
     }
 
-    /// The listeners, and the operators who wait for no answer.
-    pub(crate) fn into_held(self) -> (Vec<Listener>, Vec<HeldOperator>) {
+    /// The listeners, and the operators who wait for no answer. They operate the export of this index.
+    pub(crate) fn into_held(self, export: usize) -> (Vec<Listener>, Vec<HeldOperator>) {
         let (listeners, operators) = self.0.into_parts();
-        (listeners, operators.into_iter().filter_map(ControlConnection::into_held).collect())
+        (listeners, operators.into_iter().filter_map(|operator| operator.into_held(export)).collect())
     }
 
     /// Goes on with an operator of another process.
     pub(crate) fn restore(&mut self, io: &DeviceIo, operator: HeldOperator) -> io::Result<()> {
-        let HeldOperator { socket, input } = operator;
+        let HeldOperator { socket, input, .. } = operator;
         self.0.restore(io, socket, |socket| ControlConnection::new(socket, input))
     }
 

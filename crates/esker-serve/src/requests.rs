@@ -18,13 +18,16 @@ const ZEROES: u64 = 1 << 20;
 /// The most extents of an answer.
 const EXTENTS: usize = 256;
 
-/// Requests under way.
-#[derive(Default)]
+/// Requests to one export that are under way.
 pub(crate) struct Requests {
+    /// The index of the export.
+    export: usize,
     under_way: TagSlab<UnderWay>,
     pub(crate) counts: RequestCounts,
-    pub(crate) observer: Option<Box<dyn Observer>>,
 }
+
+/// Who is told of requests, if anybody is.
+pub(crate) type ToldTo<'a> = Option<&'a mut (dyn Observer + 'static)>;
 
 /// A request of a client.
 #[derive(Clone, Copy)]
@@ -80,11 +83,16 @@ pub(crate) enum Begun {
 }
 
 impl Requests {
-    /// Begins the request `id` of a connection. `now` is the time if an observer is to be told.
+    pub(crate) fn new(export: usize) -> Self {
+        Self { export, under_way: TagSlab::default(), counts: RequestCounts::default() }
+    }
+
+    /// Begins the request `id` of a connection at `now`.
     pub(crate) fn begin(
         &mut self,
         served: &mut impl Served,
-        (connection, now): (u32, Option<Nanos>),
+        observer: ToldTo<'_>,
+        (connection, now): (u32, Nanos),
         (id, command, payload): (Tag, Command, Option<Payload>),
     ) -> Begun {
         self.counts.count(command);
@@ -113,7 +121,7 @@ impl Requests {
             }
             Command::Trim { durable, .. } => {
                 (new.next, new.flush) = (offset, durable);
-                new.observed = self.observe(now, command);
+                new.observed = self.observe(observer, now, command);
                 return self.submit_next(served, new);
             }
             Command::WriteZeroes { only_if_fast, no_hole, durable, .. } => {
@@ -124,19 +132,18 @@ impl Requests {
                     return Begun::Failed(ErrorNumber::NotSupported);
                 }
                 (new.next, new.flush) = (offset, durable);
-                new.observed = self.observe(now, command);
+                new.observed = self.observe(observer, now, command);
                 return self.submit_next(served, new);
             }
         };
-        new.observed = self.observe(now, command);
+        new.observed = self.observe(observer, now, command);
         let tag = self.under_way.insert(new);
         served.submit(tag, request, data);
         Begun::UnderWay
     }
 
-    fn observe(&mut self, now: Option<Nanos>, command: Command) -> Option<u64> {
-        let (observer, now) = (self.observer.as_mut()?, now?);
-        Some(observer.begins(now, command))
+    fn observe(&self, observer: ToldTo<'_>, now: Nanos, command: Command) -> Option<u64> {
+        Some(observer?.begins(now, self.export, command))
     }
 
     /// Submits the next part of a trim or of zeroes.
@@ -156,7 +163,7 @@ impl Requests {
     }
 
     /// Takes a reply of the served. Returns the request that it ends.
-    pub(crate) fn take(&mut self, served: &mut impl Served, reply: Reply) -> Option<Ended> {
+    pub(crate) fn take(&mut self, served: &mut impl Served, observer: ToldTo<'_>, reply: Reply) -> Option<Ended> {
         let request = self.under_way.remove(reply.tag);
         let UnderWay { connection, id, command, .. } = request;
         if reply.result.is_ok() && request.next < request.end {
@@ -170,7 +177,7 @@ impl Requests {
             served.submit(tag, Request::new(RequestKind::Flush, Lba(0), Bytes::ZERO), Buffer::default());
             return None;
         }
-        if let (Some(observer), Some(number)) = (&mut self.observer, request.observed) {
+        if let (Some(observer), Some(number)) = (observer, request.observed) {
             observer.ends(number, reply.at);
         }
         let outcome = reply.result.map_err(|error| failure(error, &request));

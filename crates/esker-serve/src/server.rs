@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::clients::{ClientLimits, Clients};
 use crate::control::ControlError;
+use crate::export::ServedExport;
 use crate::listener::Listener;
 use crate::log::Log;
 use crate::memory::SECTOR;
-use crate::metrics::{self, Collectors};
+use crate::metrics::{self, Collectors, Metrics};
 use crate::observer::Observer;
-use crate::operators::Operators;
 use crate::served::Served;
 use crate::status::ServingStatus;
 use crate::take_over::Successor;
@@ -28,8 +28,6 @@ pub use hand_over::HandOver;
 /// How clients are served.
 #[derive(Clone, Debug)]
 pub struct ServeSettings {
-    /// The name of the export, which is also the default one.
-    pub export: String,
     /// Whether clients may only read.
     pub is_read_only: bool,
     /// The most clients at a time. Others wait until one has left.
@@ -38,7 +36,7 @@ pub struct ServeSettings {
     pub session: ServerSettings,
     /// How connections are encrypted, if they are.
     pub tls: Option<Tls>,
-    /// How long a client may take until it has opened the export.
+    /// How long a client may take until it has opened an export.
     pub negotiation_limit: Duration,
     /// How long clients get to finish what they have under way when the server ends.
     pub drain_limit: Duration,
@@ -49,7 +47,6 @@ pub struct ServeSettings {
 impl Default for ServeSettings {
     fn default() -> Self {
         Self {
-            export: String::new(),
             is_read_only: false,
             connections_max: 64,
             session: ServerSettings::default(),
@@ -61,14 +58,13 @@ impl Default for ServeSettings {
     }
 }
 
-/// What is served, and those who use it. One thread calls it.
+/// What is served, and those who use it. One thread calls it. Exports have indices, in the order of their names.
 pub struct Server<S> {
-    served: S,
+    exports: Vec<ServedExport<S>>,
     io: DeviceIo,
     clock: SystemClock,
     settings: ServeSettings,
     clients: Clients,
-    operators: Operators,
     collectors: Collectors,
     /// Takes what happens.
     log: Option<Box<dyn Log>>,
@@ -88,12 +84,24 @@ const WAKE_UP: Nanos = Nanos::from_micros(50);
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl<S: Served> Server<S> {
-    /// A server of `served`, whose thread waits for `io`.
+    /// A server of `served`, each under its name, whose thread waits for `io`. Clients that name no export get the
+    /// first.
     ///
     /// # Errors
-    /// If the protocol does not allow the export.
-    pub fn new(served: S, io: DeviceIo, clock: SystemClock, settings: ServeSettings) -> Result<Self, ExportError> {
-        let exports = Arc::new(exports(&served, &settings)?);
+    /// If the protocol does not allow the exports.
+    ///
+    /// # Panics
+    /// If nothing is served.
+    pub fn new(
+        served: Vec<(String, S)>,
+        io: DeviceIo,
+        clock: SystemClock,
+        settings: ServeSettings,
+    ) -> Result<Self, ExportError> {
+        assert!(!served.is_empty(), "there is nothing to serve");
+        let numbered = served.into_iter().enumerate();
+        let exports: Vec<_> = numbered.map(|(index, (name, served))| ServedExport::new(name, served, index)).collect();
+        let offered = Arc::new(offered(&exports, &settings)?);
         let ServeSettings { connections_max, negotiation_limit: negotiation, ref tls, ref session, .. } = settings;
         let policy = match tls {
             None => TlsPolicy::None,
@@ -103,12 +111,11 @@ impl<S: Served> Server<S> {
         let session = ServerSettings { tls: policy, ..session.clone() };
         let limits = ClientLimits { connections_max, session, tls: tls.clone(), negotiation };
         Ok(Self {
-            served,
+            exports,
             io,
             clock,
             settings,
-            clients: Clients::new(limits, exports),
-            operators: Operators::default(),
+            clients: Clients::new(limits, offered),
             collectors: Collectors::default(),
             log: None,
             successor: None,
@@ -116,9 +123,12 @@ impl<S: Served> Server<S> {
         })
     }
 
-    /// What is served.
-    pub fn served(&self) -> &S {
-        &self.served
+    /// What is served as the export of this index.
+    ///
+    /// # Panics
+    /// If there is no such export.
+    pub fn served(&self, export: usize) -> &S {
+        &self.exports[export].served
     }
 
     /// Has clients connect at `listener`.
@@ -129,12 +139,15 @@ impl<S: Served> Server<S> {
         self.clients.listen(&self.io, listener)
     }
 
-    /// Has those who operate it connect at `listener`.
+    /// Has those who operate the export of this index connect at `listener`.
     ///
     /// # Errors
     /// If the system watches no more sockets.
-    pub fn take_control_at(&mut self, listener: Listener) -> io::Result<()> {
-        self.operators.listen(&self.io, listener)
+    ///
+    /// # Panics
+    /// If there is no such export.
+    pub fn take_control_at(&mut self, export: usize, listener: Listener) -> io::Result<()> {
+        self.exports[export].operators.listen(&self.io, listener)
     }
 
     /// Has Prometheus fetch figures at `listener`: `GET /metrics`.
@@ -173,20 +186,36 @@ impl<S: Served> Server<S> {
         while let Some(successor) = self.serve(&is_stopping) {
             successor.refuse(ControlError::new("this server cannot be taken over"));
         }
-        self.operators.stop_listening();
+        self.exports.iter_mut().for_each(|export| export.operators.stop_listening());
         self.clients.shut_down();
         let limit = self.settings.drain_limit.as_nanos().try_into().unwrap_or(u64::MAX);
         let until = self.clock.now() + Nanos(limit);
         let have_left = self.turn_until(until, |server| server.clients.is_empty());
         self.clients.close();
-        if self.served.is_read_only() {
-            return have_left;
-        }
         // Also what clients have not flushed: they may have been ended by the same signal.
-        let failed = self.clients.counts().failed;
-        self.clients.flush(&mut self.served);
-        let is_idle = self.turn_until(until, |server| server.clients.under_way() == 0 && !server.served.is_busy());
-        is_idle && have_left && self.clients.counts().failed == failed
+        let failed = self.failed();
+        self.flush();
+        let are_idle = self.turn_until(until, |server| server.writable().all(ServedExport::is_idle));
+        are_idle && have_left && self.failed() == failed
+    }
+
+    /// Begins to make durable what was written.
+    fn flush(&mut self) {
+        self.exports.iter_mut().filter(|export| !export.served.is_read_only()).for_each(ServedExport::flush);
+    }
+
+    fn writable(&self) -> impl Iterator<Item = &ServedExport<S>> {
+        self.exports.iter().filter(|export| !export.served.is_read_only())
+    }
+
+    /// Number of requests under way.
+    fn under_way(&self) -> usize {
+        self.exports.iter().map(|export| export.requests.under_way()).sum()
+    }
+
+    /// Number of requests that have failed.
+    fn failed(&self) -> u64 {
+        self.exports.iter().map(|export| export.requests.counts.failed).sum()
     }
 
     /// Takes turns until `is_so`. Returns false if it is not so in time.
@@ -202,12 +231,12 @@ impl<S: Served> Server<S> {
         true
     }
 
-    /// Does what the program itself asks for, and serves until that has ended.
+    /// Does at the first export what the program itself asks for, and serves until that has ended.
     ///
     /// # Errors
     /// If it is refused.
     pub fn perform(&mut self, operation: S::Operation) -> Result<Value, ControlError> {
-        self.operate(OWN, operation);
+        self.operate(0, OWN, operation);
         loop {
             if let Some(answer) = self.own_answer.take() {
                 return answer;
@@ -220,43 +249,59 @@ impl<S: Served> Server<S> {
 
     /// Takes what has come, and does what can be done without waiting. Returns true if there was something.
     pub fn turn(&mut self) -> bool {
-        let Self { served, io, clients, .. } = self;
+        let Self { exports, io, clients, .. } = self;
         let now = self.clock.now();
-        if !served.is_reachable() {
-            clients.turn_away();
-        }
+        clients.turn_away(exports);
         let mut did_something = clients.accept(io, now);
-        did_something |= clients.receive(served, now);
-        served.step();
-        did_something |= clients.take_replies(served);
-        did_something |= clients.send(served, now);
-        clients.step_observer(now);
+        did_something |= self.serve_clients(now);
+        self.clients.step_observer(now);
         did_something |= self.take_operations();
-        let Self { served, clients, collectors, .. } = self;
+        let Self { exports, clients, collectors, .. } = self;
         collectors.go_on(&self.io, now, || {
-            let mut figures = metrics::of_server(&clients.status(), served.capacity().0);
-            served.add_figures(&mut figures);
+            let mut figures = Metrics::default();
+            for (index, export) in exports.iter().enumerate() {
+                metrics::of_export(&mut figures, &clients.status(index, export), export.served.capacity().0);
+                export.served.add_figures(&mut figures);
+            }
             figures
         });
         self.tell_news(now);
         did_something || self.clients.have_more()
     }
 
+    /// Takes requests, has all exports do what they can, and sends replies. Returns true if there was something.
+    fn serve_clients(&mut self, now: Nanos) -> bool {
+        let Self { exports, clients, .. } = self;
+        let mut did_something = clients.receive(exports, now);
+        for export in exports.iter_mut() {
+            export.served.step();
+            did_something |= clients.take_replies(export);
+        }
+        did_something | clients.send(exports, now)
+    }
+
     fn tell_news(&mut self, now: Nanos) {
         let Some(log) = &mut self.log else { return };
-        self.clients.news.iter_mut().flat_map(|news| news.drain(..)).for_each(|event| log.log(&event));
-        self.served.news(now).iter().for_each(|event| log.log(event));
+        self.clients.news.iter_mut().flat_map(|news| news.drain(..)).for_each(|event| log.log(None, &event));
+        let are_several = self.exports.len() > 1;
+        for export in &mut self.exports {
+            let name = are_several.then_some(&*export.name);
+            export.served.news(now).iter().for_each(|event| log.log(name, event));
+        }
     }
 
     /// Waits for the next thing to do, for at most `limit`.
     pub fn wait(&self, limit: Option<Duration>) {
-        let (now, next) = (self.clock.now(), self.served.next_event());
-        let next = match self.served.is_punctual() {
-            // A wait without time finds out what sockets have become ready.
-            true if next <= now + WAKE_UP => return self.io.wait(Some(Duration::ZERO)),
-            true if next != Nanos::NEVER => next - WAKE_UP,
-            _ => next,
-        };
+        let (now, mut next) = (self.clock.now(), Nanos::NEVER);
+        for ServedExport { served, .. } in &self.exports {
+            let due = served.next_event();
+            next = next.min(match served.is_punctual() {
+                // A wait without time finds out what sockets have become ready.
+                true if due <= now + WAKE_UP => return self.io.wait(Some(Duration::ZERO)),
+                true if due != Nanos::NEVER => due - WAKE_UP,
+                _ => due,
+            });
+        }
         let next = next.min(self.clients.next_expiry()).min(self.collectors.next_expiry());
         let next = next.min(self.clients.next_of_observer());
         if next <= now {
@@ -268,51 +313,66 @@ impl<S: Served> Server<S> {
 
     /// Takes what operators ask for, and tells them how it has ended.
     fn take_operations(&mut self) -> bool {
-        let (asked, successors) = self.operators.take(&self.io);
-        let mut did_something = !asked.is_empty() || !successors.is_empty();
-        for successor in successors {
-            match self.successor {
-                None => self.successor = Some(successor),
-                Some(_) => successor.refuse(ControlError::new("another process is taking over")),
+        let mut did_something = false;
+        for export in 0..self.exports.len() {
+            let (asked, successors) = self.exports[export].operators.take(&self.io);
+            did_something |= !asked.is_empty() || !successors.is_empty();
+            for successor in successors {
+                match self.successor {
+                    None => self.successor = Some(successor),
+                    Some(_) => successor.refuse(ControlError::new("another process is taking over")),
+                }
             }
-        }
-        asked.into_iter().for_each(|(asked_by, operation)| self.operate(asked_by, operation));
-        if let Some((asked_by, answer)) = self.served.next_answer() {
-            // Clients that connect from now on see what has changed.
-            if let Ok(exports) = exports(&self.served, &self.settings) {
-                self.clients.exports = Arc::new(exports);
+            asked.into_iter().for_each(|(asked_by, operation)| self.operate(export, asked_by, operation));
+            if let Some((asked_by, answer)) = self.exports[export].served.next_answer() {
+                // Clients that connect from now on see what has changed.
+                if let Ok(offered) = offered(&self.exports, &self.settings) {
+                    self.clients.exports = Arc::new(offered);
+                }
+                self.answer(export, asked_by, answer);
+                did_something = true;
             }
-            self.answer(asked_by, answer);
-            did_something = true;
+            self.exports[export].operators.go_on();
         }
-        self.operators.go_on();
         did_something
     }
 
-    fn operate(&mut self, asked_by: u32, operation: S::Operation) {
-        let answer = self.served.operate(asked_by, operation, &self.clients.status());
-        answer.into_iter().for_each(|answer| self.answer(asked_by, answer));
+    fn operate(&mut self, export: usize, asked_by: u32, operation: S::Operation) {
+        let status = self.status(export);
+        let answer = self.exports[export].served.operate(asked_by, operation, &status);
+        answer.into_iter().for_each(|answer| self.answer(export, asked_by, answer));
     }
 
-    fn answer(&mut self, asked_by: u32, answer: Result<Value, ControlError>) {
+    fn answer(&mut self, export: usize, asked_by: u32, answer: Result<Value, ControlError>) {
         match asked_by {
             OWN => self.own_answer = Some(answer),
-            _ => self.operators.answer(asked_by, answer),
+            _ => self.exports[export].operators.answer(asked_by, answer),
         }
     }
 
-    /// What the server says of its clients.
-    pub fn status(&self) -> ServingStatus {
-        self.clients.status()
+    /// Where clients connect.
+    pub fn addresses(&self) -> Vec<String> {
+        self.clients.addresses()
+    }
+
+    /// What the server says of the clients of the export of this index.
+    ///
+    /// # Panics
+    /// If there is no such export.
+    pub fn status(&self, export: usize) -> ServingStatus {
+        self.clients.status(export, &self.exports[export])
     }
 }
 
 /// What clients are offered.
-fn exports(served: &impl Served, settings: &ServeSettings) -> Result<Exports, ExportError> {
-    let mut export = Export::new(settings.export.clone(), served.capacity());
-    export.description = served.description();
-    export.block_sizes = BlockSizes { minimum: SECTOR.0 as u32, ..BlockSizes::default() };
-    export.is_read_only = settings.is_read_only || served.is_read_only();
-    export.can_multi_conn = true;
-    Exports::new(vec![export], Some(&settings.export))
+fn offered<S: Served>(exports: &[ServedExport<S>], settings: &ServeSettings) -> Result<Exports, ExportError> {
+    let export = |ServedExport { name, served, .. }: &ServedExport<S>| {
+        let mut export = Export::new(name.clone(), served.capacity());
+        export.description = served.description();
+        export.block_sizes = BlockSizes { minimum: SECTOR.0 as u32, ..BlockSizes::default() };
+        export.is_read_only = settings.is_read_only || served.is_read_only();
+        export.can_multi_conn = true;
+        export
+    };
+    Exports::new(exports.iter().map(export).collect(), exports.first().map(|export| &*export.name))
 }

@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::background::BackgroundStatus;
 
-/// What a server says of its clients.
+/// What a server says of the clients of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingStatus {
+    /// The name of the export.
+    pub export: String,
     /// Where clients connect.
     pub addresses: Vec<String>,
-    /// The clients.
+    /// Its clients, and those that have opened no export yet.
     pub connections: Vec<ConnectionStatus>,
-    /// Requests since the server began.
+    /// Requests to it since the server began.
     pub requests: RequestCounts,
 }
 

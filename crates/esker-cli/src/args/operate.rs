@@ -8,7 +8,7 @@ use esker_serve::{Address, MoveBudget};
 
 use super::serving::{ServingArguments, TlsArguments};
 use super::volume_io::VolumeIo;
-use crate::values::{self, VolumeDevice};
+use crate::values::{self, VolumeDevice, VolumeExport};
 
 /// Arguments of `esker volume serve`.
 #[derive(Debug, Args)]
@@ -18,8 +18,12 @@ use crate::values::{self, VolumeDevice};
         esker volume serve home.volume --listen 127.0.0.1:10809 --metrics 127.0.0.1:9810\n  \
         esker volume serve home.volume --record day.esker --run 'nbdcopy home.img $uri'\n  \
         esker volume serve home.volume --listen :10809 --tls-certificates pki\n  \
+        esker volume serve home.volume db.volume --run 'nbdinfo --list $uri'\n  \
+        esker volume serve home.volume old=backup/home.volume\n  \
         esker volume serve home.volume --take-over\n\
         \n\
+        Each volume is an export that is called as its file without the ending: home and db, or home and old.\n\
+        Clients that name none get the first.\n\
         Any NBD client can connect: nbd-client, QEMU, libvirt, nbdfuse. SIGTERM and Ctrl-C let clients finish\n\
         what they have under way, and make all that was written durable; a second one ends at once.\n\
         To upgrade, start the new program with --take-over: clients stay connected.\n\
@@ -27,19 +31,16 @@ use crate::values::{self, VolumeDevice};
         With --tls-certificates, only clients with a certificate of that authority connect.\n\
         Exit status: 0 everything was finished, 1 not all of it in 30 seconds, that of the command with --run.")]
 pub(crate) struct VolumeServeArguments {
-    /// The volume's file
-    #[arg(value_name = "VOLUME")]
-    pub(crate) volume: PathBuf,
-    /// Where clients connect; may be repeated [default: unix:VOLUME.nbd]
+    /// The files of the volumes; with NAME=VOLUME, clients call it NAME
+    #[arg(value_name = "VOLUME", required = true, value_parser = values::volume_export)]
+    pub(crate) volumes: Vec<VolumeExport>,
+    /// Where clients connect; may be repeated [default: unix:VOLUME.nbd, of the first volume]
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) listen: Vec<Address>,
-    /// The name of the export; clients that name none get it, too
-    #[arg(long, value_name = "NAME", default_value = "volume")]
-    pub(crate) export: String,
     /// Let clients only read
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Take over from the server of the volume, with its clients, which notice a pause
+    /// Take over from the server of the same volumes, with its clients, which notice a pause
     #[arg(long, conflicts_with_all = ["run", "record"])]
     pub(crate) take_over: bool,
     /// Whom it serves, and how long.

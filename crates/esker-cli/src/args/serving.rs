@@ -13,7 +13,7 @@ pub(crate) struct ServingArguments {
     /// Where Prometheus fetches figures over HTTP, from /metrics
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) metrics: Option<Address>,
-    /// Serve while this shell command runs; $uri is where its clients connect
+    /// Serve while this shell command runs; $uri is where its clients connect, $uris names each export
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
     /// The most clients at a time; others wait
@@ -28,7 +28,7 @@ pub(crate) struct ServingArguments {
     /// Format of the recording [default: what its name ends in]
     #[arg(long, value_name = "NAME", requires = "record")]
     pub(crate) record_as: Option<String>,
-    /// Leave the date and the name of the export out of the recording
+    /// Leave the date and the names of exports out of the recording
     #[arg(long, requires = "record")]
     pub(crate) anonymise: bool,
     /// Replace a recording that is there already

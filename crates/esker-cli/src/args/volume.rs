@@ -25,7 +25,7 @@ pub(crate) enum VolumeCommand {
     Copy(VolumeCopyArguments),
     /// Run a trace against a volume or an NBD export, in real time
     Replay(VolumeReplayArguments),
-    /// Serve a volume over NBD, to this machine or others
+    /// Serve volumes over NBD, to this machine or others
     Serve(VolumeServeArguments),
     /// Say how a volume that is served does
     Status(VolumeStatusArguments),

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use esker_core::Nanos;
 use esker_serve::Observer;
-use esker_trace::{Anonymiser, Record, TraceWriter};
+use esker_trace::{Anonymiser, Record, TraceWriter, VolumeNames};
 use esker_volume::{Clock, SystemClock};
 
 use crate::args::{ServingArguments, WriteArguments};
@@ -25,7 +25,7 @@ use writer::Outcome;
 pub(crate) struct Plan {
     output: Output,
     format: &'static esker_trace::FormatEntry,
-    /// Whether the date and the name of the export are left out.
+    /// Whether the date and the names of exports are left out.
     anonymises: bool,
 }
 
@@ -54,11 +54,16 @@ struct Simplified {
 }
 
 impl Plan {
-    /// The recording that a command was asked for, if any. Checks that it can be written.
-    pub(crate) fn of(serving: &ServingArguments) -> Result<Option<Self>, Failure> {
-        let record = serving.record.as_deref();
-        let plan = record.map(|path| Self::new(path, serving.record_as.as_deref(), serving.force)).transpose()?;
-        Ok(plan.map(|plan| Self { anonymises: serving.anonymise, ..plan }))
+    /// The recording that a command was asked for, if any, of so many exports. Checks that it can be written.
+    pub(crate) fn of(serving: &ServingArguments, exports: usize) -> Result<Option<Self>, Failure> {
+        let Some(path) = serving.record.as_deref() else { return Ok(None) };
+        let plan = Self::new(path, serving.record_as.as_deref(), serving.force)?;
+        let format = plan.format;
+        if exports > 1 && format.build.holds.volumes == VolumeNames::One {
+            let message = format!("a trace in the format `{}` has one volume, and {exports} are served", format.name);
+            return Err(Failure::input(message).with_hint("record with `--record-as esker`, or serve one volume"));
+        }
+        Ok(Some(Self { anonymises: serving.anonymise, ..plan }))
     }
 
     /// A recording at `path`, in the format called `format`, or in that of the path's ending.
@@ -75,14 +80,18 @@ impl Plan {
         Ok(Self { output, format, anonymises: false })
     }
 
-    /// Begins the recording of requests to the export called `volume`, whose times are those of `clock`. Its file is
-    /// there from now on.
+    /// Begins the recording of requests to the exports of these names, each of which is a volume of the trace. Times
+    /// are those of `clock`. Its file is there from now on.
     #[expect(clippy::disallowed_methods, reason = "times of a trace count from 1970")]
-    pub(crate) fn begin(mut self, volume: &str, clock: SystemClock) -> Result<(Box<dyn Observer>, Recording), Failure> {
+    pub(crate) fn begin(
+        mut self,
+        exports: &[&str],
+        clock: SystemClock,
+    ) -> Result<(Box<dyn Observer>, Recording), Failure> {
         let path = self.output.path().display().to_string();
         let file = self.output.file()?;
         self.output.finish()?;
-        let mut names = vec![volume.to_string()];
+        let mut names: Vec<String> = exports.iter().map(ToString::to_string).collect();
         if self.anonymises {
             names = Anonymiser::names(&names);
         }

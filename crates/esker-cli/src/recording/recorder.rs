@@ -45,7 +45,7 @@ impl Recorder {
     }
 
     /// The record of a request without its response time; `None` if the format does not know such.
-    fn record(&mut self, at: Nanos, command: Command) -> Option<Record> {
+    fn record(&mut self, at: Nanos, export: usize, command: Command) -> Option<Record> {
         let (operation, is_durable) = match command {
             Command::Read { .. } => (Operation::Read, false),
             Command::Write { durable, .. } => (Operation::Write, durable),
@@ -63,7 +63,8 @@ impl Recorder {
         }
         self.simplified.durable += u64::from(is_durable);
         let (offset, length) = command.range();
-        Some(Record { at: self.zero + at, offset, length, volume: VolumeIndex(0), operation, response: None })
+        let volume = VolumeIndex(export as u32);
+        Some(Record { at: self.zero + at, offset, length, volume, operation, response: None })
     }
 
     /// Moves requests that nothing before them holds up to the batch.
@@ -94,13 +95,13 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn begins(&mut self, at: Nanos, command: Command) -> u64 {
+    fn begins(&mut self, at: Nanos, export: usize, command: Command) -> u64 {
         // No request has this number.
         let nobody = 0;
         if self.sender.is_none() {
             return nobody;
         }
-        let Some(record) = self.record(at, command) else { return nobody };
+        let Some(record) = self.record(at, export, command) else { return nobody };
         self.waiting.push_back(Waiting { record, has_ended: false });
         self.first + self.waiting.len() as u64 - 1
     }
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn records_come_in_the_order_in_which_requests_began() {
         let (mut recorder, receiver) = recorder(8);
-        let numbers = [0, 1, 2].map(|at| recorder.begins(Nanos(at), read(512 * at)));
+        let numbers = [0, 1, 2].map(|at| recorder.begins(Nanos(at), 0, read(512 * at)));
         recorder.ends(numbers[1], Nanos(10));
         recorder.ends(numbers[2], Nanos(20));
         recorder.step(Nanos::from_secs(5));
@@ -173,7 +174,7 @@ mod tests {
         recorder.step(recorder.next_event());
         assert_eq!(records(&receiver), [(1000, 0, Some(30)), (1001, 512, Some(9)), (1002, 1024, Some(18))]);
         // What has not ended when the server does has no response time.
-        recorder.begins(Nanos(40), read(0));
+        recorder.begins(Nanos(40), 0, read(0));
         drop(recorder);
         assert_eq!(records(&receiver), [(1040, 0, None)]);
     }
@@ -181,9 +182,9 @@ mod tests {
     #[test]
     fn a_request_that_never_ends_does_not_hold_up_all_others() {
         let (mut recorder, receiver) = recorder(1 << 10);
-        recorder.begins(Nanos(0), read(0));
+        recorder.begins(Nanos(0), 0, read(0));
         for at in 1..=2 * WAITING as u64 {
-            let number = recorder.begins(Nanos(at), read(512));
+            let number = recorder.begins(Nanos(at), 0, read(512));
             recorder.ends(number, Nanos(at));
         }
         assert!(recorder.waiting.is_empty() && recorder.batch.len() < BATCH);
@@ -198,7 +199,7 @@ mod tests {
     fn a_recording_that_falls_behind_ends_and_holds_up_nobody() {
         let (mut recorder, receiver) = recorder(2);
         for at in 0..10 * BATCH as u64 {
-            let number = recorder.begins(Nanos(at), read(0));
+            let number = recorder.begins(Nanos(at), 0, read(0));
             recorder.ends(number, Nanos(at));
         }
         assert!(recorder.sender.is_none() && recorder.waiting.is_empty());
@@ -217,7 +218,7 @@ mod tests {
             Command::WriteZeroes { offset, length, durable: false, no_hole: false, only_if_fast: false },
             Command::Flush,
         ] {
-            recorder.begins(Nanos(0), command);
+            recorder.begins(Nanos(0), 0, command);
         }
         drop(recorder);
         let end = receiver.try_iter().find_map(|message| match message {

@@ -32,7 +32,7 @@ fn an_image_goes_into_a_volume_over_an_export_and_comes_out() {
     );
     assert!(said.contains("far") && said.contains("near"), "{said}");
     let file = fs::read_to_string(folder.path().join("high.volume")).unwrap();
-    assert!(file.contains("far = \"nbd+unix:///volume?socket=/") && file.contains("near = \"near.img\""), "{file}");
+    assert!(file.contains("far = \"nbd+unix:///low?socket=/") && file.contains("near = \"near.img\""), "{file}");
     let said = while_served(
         folder.path(),
         "esker volume check high.volume; esker volume dump high.volume --only superblocks > dump.txt\n\

@@ -220,9 +220,8 @@ impl Lower {
         let thread = thread::spawn(move || {
             let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
             let volume = Volume::open(vec![Self::device(&own, &io)], clock).unwrap();
-            let mut server =
-                Server::new(ServedVolume::new(volume, &io, Box::new(NoFile)), io, clock, ServeSettings::default())
-                    .unwrap();
+            let served = vec![("disk".to_string(), ServedVolume::new(volume, &io, Box::new(NoFile)))];
+            let mut server = Server::new(served, io, clock, ServeSettings::default()).unwrap();
             server.listen(Listener::bind(&Address::Unix(own.path().join("socket"))).unwrap()).unwrap();
             sender.send(server.signal()).unwrap();
             // It ends without a word, and without finishing anything.

@@ -107,9 +107,8 @@ pub(crate) fn wait_of_client(folder: &Path, job: Job, other: impl FnOnce(&Path) 
 fn serve(folder: &Path, start: impl FnOnce(&Path) -> Child) -> (Cost, ExitStatus) {
     let (volume, io, clock) = open(folder);
     io::copy(&mut std::fs::File::open(folder.join("one")).expect("the file"), &mut io::sink()).expect("it is read");
-    let settings = ServeSettings { export: "volume".to_string(), ..ServeSettings::default() };
-    let mut server =
-        Server::new(ServedVolume::new(volume, &io, Box::new(Fixed)), io, clock, settings).expect("a server");
+    let served = vec![("volume".to_string(), ServedVolume::new(volume, &io, Box::new(Fixed)))];
+    let mut server = Server::new(served, io, clock, ServeSettings::default()).expect("a server");
     let socket = folder.join("esker.sock");
     server.listen(Listener::bind(&Address::Unix(socket.clone())).expect("a socket")).expect("it is watched");
     let mut child = start(&socket);

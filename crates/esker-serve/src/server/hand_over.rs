@@ -7,7 +7,8 @@ use esker_volume::Clock;
 
 use super::{PATIENCE, Server};
 use crate::control::ControlError;
-use crate::held::{Handover, Role};
+use crate::export::ServedExport;
+use crate::held::{Handover, HeldExport, Role};
 use crate::listener::Listener;
 use crate::served::Served;
 use crate::take_over::{Predecessor, Successor};
@@ -60,34 +61,32 @@ impl<S: Served> Server<S> {
 
     /// Gets ready: no request is under way, and all that was written is durable.
     fn prepare(&mut self, successor: &mut Successor) -> Result<(), ControlError> {
-        if let Some(problem) = successor.problem() {
+        let names: Vec<&str> = self.exports.iter().map(|export| &*export.name).collect();
+        if let Some(problem) = successor.problem(&names) {
             return Err(problem);
         }
-        if self.served.is_changing() {
-            let error = ControlError::new("a change of the volume is under way");
+        if let Some(export) = self.exports.iter().find(|export| export.served.is_changing()) {
+            let error = ControlError::new(format!("a change of {} is under way", export.name));
             return Err(ControlError { hint: Some("wait until it has ended".to_string()), ..error });
         }
         let now = self.clock.now();
         let (clients, all) = (now + CLIENTS_LIMIT, now + Nanos(nanos(self.settings.drain_limit)));
         self.hold_until(clients, successor, |server| server.clients.are_held());
-        let have_ended = self.hold_until(all, successor, |server| server.clients.under_way() == 0);
+        let have_ended = self.hold_until(all, successor, |server| server.under_way() == 0);
         if successor.has_left() {
             return Err(ControlError::new("nobody waits for it any more"));
         }
         if !have_ended {
             return Err(ControlError::new("requests that are under way do not end"));
         }
-        if self.served.is_read_only() {
-            return Ok(());
-        }
-        let failed = self.clients.counts().failed;
-        self.clients.flush(&mut self.served);
-        let is_flushed = self.hold_until(all, successor, |server| server.clients.under_way() == 0);
-        if !is_flushed || self.clients.counts().failed > failed {
+        let failed = self.failed();
+        self.flush();
+        let is_flushed = self.hold_until(all, successor, |server| server.under_way() == 0);
+        if !is_flushed || self.failed() > failed {
             return Err(ControlError::new("what was written cannot be made durable"));
         }
         // What moves meanwhile may go on for long: a device is free once its last operation has ended.
-        self.hold_until(clients, successor, |server| !server.served.is_busy());
+        self.hold_until(clients, successor, |server| server.writable().all(ServedExport::is_idle));
         Ok(())
     }
 
@@ -95,12 +94,8 @@ impl<S: Served> Server<S> {
     fn hold_until(&mut self, until: Nanos, successor: &mut Successor, is_so: impl Fn(&Self) -> bool) -> bool {
         loop {
             self.clients.hold(true);
-            let Self { served, clients, .. } = self;
             let now = self.clock.now();
-            let mut did_something = clients.receive(served, now);
-            served.step();
-            did_something |= clients.take_replies(served);
-            did_something |= clients.send(served, now);
+            let did_something = self.serve_clients(now);
             if is_so(self) {
                 return true;
             }
@@ -116,13 +111,30 @@ impl<S: Served> Server<S> {
     /// Closes what is served and keeps all else. Clients that are not between two requests, and those that are
     /// encrypted, lose their connection.
     fn into_handover(self) -> Handover {
-        let (requests, requires_tls) = (self.clients.counts(), self.requires_tls());
+        let requires_tls = self.requires_tls();
+        let mut handover = Handover { exports: self.held_exports(), requires_tls, ..Handover::default() };
+        let mut add = |role, found: Vec<Listener>| {
+            handover.listeners.extend(found.into_iter().map(|listener| (role, listener)));
+        };
         let (listeners, clients) = self.clients.into_held();
-        let mut all: Vec<(Role, Listener)> = listeners.into_iter().map(|found| (Role::Clients, found)).collect();
-        let (listeners, operators) = self.operators.into_held();
-        all.extend(listeners.into_iter().map(|listener| (Role::Operators, listener)));
-        all.extend(self.collectors.into_listeners().into_iter().map(|listener| (Role::Collectors, listener)));
-        Handover { listeners: all, clients, operators, requests, requires_tls }
+        add(Role::Clients, listeners);
+        for (index, export) in self.exports.into_iter().enumerate() {
+            let (listeners, operators) = export.operators.into_held(index);
+            add(Role::Operators(index), listeners);
+            handover.operators.extend(operators);
+        }
+        add(Role::Collectors, self.collectors.into_listeners());
+        Handover { clients, ..handover }
+    }
+
+    /// The exports, without requests that are under way.
+    fn held_exports(&self) -> Vec<HeldExport> {
+        let held = |export: &ServedExport<S>| HeldExport {
+            name: export.name.clone(),
+            description: export.served.description(),
+            requests: export.requests.counts,
+        };
+        self.exports.iter().map(held).collect()
     }
 
     fn requires_tls(&self) -> bool {
@@ -132,30 +144,52 @@ impl<S: Served> Server<S> {
     /// Goes on with what another server had. Nothing is read of clients before the first turn.
     ///
     /// # Errors
-    /// If what is served is not what the clients know, if that server required TLS and this one does not, or if the
-    /// system watches no more sockets.
+    /// If what is served is not what that server has served or what the clients know, if that server required TLS and
+    /// this one does not, or if the system watches no more sockets.
     pub fn resume(&mut self, handover: Handover) -> Result<(), ControlError> {
         let unwatched = |error: std::io::Error| ControlError::new(format!("cannot wait for a socket: {error}"));
         let now = self.clock.now();
-        let Handover { listeners, clients, operators, requests, requires_tls } = handover;
+        let Handover { exports, listeners, clients, operators, requires_tls } = handover;
         if requires_tls && !self.requires_tls() {
             let error = ControlError::new("the server that serves requires TLS, and this one would not");
             let hint = "give the same --tls-certificates; to go on without TLS, stop that server first";
             return Err(ControlError { hint: Some(hint.to_string()), ..error });
         }
+        self.count_from(&exports)?;
+        let io = self.io.clone();
         for (role, listener) in listeners {
             match role {
                 Role::Clients => self.listen(listener),
-                Role::Operators => self.take_control_at(listener),
+                Role::Operators(export) => self.export(export)?.operators.listen(&io, listener),
                 Role::Collectors => self.serve_metrics_at(listener),
             }
             .map_err(unwatched)?;
         }
         for operator in operators {
-            self.operators.restore(&self.io, operator).map_err(unwatched)?;
+            self.export(operator.export)?.operators.restore(&io, operator).map_err(unwatched)?;
         }
-        self.clients.count_from(requests);
-        clients.into_iter().try_for_each(|client| self.clients.restore(&self.io, client, now))
+        clients.into_iter().try_for_each(|client| self.clients.restore(&self.io, &self.exports, client, now))
+    }
+
+    /// Goes on counting from what another server has counted, if it has served the same.
+    fn count_from(&mut self, held: &[HeldExport]) -> Result<(), ControlError> {
+        let own = self.held_exports();
+        if let Some((own, held)) = own.iter().zip(held).find(|(own, held)| own.description != held.description) {
+            let HeldExport { name, description, .. } = own;
+            return Err(ControlError::new(format!("{name} is {description}, and was {}", held.description)));
+        }
+        if own.len() != held.len() {
+            return Err(ControlError::new(format!("{} exports are handed over, and {} served", held.len(), own.len())));
+        }
+        for (export, held) in self.exports.iter_mut().zip(held) {
+            export.requests.counts = held.requests;
+        }
+        Ok(())
+    }
+
+    fn export(&mut self, index: usize) -> Result<&mut ServedExport<S>, ControlError> {
+        let error = || ControlError::new("an operator of something that is not served is handed over");
+        self.exports.get_mut(index).ok_or_else(error)
     }
 
     /// Takes over from `predecessor`, which ends: call it when everything else is ready.
@@ -164,7 +198,8 @@ impl<S: Served> Server<S> {
     /// If it has waited for too long and serves on: then this server must not.
     pub fn take_over_from(&mut self, predecessor: Predecessor) -> Result<(), ControlError> {
         predecessor.release()?;
-        let own = self.clients.listeners_mut().chain(self.operators.listeners_mut());
+        let operators = self.exports.iter_mut().flat_map(|export| export.operators.listeners_mut());
+        let own = self.clients.listeners_mut().chain(operators);
         own.chain(self.collectors.listeners_mut()).for_each(Listener::own);
         Ok(())
     }

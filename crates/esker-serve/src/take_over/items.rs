@@ -13,18 +13,18 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::held::{Handover, HeldClient, HeldOperator, Role};
+use crate::held::{Handover, HeldClient, HeldExport, HeldOperator, Role};
 use crate::listener::{Listener, PassedListener};
-use crate::status::RequestCounts;
 
 /// An item, without its socket and its bytes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Item {
     Listener { role: Role, listener: PassedListener },
-    Client { peer: String, export: Option<String>, bytes: usize },
-    Operator { bytes: usize },
-    End { requests: RequestCounts, requires_tls: bool },
+    Client { peer: String, bytes: usize },
+    Operator { export: usize, bytes: usize },
+    Export(HeldExport),
+    End { requires_tls: bool },
     Error { message: String, hint: Option<String> },
 }
 
@@ -38,15 +38,18 @@ pub(super) fn send(stream: &mut UnixStream, handover: &Handover) -> io::Result<(
         let item = Item::Listener { role: *role, listener: listener.passed()? };
         send_item(stream, &item, Some(listener.socket().as_fd()), &[])?;
     }
-    for HeldClient { socket, peer, export, session } in &handover.clients {
-        let item = Item::Client { peer: peer.clone(), export: export.clone(), bytes: session.len() };
+    for HeldClient { socket, peer, session } in &handover.clients {
+        let item = Item::Client { peer: peer.clone(), bytes: session.len() };
         send_item(stream, &item, Some(socket.as_fd()), session)?;
     }
-    for HeldOperator { socket, input } in &handover.operators {
-        send_item(stream, &Item::Operator { bytes: input.len() }, Some(socket.as_fd()), input)?;
+    for HeldOperator { export, socket, input } in &handover.operators {
+        let item = Item::Operator { export: *export, bytes: input.len() };
+        send_item(stream, &item, Some(socket.as_fd()), input)?;
     }
-    let end = Item::End { requests: handover.requests, requires_tls: handover.requires_tls };
-    send_item(stream, &end, None, &[])
+    for export in &handover.exports {
+        send_item(stream, &Item::Export(export.clone()), None, &[])?;
+    }
+    send_item(stream, &Item::End { requires_tls: handover.requires_tls }, None, &[])
 }
 
 /// Sends the line of an item, its socket with the first byte, and its bytes.
@@ -116,15 +119,16 @@ impl Receiver {
                 Item::Listener { role, listener } => {
                     handover.listeners.push((role, Listener::taken_over(self.socket()?, listener)));
                 }
-                Item::Client { peer, export, bytes } => {
+                Item::Client { peer, bytes } => {
                     let (socket, session) = (Arc::new(self.socket()?), self.take(bytes)?);
-                    handover.clients.push(HeldClient { socket, peer, export, session });
+                    handover.clients.push(HeldClient { socket, peer, session });
                 }
-                Item::Operator { bytes } => {
+                Item::Operator { export, bytes } => {
                     let (socket, input) = (Arc::new(self.socket()?), self.take(bytes)?);
-                    handover.operators.push(HeldOperator { socket, input });
+                    handover.operators.push(HeldOperator { export, socket, input });
                 }
-                Item::End { requests, requires_tls } => return Ok(Handover { requests, requires_tls, ..handover }),
+                Item::Export(export) => handover.exports.push(export),
+                Item::End { requires_tls } => return Ok(Handover { requires_tls, ..handover }),
                 Item::Error { message, hint } => return Err(NoHandover::Refused { message, hint }),
             }
         }

@@ -2,11 +2,14 @@
 //!
 //! ```text
 //!  new process                                    server that serves
-//!  {"command":"take-over","layout":1}  ───────►   holds: no request is begun, those under way end; flushes
+//!  {"command":"take-over","layout":1,
+//!   "exports":["home"]}                ───────►   compares the names with its own
+//!                                                 holds: no request is begun, those under way end; flushes
 //!                                      ◄───────   {"error":...}: it cannot, and serves on
-//!                                                 closes the volume, so that its devices are free
-//!                                      ◄───────   items: listeners, clients, operators, with their sockets; end
-//!  opens the volume, restores clients
+//!                                                 closes the volumes, so that their devices are free
+//!                                      ◄───────   items: listeners, clients, operators, with their sockets;
+//!                                                 exports; end
+//!  opens the volumes, restores clients
 //!  {"ok":null}                         ───────►   ends; the sockets are the new one's
 //! ```
 //!
@@ -15,7 +18,7 @@
 //!
 //! | what happens | then |
 //! |---|---|
-//! | the new process leaves or fails before that line | the server opens the volume again, and serves on |
+//! | the new process leaves or fails before that line | the server opens the volumes again, and serves on |
 //! | it takes longer than the limit | the server says so, and no longer receives: the line can no longer be sent |
 //! | the server dies before all items are sent | as after a kill: clients are lost |
 //! | the server dies later | the new process finds nobody who has said that it was too late, and serves |

@@ -16,16 +16,19 @@ const LIMIT: Duration = Duration::from_secs(75);
 #[derive(Debug)]
 pub struct Predecessor(Receiver);
 
-/// Asks the server whose control socket is `socket` to hand over. From then on it serves no more, and its volume can be
+/// Asks the server that has a control socket at `socket` to hand over the exports of these names, which have to be all
+/// of its own in their order. From then on it serves no more, and its volumes can be
 /// opened; unless [`Server::take_over_from`](crate::Server::take_over_from) succeeds, it serves on.
 ///
 /// # Errors
 /// If nobody serves there, or if the server refuses.
-pub fn take_over(socket: &Path) -> Result<(Handover, Predecessor), ControlError> {
+pub fn take_over(socket: &Path, exports: &[&str]) -> Result<(Handover, Predecessor), ControlError> {
     let broken = |error: std::io::Error| ControlError::new(format!("the server does not hand over: {error}"));
     let stream = connect(socket)?;
     stream.set_read_timeout(Some(LIMIT)).map_err(broken)?;
-    let request = serde_json::to_string(&TakeOverRequest::TakeOver { layout: LAYOUT }).expect("it is plain data");
+    let exports = exports.iter().map(ToString::to_string).collect();
+    let request = TakeOverRequest::TakeOver { layout: LAYOUT, exports };
+    let request = serde_json::to_string(&request).expect("it is plain data");
     let mut server = Receiver::new(stream);
     server.send(&format!("{request}\n")).map_err(broken)?;
     let handover = server.handover().map_err(|error| match error {

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use super::{LAYOUT, items};
 use crate::control::{ControlConnection, ControlError};
-use crate::held::Handover;
+use crate::held::{Handover, TakeOverRequest};
 
 /// A process that has asked to take over.
 pub struct Successor {
     connection: ControlConnection,
-    layout: u32,
+    request: TakeOverRequest,
 }
 
 impl Successor {
-    pub(crate) fn new(connection: ControlConnection, layout: u32) -> Self {
-        Self { connection, layout }
+    pub(crate) fn new(connection: ControlConnection, request: TakeOverRequest) -> Self {
+        Self { connection, request }
     }
 
     /// Refuses it; `error` tells it why.
@@ -25,12 +25,22 @@ impl Successor {
         self.connection.answer(Err(error));
     }
 
-    /// Why it cannot be handed anything.
-    pub(crate) fn problem(&self) -> Option<ControlError> {
-        (self.layout != LAYOUT).then(|| ControlError {
-            hint: Some("stop the server, and start the new one".to_string()),
-            ..ControlError::new("the server that serves hands over in another way: it is of another version")
-        })
+    /// Why it cannot be handed `exports`, whose names these are.
+    pub(crate) fn problem(&self, exports: &[&str]) -> Option<ControlError> {
+        let TakeOverRequest::TakeOver { layout, exports: wanted } = &self.request;
+        let error = |message: &str, hint: &str| {
+            Some(ControlError { hint: Some(hint.to_string()), ..ControlError::new(message) })
+        };
+        if *layout != LAYOUT {
+            let message = "the server that serves hands over in another way: it is of another version";
+            return error(message, "stop the server, and start the new one");
+        }
+        if wanted != exports {
+            let message =
+                format!("it would serve {}, and the server that serves has {}", wanted.join(", "), exports.join(", "));
+            return error(&message, "name the same in the same order; to serve others, stop the server first");
+        }
+        None
     }
 
     /// Returns true if it waits no more.

@@ -11,22 +11,26 @@ use super::successor::CONFIRMATION;
 use super::*;
 use crate::address::Address;
 use crate::control::ControlConnection;
-use crate::held::{Handover, HeldClient, HeldOperator, Role};
+use crate::held::{Handover, HeldClient, HeldExport, HeldOperator, Role, TakeOverRequest};
 use crate::listener::Listener;
 use crate::socket::Socket;
 use crate::status::RequestCounts;
 
-/// A listener, a client and an operator; and the other end of the client's connection.
+/// Two exports, a listener, a client and an operator; and the other end of the client's connection.
 fn handover(folder: &tempfile::TempDir) -> (Handover, UnixStream) {
     let listener = Listener::bind(&Address::Unix(folder.path().join("socket"))).unwrap();
     let (here, there) = UnixStream::pair().unwrap();
     let socket = Arc::new(OwnedFd::from(here));
-    let client = HeldClient { socket, peer: "p".to_string(), export: Some("e".to_string()), session: vec![10, 0, 7] };
+    let client = HeldClient { socket, peer: "p".to_string(), session: vec![10, 0, 7] };
     let (here, _) = UnixStream::pair().unwrap();
-    let operator = HeldOperator { socket: Arc::new(here.into()), input: b"{\"com".to_vec() };
-    let requests = RequestCounts { reads: 5, ..RequestCounts::default() };
-    let listeners = vec![(Role::Clients, listener)];
-    (Handover { listeners, clients: vec![client], operators: vec![operator], requests, requires_tls: true }, there)
+    let operator = HeldOperator { export: 1, socket: Arc::new(here.into()), input: b"{\"com".to_vec() };
+    let exports = ["one", "two"].map(|name| HeldExport {
+        name: name.to_string(),
+        description: format!("number {name}"),
+        requests: RequestCounts { reads: name.len() as u64 + 2, ..RequestCounts::default() },
+    });
+    let (exports, listeners) = (exports.to_vec(), vec![(Role::Clients, listener)]);
+    (Handover { exports, listeners, clients: vec![client], operators: vec![operator], requires_tls: true }, there)
 }
 
 /// The bytes of a hand-over, without sockets.
@@ -46,10 +50,11 @@ fn sockets_and_bytes_arrive_with_what_they_belong_to() {
     let (mut here, there) = UnixStream::pair().unwrap();
     send(&mut here, &sent).unwrap();
     let Ok(mut found) = Receiver::new(there).handover() else { panic!("it does not arrive") };
-    assert_eq!((found.clients(), found.requests.reads, &found.operators[0].input[..]), (1, 5, &b"{\"com"[..]));
-    assert!(found.requires_tls);
-    let HeldClient { socket, peer, export, session } = found.clients.remove(0);
-    assert_eq!((&*peer, export.as_deref(), &session[..]), ("p", Some("e"), &[10, 0, 7][..]));
+    let operator = &found.operators[0];
+    assert_eq!((found.clients(), operator.export, &operator.input[..]), (1, 1, &b"{\"com"[..]));
+    assert!(found.requires_tls && found.exports == sent.exports && found.exports.len() == 2);
+    let HeldClient { socket, peer, session } = found.clients.remove(0);
+    assert_eq!((&*peer, &session[..]), ("p", &[10, 0, 7][..]));
     rustix::io::write(&socket, b"there").unwrap();
     let mut read = [0; 5];
     client.read_exact(&mut read).unwrap();
@@ -78,7 +83,7 @@ fn what_is_cut_off_or_no_hand_over_is_an_error() {
         drop(here);
         assert!(Receiver::new(there).handover().is_err(), "{length} bytes");
     }
-    for line in ["{}\n", "null\n", "{\"client\":{\"peer\":\"p\",\"export\":null,\"bytes\":99999999999}}\n", "\n"] {
+    for line in ["{}\n", "null\n", "{\"client\":{\"peer\":\"p\",\"bytes\":99999999999}}\n", "\n"] {
         let (mut here, there) = UnixStream::pair().unwrap();
         here.write_all(line.as_bytes()).unwrap();
         drop(here);
@@ -91,7 +96,20 @@ fn successor(io: &DeviceIo) -> (Successor, UnixStream) {
     let (here, there) = UnixStream::pair().unwrap();
     here.set_nonblocking(true).unwrap();
     let connection = ControlConnection::new(Socket::new(io, OwnedFd::from(here)).unwrap(), Vec::new());
-    (Successor::new(connection, LAYOUT), there)
+    let request = TakeOverRequest::TakeOver { layout: LAYOUT, exports: vec!["one".to_string(), "two".to_string()] };
+    (Successor::new(connection, request), there)
+}
+
+#[test]
+fn other_exports_are_not_handed_over() {
+    let io = DeviceIo::start(IoChoice::Threads).unwrap();
+    let (new, _there) = successor(&io);
+    assert_eq!(new.problem(&["one", "two"]), None);
+    for others in [&["one"][..], &["two", "one"], &["one", "two", "three"], &[]] {
+        let problem = new.problem(others).unwrap();
+        assert!(problem.message.starts_with("it would serve one, two, and"), "{problem}");
+        assert!(problem.hint.unwrap().starts_with("name the same in the same order"));
+    }
 }
 
 #[test]
@@ -143,16 +161,16 @@ fn the_confirmation_decides_who_serves() {
 fn a_server_that_dies_while_it_hands_over_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control");
-    assert!(take_over(&path).is_err_and(|error| error.is_unserved));
+    assert!(take_over(&path, &["a"]).is_err_and(|error| error.is_unserved));
     let listener = UnixListener::bind(&path).unwrap();
     let dies = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let mut line = [0; 35];
+        let mut line = [0; 51];
         stream.read_exact(&mut line).unwrap();
         stream.write_all(b"{\"listener\":").unwrap();
         String::from_utf8(line.to_vec()).unwrap()
     });
-    let error = take_over(&path).unwrap_err();
+    let error = take_over(&path, &["a"]).unwrap_err();
     assert!(error.message.starts_with("the server does not hand over: "), "{error}");
-    assert_eq!(dies.join().unwrap(), "{\"command\":\"take-over\",\"layout\":1}\n".to_string());
+    assert_eq!(dies.join().unwrap(), "{\"command\":\"take-over\",\"layout\":1,\"exports\":[\"a\"]}\n".to_string());
 }

@@ -20,8 +20,14 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// Opens the default export.
     pub(super) fn connect(socket: &Path) -> Self {
         Self::over(stream(socket), None).unwrap()
+    }
+
+    /// Opens the export of this name.
+    pub(super) fn connect_to(socket: &Path, export: &str) -> Result<Self, String> {
+        Self::opened(stream(socket), export, None)
     }
 
     /// Connects with TLS.
@@ -29,10 +35,14 @@ impl Client {
         Self::over(stream(socket), Some(tls))
     }
 
-    /// Opens the export over `stream`, with TLS if there is any. Says why it cannot.
+    /// Opens the default export over `stream`, with TLS if there is any. Says why it cannot.
     pub(super) fn over(stream: UnixStream, tls: Option<&Arc<ClientConfig>>) -> Result<Self, String> {
+        Self::opened(stream, "", tls)
+    }
+
+    fn opened(stream: UnixStream, export: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Self, String> {
         let wish = if tls.is_some() { TlsWish::Must } else { TlsWish::No };
-        let session = ClientSession::new(ClientSettings { tls: wish, ..ClientSettings::open("") });
+        let session = ClientSession::new(ClientSettings { tls: wish, ..ClientSettings::open(export) });
         let plain = stream.try_clone().unwrap();
         let mut client = Self { stream: Box::new(stream), session, export: ExportInfo::default() };
         loop {

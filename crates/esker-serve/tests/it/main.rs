@@ -1,6 +1,7 @@
 //! All integration tests, in one program.
 
 mod client;
+mod exports;
 mod hostile;
 mod operations;
 mod requests;

@@ -148,8 +148,11 @@ fn prometheus_fetches_figures() {
     for _ in 0..20 {
         let answer = fetch("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        assert!(answer.contains("\nesker_requests_total{kind=\"write\"} 1\n"), "{answer}");
-        assert!(answer.contains("\nesker_device_state{device=\"disk\",state=\"online\"} 1\n"), "{answer}");
+        assert!(answer.contains("\nesker_requests_total{export=\"home\",kind=\"write\"} 1\n"), "{answer}");
+        assert!(
+            answer.contains("\nesker_device_state{export=\"home\",device=\"disk\",state=\"online\"} 1\n"),
+            "{answer}"
+        );
     }
     assert!(fetch("GET /secrets HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
 }

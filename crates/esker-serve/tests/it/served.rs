@@ -29,22 +29,25 @@ pub(super) struct Home {
 /// A server that ends when it is dropped.
 pub(super) struct Running {
     pub(super) socket: PathBuf,
+    /// Where the first volume is operated.
     pub(super) control: PathBuf,
     /// Where figures are fetched.
     pub(super) metrics: String,
-    /// What has happened.
-    pub(super) events: Arc<Mutex<Vec<LogEvent>>>,
+    /// What has happened, with the names of exports.
+    pub(super) events: Events,
     stop: Arc<AtomicBool>,
     signal: Signal,
     thread: Option<JoinHandle<()>>,
 }
 
+pub(super) type Events = Arc<Mutex<Vec<(Option<String>, LogEvent)>>>;
+
 /// Keeps what happens.
-struct Kept(Arc<Mutex<Vec<LogEvent>>>);
+struct Kept(Events);
 
 impl Log for Kept {
-    fn log(&mut self, event: &LogEvent) {
-        self.0.lock().unwrap().push(event.clone());
+    fn log(&mut self, export: Option<&str>, event: &LogEvent) {
+        self.0.lock().unwrap().push((export.map(str::to_string), event.clone()));
     }
 }
 
@@ -88,6 +91,11 @@ impl VolumeFile for InMemory {
 impl Home {
     /// A new hybrid over two files of this size.
     pub(super) fn new(size: Bytes) -> Self {
+        Self::identified(1, size)
+    }
+
+    /// One whose identity has this number.
+    pub(super) fn identified(number: u8, size: Bytes) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = Self { folder, paths: Arc::default() };
         for name in ["flash", "disk"] {
@@ -95,10 +103,15 @@ impl Home {
             home.paths.lock().unwrap().push((name.to_string(), path));
         }
         let settings = json!({ "extent": "128KiB", "policy": "static-split" });
-        let identities = [1, 2, 3].map(|number| Identity([number; 16]));
+        let identities = [number, 2, 3].map(|number| Identity([number; 16]));
         let io = DeviceIo::start(IoChoice::Threads).unwrap();
-        create(&mut home.devices(&io), &VolumeSettings::new("hybrid", settings), &identities, WhatIsThere::Stays)
-            .unwrap();
+        create(
+            &mut devices(&home.paths, &io),
+            &VolumeSettings::new("hybrid", settings),
+            &identities,
+            WhatIsThere::Stays,
+        )
+        .unwrap();
         home
     }
 
@@ -114,20 +127,9 @@ impl Home {
         self.paths.lock().unwrap().iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn devices(&self, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
-        let paths = self.paths.lock().unwrap();
-        let device = |(name, path): &(String, PathBuf)| -> Box<dyn OpenDevice> {
-            Box::new(io.device(name, FileBackend::open_alone(path).unwrap(), DeviceSettings::default()))
-        };
-        paths.iter().map(device).collect()
-    }
-
     /// Opens the volume, to serve it.
     pub(super) fn open(&self, choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
-        let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
-        let volume = Volume::open(self.devices(&io), clock).unwrap();
-        let served = ServedVolume::new(volume, &io, Box::new(InMemory(Arc::clone(&self.paths))));
-        Server::new(served, io, clock, settings).unwrap()
+        open(&[("home", self)], choice, settings)
     }
 
     /// A path in its folder.
@@ -137,28 +139,60 @@ impl Home {
 
     /// Serves the volume.
     pub(super) fn serve(&self, choice: IoChoice, settings: ServeSettings) -> Running {
-        let [socket, control] = ["nbd", "control"].map(|name| self.folder.path().join(name));
-        let stop = Arc::new(AtomicBool::new(false));
-        let (sender, receiver) = mpsc::channel();
-        let (paths, addresses, stops) = (Arc::clone(&self.paths), [socket.clone(), control.clone()], Arc::clone(&stop));
-        let home = Self { folder: tempfile::tempdir().unwrap(), paths };
-        let events = Arc::default();
-        let kept = Kept(Arc::clone(&events));
-        let thread = thread::spawn(move || {
-            let mut server = home.open(choice, settings);
-            server.log_to(Box::new(kept));
-            let [clients, control] = addresses.map(|path| Listener::bind(&Address::Unix(path)).unwrap());
-            server.listen(clients).unwrap();
-            server.take_control_at(control).unwrap();
-            let metrics = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
-            let address = metrics.address().to_string();
-            server.serve_metrics_at(metrics).unwrap();
-            sender.send((server.signal(), address)).unwrap();
-            server.run(|| stops.load(Ordering::SeqCst));
-        });
-        let (signal, metrics) = receiver.recv().unwrap();
-        Running { socket, control, metrics, events, stop, signal, thread: Some(thread) }
+        serve(&[("home", self)], choice, settings)
     }
+}
+
+fn devices(paths: &Mutex<Paths>, io: &DeviceIo) -> Vec<Box<dyn OpenDevice>> {
+    let device = |(name, path): &(String, PathBuf)| -> Box<dyn OpenDevice> {
+        Box::new(io.device(name, FileBackend::open_alone(path).unwrap(), DeviceSettings::default()))
+    };
+    paths.lock().unwrap().iter().map(device).collect()
+}
+
+/// Opens volumes, to serve each under its name.
+pub(super) fn open(homes: &[(&str, &Home)], choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
+    open_at(homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.paths))).collect(), choice, settings)
+}
+
+type Devices = Vec<(String, Arc<Mutex<Paths>>)>;
+
+fn open_at(volumes: Devices, choice: IoChoice, settings: ServeSettings) -> Server<ServedVolume> {
+    let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
+    let served = |(name, paths): (String, Arc<Mutex<Paths>>)| {
+        let volume = Volume::open(devices(&paths, &io), clock).unwrap();
+        (name, ServedVolume::new(volume, &io, Box::new(InMemory(paths))))
+    };
+    let served = volumes.into_iter().map(served).collect();
+    Server::new(served, io, clock, settings).unwrap()
+}
+
+/// Serves volumes, each under its name. Each has the socket `control` in its folder, and the first also `nbd`.
+pub(super) fn serve(homes: &[(&str, &Home)], choice: IoChoice, settings: ServeSettings) -> Running {
+    let volumes = homes.iter().map(|(name, home)| (name.to_string(), Arc::clone(&home.paths))).collect();
+    let controls: Vec<PathBuf> = homes.iter().map(|(_, home)| home.path("control")).collect();
+    let (socket, control) = (homes[0].1.path("nbd"), controls[0].clone());
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let (clients, stops) = (socket.clone(), Arc::clone(&stop));
+    let events = Events::default();
+    let kept = Kept(Arc::clone(&events));
+    let thread = thread::spawn(move || {
+        let mut server = open_at(volumes, choice, settings);
+        server.log_to(Box::new(kept));
+        let bind = |path| Listener::bind(&Address::Unix(path)).unwrap();
+        server.listen(bind(clients)).unwrap();
+        for (index, path) in controls.into_iter().enumerate() {
+            server.take_control_at(index, bind(path)).unwrap();
+        }
+        let metrics = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = metrics.address().to_string();
+        server.serve_metrics_at(metrics).unwrap();
+        sender.send((server.signal(), address)).unwrap();
+        server.run(|| stops.load(Ordering::SeqCst));
+    });
+    let (signal, metrics) = receiver.recv().unwrap();
+    Running { socket, control, metrics, events, stop, signal, thread: Some(thread) }
 }
 
 impl Running {

@@ -26,13 +26,13 @@ fn first(home: &Home) -> Server<ServedVolume> {
     let mut server = home.open(IoChoice::Best, settings());
     let [clients, control] = ["nbd", "control"].map(|name| Listener::bind(&Address::Unix(home.path(name))).unwrap());
     server.listen(clients).unwrap();
-    server.take_control_at(control).unwrap();
+    server.take_control_at(0, control).unwrap();
     server
 }
 
 /// One that takes over from the one that serves.
 fn next(home: &Home) -> Server<ServedVolume> {
-    let (handover, predecessor) = take_over(&home.path("control")).unwrap();
+    let (handover, predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
     let mut server = home.open(IoChoice::Threads, settings());
     server.resume(handover).unwrap();
     server.take_over_from(predecessor).unwrap();
@@ -152,7 +152,7 @@ fn a_server_serves_on_whenever_its_successor_leaves() {
     client.write(0, &[1; 4096], false).unwrap();
     let asks = || {
         let mut stream = UnixStream::connect(home.path("control")).unwrap();
-        stream.write_all(b"{\"command\":\"take-over\",\"layout\":1}\n").unwrap();
+        stream.write_all(b"{\"command\":\"take-over\",\"layout\":1,\"exports\":[\"home\"]}\n").unwrap();
         stream
     };
     // It leaves at once, in the middle of what it is handed, or once it has everything.
@@ -161,11 +161,11 @@ fn a_server_serves_on_whenever_its_successor_leaves() {
         asks().read_exact(&mut read).unwrap();
         assert_eq!(client.read(0, 4096).unwrap(), [1; 4096], "after {bytes} bytes");
     }
-    let (handover, predecessor) = take_over(&home.path("control")).unwrap();
+    let (handover, predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
     drop((handover, predecessor));
     client.write(4096, &[2; 4096], true).unwrap();
     // It hangs: after the limit, it cannot take over any more.
-    let (handover, predecessor) = take_over(&home.path("control")).unwrap();
+    let (handover, predecessor) = take_over(&home.path("control"), &["home"]).unwrap();
     assert_eq!(client.read(4096, 4096).unwrap(), [2; 4096]);
     let other = Home::new(Bytes::mib(16));
     let mut late = other.open(IoChoice::Threads, settings());
@@ -178,7 +178,7 @@ fn a_server_serves_on_whenever_its_successor_leaves() {
     assert_eq!(Client::connect(&home.path("nbd")).read(0, 512).unwrap(), [1; 512]);
     // Another version, and one that never ends its line.
     let mut stream = UnixStream::connect(home.path("control")).unwrap();
-    stream.write_all(b"{\"command\":\"take-over\",\"layout\":2}\n").unwrap();
+    stream.write_all(b"{\"command\":\"take-over\",\"layout\":2,\"exports\":[\"home\"]}\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("another version"), "{answer}");
@@ -209,7 +209,7 @@ fn a_server_that_only_runs_is_not_taken_over_from() {
     let home = Home::new(Bytes::mib(16));
     let server = home.serve(IoChoice::Best, settings());
     let mut client = Client::connect(&server.socket);
-    let error = take_over(&server.control).unwrap_err();
+    let error = take_over(&server.control, &["home"]).unwrap_err();
     assert_eq!(error.message, "this server cannot be taken over");
     client.write(0, &[1; 512], true).unwrap();
 }

@@ -152,7 +152,7 @@ fn who_may_not_connect_reads_nothing_and_disturbs_nobody() {
     assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);
     let events = Arc::clone(&server.events);
     drop(server);
-    let is_refused = |event: &&LogEvent| match event {
+    let is_refused = |(_, event): &&(Option<String>, LogEvent)| match event {
         LogEvent::ClientLeft { reason: Some(reason), .. } => reason.starts_with("TLS: "),
         _ => false,
     };

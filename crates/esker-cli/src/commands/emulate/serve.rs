@@ -20,7 +20,7 @@ use crate::recording::Plan;
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common) -> Result<ExitCode, Failure> {
     say_as(&arguments.serving);
-    let record = Plan::of(&arguments.serving)?;
+    let record = Plan::of(&arguments.serving, 1)?;
     let (system, seed) = (system_of(simulated, arguments.device.as_deref())?, common.seed.unwrap_or(1));
     let (name, kind) = (system.target(), system.devices()[system.target()].settings.kind().name);
     // So that the device and all below it can be slowed.
@@ -34,18 +34,16 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
     // The time of the device begins now.
     let clock = SystemClock::start();
     let emulated = EmulatedDevice::new(name, device, EmulationSettings { contents, has_volatile_cache, seed }, clock);
-    let settings = ServeSettings {
-        export: arguments.export.clone(),
-        connections_max: arguments.serving.clients as usize,
-        ..ServeSettings::default()
-    };
-    let server = Server::new(emulated, io, clock, settings).map_err(Failure::input)?;
+    let connections_max = arguments.serving.clients as usize;
+    let settings = ServeSettings { connections_max, ..ServeSettings::default() };
+    let served = vec![(arguments.export.clone(), emulated)];
+    let server = Server::new(served, io, clock, settings).map_err(Failure::input)?;
     cancel::leaves("requests under way were not answered");
     let serving = Serving {
-        control: arguments.control.clone().unwrap_or_else(|| control_socket(Path::new(simulated))),
+        controls: vec![arguments.control.clone().unwrap_or_else(|| control_socket(Path::new(simulated)))],
         listen: &arguments.listen,
         default: client_socket(Path::new(simulated)),
-        export: &arguments.export,
+        exports: vec![&arguments.export],
         is_encrypted: false,
         arguments: &arguments.serving,
         record,
@@ -57,11 +55,11 @@ pub(super) fn run(simulated: &str, arguments: &EmulateArguments, common: &Common
         successor.refuse(ControlError::new("an emulated device cannot be taken over"));
         Ok(Some(Box::new(server)))
     };
-    let ending = serve(server, serving, common, &what, refuse, |server| {
-        let status = server.served().status();
+    let ending = serve(server, serving, common, &[what], refuse, |server| {
+        let status = server.served(0).status();
         is_faulty = !status.has_power || status.failing != Failing::None;
         if !common.quiet {
-            output::remark(report::served(&status, &server.status().requests).trim_end());
+            output::remark(report::served(&status, &server.status(0).requests).trim_end());
         }
     })?;
     match ending {

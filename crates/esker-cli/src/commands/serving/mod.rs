@@ -23,14 +23,14 @@ use running::Running;
 
 /// Where clients, operators and collectors of figures connect, and what runs meanwhile.
 pub(super) struct Serving<'a> {
-    /// Where operators connect.
-    pub(super) control: PathBuf,
+    /// Where operators of each export connect.
+    pub(super) controls: Vec<PathBuf>,
     /// Where clients connect.
     pub(super) listen: &'a [Address],
     /// Where clients connect if `listen` is empty.
     pub(super) default: PathBuf,
-    /// The name of the export.
-    pub(super) export: &'a str,
+    /// The names of the exports.
+    pub(super) exports: Vec<&'a str>,
     /// Whether clients need TLS.
     pub(super) is_encrypted: bool,
     pub(super) arguments: &'a ServingArguments,
@@ -53,35 +53,37 @@ pub(super) enum Ending {
 /// What becomes of a server that another process wants to take over: `None` if that one serves now.
 pub(super) type HandedOver<S> = Result<Option<Box<Server<S>>>, Failure>;
 
-/// Serves until it is asked to end, or until a command has ended. Says that it serves `what`, has `hand_over` hand the
-/// server over to another process that asks for it, and has `ended` look at the server at the end.
+/// Serves until it is asked to end, or until a command has ended. Says in lines that it serves `what`, has `hand_over`
+/// hand the server over to another process that asks for it, and has `ended` look at the server at the end.
 pub(super) fn serve<S: Served>(
     mut server: Server<S>,
     serving: Serving<'_>,
     common: &Common,
-    what: &str,
+    what: &[String],
     hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
     ended: impl FnOnce(&Server<S>),
 ) -> Result<Ending, Failure> {
-    let control = Listener::bind(&Address::Unix(serving.control.clone()))?;
-    server.take_control_at(control).map_err(Failure::work)?;
-    let uri = listen(&mut server, &serving, common)?;
-    serve_on(server, serving, common, what, Some(uri), hand_over, ended)
+    for (index, socket) in serving.controls.iter().enumerate() {
+        let control = Listener::bind(&Address::Unix(socket.clone()))?;
+        server.take_control_at(index, control).map_err(Failure::work)?;
+    }
+    let uris = listen(&mut server, &serving, common)?;
+    serve_on(server, serving, common, what, &uris, hand_over, ended)
 }
 
-/// Serves with a server that listens already, as [`serve`] does; `uri` is for a command.
+/// Serves with a server that listens already, as [`serve`] does; `uris`, one for each export, are for a command.
 pub(super) fn serve_on<S: Served>(
     server: Server<S>,
     serving: Serving<'_>,
     common: &Common,
-    what: &str,
-    uri: Option<String>,
+    what: &[String],
+    uris: &[String],
     hand_over: impl FnMut(Server<S>, Successor) -> HandedOver<S>,
     ended: impl FnOnce(&Server<S>),
 ) -> Result<Ending, Failure> {
     let mut server = Box::new(server);
     // Opening its file may wait for a reader, for ever: until then, a signal ends the program.
-    let recording = serving.record.map(|plan| plan.begin(serving.export, server.clock())).transpose()?;
+    let recording = serving.record.map(|plan| plan.begin(&serving.exports, server.clock())).transpose()?;
     let recording = recording.map(|(observer, recording)| {
         server.observe(observer);
         recording
@@ -91,8 +93,8 @@ pub(super) fn serve_on<S: Served>(
     if !common.quiet {
         announce(&server, what);
     }
-    let command = serving.arguments.run.as_deref().zip(uri);
-    let child = command.map(|(command, uri)| Running::start(command, &uri, server.signal())).transpose()?;
+    let command = serving.arguments.run.as_deref();
+    let child = command.map(|command| Running::start(command, uris, server.signal())).transpose()?;
     tell_ready();
     // Neither a command nor a recording can be handed over.
     let (server, was_finished) = if child.is_some() || recording.is_some() {
@@ -131,10 +133,9 @@ pub(super) fn serve_on<S: Served>(
 }
 
 /// Says what is served, and where.
-fn announce<S: Served>(server: &Server<S>, what: &str) {
-    output::remark(&format!("serving {what}"));
-    let addresses = server.status().addresses;
-    addresses.iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
+fn announce<S: Served>(server: &Server<S>, what: &[String]) {
+    what.iter().for_each(|line| output::remark(&format!("serving {line}")));
+    server.addresses().iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
 }
 
 /// The log that was asked for.
@@ -176,8 +177,8 @@ fn wake_with_signals<S: Served>(server: &Server<S>) {
     cancel::ends_by_itself(move || signal.give());
 }
 
-/// Has the server listen. Returns where a client connects.
-fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Common) -> Result<String, Failure> {
+/// Has the server listen. Returns where clients of each export connect.
+fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Common) -> Result<Vec<String>, Failure> {
     let mut listeners = inherited_listeners()
         .map_err(|error| Failure::work(format!("a socket that was bound for this program: {error}")))?;
     let default = [Address::Unix(serving.default.clone())];
@@ -188,14 +189,15 @@ fn listen<S: Served>(server: &mut Server<S>, serving: &Serving<'_>, common: &Com
     for address in addresses {
         listeners.push(Listener::bind(address)?);
     }
-    let uri = uri(listeners[0].address(), serving.export, serving.is_encrypted);
+    let uri = |export: &&str| uri(listeners[0].address(), export, serving.is_encrypted);
+    let uris = serving.exports.iter().map(uri).collect();
     for listener in listeners {
         server.listen(listener).map_err(Failure::work)?;
     }
     if let Some(address) = &serving.arguments.metrics {
         serve_metrics(server, address, common)?;
     }
-    Ok(uri)
+    Ok(uris)
 }
 
 /// Has Prometheus fetch figures at `address`.

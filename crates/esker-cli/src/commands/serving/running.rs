@@ -19,11 +19,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts the command, which has `uri` in its environment. The signal is given when it has ended.
-    pub(super) fn start(command: &str, uri: &str, signal: WakeSignal) -> Result<Self, Failure> {
+    /// Starts the command, which has the first of `uris` as `uri` in its environment, and all of them, with blanks
+    /// between, as `uris`. The signal is given when it has ended.
+    pub(super) fn start(command: &str, uris: &[String], signal: WakeSignal) -> Result<Self, Failure> {
         let mut child: Child = Command::new("sh")
             .args(["-c", command])
-            .env("uri", uri)
+            .env("uri", uris.first().map_or("", |uri| uri))
+            .env("uris", uris.join(" "))
             .spawn()
             .map_err(|error| Failure::work(format!("cannot run a shell: {error}")))?;
         let process = Pid::from_raw(child.id().cast_signed());

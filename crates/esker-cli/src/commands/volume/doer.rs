@@ -12,6 +12,7 @@ use crate::args::Common;
 use crate::cancel;
 use crate::commands::serving::{control_socket, refused, senseless};
 use crate::failure::Failure;
+use crate::values::VolumeExport;
 
 /// Time between two looks at a drain.
 const LOOK: Duration = Duration::from_millis(100);
@@ -29,7 +30,8 @@ impl Doer {
         let socket = control_socket(file);
         match call(&socket, &VolumeOperation::Status) {
             Err(error) if error.is_unserved => {
-                let server = open(file, Serving::default(), &ServeSettings::default(), common)?;
+                let volume = VolumeExport { name: "volume".to_string(), file: file.to_path_buf() };
+                let server = open(&[volume], Serving::default(), &ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
                 Ok(Self::Own(Box::new(server)))
             }
@@ -49,7 +51,7 @@ impl Doer {
     pub(super) fn status(&mut self) -> Result<VolumeStatus, Failure> {
         match self {
             Self::Server(_) => read_status(self.perform(&VolumeOperation::Status)?),
-            Self::Own(server) => Ok(server.served().status(&server.status())),
+            Self::Own(server) => Ok(server.served(0).status(&server.status(0))),
         }
     }
 

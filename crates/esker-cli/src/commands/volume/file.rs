@@ -92,6 +92,12 @@ impl Places {
         Ok(Self { file, devices })
     }
 
+    /// A device that another volume has, too: its name here, and its place.
+    pub(super) fn shared_with(&self, other: &Self) -> Option<&(String, DevicePlace)> {
+        let is_there = |place: &DevicePlace| other.devices.iter().any(|(_, found)| is_same_place(found, place));
+        self.devices.iter().find(|(_, place)| is_there(place))
+    }
+
     /// Refuses an image that is one of the devices.
     pub(super) fn refuse_own_device(&self, image: &Path) -> Result<(), Failure> {
         let is_it = |(_, device): &&(String, DevicePlace)| device.path().is_some_and(|path| is_same_file(path, image));

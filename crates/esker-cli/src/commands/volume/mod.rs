@@ -6,6 +6,7 @@ mod create;
 mod device;
 mod doer;
 mod dump;
+mod exports;
 mod file;
 mod file_on_disk;
 mod made;

@@ -73,12 +73,13 @@ fn describe(status: &VolumeStatus) -> String {
     let background = status.background.as_ref().map_or(String::new(), set::describe);
     let read_only = status.read_only.as_ref().map_or(String::new(), |why| format!(", only to be read ({why})"));
     format!(
-        "volume {}: {} of {} over {}{read_only}\n{background}\n{}\n{clients}\n{} reads ({}), {} writes ({}), \
-         {} flushes, {} trims; {} failed\n",
+        "volume {}: {} of {} over {}{read_only}; export {}\n{background}\n{}\n{clients}\n{} reads ({}), \
+         {} writes ({}), {} flushes, {} trims; {} failed\n",
         status.volume,
         status.kind,
         words::bytes(status.capacity_bytes as f64),
         status.io,
+        status.serving.export,
         devices.render(),
         words::count(requests.reads),
         words::bytes(requests.read_bytes as f64),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use esker_core::words;
 use esker_serve::{Listener, ServeSettings};
 
-use super::file::Places;
+use super::exports;
 use super::server::{VolumeServer, open, serving, settings};
 use super::take_over;
 use crate::args::{Common, TlsUse, VolumeServeArguments};
@@ -15,6 +15,7 @@ use crate::commands::serving::{
 };
 use crate::failure::Failure;
 use crate::recording::Plan;
+use crate::values::VolumeExport;
 
 /// What is left if the program is ended.
 const LEFT: &str = "what clients had not flushed may be lost";
@@ -22,15 +23,15 @@ const LEFT: &str = "what clients had not flushed may be lost";
 /// Serves until it is asked to end, or until a command has ended.
 pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<ExitCode, Failure> {
     say_as(&arguments.serving);
-    // What the volume's file names is no place for a recording.
-    Places::read(&arguments.volume)?;
+    // What volumes' files name is no place for a recording.
+    exports::check(&arguments.volumes)?;
     let settings = settings(arguments)?;
-    let record = Plan::of(&arguments.serving)?;
+    let record = Plan::of(&arguments.serving, arguments.volumes.len())?;
     let around = Serving {
-        control: control_socket(&arguments.volume),
+        controls: arguments.volumes.iter().map(|volume| control_socket(&volume.file)).collect(),
         listen: &arguments.listen,
-        default: client_socket(&arguments.volume),
-        export: &arguments.export,
+        default: client_socket(&arguments.volumes[0].file),
+        exports: arguments.volumes.iter().map(|volume| &*volume.name).collect(),
         is_encrypted: settings.tls.as_ref().is_some_and(|tls| tls.is_required),
         arguments: &arguments.serving,
         record,
@@ -39,9 +40,9 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     let ending = if arguments.take_over {
         let server = take_over_server(arguments, &settings, common)?;
         let what = describe(&server, arguments);
-        serve_on(server, around, common, &what, None, hand_over, |_| {})?
+        serve_on(server, around, common, &what, &[], hand_over, |_| {})?
     } else {
-        let server = open(&arguments.volume, serving(arguments), &settings, common)?;
+        let server = open(&arguments.volumes, serving(arguments), &settings, common)?;
         cancel::leaves(LEFT);
         let what = describe(&server, arguments);
         serve(server, around, common, &what, hand_over, |_| {})?
@@ -54,14 +55,14 @@ pub(super) fn run(arguments: &VolumeServeArguments, common: &Common) -> Result<E
     }
 }
 
-/// Takes over from the server of the volume. Should anything fail, that one serves on.
+/// Takes over from the server of the volumes. Should anything fail, that one serves on.
 fn take_over_server(
     arguments: &VolumeServeArguments,
     settings: &ServeSettings,
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
     let (handover, predecessor) = take_over::ask(arguments)?;
-    let mut server = open(&arguments.volume, serving(arguments), settings, common)?;
+    let mut server = open(&arguments.volumes, serving(arguments), settings, common)?;
     cancel::leaves(LEFT);
     // A server that was started with the same addresses has them all.
     for address in arguments.listen.iter().filter(|address| !handover.has_clients_at(address)) {
@@ -76,9 +77,18 @@ fn take_over_server(
     Ok(server)
 }
 
-/// What is served, in words.
-fn describe(server: &VolumeServer, arguments: &VolumeServeArguments) -> String {
-    let status = server.served().status(&server.status());
+/// What is served, in words: a line for each volume, with its name if there are several.
+fn describe(server: &VolumeServer, arguments: &VolumeServeArguments) -> Vec<String> {
+    let are_several = arguments.volumes.len() > 1;
+    let line = |(index, volume): (usize, &VolumeExport)| {
+        let text = describe_volume(server, index, arguments);
+        if are_several { format!("{}: {text}", volume.name) } else { text }
+    };
+    arguments.volumes.iter().enumerate().map(line).collect()
+}
+
+fn describe_volume(server: &VolumeServer, index: usize, arguments: &VolumeServeArguments) -> String {
+    let status = server.served(index).status(&server.status(index));
     let read_only = status.read_only.map_or(String::new(), |why| format!(", only to be read ({why})"));
     let tls = match (&arguments.tls.tls_certificates, arguments.tls.tls, arguments.tls.tls_any_client) {
         (None, ..) => "",

@@ -1,9 +1,7 @@
 //! Servers of volumes, for the commands that serve or change one.
 
-use std::path::Path;
-
 use esker_serve::{ServeSettings, ServedVolume, Server, Tls, TlsClients};
-use esker_volume::{SystemClock, Volume};
+use esker_volume::{DeviceIo, SystemClock, Volume};
 
 use super::device::Access;
 use super::file::{Places, start_io};
@@ -11,33 +9,42 @@ use super::file_on_disk::FileOnDisk;
 use super::session::Serving;
 use crate::args::{Common, TlsArguments, TlsUse, VolumeServeArguments};
 use crate::failure::Failure;
+use crate::values::VolumeExport;
 
-/// The server of a volume.
+/// The server of volumes.
 pub(super) type VolumeServer = Server<ServedVolume>;
 
-/// Opens the volume whose file is `file`, to serve it.
+/// Opens volumes, to serve them.
 pub(super) fn open(
-    file: &Path,
+    volumes: &[VolumeExport],
     serving: Serving,
     settings: &ServeSettings,
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
-    let places = Places::read(file)?;
     let (io, clock) = (start_io(serving.io)?, SystemClock::start());
-    let opened = places.open(Access::Write, &io, serving.settings, common)?;
-    if serving.settings.is_direct && !opened.are_direct && !common.quiet {
-        crate::output::remark("not all devices can be used past the page cache");
-    }
-    let volume = Volume::open(opened.devices, clock)?;
-    let on_disk = FileOnDisk::new(file, serving.settings).map_err(Failure::work)?;
-    let served = ServedVolume::new(volume, &io, Box::new(on_disk));
+    let served = |volume: &VolumeExport| Ok((volume.name.clone(), open_volume(volume, serving, (&io, clock), common)?));
+    let served = volumes.iter().map(served).collect::<Result<_, Failure>>()?;
     Server::new(served, io, clock, settings.clone()).map_err(Failure::input)
 }
 
-/// How the volume is served.
+fn open_volume(
+    volume: &VolumeExport,
+    serving: Serving,
+    (io, clock): (&DeviceIo, SystemClock),
+    common: &Common,
+) -> Result<ServedVolume, Failure> {
+    let opened = Places::read(&volume.file)?.open(Access::Write, io, serving.settings, common)?;
+    if serving.settings.is_direct && !opened.are_direct && !common.quiet {
+        let file = volume.file.display();
+        crate::output::remark(&format!("{file}: not all devices can be used past the page cache"));
+    }
+    let on_disk = FileOnDisk::new(&volume.file, serving.settings).map_err(Failure::work)?;
+    Ok(ServedVolume::new(Volume::open(opened.devices, clock)?, io, Box::new(on_disk)))
+}
+
+/// How volumes are served.
 pub(super) fn settings(arguments: &VolumeServeArguments) -> Result<ServeSettings, Failure> {
     Ok(ServeSettings {
-        export: arguments.export.clone(),
         is_read_only: arguments.read_only,
         connections_max: arguments.serving.clients as usize,
         tls: tls(&arguments.tls)?,
@@ -55,7 +62,7 @@ fn tls(arguments: &TlsArguments) -> Result<Option<Tls>, Failure> {
     Ok(Some(tls))
 }
 
-/// How its devices are used.
+/// How their devices are used.
 pub(super) fn serving(arguments: &VolumeServeArguments) -> Serving {
     Serving::new(arguments.io, arguments.direct)
 }

@@ -11,13 +11,14 @@ use crate::commands::serving::control_socket;
 use crate::failure::Failure;
 use crate::output;
 
-/// Time between two attempts to open a volume again.
+/// Time between two attempts to open volumes again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Asks the server of the volume to hand over.
+/// Asks the server of the volumes to hand over.
 pub(super) fn ask(arguments: &VolumeServeArguments) -> Result<(Handover, Predecessor), Failure> {
-    let file = &arguments.volume;
-    take_over(&control_socket(file)).map_err(|error| match error.is_unserved {
+    let file = &arguments.volumes[0].file;
+    let names: Vec<&str> = arguments.volumes.iter().map(|volume| &*volume.name).collect();
+    take_over(&control_socket(file), &names).map_err(|error| match error.is_unserved {
         true => Failure::input(format!("nobody serves {}", file.display()))
             .with_hint("leave --take-over out: there is nothing to be taken over"),
         false => Failure::from(error),
@@ -60,14 +61,14 @@ pub(super) fn hand_over(
     }
 }
 
-/// Opens the volume again, and goes on serving.
+/// Opens the volumes again, and goes on serving.
 fn take_back(
     handover: Handover,
     (arguments, settings): (&VolumeServeArguments, &ServeSettings),
     common: &Common,
 ) -> Result<VolumeServer, Failure> {
     let mut server = loop {
-        match open(&arguments.volume, serving(arguments), settings, common) {
+        match open(&arguments.volumes, serving(arguments), settings, common) {
             Ok(server) => break server,
             // The other process may still have it open, because it hangs.
             Err(error) if cancel::requested() => return Err(error),

@@ -72,7 +72,7 @@ fn live(folder: &Path, policy: &str, devices: &[&Emulated; 2], size: (u32, u32))
     // Filled by a program of its own: what the policy learns from that load is none of what is simulated.
     replay(folder, "live.volume", (1, 1), &["--fill"]);
     let server = Running::start(folder, &["volume", "serve", "live.volume"]);
-    let uri = format!("nbd+unix:///volume?socket={}/live.volume.nbd", folder.display());
+    let uri = format!("nbd+unix:///live?socket={}/live.volume.nbd", folder.display());
     replay(folder, &uri, size, &[]);
     let before = devices.map(Emulated::served);
     replay(folder, &uri, size, &["--json=live.json", "--force", "--seed", "2"]);

@@ -69,7 +69,7 @@ struct Load(std::process::Child);
 
 impl Load {
     fn start(folder: &Path, reads: f64) -> Self {
-        let uri = format!("nbd+unix:///volume?socket={}/live.volume.nbd", folder.display());
+        let uri = format!("nbd+unix:///live?socket={}/live.volume.nbd", folder.display());
         let synthetic = format!("synthetic={{requests=100000000,read_fraction={reads}}}");
         let replay = ["volume", "replay", &uri, "--overwrite", "--depth", "16", "--set", &synthetic, "--quiet"];
         Self(command(folder, &replay).spawn().unwrap())

@@ -41,9 +41,9 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("measure /dev/sdb", "measure --simulated samsung-sp2504c-250g", "no test has a disk of its own"),
     ("vol1.csv.gz vol2.csv.gz", "day1.csv.gz day2.csv.gz", "studied once is enough"),
     (
-        "flash=/dev/nvme0n1p3 --device disk=/dev/sdb",
-        "flash=a.img,64MiB --device disk=b.img,64MiB",
-        "it has no such disk",
+        "db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb",
+        "new.volume --device flash=a.img,64MiB --device disk=b.img,64MiB",
+        "it has no such disk, and the stand-in for this volume is there already",
     ),
     (
         "home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB",
@@ -51,6 +51,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "the stand-in for this volume is there already",
     ),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
+    ("old=backup/home.volume", "old=db.volume", "it has no such folder"),
     ("--listen :10809", "--listen 127.0.0.1:0", "another program may listen there"),
     ("127.0.0.1:10809", "127.0.0.1:0", "another program may listen there"),
     ("127.0.0.1:9810", "127.0.0.1:0", "another program may listen there"),

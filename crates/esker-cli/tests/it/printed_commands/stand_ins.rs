@@ -86,6 +86,7 @@ pub(super) fn write(folder: &Path) {
     let settings = ["--set", "extent=64KiB", "--set", "capacity=4MiB"];
     let devices = ["--device", "flash=flash.img,8MiB", "--device", "disk=disk.img,32MiB"];
     esker_ok(folder, &[&["volume", "create", "home.volume"], &settings[..], &devices[..]].concat());
+    esker_ok(folder, &["volume", "create", "db.volume", "--device", "db=db.img,16MiB"]);
     for name in ["old-disk.img", "old-disk.img.gz"] {
         std::fs::write(folder.join(name), packed(name, vec![7; 1 << 20])).expect("the folder can be written");
     }

@@ -36,15 +36,22 @@ impl From<io::Error> for Failed {
 }
 
 impl Client {
+    /// Opens the default export.
     pub(super) fn connect(socket: &Path) -> Self {
+        Self::connect_to(socket, "")
+    }
+
+    /// Opens the export of this name.
+    pub(super) fn connect_to(socket: &Path, name: &str) -> Self {
         let mut stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
-        // The client's flags: fixed newstyle, no zeroes; then the option to choose the default export.
-        let flags = 3u32.to_be_bytes();
-        stream.write_all(&[&flags[..], b"IHAVEOPT", &1u32.to_be_bytes(), &0u32.to_be_bytes()].concat()).unwrap();
+        // The client's flags: fixed newstyle, no zeroes; then the option to choose an export.
+        let (flags, length) = (3u32.to_be_bytes(), (name.len() as u32).to_be_bytes());
+        let option = [&flags[..], b"IHAVEOPT", &1u32.to_be_bytes(), &length, name.as_bytes()].concat();
+        stream.write_all(&option).unwrap();
         let mut export = [0; 10];
         stream.read_exact(&mut export).unwrap();
         let size = u64::from_be_bytes(export[..8].try_into().unwrap());

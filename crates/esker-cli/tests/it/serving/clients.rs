@@ -62,7 +62,7 @@ fn nbdinfo_finds_what_is_offered_and_where_data_are() {
         run_to_its_end(command, "nbdinfo")
     };
     let shown = info(&[]).stdout;
-    for words in ["export=\"volume\"", "newstyle-fixed without TLS", "using structured", "block_size_minimum: 512"] {
+    for words in ["export=\"home\"", "newstyle-fixed without TLS", "using structured", "block_size_minimum: 512"] {
         assert!(shown.contains(words), "{words} is not in:\n{shown}");
     }
     let map = info(&["--map"]).stdout;
@@ -81,7 +81,7 @@ fn nbdinfo_finds_what_is_offered_and_where_data_are() {
         assert!(!is_known || (run.code == 0) == can, "{what}: {} {}", run.code, run.stderr);
     }
     assert_eq!((info(&["--is", "read-only"]).code, info(&["--is", "tls"]).code), (2, 2));
-    assert!(info(&["--list"]).stdout.contains("export=\"volume\""));
+    assert!(info(&["--list"]).stdout.contains("export=\"home\""));
     server.stop();
 }
 

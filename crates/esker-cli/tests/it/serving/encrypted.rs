@@ -34,7 +34,7 @@ fn run(server: &Server, program: &str, arguments: &[&str]) -> Run {
 /// The URI of the export with the certificates of a folder.
 fn uri(server: &Server, certificates: &str) -> String {
     let [socket, folder] = [server.socket(), server.folder.join(certificates)].map(|path| path.display().to_string());
-    format!("nbds+unix:///volume?socket={socket}&tls-certificates={folder}")
+    format!("nbds+unix:///home?socket={socket}&tls-certificates={folder}")
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn nbdinfo_and_nbdcopy_connect_with_a_certificate_and_only_with_one() {
     assert!(server.announced.contains("with TLS to clients that have a certificate"), "{}", server.announced);
     let ours = uri(&server, "client");
     let shown = run(&server, "nbdinfo", &[&ours]).stdout;
-    assert!(shown.contains("with TLS") && shown.contains("export=\"volume\""), "{shown}");
+    assert!(shown.contains("with TLS") && shown.contains("export=\"home\""), "{shown}");
     assert_eq!(run(&server, "nbdinfo", &["--is", "tls", &ours]).code, 0);
-    let plain = format!("nbd+unix:///volume?socket={}", server.socket().display());
+    let plain = format!("nbd+unix:///home?socket={}", server.socket().display());
     for other in [&plain, &uri(&server, "stranger"), &uri(&server, "pki")] {
         let refused = run(&server, "nbdinfo", &[other]);
         assert!(refused.code != 0 && !refused.stdout.contains("export"), "{other}: {}", refused.stdout);
@@ -73,7 +73,7 @@ fn qemu_img_connects_with_a_certificate() {
     write_certificates(home.path());
     let server = Server::start(home.path(), &TLS);
     let image = format!(
-        "driver=nbd,server.type=unix,server.path={},export=volume,tls-creds=tls,tls-hostname=localhost",
+        "driver=nbd,server.type=unix,server.path={},export=home,tls-creds=tls,tls-hostname=localhost",
         server.socket().display()
     );
     let info = |certificates: &str| {
@@ -111,8 +111,8 @@ fn a_command_is_told_that_there_is_tls() {
     write_certificates(home.path());
     let script = ["volume", "serve", "home.volume", "--run", "echo $uri", "--quiet"];
     let shown = |options: &[&str]| esker_ok(home.path(), &[&script[..], options].concat()).stdout;
-    assert!(shown(&TLS).starts_with("nbds+unix:///volume?socket=/"), "{}", shown(&TLS));
-    assert!(shown(&[&TLS[..], &["--tls", "offered"]].concat()).starts_with("nbd+unix:///volume?socket=/"));
+    assert!(shown(&TLS).starts_with("nbds+unix:///home?socket=/"), "{}", shown(&TLS));
+    assert!(shown(&[&TLS[..], &["--tls", "offered"]].concat()).starts_with("nbd+unix:///home?socket=/"));
 }
 
 #[test]

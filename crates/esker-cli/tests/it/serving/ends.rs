@@ -37,7 +37,7 @@ fn a_volume_is_served_while_a_command_runs() {
     let run = serve("echo $uri; test -S home.volume.nbd && test -S home.volume.control");
     let socket = home.path().join("home.volume.nbd");
     assert_eq!((run.code, &*run.stderr), (0, ""));
-    assert_eq!(run.stdout, format!("nbd+unix:///volume?socket={}\n", socket.display()));
+    assert_eq!(run.stdout, format!("nbd+unix:///home?socket={}\n", socket.display()));
     assert!(!socket.exists());
     assert_eq!(serve("exit 7").code, 7);
     // As a shell has it: 128 and the number of the signal.

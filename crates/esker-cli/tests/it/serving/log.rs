@@ -29,7 +29,7 @@ fn each_line_is_an_object_if_that_is_asked_for() {
     );
     assert_eq!(
         (&event("export-opened")["peer"], &event("export-opened")["export"]),
-        (&peer.clone().into(), &"volume".into())
+        (&peer.clone().into(), &"home".into())
     );
     assert_eq!(event("client-left")["peer"], peer);
     assert!(event("remark")["message"].as_str().unwrap().starts_with("serving hybrid of "), "{lines:#?}");

@@ -5,6 +5,7 @@ mod clients;
 mod emulated;
 mod encrypted;
 mod ends;
+mod exports;
 mod kills;
 mod log;
 mod mistakes;
@@ -35,7 +36,13 @@ fn home() -> TempDir {
     folder
 }
 
-/// A server of `home.volume`. It is killed when it is dropped.
+/// Adds `db.volume` to the folder, of another size than `home.volume`.
+fn another(folder: &Path) {
+    let devices = ["--device", "quick=quick.img,8MiB", "--device", "slow=slow.img,24MiB"];
+    esker_ok(folder, &[&["volume", "create", "db.volume", "--set", "extent=64KiB"], &devices[..]].concat());
+}
+
+/// A server of `home.volume`, and of those volumes that its options name. It is killed when it is dropped.
 struct Server {
     folder: PathBuf,
     child: Child,

@@ -1,4 +1,4 @@
-# Run by nbdsh, which sets `h`; `uri` is where the volume is served, writable, with one export called "volume".
+# Run by nbdsh, which sets `h`; `uri` is where the volume is served, writable, with one export called "home".
 # Prints a line for each thing that was checked, and stops at the first that is not so.
 import socket
 import struct
@@ -115,15 +115,15 @@ h.set_opt_mode(True)
 h.connect_unix(path)
 names = []
 h.opt_list(lambda name, description: names.append((name, description.startswith("esker volume "))))
-check("the list of exports", names == [("volume", True)])
+check("the list of exports", names == [("home", True)])
 h.set_export_name("tape")
 check("information of an unknown export", error(h.opt_info) == "ENOENT")
 check("an unknown export", error(h.opt_go) == "ENOENT")
-h.set_export_name("volume")
+h.set_export_name("home")
 h.set_full_info(True)
 h.opt_info()
 check("information", h.get_size() == size and h.get_export_description().startswith("esker volume "))
-check("the name of the export", h.get_canonical_export_name() == "volume")
+check("the name of the export", h.get_canonical_export_name() == "home")
 contexts = []
 h.opt_list_meta_context(contexts.append)
 h.add_meta_context("base:")
@@ -198,7 +198,7 @@ for name, number, data, expected in [
     ("STRUCTURED_REPLY with data", 8, b"x", [INVALID]),
     ("STRUCTURED_REPLY", 8, b"", [ACK]),
     ("LIST_META_CONTEXT", 9, string(b"") + struct.pack(">I", 0), [META, ACK]),
-    ("SET_META_CONTEXT", 10, string(b"volume") + struct.pack(">I", 1) + string(b"base:allocation"), [META, ACK]),
+    ("SET_META_CONTEXT", 10, string(b"home") + struct.pack(">I", 1) + string(b"base:allocation"), [META, ACK]),
     ("SET_META_CONTEXT of an unknown export", 10, string(b"tape") + struct.pack(">I", 0), [UNKNOWN_EXPORT]),
     ("a query without a colon", 10, string(b"") + struct.pack(">I", 1) + string(b"base"), [INVALID]),
     ("INFO", 6, string(b"") + struct.pack(">H", 0), [INFO, INFO, ACK]),

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::clients::{are_installed, log};
 use super::moving::{fio, succeeds};
-use super::{Server, home};
+use super::{Server, another, home};
 use crate::support::{esker_in, esker_ok, esker_refuses};
 
 /// How often a server is taken over from: 5 times, or as `ESKER_TAKE_OVERS` says.
@@ -21,7 +21,7 @@ fn take_overs() -> u64 {
 
 impl Server {
     /// Has a new process take over. Returns it once it serves and this one has ended.
-    fn taken_over(&mut self, options: &[&str]) -> Self {
+    pub(super) fn taken_over(&mut self, options: &[&str]) -> Self {
         let next = Self::start(&self.folder, &[&["--take-over"], options].concat());
         let (code, said) = self.ended();
         assert_eq!(code, Some(0), "the process that has handed over: {said}");
@@ -126,6 +126,7 @@ fn sockets_stay_where_they_are_and_the_last_server_removes_them() {
 fn a_server_serves_on_when_nobody_can_take_over() {
     let home = home();
     let folder = home.path();
+    another(folder);
     let refused = esker_refuses(folder, &["volume", "serve", "home.volume", "--take-over"]);
     assert!(refused.contains("nobody serves home.volume") && refused.contains("leave --take-over out"), "{refused}");
     let mut server = Server::start(folder, &[]);
@@ -134,7 +135,7 @@ fn a_server_serves_on_when_nobody_can_take_over() {
     // The client knows the export by another name; and an address that cannot be had.
     let _taken = std::os::unix::net::UnixListener::bind(folder.join("taken")).unwrap();
     for (options, says) in [
-        (&["--export", "other"][..], "the export `volume` is not there"),
+        (&["db.volume"][..], "it would serve home, db, and the server that serves has home"),
         (&["--read-only"], "is not what the client was told"),
         (&["--listen", "unix:taken"], "another program listens there"),
     ] {
@@ -147,7 +148,8 @@ fn a_server_serves_on_when_nobody_can_take_over() {
     fs::rename(folder.join("disk.img"), folder.join("away")).unwrap();
     std::os::unix::fs::symlink("away", folder.join("disk.img")).unwrap();
     let half = UnixStream::connect(folder.join("home.volume.control")).unwrap();
-    std::io::Write::write_all(&mut &half, b"{\"command\":\"take-over\",\"layout\":1}\n").unwrap();
+    std::io::Write::write_all(&mut &half, b"{\"command\":\"take-over\",\"layout\":1,\"exports\":[\"home\"]}\n")
+        .unwrap();
     let mut byte = [0; 1];
     std::io::Read::read_exact(&mut &half, &mut byte).unwrap();
     drop(half);
@@ -177,7 +179,7 @@ fn qemu_goes_on_when_a_server_is_killed_and_comes_back() {
     let mut server = Server::start(home.path(), &[]);
     let socket = server.socket();
     let options =
-        format!("driver=nbd,server.type=unix,server.path={},export=volume,reconnect-delay=60", socket.display());
+        format!("driver=nbd,server.type=unix,server.path={},export=home,reconnect-delay=60", socket.display());
     // As many as take this while.
     let mut command = std::process::Command::new("qemu-img");
     command.args(["bench", "--image-opts", "-w", "--pattern=90", "-c", "20000", "-d", "8", "-s", "4k", "-S", "8k"]);
@@ -186,7 +188,7 @@ fn qemu_goes_on_when_a_server_is_killed_and_comes_back() {
     // QEMU connects again only once it was connected.
     let is_connected = || {
         let status = esker_ok(home.path(), &["volume", "status", "home.volume", "--json"]).stdout;
-        status.contains("\"export\": \"volume\"")
+        status.contains("\"export\": \"home\"")
     };
     while !is_connected() && bench.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(5));
