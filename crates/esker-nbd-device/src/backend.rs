@@ -236,7 +236,7 @@ impl Backend for ExportBackend {
     /// Waits for the end of an operation until the connection is watched.
     fn take_ended(&mut self, ended: &mut Vec<Ended>) {
         self.exchange();
-        while self.connection.waits_itself() && self.ended.is_empty() && !self.under_way.is_empty() {
+        while self.connection.wire().waits_itself() && self.ended.is_empty() && !self.under_way.is_empty() {
             match self.connection.wait(ANSWER_LIMIT) {
                 Ok(()) => self.exchange(),
                 Err(error) => self.lose(&error),

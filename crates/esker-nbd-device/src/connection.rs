@@ -1,28 +1,19 @@
 //! One connection to a server.
 
-use std::io::{self, ErrorKind, IoSlice};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::sync::{Arc, OnceLock};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::time::Duration;
 
 use esker_core::Tag;
-use esker_nbd::{ClientError, ClientEvent, ClientSession, ClientSettings, Command, ExportInfo, RequestEnd};
-use esker_volume::Watch;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, shutdown};
+use esker_nbd::{ClientError, ClientEvent, ClientSession, ClientSettings, Command, ExportInfo, RequestEnd, TlsWish};
 use thiserror::Error;
 
 use crate::payload::Payload;
-use crate::uri::{NbdServer, NbdUri};
+use crate::tls::{CertificateError, TlsSession};
+use crate::uri::NbdUri;
+use crate::wire::Wire;
 
 /// Slices of one call of the operating system.
 const SLICES: usize = 128;
-
-/// How long a server may take to accept a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a server may say nothing while its answer is waited for: as long as the devices of a volume that serves.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -30,10 +21,13 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// Why an export cannot be reached.
 #[derive(Debug, Error)]
 pub enum ConnectError {
+    /// The connection cannot be encrypted.
+    #[error(transparent)]
+    Certificates(#[from] CertificateError),
     /// Nobody answers there.
     #[error("{0}")]
     Unreachable(io::Error),
-    /// The server has ended the connection, or does not go on.
+    /// The server has ended the connection, does not go on, or is none that the certificates know.
     #[error("the server was lost before it opened the export: {0}")]
     Lost(io::Error),
     /// The server has no such export, or breaks the protocol.
@@ -44,33 +38,39 @@ pub enum ConnectError {
 /// The end of a request.
 pub(crate) type Done = RequestEnd<Payload, Tag>;
 
-/// Where the watch of a connection is put once waits of the driver watch it. Until then, calls wait themselves.
-pub(crate) type WatchPlace = Arc<OnceLock<Watch>>;
-
 /// A connection on which an export is open.
 pub(crate) struct Connection {
-    socket: Arc<OwnedFd>,
+    wire: Wire,
     session: ClientSession<Payload, Tag>,
-    watch: WatchPlace,
+    tls: Option<Box<TlsSession>>,
 }
 
 impl Connection {
     /// Connects and opens the export.
     pub(crate) fn open(uri: &NbdUri) -> Result<(Self, ExportInfo), ConnectError> {
-        let socket = connect(&uri.server).map_err(ConnectError::Unreachable)?;
-        let settings =
-            ClientSettings { block_status: false, requests_max: u32::MAX, ..ClientSettings::open(&uri.export) };
-        let session = ClientSession::new(settings);
-        let mut connection = Self { socket: Arc::new(socket), session, watch: WatchPlace::default() };
+        let certificates = uri.certificates.as_deref();
+        let mut prepared = certificates.map(|folder| TlsSession::new(folder, &uri.server)).transpose()?;
+        let wire = Wire::connect(&uri.server).map_err(ConnectError::Unreachable)?;
+        let settings = ClientSettings {
+            tls: if prepared.is_some() { TlsWish::Must } else { TlsWish::No },
+            block_status: false,
+            requests_max: u32::MAX,
+            ..ClientSettings::open(&uri.export)
+        };
+        let mut connection = Self { wire, session: ClientSession::new(settings), tls: None };
         loop {
             match connection.session.next_event() {
                 Some(ClientEvent::Opened(info)) => return Ok((connection, info)),
+                Some(ClientEvent::StartTls) => {
+                    connection.tls = prepared.take().map(Box::new);
+                    connection.session.tls_started();
+                }
                 Some(ClientEvent::Failed(error)) => {
                     // It leaves in order.
                     let _ = connection.send();
                     return Err(ConnectError::Refused(error));
                 }
-                Some(_) => unreachable!("neither TLS nor a list is asked for, and nothing is under way"),
+                Some(_) => unreachable!("no list is asked for, and nothing is under way"),
                 None => {
                     connection.send().map_err(ConnectError::Lost)?;
                     connection.wait(ANSWER_LIMIT).map_err(ConnectError::Lost)?;
@@ -80,17 +80,8 @@ impl Connection {
         }
     }
 
-    pub(crate) fn socket(&self) -> &Arc<OwnedFd> {
-        &self.socket
-    }
-
-    pub(crate) fn watch_place(&self) -> &WatchPlace {
-        &self.watch
-    }
-
-    /// Returns true if calls wait for answers themselves.
-    pub(crate) fn waits_itself(&self) -> bool {
-        self.watch.get().is_none()
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
     }
 
     /// Begins a request; an error if the session takes none.
@@ -103,23 +94,38 @@ impl Connection {
         self.session.under_way()
     }
 
+    /// Returns true if bytes are to be sent.
+    fn has_output(&self) -> bool {
+        self.session.has_output() || self.tls.as_ref().is_some_and(|tls| tls.has_output())
+    }
+
     /// Sends what is to be sent, as far as there is room.
     pub(crate) fn send(&mut self) -> io::Result<()> {
-        while self.watch.get().is_none_or(Watch::can_write) && self.session.has_output() {
-            let mut slices = [IoSlice::new(&[]); SLICES];
-            let count = self.session.gather(&mut slices);
-            let mut control = SendAncillaryBuffer::default();
-            match rustix::net::sendmsg(&self.socket, &slices[..count], &mut control, SendFlags::NOSIGNAL) {
-                Ok(count) => self.session.sent(count),
-                Err(Errno::AGAIN) => {
-                    self.watch.get().inspect(|watch| watch.write_blocks());
-                    break;
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+        while self.has_output() {
+            match self.send_some() {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
+    }
+
+    fn send_some(&mut self) -> io::Result<()> {
+        let mut slices = [IoSlice::new(&[]); SLICES];
+        let count = self.session.gather(&mut slices);
+        match &mut self.tls {
+            None => {
+                let sent = (&self.wire).write_vectored(&slices[..count])?;
+                self.session.sent(sent);
+                Ok(())
+            }
+            Some(tls) => {
+                let taken = tls.encrypt(&slices[..count]);
+                self.session.sent(taken);
+                tls.send(&mut &self.wire)
+            }
+        }
     }
 
     /// Takes what the server has sent, and appends the requests that this ends.
@@ -143,55 +149,39 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads once. Returns false if nothing is there.
+    /// Reads once. Returns false if nothing more is there.
     fn read(&mut self) -> io::Result<bool> {
-        if !self.watch.get().is_none_or(Watch::can_read) {
-            return Ok(false);
-        }
         let Some(space) = self.session.space() else { return Ok(false) };
-        let length = space.len();
-        match rustix::io::read(&self.socket, space) {
-            Ok(0) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the server has closed the connection")),
-            Ok(count) => {
+        let read = match &mut self.tls {
+            None => self.wire.read_some(space),
+            Some(tls) => tls.read(&mut &self.wire, space).map(|count| (count, true)),
+        };
+        match read {
+            Ok((0, _)) => Err(io::Error::new(ErrorKind::ConnectionAborted, "the server has closed the connection")),
+            Ok((count, may_go_on)) => {
                 self.session.received(count);
-                // Whatever comes after that is told, but for the end, which may have been told already.
-                let is_all = count < length && !self.watch.get().is_some_and(Watch::peer_has_ended);
-                if is_all {
-                    self.watch.get().inspect(|watch| watch.read_blocks());
-                }
-                Ok(!is_all)
+                Ok(may_go_on)
             }
-            Err(Errno::AGAIN) => {
-                self.watch.get().inspect(|watch| watch.read_blocks());
-                Ok(false)
-            }
-            Err(Errno::INTR) => Ok(true),
-            Err(error) => Err(error.into()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
     /// Waits until there is something to read, or room for what is to be sent. May end early.
     pub(crate) fn wait(&self, limit: Duration) -> io::Result<()> {
-        let room = if self.session.has_output() { PollFlags::OUT } else { PollFlags::empty() };
-        let limit = Timespec::try_from(limit).expect("a limit of less than 2^63 seconds");
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN | room)], Some(&limit)) {
-            Ok(0) => Err(io::Error::new(ErrorKind::TimedOut, "the server does not answer")),
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.wire.wait(self.has_output(), limit)
     }
 
     /// Ends the connection at once. Returns the requests that have no answer, with the buffers that the session does
     /// not use.
     pub(crate) fn lose(&mut self) -> impl Iterator<Item = (Tag, Option<Payload>)> {
-        // It may have ended already.
-        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.wire.end();
         self.session.abandon()
     }
 
     /// Has calls wait themselves from now on.
     pub(crate) fn unwatch(&mut self) {
-        self.watch = WatchPlace::default();
+        self.wire.unwatch();
     }
 
     /// Tells the server that nothing more comes.
@@ -199,31 +189,8 @@ impl Connection {
         self.session.disconnect();
         // Whether it learns that, or sees the end of the connection, is the same to it.
         let _ = self.send();
-        let _ = shutdown(&self.socket, Shutdown::Both);
-    }
-}
-
-/// A socket that is connected, and does not block any more.
-fn connect(server: &NbdServer) -> io::Result<OwnedFd> {
-    match server {
-        NbdServer::Unix(path) => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_nonblocking(true)?;
-            Ok(stream.into())
-        }
-        NbdServer::Tcp(host, port) => {
-            let mut error = io::Error::new(ErrorKind::NotFound, "the host has no address");
-            for address in (&**host, *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
-                    Ok(stream) => {
-                        stream.set_nodelay(true)?;
-                        stream.set_nonblocking(true)?;
-                        return Ok(stream.into());
-                    }
-                    Err(found) => error = found,
-                }
-            }
-            Err(error)
-        }
+        self.tls.iter_mut().for_each(|tls| tls.close());
+        let _ = self.send();
+        self.wire.end();
     }
 }

@@ -12,8 +12,9 @@ use esker_volume::{
 use thiserror::Error;
 
 use crate::backend::{Abilities, ExportBackend};
-use crate::connection::{ConnectError, Connection, WatchPlace};
+use crate::connection::{ConnectError, Connection};
 use crate::uri::NbdUri;
+use crate::wire::WatchPlace;
 
 /// Why an export is no device.
 #[derive(Debug, Error)]
@@ -43,7 +44,17 @@ impl Hint for ExportError {
                 "you may not use that socket: ask who runs the server"
             }
             Self::Connect(ConnectError::Unreachable(_)) => "start the server, or correct the URI",
+            Self::Connect(ConnectError::Certificates(_)) => {
+                "the folder has the ca-cert.pem of the server's authority and, if the server wants them, \
+                 client-cert.pem and client-key.pem"
+            }
             Self::Connect(ConnectError::Lost(_)) => "look at what the server says",
+            Self::Connect(ConnectError::Refused(ClientError::Refused { option: "TLS", .. })) => {
+                "nbd:// and nbd+unix:// reach a server without TLS"
+            }
+            Self::Connect(ConnectError::Refused(ClientError::Refused { reply: "TLS is required", .. })) => {
+                "say nbds:// or nbds+unix://, and ?tls-certificates=/FOLDER"
+            }
             Self::Connect(ConnectError::Refused(ClientError::Refused { .. })) => {
                 "name an export that the server has: `nbdinfo --list` shows them"
             }
@@ -87,7 +98,7 @@ impl ExportDevice {
         if !info.takes(Command::Flush) {
             return Err(ExportError::NoFlush);
         }
-        let (socket, watch) = (Arc::clone(connection.socket()), Arc::clone(connection.watch_place()));
+        let (socket, watch) = (Arc::clone(connection.wire().socket()), Arc::clone(connection.wire().watch_place()));
         let abilities = Abilities::of(&info);
         let backend = ExportBackend::new(connection, abilities);
         // Requests are whole sectors.

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!  NbdUri ──► ExportDevice ──► ExportBackend ──► Connection ──► ClientSession (esker-nbd)
-//!             blocking()       operations        socket, Watch
-//!             into_backend()   in pieces
+//!             blocking()       operations          │
+//!             into_backend()   in pieces           ├──────────► Wire: socket, Watch
+//!                                                  └─ TLS ──► TlsSession ──► the same
 //! ```
 //!
 //! A device has one connection. While a volume is created or opened, calls wait for their answers; while it serves, the
@@ -17,8 +18,11 @@ mod payload;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests are bounded in time")]
 mod tests;
+mod tls;
 mod uri;
+mod wire;
 
 pub use connection::ConnectError;
 pub use device::{ExportDevice, ExportError};
+pub use tls::{CERTIFICATE_FILES, CertificateError};
 pub use uri::{NbdServer, NbdUri, UriError, is_nbd_uri};

@@ -14,13 +14,16 @@ const PORT: u16 = 10809;
 const NAME_MAX: usize = 4096;
 
 /// Where an export is: a server, and the name of the export there. Its text is an NBD URI
-/// (<https://github.com/NetworkBlockDevice/nbd/blob/master/doc/uri.md>) without TLS.
+/// (<https://github.com/NetworkBlockDevice/nbd/blob/master/doc/uri.md>).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdUri {
     /// The server.
     pub server: NbdServer,
     /// The name of the export; the empty name is that of the server's default.
     pub export: String,
+    /// The folder of certificates, by its path from the root on, if the connection is encrypted. Its files are
+    /// [`CERTIFICATE_FILES`](crate::CERTIFICATE_FILES).
+    pub certificates: Option<PathBuf>,
 }
 
 /// Where a server listens.
@@ -44,7 +47,9 @@ pub struct UriError {
 
 impl Hint for UriError {
     fn hint(&self) -> Option<String> {
-        Some("say nbd://HOST/EXPORT, nbd://HOST:PORT/EXPORT, or nbd+unix:///EXPORT?socket=/PATH".to_string())
+        let text = "say nbd://HOST/EXPORT, nbd://HOST:PORT/EXPORT, or nbd+unix:///EXPORT?socket=/PATH; with TLS \
+                    nbds://HOST/EXPORT?tls-certificates=/FOLDER";
+        Some(text.to_string())
     }
 }
 
@@ -73,20 +78,50 @@ fn parse(text: &str) -> Result<NbdUri, &'static str> {
     if export.len() > NAME_MAX || export.contains('\0') {
         return Err("the name of an export has at most 4096 bytes, and none of them is zero");
     }
-    let server = match &*scheme.to_ascii_lowercase() {
-        "nbd" if query.is_some() => return Err("a server on a host has nothing behind a `?`"),
+    let scheme = scheme.to_ascii_lowercase();
+    let (scheme, is_encrypted) = match scheme.strip_prefix("nbds") {
+        Some(rest) => (format!("nbd{rest}"), true),
+        None => (scheme, false),
+    };
+    let mut query = Query::read(query)?;
+    let server = match &*scheme {
         "nbd" => tcp(authority)?,
         "nbd+unix" if !authority.is_empty() => return Err("a Unix socket has no host"),
-        "nbd+unix" => unix(query.unwrap_or(""))?,
-        "nbds" | "nbds+unix" => return Err("TLS is not supported"),
-        _ => return Err("only nbd:// and nbd+unix:// are supported"),
+        "nbd+unix" => {
+            NbdServer::Unix(query.take("socket").ok_or("a Unix socket is named by ?socket=PATH, from the root on")?)
+        }
+        _ => return Err("only nbd:// and nbd+unix://, nbds:// and nbds+unix:// are supported"),
     };
-    Ok(NbdUri { server, export })
+    let needed = "TLS needs a folder of certificates: ?tls-certificates=PATH, from the root on";
+    let certificates = is_encrypted.then(|| query.take("tls-certificates").ok_or(needed)).transpose()?;
+    if !query.0.is_empty() {
+        return Err("there is something behind the `?` that is not known here, or twice");
+    }
+    Ok(NbdUri { server, export, certificates })
+}
+
+/// Names and paths behind a `?`.
+struct Query(Vec<(String, String)>);
+
+impl Query {
+    fn read(text: Option<&str>) -> Result<Self, &'static str> {
+        let part = |part: &str| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            Ok((unquote(name)?, unquote(value)?))
+        };
+        Ok(Self(text.into_iter().flat_map(|text| text.split('&')).map(part).collect::<Result<_, _>>()?))
+    }
+
+    /// Takes out the path of this name, if it is there and begins at the root.
+    fn take(&mut self, name: &str) -> Option<PathBuf> {
+        let found = self.0.iter().position(|(found, value)| found == name && value.starts_with('/'))?;
+        Some(self.0.remove(found).1.into())
+    }
 }
 
 fn tcp(authority: &str) -> Result<NbdServer, &'static str> {
     if authority.contains('@') {
-        return Err("there are no users without TLS");
+        return Err("an export has no user");
     }
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -106,18 +141,6 @@ fn tcp(authority: &str) -> Result<NbdServer, &'static str> {
         Some(port) => port.parse().map_err(|_| "its port is none of 0 to 65535")?,
     };
     Ok(NbdServer::Tcp(unquote(host)?.to_ascii_lowercase(), port))
-}
-
-fn unix(query: &str) -> Result<NbdServer, &'static str> {
-    let mut sockets = query.split('&').map(|part| part.split_once('=').unwrap_or((part, "")));
-    let socket = match (sockets.next(), sockets.next()) {
-        (Some(("socket", socket)), None) => unquote(socket)?,
-        _ => return Err("a Unix socket is named by ?socket=PATH, and by nothing else"),
-    };
-    if !socket.starts_with('/') {
-        return Err("the path of a socket begins with `/`");
-    }
-    Ok(NbdServer::Unix(socket.into()))
 }
 
 /// Returns what `%` and two digits stand for.
@@ -147,14 +170,20 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl fmt::Display for NbdUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.certificates.is_some() { "s" } else { "" };
         match &self.server {
-            NbdServer::Tcp(host, port) if host.contains(':') => write!(f, "nbd://[{host}]:{port}/")?,
-            NbdServer::Tcp(host, port) => write!(f, "nbd://{host}:{port}/")?,
-            NbdServer::Unix(_) => f.write_str("nbd+unix:///")?,
+            NbdServer::Tcp(host, port) if host.contains(':') => write!(f, "nbd{s}://[{host}]:{port}/")?,
+            NbdServer::Tcp(host, port) => write!(f, "nbd{s}://{host}:{port}/")?,
+            NbdServer::Unix(_) => write!(f, "nbd{s}+unix:///")?,
         }
         quote(&self.export, f)?;
-        if let NbdServer::Unix(path) = &self.server {
-            f.write_str("?socket=")?;
+        let socket = match &self.server {
+            NbdServer::Unix(path) => Some(("socket", path)),
+            NbdServer::Tcp(..) => None,
+        };
+        let certificates = self.certificates.iter().map(|folder| ("tls-certificates", folder));
+        for (first, (name, path)) in "?&".chars().zip(socket.into_iter().chain(certificates)) {
+            write!(f, "{first}{name}=")?;
             quote(&path.to_string_lossy(), f)?;
         }
         Ok(())
@@ -174,6 +203,11 @@ mod tests {
             ("nbd://[::1]:10810//x", "nbd://[::1]:10810//x"),
             ("nbd://[fe80::1]", "nbd://[fe80::1]:10809/"),
             ("nbd+unix:///?socket=/run/a.sock", "nbd+unix:///?socket=/run/a.sock"),
+            ("nbds://Host/a?tls-certificates=/etc/my%20pki", "nbds://host:10809/a?tls-certificates=/etc/my%20pki"),
+            (
+                "nbds+unix:///a?tls-certificates=/pki&socket=/run/a.sock",
+                "nbds+unix:///a?socket=/run/a.sock&tls-certificates=/pki",
+            ),
             ("nbd+unix:///disk%3f?socket=%2Frun/my%20home.nbd", "nbd+unix:///disk%3F?socket=/run/my%20home.nbd"),
         ] {
             let uri: NbdUri = text.parse().unwrap();
@@ -184,22 +218,30 @@ mod tests {
         assert!(!is_nbd_uri("/dev/nbd0") && !is_nbd_uri("nbd.img") && !is_nbd_uri("flash:nbd://a"));
     }
 
+    const UNKNOWN: &str = "there is something behind the `?` that is not known here, or twice";
+
     #[test]
     fn what_is_no_uri_is_refused() {
         for (text, what) in [
             ("nbd:unix:/run/a.sock", "it is no URI"),
-            ("nbds://host/", "TLS is not supported"),
-            ("nbd+vsock://1/", "only nbd:// and nbd+unix:// are supported"),
+            ("nbds://host/", "TLS needs a folder of certificates: ?tls-certificates=PATH, from the root on"),
+            (
+                "nbds://host/?tls-certificates=pki",
+                "TLS needs a folder of certificates: ?tls-certificates=PATH, from the root on",
+            ),
+            ("nbds://host/?tls-certificates=/a&tls-certificates=/a", UNKNOWN),
+            ("nbd://host/?tls-certificates=/a", UNKNOWN),
+            ("nbd+vsock://1/", "only nbd:// and nbd+unix://, nbds:// and nbds+unix:// are supported"),
             ("nbd:///x", "it has no host"),
             ("nbd://host:x/", "its port is none of 0 to 65535"),
             ("nbd://host:65536/", "its port is none of 0 to 65535"),
-            ("nbd://me@host/", "there are no users without TLS"),
-            ("nbd://host/?socket=/a", "a server on a host has nothing behind a `?`"),
+            ("nbd://me@host/", "an export has no user"),
+            ("nbd://host/?socket=/a", UNKNOWN),
             ("nbd://[::1/", "the address has no `]`"),
-            ("nbd+unix:///x", "a Unix socket is named by ?socket=PATH, and by nothing else"),
+            ("nbd+unix:///x", "a Unix socket is named by ?socket=PATH, from the root on"),
             ("nbd+unix://host/x?socket=/a", "a Unix socket has no host"),
-            ("nbd+unix:///?socket=a.sock", "the path of a socket begins with `/`"),
-            ("nbd+unix:///?socket=/a&tls=1", "a Unix socket is named by ?socket=PATH, and by nothing else"),
+            ("nbd+unix:///?socket=a.sock", "a Unix socket is named by ?socket=PATH, from the root on"),
+            ("nbd+unix:///?socket=/a&tls=1", UNKNOWN),
             ("nbd://host/%4", "two digits have to follow a `%`"),
             ("nbd://host/%zz", "two digits have to follow a `%`"),
             ("nbd://host/%ff", "it is no UTF-8"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use esker_core::{Bytes, Hint};
-use esker_nbd_device::{NbdUri, UriError, is_nbd_uri};
+use esker_nbd_device::{CERTIFICATE_FILES, NbdUri, UriError, is_nbd_uri};
 
 use super::{BadValue, size};
 
@@ -41,6 +41,15 @@ impl DevicePlace {
             Self::File(path) => Some(path),
             Self::Export(_) => None,
         }
+    }
+
+    /// The files of certificates of an export over TLS.
+    pub(crate) fn certificates(&self) -> impl Iterator<Item = PathBuf> {
+        let folder = match self {
+            Self::File(_) => None,
+            Self::Export(uri) => uri.certificates.clone(),
+        };
+        folder.into_iter().flat_map(|folder| CERTIFICATE_FILES.map(|name| folder.join(name)))
     }
 
     /// This place with `change` made to its path, if it has one.
@@ -101,7 +110,8 @@ mod tests {
         assert_eq!(export.place.to_string(), "nbd+unix:///disk?socket=/run/a.sock");
         assert_eq!((export.place.path(), export.size), (None, None));
         assert_eq!(device("far=nbd://host/a,10").place.to_string(), "nbd://host:10809/a%2C10");
+        assert!(volume_device("far=nbds://host/a?tls-certificates=/etc/pki").is_ok());
         let error = volume_device("far=nbds://host/").unwrap_err();
-        assert!(error.to_string().contains("TLS is not supported"), "{error}");
+        assert!(error.to_string().contains("TLS needs a folder of certificates"), "{error}");
     }
 }

@@ -83,7 +83,7 @@ fn what_is_no_device_is_told() {
     assert!(refused.contains("is given twice"), "{refused}");
     let refused = create(&["far=nbds://host/"]);
     assert!(
-        refused.contains("TLS is not supported") && refused.contains("nbd+unix:///EXPORT?socket=/PATH"),
+        refused.contains("TLS needs a folder of certificates") && refused.contains("nbd+unix:///EXPORT?socket=/PATH"),
         "{refused}"
     );
     let file = "[devices]\na = \"nbd://host/x\"\nb = \"nbd://HOST:10809/x\"\n";

@@ -5,4 +5,5 @@ mod driver;
 mod hostile;
 mod others;
 mod plain_server;
+mod tls;
 mod volume;

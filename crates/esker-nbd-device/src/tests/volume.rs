@@ -1,5 +1,6 @@
 //! Volumes over exports.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -7,7 +8,9 @@ use std::thread::{self, JoinHandle};
 
 use crate::NbdUri;
 use esker_core::{Bytes, Lba, Request, RequestKind, Rng};
-use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
+use esker_serve::{
+    Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
+};
 use esker_volume::{
     DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeSettings,
     WhatIsThere, create,
@@ -20,7 +23,7 @@ use super::plain_server::{FLUSH, FUA, Offer, PlainServer, TRIM, ZEROES};
 const SECTOR: usize = 512;
 
 /// A volume and what it has to hold: for each sector the value of the last flush, and those that were written since.
-struct Checked {
+pub(super) struct Checked {
     driven: Driven,
     uris: Vec<NbdUri>,
     /// Sectors that are used.
@@ -32,7 +35,7 @@ struct Checked {
 }
 
 impl Checked {
-    fn new(uris: Vec<NbdUri>, choice: IoChoice, seed: u64) -> Self {
+    pub(super) fn new(uris: Vec<NbdUri>, choice: IoChoice, seed: u64) -> Self {
         Driven::create(&uris);
         let driven = Driven::open(&uris, choice);
         let sectors = driven.volume.capacity().0 / SECTOR as u64;
@@ -54,7 +57,7 @@ impl Checked {
     }
 
     /// Sends some requests that do not overlap. Returns false once one has failed.
-    fn round(&mut self) -> bool {
+    pub(super) fn round(&mut self) -> bool {
         let part = self.sectors / 8;
         let mut requests = Vec::new();
         for index in 0..8 {
@@ -94,7 +97,7 @@ impl Checked {
     }
 
     /// Returns true if what was written is durable now.
-    fn flush(&mut self) -> bool {
+    pub(super) fn flush(&mut self) -> bool {
         let went_well = self.driven.flush().is_ok();
         for (flushed, since) in self.flushed.iter_mut().zip(&mut self.since).filter(|_| went_well) {
             if let Some(last) = since.pop() {
@@ -116,7 +119,7 @@ impl Checked {
     }
 
     /// Opens the volume again and reads all of it.
-    fn open_again(self, choice: IoChoice) -> Self {
+    pub(super) fn open_again(self, choice: IoChoice) -> Self {
         let Self { driven, uris, .. } = self;
         drop(driven);
         let mut again = Self { driven: Driven::open(&uris, choice), uris, ..self };
@@ -160,8 +163,9 @@ fn what_was_flushed_survives_servers_that_lose_the_rest() {
 }
 
 /// A server of a volume on one file, in a thread.
-struct Lower {
+pub(super) struct Lower {
     folder: Arc<tempfile::TempDir>,
+    tls: Option<Tls>,
     stop: Arc<AtomicBool>,
     signal: Signal,
     thread: Option<JoinHandle<()>>,
@@ -193,6 +197,15 @@ impl VolumeFile for NoFile {
 
 impl Lower {
     fn new(choice: IoChoice) -> Self {
+        Self::with(choice, None)
+    }
+
+    /// One that requires TLS, with the certificates of this folder.
+    pub(super) fn encrypted(choice: IoChoice, certificates: &Path) -> Self {
+        Self::with(choice, Some(Tls::of_folder(certificates, TlsClients::Certified).unwrap()))
+    }
+
+    fn with(choice: IoChoice, tls: Option<Tls>) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let path = folder.path().join("disk.img");
         FileBackend::create(&path, Bytes::mib(24)).unwrap();
@@ -205,7 +218,7 @@ impl Lower {
             WhatIsThere::Stays,
         )
         .unwrap();
-        Self::serve(folder, choice)
+        Self::serve(folder, tls, choice)
     }
 
     fn device(folder: &tempfile::TempDir, io: &DeviceIo) -> Box<dyn OpenDevice> {
@@ -213,15 +226,16 @@ impl Lower {
         Box::new(io.device("disk", file, DeviceSettings::default()))
     }
 
-    fn serve(folder: Arc<tempfile::TempDir>, choice: IoChoice) -> Self {
+    fn serve(folder: Arc<tempfile::TempDir>, tls: Option<Tls>, choice: IoChoice) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         let (own, stops) = (Arc::clone(&folder), Arc::clone(&stop));
+        let settings = ServeSettings { tls: tls.clone(), ..ServeSettings::default() };
         let thread = thread::spawn(move || {
             let (io, clock) = (DeviceIo::start(choice).unwrap(), SystemClock::start());
             let volume = Volume::open(vec![Self::device(&own, &io)], clock).unwrap();
             let served = vec![("disk".to_string(), ServedVolume::new(volume, &io, Box::new(NoFile)))];
-            let mut server = Server::new(served, io, clock, ServeSettings::default()).unwrap();
+            let mut server = Server::new(served, io, clock, settings).unwrap();
             server.listen(Listener::bind(&Address::Unix(own.path().join("socket"))).unwrap()).unwrap();
             sender.send(server.signal()).unwrap();
             // It ends without a word, and without finishing anything.
@@ -231,10 +245,10 @@ impl Lower {
                 }
             }
         });
-        Self { folder, stop, signal: receiver.recv().unwrap(), thread: Some(thread) }
+        Self { folder, tls, stop, signal: receiver.recv().unwrap(), thread: Some(thread) }
     }
 
-    fn uri(&self) -> NbdUri {
+    pub(super) fn uri(&self) -> NbdUri {
         format!("nbd+unix:///?socket={}/socket", self.folder.path().display()).parse().unwrap()
     }
 
@@ -246,7 +260,7 @@ impl Lower {
 
     fn restart(&mut self, choice: IoChoice) {
         self.kill();
-        *self = Self::serve(Arc::clone(&self.folder), choice);
+        *self = Self::serve(Arc::clone(&self.folder), self.tls.clone(), choice);
     }
 }
 

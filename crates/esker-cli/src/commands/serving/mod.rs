@@ -225,7 +225,7 @@ fn uri(address: &Address, export: &str, is_encrypted: bool) -> String {
             NbdServer::Tcp(host.trim_matches(['[', ']']).to_string(), port)
         }
     };
-    let uri = NbdUri { server, export: export.to_string() }.to_string();
+    let uri = NbdUri { server, export: export.to_string(), certificates: None }.to_string();
     if is_encrypted { uri.replacen("nbd", "nbds", 1) } else { uri }
 }
 

@@ -112,7 +112,13 @@ pub(super) fn size_in_use(name: &str, place: &DevicePlace) -> Result<Bytes, Open
 
 /// Whether two devices are one file, disk or export, as far as their places tell.
 pub(super) fn is_same_place(first: &DevicePlace, second: &DevicePlace) -> bool {
-    first == second || first.path().zip(second.path()).is_some_and(|(first, second)| is_same_file(first, second))
+    match (first, second) {
+        (DevicePlace::File(first), DevicePlace::File(second)) => first == second || is_same_file(first, second),
+        (DevicePlace::Export(first), DevicePlace::Export(second)) => {
+            (&first.server, &first.export) == (&second.server, &second.export)
+        }
+        _ => false,
+    }
 }
 
 /// Whether two paths lead to one file or disk.

@@ -89,6 +89,7 @@ impl Places {
             }
         }
         devices.iter().filter_map(|(_, place)| place.path()).for_each(esker_files::protect);
+        devices.iter().flat_map(|(_, place)| place.certificates()).for_each(|path| esker_files::protect(&path));
         Ok(Self { file, devices })
     }
 
