@@ -113,7 +113,7 @@ fn one(product: &Product, capacity: Capacity) -> Unmeasured<'_> {
 /// Leaves out types beside which there is another one that is simulated alike, as large, warranted for as many writes,
 /// and no dearer.
 fn without_dearer_equals<'a>(found: Vec<Unmeasured<'a>>, settings: &StudySettings) -> Vec<Unmeasured<'a>> {
-    let cost = |part: &Part<'_>| part.cost(1, 1.0, &settings.running).total;
+    let cost = |part: &Part<'_>| part.cost(1, 0.0, &settings.running).total;
     let warranted = |part: &Part<'_>| part.warranty().map_or(f64::INFINITY, |warranty| warranty.bytes_per_day);
     let is_in_use = |one: &Unmeasured<'_>| one.installed > 0 || one.part.terms == Terms::InUse;
     let mut kept: Vec<Unmeasured<'a>> = Vec::new();
