@@ -6,6 +6,7 @@ mod device;
 mod map_frames;
 mod measured;
 mod offered_load;
+mod profile;
 mod reference;
 mod remarks;
 mod run;

@@ -15,7 +15,7 @@ use esker_trace::{ReadOptions, TraceReader, WORKLOADS};
 use super::events;
 use super::preset::is_preset_file;
 use super::run::{RunSettings, RunTarget};
-use super::sweep::{Dimension, read_dimensions};
+use super::sweep::{Dimension, SweepPlan};
 use super::system::{DeviceDescription, System};
 use super::workload::{OneOrMore, WorkloadSettings, path_of};
 
@@ -39,7 +39,7 @@ struct File {
     document: Arc<Document>,
     /// The file's content without `[sweep]`.
     raw: Node,
-    dimensions: Arc<Vec<Dimension>>,
+    sweep: Arc<SweepPlan>,
     /// Position of each dotted key.
     positions: Arc<BTreeMap<String, Span>>,
 }
@@ -118,9 +118,9 @@ impl Experiment {
             Value::Table(table) => table.remove("sweep"),
             _ => None,
         };
-        let dimensions = sweep.map(|entry| read_dimensions(&entry.node)).transpose();
-        let dimensions = dimensions.map_err(|finding| document.error(finding))?.unwrap_or_default();
-        let experiment = Self::resolve(File::new(document, raw, Arc::new(dimensions)), folder.to_path_buf())?;
+        let sweep = sweep.map(|entry| SweepPlan::read(&entry.node)).transpose();
+        let sweep = sweep.map_err(|finding| document.error(finding))?.unwrap_or_default();
+        let experiment = Self::resolve(File::new(document, raw, Arc::new(sweep)), folder.to_path_buf())?;
         // An invalid dimension is an error of the file, not only of its points.
         for dimension in experiment.dimensions() {
             experiment.check_dimension(dimension).map_err(|finding| experiment.file.document.error(finding))?;
@@ -185,7 +185,12 @@ impl Experiment {
 
     /// Returns the swept keys, in the order of the file.
     pub fn dimensions(&self) -> &[Dimension] {
-        &self.file.dimensions
+        &self.file.sweep.dimensions
+    }
+
+    /// Returns which values of the dimensions make which point.
+    pub(crate) fn sweep_plan(&self) -> &SweepPlan {
+        &self.file.sweep
     }
 
     /// Returns this experiment at a point of the sweep: one value of each dimension, by its index.
@@ -205,7 +210,7 @@ impl Experiment {
             let set = raw.set(&path, &dimension.at, dimension.values[choice[index]].clone());
             set.map_err(|message| self.file.document.error(Finding::new(&dimension.at, dimension.key(), message)))?;
         }
-        let file = File::new(self.file.document.clone(), raw, self.file.dimensions.clone());
+        let file = File::new(self.file.document.clone(), raw, self.file.sweep.clone());
         Self::resolve(file, self.folder.clone())
     }
 
@@ -260,9 +265,9 @@ impl Experiment {
 }
 
 impl File {
-    fn new(document: Arc<Document>, raw: Node, dimensions: Arc<Vec<Dimension>>) -> Self {
+    fn new(document: Arc<Document>, raw: Node, sweep: Arc<SweepPlan>) -> Self {
         let positions = Arc::new(raw.positions());
-        Self { document, raw, dimensions, positions }
+        Self { document, raw, sweep, positions }
     }
 
     fn none() -> Self {

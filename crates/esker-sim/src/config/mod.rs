@@ -19,6 +19,7 @@ pub use preset::NamedPreset;
 pub(crate) use run::RunTarget;
 pub use run::{RunSettings, SettleSettings};
 pub use sweep::Dimension;
+pub(crate) use sweep::POINTS_MAX;
 pub use system::{DEVICES_MAX, DeviceDescription, PreconditionKind, System};
 pub use workload::{
     BeyondCapacity, OneOrMore, RequestPriority, StreamBy, StreamChoice, VolumeSettings, WorkloadSettings,

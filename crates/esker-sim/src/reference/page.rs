@@ -102,6 +102,23 @@ Each key is the dotted key of a setting, and its value a list of values to try:
 cores. An item of a list is set by its number, from 0: `"run.events.0.slow" = [1, 10]`. The results of a combination are
 one file, named after a hash of its resolved configuration. While that file exists, the combination is not run again. A
 summary has one row per combination. If a `kind` is swept, each value starts with an empty table.
+
+With `sample`, points are drawn at random instead, each with one value of every key:
+
+```toml
+[sweep]
+sample = { points = 900, seed = 1 }       # default seed: 1
+"workload.synthetic.size" = { from = "2KiB", to = "64KiB", scale = "log", step = "2KiB" }
+"workload.synthetic.read_fraction" = { from = "0%", to = "100%" }
+"device.flash.cleaning.victim" = ["greedy", "fifo"]
+"run.seed" = { from = 1, to = 1000000 }
+```
+
+A range has its ends, both in the same unit; with `scale = "log"` there are as many values from 1 to 10 as from 10 to
+100 (else they are spread evenly), with `step` only its multiples (else four digits, and whole numbers between whole
+ends). Of a list, each value is as likely. Ranges with the same name as `draw` go up and down together, such as a
+footprint with the share of the drive that is filled (`examples/ssd-model.toml`). A larger sample begins with the points
+of a smaller one, and another key does not change the values of the others.
 "#;
 
 /// Returns the page in Markdown.

@@ -1,4 +1,4 @@
-//! Sweeps: a run for every combination of the values in `[sweep]`, on all cores.
+//! Sweeps: a run for every combination of the values in `[sweep]`, or for a random sample of them, on all cores.
 
 mod store;
 mod table;
@@ -17,7 +17,7 @@ use esker_files::FileError;
 use esker_results::RunResults;
 use thiserror::Error;
 
-use crate::config::Experiment;
+use crate::config::{Experiment, POINTS_MAX};
 use crate::run::run_workload;
 use crate::run_error::RunError;
 use crate::run_options::RunOptions;
@@ -26,9 +26,6 @@ use workloads::Workloads;
 
 pub use store::is_name_of_results;
 pub use table::{METRICS, Metric, SweepTable};
-
-/// More points than this must be a typing error.
-const POINTS_MAX: usize = 1_000_000;
 
 /// Options of a sweep.
 #[derive(Clone, Copy)]
@@ -55,7 +52,7 @@ impl<'a> SweepOptions<'a> {
 /// The outcome of a sweep.
 #[derive(Debug)]
 pub struct Sweep {
-    /// One row per point, in the order of the grid.
+    /// One row per point, in order.
     pub table: SweepTable,
     /// Number of points that were run.
     pub run: usize,
@@ -117,7 +114,7 @@ impl Hint for SweepError {
     }
 }
 
-/// One point of the grid.
+/// One point of the sweep.
 struct Point {
     index: usize,
     choice: Vec<usize>,
@@ -177,11 +174,11 @@ pub fn sweep(experiment: &Experiment, options: &SweepOptions) -> Result<Sweep, S
     Ok(Sweep { table, run, reused, failed })
 }
 
-/// Returns the points of the grid (or of one shard of it), the first dimension varying slowest. Reads the configuration
-/// of every point, so that mistakes show before hours of work.
+/// Returns the points (or those of one shard). Reads the configuration of every point, so that mistakes show before
+/// hours of work.
 fn points(experiment: &Experiment, shard: Option<(usize, usize)>) -> Result<Vec<Point>, SweepError> {
-    let counts: Vec<usize> = experiment.dimensions().iter().map(|dimension| dimension.count()).collect();
-    let total = counts.iter().fold(1usize, |product, &count| product.saturating_mul(count));
+    let plan = experiment.sweep_plan();
+    let total = plan.count();
     if total > POINTS_MAX {
         return Err(SweepError::TooMany(total));
     }
@@ -190,17 +187,7 @@ fn points(experiment: &Experiment, shard: Option<(usize, usize)>) -> Result<Vec<
         return Err(SweepError::Shard { index: shard, count: shards });
     }
     let point = |index: usize| {
-        let mut rest = index;
-        let mut choice: Vec<usize> = counts
-            .iter()
-            .rev()
-            .map(|&count| {
-                let value = rest % count;
-                rest /= count;
-                value
-            })
-            .collect();
-        choice.reverse();
+        let choice = plan.choice(index);
         let name = name_of(&experiment.point(&choice)?.resolved());
         Ok(Point { index, choice, name })
     };

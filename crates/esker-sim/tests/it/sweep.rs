@@ -151,3 +151,112 @@ fn a_mistake_in_any_point_shows_before_anything_is_run() {
     );
     assert_eq!(files(folder.path()).len(), 0);
 }
+
+const SAMPLE: &str = r#"
+[workload]
+synthetic = { requests = 100, footprint = "1MiB", arrivals = { kind = "poisson", rate = "500/s" } }
+
+[device.station]
+kind = "constant"
+service_time = "1ms"
+capacity = "1GiB"
+
+[run]
+target = "station"
+
+[sweep]
+sample = { points = 40, seed = 7 }
+"workload.synthetic.size" = { from = "2KiB", to = "64KiB", scale = "log", step = "2KiB" }
+"workload.synthetic.arrivals.rate" = { from = "1/s", to = "1000/s", scale = "log" }
+device.station.servers = [1, 2]
+"#;
+
+fn rows_of(text: &str) -> Vec<Vec<serde_json::Value>> {
+    let folder = tempfile::tempdir().unwrap();
+    let done = sweep(&Experiment::from_str(text, "sample.toml").unwrap(), &SweepOptions::new(folder.path())).unwrap();
+    assert_eq!(done.failed, 0, "{}", done.table.to_csv());
+    done.table.rows
+}
+
+#[test]
+fn a_sample_has_its_points_in_its_ranges_and_repeats_with_its_seed() {
+    let rows = rows_of(SAMPLE);
+    assert_eq!(rows.len(), 40);
+    let column = |rows: &[Vec<serde_json::Value>], at: usize| -> Vec<String> {
+        rows.iter().map(|row| row[at].as_str().map_or_else(|| row[at].to_string(), str::to_string)).collect()
+    };
+    let number = |text: &String, unit: &str| text.strip_suffix(unit).unwrap().parse::<f64>().unwrap();
+    for size in column(&rows, 1) {
+        let kib = number(&size, "KiB");
+        assert!((2.0..=64.0).contains(&kib) && (kib / 2.0).fract() == 0.0, "{size}");
+    }
+    assert!(column(&rows, 2).iter().all(|rate| (1.0..=1000.0).contains(&number(rate, "/s"))));
+    let servers = column(&rows, 3);
+    assert!(servers.contains(&"1".to_string()) && servers.contains(&"2".to_string()));
+    assert_eq!(rows_of(SAMPLE), rows);
+    assert_ne!(rows_of(&SAMPLE.replace("seed = 7", "seed = 8")), rows);
+}
+
+#[test]
+fn more_points_and_other_keys_change_none_of_the_points_that_there_were() {
+    let rows = rows_of(SAMPLE);
+    let more = rows_of(&SAMPLE.replace("points = 40", "points = 50"));
+    assert_eq!(more[..40], rows[..]);
+    let other = rows_of(&SAMPLE.replace("[1, 2]\n", "[1, 2]\n\"run.seed\" = { from = 1, to = 9 }\n"));
+    let same = |row: &Vec<serde_json::Value>| row[1..4].to_vec();
+    assert_eq!(other.iter().map(same).collect::<Vec<_>>(), rows.iter().map(same).collect::<Vec<_>>());
+}
+
+#[test]
+fn ranges_that_share_a_draw_go_together() {
+    let shared = SAMPLE
+        .replace("step = \"2KiB\" }", "step = \"2KiB\", draw = \"load\" }")
+        .replace("to = \"1000/s\", scale = \"log\" }", "to = \"1000/s\", scale = \"log\", draw = \"load\" }");
+    let number = |value: &serde_json::Value, unit: &str| {
+        value.as_str().unwrap().strip_suffix(unit).unwrap().parse::<f64>().unwrap()
+    };
+    for row in rows_of(&shared) {
+        // Both are on a logarithmic scale, so that the same draw is the same part of it.
+        let (size, rate) = (number(&row[1], "KiB"), number(&row[2], "/s"));
+        let expected = 2.0 * 32f64.powf(rate.log10() / 3.0);
+        assert!((size - expected).abs() <= 1.01, "{size} KiB at {rate}/s, not {expected}");
+    }
+}
+
+#[test]
+fn mistakes_of_a_sample_name_their_place() {
+    let wrong = |from: &str, to: &str| {
+        assert!(SAMPLE.contains(from), "{from}");
+        Experiment::from_str(&SAMPLE.replace(from, to), "sample.toml").unwrap_err().to_string()
+    };
+    let no_sample = wrong("sample = { points = 40, seed = 7 }\n", "");
+    assert!(
+        no_sample.starts_with("sample.toml:15:38: sweep.workload.synthetic.arrivals.rate: a range is for"),
+        "{no_sample}"
+    );
+    assert!(wrong("points = 40", "points = 0").contains("sweep.sample.points: 0 points are not between 1 and 1000000"));
+    assert!(wrong("points = 40", "points = 1000001").contains("sweep.sample.points"));
+    assert!(wrong("points = 40", "point = 40").contains("did you mean `points`?"));
+    assert!(wrong("from = \"1/s\"", "from = \"1/m\"").contains("sweep.workload.synthetic.arrivals.rate: give `from`"));
+}
+
+/// What is made up by settings has them in its profile, without what only warms up.
+#[test]
+fn a_profile_has_what_the_settings_ask_for() {
+    let text = SAMPLE.split("[sweep]").next().unwrap().replace(
+        "requests = 100,",
+        "requests = 30000, read_fraction = \"30%\", size = \"8KiB\", sequential_fraction = \"25%\",",
+    );
+    let text = text.replace("target = \"station\"", "target = \"station\"\nwarm_up_requests = 10000");
+    let experiment = Experiment::from_str(&text, "profile.toml").unwrap();
+    let profile = experiment.profile(&AtomicBool::new(false)).unwrap();
+    assert_eq!(profile.requests, 20_000);
+    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.05, "{found}, not {expected}");
+    near(profile.read_requests as f64, 6_000.0);
+    near(profile.mean_size_bytes, 8192.0);
+    near(profile.sequential_fraction, 0.25);
+    near(profile.requests_per_s.unwrap(), 500.0);
+    near(profile.inter_arrival.unwrap().squared_coefficient_of_variation, 1.0);
+    let cancelled = experiment.profile(&AtomicBool::new(true)).unwrap_err();
+    assert_eq!(cancelled.to_string(), esker_sim::RunError::Cancelled.to_string());
+}
