@@ -54,6 +54,7 @@ fn no_example_is_forgotten() {
             "raid-0.toml",
             "shingled-disk.toml",
             "slow-disk.toml",
+            "ssd-model.toml",
             "sweep.toml",
             "translation-layers.toml",
             "write-modes.toml",
@@ -74,6 +75,28 @@ fn agrawal() {
     assert!((130.6..300.0).contains(&read.mean_us), "{read:?}");
     assert!(results.series.len() >= 4 && results.series[1].utilisation.contains_key("die"));
     assert_eq!(results.series.iter().map(|point| point.requests).sum::<u64>(), 20_000);
+}
+
+/// The points of the sample are as far apart as its comment says.
+#[test]
+fn ssd_model() {
+    let experiment = load("ssd-model.toml");
+    let [size, .., fullness, footprint, _] = experiment.dimensions() else { panic!("nine keys") };
+    let number = |value: &serde_json::Value, unit: &str| {
+        value.as_str().and_then(|text| text.strip_suffix(unit)).expect("its unit").parse::<f64>().expect("a number")
+    };
+    let all = |of: &esker_sim::Dimension, unit: &str| -> Vec<f64> {
+        of.values().iter().map(|value| number(value, unit)).collect()
+    };
+    let (sizes, fullness, footprints) = (all(size, "KiB"), all(fullness, "%"), all(footprint, "KiB"));
+    assert_eq!(sizes.len(), 900);
+    assert!(sizes.contains(&2.0) && sizes.contains(&64.0));
+    for (full, footprint) in fullness.iter().zip(&footprints) {
+        let filled = full / 100.0 * 254_278.0;
+        assert!(*footprint <= filled && *footprint > 0.99 * filled, "{footprint} KiB of {filled}");
+    }
+    let results = run_example("ssd-model.toml", |experiment| requests(experiment, 25_000));
+    assert_eq!(results.requests.all.count, 5_000);
 }
 
 #[test]
