@@ -113,6 +113,9 @@ pub enum ItemFault {
     /// The drive could not keep up with the trace.
     #[error("the drive saturated")]
     Saturated,
+    /// A model of its runs cannot be trained.
+    #[error(transparent)]
+    Model(esker_model::ModelError),
     /// The drive does not report what the item needs.
     #[error("the drive has no account of {0}")]
     NotReported(&'static str),
@@ -226,7 +229,8 @@ mod tests {
         let names = |pattern: &str| -> Vec<&str> {
             select(&[pattern.to_string()]).map_or(Vec::new(), |items| items.iter().map(|item| item.name).collect())
         };
-        assert_eq!(names("kim/ch3"), names("kim"));
+        assert_eq!([names("kim/ch3"), names("kim/ch5")].concat(), names("kim"));
+        assert_eq!(names("kim/ch5.2"), ["kim/regression", "kim/table-5.1", "kim/figure-5.2"]);
         assert_eq!(names("kim/ch3.5.3"), ["kim/figure-3.14"]);
         assert_eq!(names("kim/ch3.5/table-3.4"), ["kim/table-3.4"]);
         assert_eq!(names("agrawal/ch5/"), ["agrawal/table-7", "agrawal/table-8"]);
