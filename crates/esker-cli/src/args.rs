@@ -12,6 +12,7 @@ mod catalogue;
 mod devices;
 mod emulate;
 mod kinds;
+mod model;
 mod operate;
 mod plan;
 mod serving;
@@ -26,6 +27,7 @@ pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
 pub(crate) use kinds::KindArguments;
+pub(crate) use model::{EvaluateArguments, ModelCommand, PredictArguments, TrainArguments};
 pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
@@ -118,6 +120,9 @@ pub(crate) enum Command {
     Emulate(EmulateArguments),
     /// How far a simulated device is from response times that were measured
     Validate(ValidateArguments),
+    /// Models of a drive by regression: its response time and erase rate without a simulation
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Rerun a table or figure of the papers: published against measured
     Reproduce(ReproduceArguments),
     /// Print the JSON Schema of results

@@ -5,6 +5,7 @@ mod cache;
 mod complete;
 mod devices;
 mod emulate;
+mod model;
 mod mrc;
 mod plan;
 mod report;
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Emulate(arguments) => emulate::run(&arguments, &common),
         Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
+        Command::Model(command) => model::run(command, &common),
         Command::Reproduce(arguments) => reproduce::run(&arguments, &common),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions { shell } => complete::completions(shell),

@@ -59,6 +59,9 @@ pub(crate) static CURVE: JsonKind = by_fields("a curve of `esker mrc`", is_curve
 pub(crate) static SWEEP: JsonKind = by_fields("the table of a sweep", never, is_point);
 pub(crate) static CLAIMS: JsonKind = by_fields("the results of `esker reproduce`", never, is_claim);
 pub(crate) static PROFILE: JsonKind = by_fields("the results of `esker trace info`", is_profile, is_profile);
+pub(crate) static MODEL: JsonKind = by_fields("a model of `esker model train`", is_model, never);
+pub(crate) static EVALUATION: JsonKind = by_fields("the results of `esker model evaluate`", is_evaluation, never);
+pub(crate) static PREDICTION: JsonKind = by_fields("the results of `esker model predict`", is_prediction, never);
 pub(crate) static DEVICES: JsonKind = JsonKind {
     what: "a list of `esker devices`",
     is_one: |fields| is_product(fields) || is_preset(fields),
@@ -75,6 +78,18 @@ fn never(_: &Fields) -> bool {
 
 fn is_run(fields: &Fields) -> bool {
     has(fields, &["schema", "version", "config", "workload", "requests", "throughput", "devices"])
+}
+
+fn is_model(fields: &Fields) -> bool {
+    has(fields, &["schema", "form", "runs", "left_out", "ranges", "parts"])
+}
+
+fn is_evaluation(fields: &Fields) -> bool {
+    has(fields, &["form", "left_out", "response", "erases", "runs"])
+}
+
+fn is_prediction(fields: &Fields) -> bool {
+    has(fields, &["model", "characteristics", "predicted", "outside"])
 }
 
 fn is_curve(fields: &Fields) -> bool {
@@ -241,8 +256,21 @@ impl<'de> Deserialize<'de> for Text {
 mod tests {
     use super::*;
 
-    const ALL: [&JsonKind; 10] =
-        [&STUDY, &PLAN, &CACHE, &VALIDATION, &RUN, &CURVE, &SWEEP, &CLAIMS, &PROFILE, &DEVICES];
+    const ALL: [&JsonKind; 13] = [
+        &STUDY,
+        &PLAN,
+        &CACHE,
+        &VALIDATION,
+        &RUN,
+        &CURVE,
+        &SWEEP,
+        &CLAIMS,
+        &PROFILE,
+        &DEVICES,
+        &MODEL,
+        &EVALUATION,
+        &PREDICTION,
+    ];
 
     #[test]
     fn the_json_of_others_is_of_no_kind() {

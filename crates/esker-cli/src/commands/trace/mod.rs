@@ -81,15 +81,15 @@ pub(crate) fn no_requests(trace: &Path, notes: &ReadNotes) -> Failure {
 }
 
 /// A progress bar over the bytes of a trace.
-struct ReadProgress(Progress);
+pub(crate) struct ReadProgress(Progress);
 
 impl ReadProgress {
-    fn new(common: &Common, what: &str) -> Self {
+    pub(crate) fn new(common: &Common, what: &str) -> Self {
         let bar = Progress::new(common.quiet, "B");
         bar.set_message(what);
         Self(bar)
     }
-    fn moved(&self, reader: &TraceReader) {
+    pub(crate) fn moved(&self, reader: &TraceReader) {
         self.0.set(reader.bytes_read(), reader.bytes_total().unwrap_or(0));
     }
 }

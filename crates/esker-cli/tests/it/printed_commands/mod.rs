@@ -32,6 +32,13 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     ("examples/wu-pair.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
+    (
+        "examples/ssd-model.toml -o runs/",
+        "examples/sweep.toml -o few/",
+        "a minute; a test of esker-repro runs some of it",
+    ),
+    ("model train runs/", "model train runs.csv", "the stand-ins have no results of enough runs"),
+    ("kim-slc runs/", "kim-slc runs.csv", "the stand-ins have no results of enough runs"),
     ("cache huge.csv.zst --sample 1%", "cache huge.csv.zst --sample 100%", "few of the stand-in's objects are too few"),
     ("--traces DIR", "--traces traces", "a placeholder"),
     ("esker devices NAME", "esker devices tlc-data-centre", "a placeholder"),
@@ -156,7 +163,7 @@ fn emulate_operation(line: &str) -> Option<&str> {
 /// A command with options alone, such as `esker trace info --json`, is a mention, and not meant to be typed.
 fn is_mention(line: &str) -> bool {
     let mut words = line.split(' ').skip(1);
-    let runs_alone = ["esker devices", "esker trace formats"].contains(&line);
+    let runs_alone = ["esker devices", "esker trace formats", "esker model list"].contains(&line);
     let is_command = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || "-`".contains(c));
     !runs_alone && words.all(|word| word.starts_with("--") || is_command(word))
 }
@@ -167,7 +174,8 @@ fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     let is_command = |word: &&&str| {
         word.len() > 1 && !word.starts_with('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
     };
-    let depth = if ["trace", "volume", "emulate"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
+    let depth =
+        if ["trace", "volume", "emulate", "model"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
     let commands: Vec<&str> = words.iter().take(depth).take_while(is_command).copied().collect();
     let place = &printed.place;
     assert!(!commands.is_empty(), "{place}: `{}` has no command", printed.line);

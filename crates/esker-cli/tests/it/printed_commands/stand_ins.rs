@@ -42,6 +42,9 @@ target = "station"
 
 const CATALOGUE: &str = include_str!("../../../../esker-catalogue/catalogues/kim-2009.toml");
 
+const RUNS: &str = include_str!("../../../../esker-model/models/kim-slc-unseen.csv");
+const MODEL: &str = include_str!("../../../../esker-model/models/kim-slc.json");
+
 /// A small drive in DiskSim's format: its file, and those that it names.
 const DRIVE: &[(&str, &str)] = &[
     ("atlas10k.parv", include_str!("../../../../esker-disk/tests/disk/drive/small.parv")),
@@ -74,6 +77,8 @@ pub(super) fn write(folder: &Path) {
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
     std::fs::write(folder.join("shop.toml"), CATALOGUE).expect("the folder can be written");
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
+    std::fs::write(folder.join("runs.csv"), RUNS).expect("the folder can be written");
+    std::fs::write(folder.join("model.json"), MODEL).expect("the folder can be written");
     std::fs::copy(RECORDED_STUDY, folder.join("study.json")).expect("the folder can be written");
     std::fs::create_dir(folder.join("traces")).expect("the folder can be written");
     for (name, text) in DRIVE {

@@ -47,6 +47,9 @@ const DRIVE: &[&str] = &["small.parv", "small.diskspecs", "small.model", "small.
 /// The trace is named in the experiment and not read.
 const MEASURED: &[&str] = &["experiment.toml", "small.toml", "small.csv", "measured"];
 
+const MODEL: &[&str] = &["model.json", "runs.csv"];
+const PREDICT: &[&str] = &["model", "predict", "model.json", "small.csv", "--fullness", "50%", "--json=OUT"];
+
 const VOLUME: &[&str] = &["small.volume", "small.img"];
 const REPLAY: &[&str] = &[
     "volume",
@@ -97,6 +100,10 @@ const WRITING: &[Writing] = &[
     file("sim --output", &["sim", "sim.toml", "-o", "OUT"], SIM),
     file("sweep --json", &["sweep", "sweep.toml", "-o", "points", "--json=OUT"], SWEEP),
     folder("sweep --output", &["sweep", "sweep.toml", "-o", "OUT"], SWEEP, "sweep.csv"),
+    file("model train --output", &["model", "train", "runs.csv", "-o", "OUT"], &["runs.csv"]),
+    file("model train --table", &["model", "train", "runs.csv", "-o", "new.json", "--table", "OUT"], &["runs.csv"]),
+    file("model evaluate --json", &["model", "evaluate", "model.json", "runs.csv", "--json=OUT"], MODEL),
+    file("model predict --json", PREDICT, &["model.json", "small.csv"]),
     file("mrc --json", &["mrc", "small.csv", "--json=OUT"], &["small.csv"]),
     file("cache --output", &["cache", "small.csv", "-o", "OUT"], &["small.csv"]),
     file("cache --json", &["cache", "small.csv", "--json=OUT"], &["small.csv"]),
@@ -157,6 +164,11 @@ const READING: &[(&str, &[&str])] = &[
     ("trace generate --spec", &["trace", "generate", "--spec", "IN", "-o", "new.esker"]),
     ("sim FILE.toml", &["sim", "IN"]),
     ("sweep FILE.toml", &["sweep", "IN"]),
+    ("model train RUNS", &["model", "train", "IN", "-o", "new.json"]),
+    ("model evaluate MODEL", &["model", "evaluate", "IN", "runs.csv"]),
+    ("model evaluate RUNS", &["model", "evaluate", "kim-slc", "IN"]),
+    ("model predict MODEL", &["model", "predict", "IN", "small.csv", "--fullness", "50%"]),
+    ("model predict TRACE", &["model", "predict", "kim-slc", "IN", "--fullness", "50%"]),
     ("mrc TRACE", &["mrc", "IN"]),
     ("cache TRACE", &["cache", "IN"]),
     ("devices --catalogue", &["devices", "--catalogue", "IN"]),
@@ -217,6 +229,8 @@ impl Ground {
             ("disk.toml", "kind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"1GiB\"\n"),
             ("second.toml", "kind = \"constant\"\nservice_time = \"2ms\"\ncapacity = \"1GiB\"\n"),
             ("spec.toml", "requests = 100\n"),
+            ("runs.csv", include_str!("../../../../esker-model/models/kim-slc-unseen.csv")),
+            ("model.json", include_str!("../../../../esker-model/models/kim-slc.json")),
         ] {
             fs::write(ground.path(name), text).unwrap();
         }
