@@ -51,11 +51,8 @@ impl Corrections {
         };
         if let Some(ratio) = p99_ratio.filter(|_| changed.is_empty()) {
             if planned.has_slow && self.slow_share > 0.0 && ratio < NEAR {
-                self.slow_share = if self.slow_share > 0.003 { self.slow_share / 2.0 } else { 0.0 };
-                changed.push(format!(
-                    "classes with {} of the requests, not more, may be slower than the budget",
-                    words::percent(self.slow_share)
-                ));
+                self.slow_share = 0.0;
+                changed.push("no class may be slower than the budget".to_string());
             } else {
                 changed.extend(self.busier(planned, |at| !(planned.is_slow)(at), ratio));
             }
@@ -145,7 +142,7 @@ mod tests {
         assert_eq!(tightened(&missed_p99(11_000.0), false).busy, [2.1, 1.0]);
         assert_eq!(tightened(&missed_p99(800_000.0), true).busy, [4.0, 1.0]);
         let near = tightened(&missed_p99(11_000.0), true);
-        assert_eq!((near.busy, near.slow_share), (vec![1.0, 1.0], 0.004));
+        assert_eq!((near.busy, near.slow_share), (vec![1.0, 1.0], 0.0));
         let carries = Headroom { factor: 1.0, ..Headroom::default() };
         let judgement = Judgement { headroom: Some(false), ..Judgement::default() };
         let little = Candidate { headroom: Some(carries), ..found(judgement) };
