@@ -32,7 +32,7 @@ pub(crate) use operate::{
     VolumeAddDeviceArguments, VolumeDrainArguments, VolumeGrowArguments, VolumeRemoveDeviceArguments,
     VolumeServeArguments, VolumeSetArguments, VolumeStatusArguments,
 };
-pub(crate) use plan::{Classes, PlanArguments};
+pub(crate) use plan::{Classes, Constraints, PlanArguments};
 pub(crate) use serving::{LogForm, ServingArguments, TlsArguments, TlsUse};
 pub(crate) use study::{BudgetArguments, DataArguments, ReportArguments, StudyArguments, TableArguments};
 pub(crate) use trace_record::RecordArguments;

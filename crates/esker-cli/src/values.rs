@@ -10,7 +10,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use esker_catalogue::{CurrencyChange, Market, PriceChange};
-use esker_core::{Bytes, Hint, Nanos, Ratio, did_you_mean, words};
+use esker_core::{Bytes, Hint, Nanos, Power, Ratio, did_you_mean, words};
 use esker_serve::{Address, AddressError, MoveBudget};
 use esker_study::InUse;
 
@@ -321,6 +321,18 @@ pub(crate) fn with_unit(text: &str, what: &str) -> Result<Bytes, BadValue> {
         ));
     }
     size(text)
+}
+
+/// Parses a power above nothing.
+pub(crate) fn power(text: &str) -> Result<Power, BadValue> {
+    match text.trim().parse() {
+        Ok(Power(0)) => Err(BadValue::new("no device works without power")),
+        Ok(power) => Ok(power),
+        Err(_) if text.trim().parse::<f64>().is_ok_and(|value| value >= 0.0) => {
+            Err(BadValue::with_hint("a power needs its unit", format!("write {text}W, or another of: uW, mW")))
+        }
+        Err(error) => Err(BadValue::with_hint(error.to_string(), "write 200W")),
+    }
 }
 
 /// Parses bytes to add to addresses: `512`, `-512`, `-4KiB`.

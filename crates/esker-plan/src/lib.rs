@@ -12,7 +12,7 @@ mod problem;
 mod solver;
 
 pub use check::{CheckedPlan, LimitUse, Plan, TOLERANCE, Violation, check};
-pub use classes::{ClassOfData, ClassSettings, DataClasses, Demand, HotBin, Load, demand};
+pub use classes::{ClassOfData, ClassSettings, DataClasses, Demand, HotBin, HotBins, Load, demand};
 pub use explain::{
     BreakEven, Clash, ConstraintCost, LimitChange, Remedy, break_even, clash, constraint_costs, remedies, runners_up,
 };

@@ -1,6 +1,7 @@
 //! Sample studies for tests, from `tests/fixtures`.
 
-use esker_results::study::{Endurance, StudyReport, WorkloadStudy};
+use esker_results::study::plan::{MixPlan, PlacedClass, PlannedDevices, Verified};
+use esker_results::study::{Candidate, Endurance, StudyReport, WorkloadStudy};
 
 #[path = "../tests/support/caches.rs"]
 mod caches;
@@ -43,5 +44,28 @@ pub(crate) fn endurance() -> Endurance {
         drive_writes_per_day_asked: None,
         drive_writes_per_day_sold: None,
         kept: None,
+    }
+}
+
+/// A plan with these devices and classes, of which nothing else is known.
+pub(crate) fn plan(devices: Vec<PlannedDevices>, classes: Vec<PlacedClass>) -> MixPlan {
+    MixPlan {
+        title: "1 x flash + 1 x disk".into(),
+        devices,
+        classes,
+        cost: 100.0,
+        bound: 99.0,
+        gap: 0.01,
+        constraints: Vec::new(),
+        others: Vec::new(),
+        break_even: Vec::new(),
+        what_if: Vec::new(),
+        way: None,
+        verified: Verified {
+            keeps_budgets: true,
+            reasons: Vec::new(),
+            predicted_p99_us: 100.0,
+            design: Box::new(Candidate::new("mix", "mix", "mix", 2)),
+        },
     }
 }

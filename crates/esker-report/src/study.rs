@@ -25,6 +25,7 @@ use crate::filters;
 use crate::glossary::{self, Term};
 use crate::misalignment::{pages_of, times_of};
 use crate::page::Frame;
+use crate::plan::PlanSection;
 use crate::prices::{self, Prices};
 use crate::purchase::{capacity_on_sale, market_word, money, on_sale, on_sale_about, size};
 use crate::ruled_out::{self, Group};
@@ -51,6 +52,8 @@ struct WorkloadPage<'a> {
     prices: Option<Prices>,
     /// The designs that were not simulated.
     ruled_out: Vec<Group<'a>>,
+    /// The cheapest mix of devices.
+    plan: Option<PlanSection<'a>>,
     /// Flash lifetimes and write amplification.
     bars: Vec<Bars>,
     /// The slowest request and those around it.
@@ -69,7 +72,9 @@ pub fn render(study: &StudyReport) -> Result<String, RenderError> {
     for (index, data) in study.workloads.iter().enumerate() {
         let id = format!("w{}", index + 1);
         let charts = chart::charts(study, data, &id, &mut columns);
+        let currency = data.candidates.first().map_or("USD", |candidate| &candidate.cost.currency);
         workloads.push(WorkloadPage {
+            plan: data.plan.as_deref().map(|plan| PlanSection { id: id.clone(), plan, currency }),
             id,
             data,
             charts,

@@ -7,7 +7,6 @@ mod counters;
 mod device;
 mod parse;
 mod placement_map;
-pub mod plan;
 pub mod profile;
 mod remarks;
 pub mod reproduction;

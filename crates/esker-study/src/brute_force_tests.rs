@@ -29,6 +29,7 @@ pub(crate) fn settings(trace: &Path, catalogue: Catalogue, market: Market, budge
         market,
         consumer: false,
         kinds: Vec::new(),
+        plan: false,
         data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
         utilisation: Ratio::percent(85),
         thorough: false,

@@ -42,7 +42,7 @@ impl FlashOnSale {
     /// Returns the rated erases of each block, and whether they follow from the warranty. A warranty is published,
     /// while the erases `of_preset` are assumed for a kind of flash. If writing what is warranted at random takes more
     /// erases, these count. `random` is the write amplification of random writes.
-    fn rated_cycles(&self, of_preset: u64, random: f64) -> (u64, bool) {
+    pub(crate) fn rated_cycles(&self, of_preset: u64, random: f64) -> (u64, bool) {
         let warranted = self.warranty.map_or(0.0, |Warranty { bytes_per_day, years }| {
             bytes_per_day * 365.0 * years * random / self.raw.0.max(1) as f64
         });

@@ -69,6 +69,7 @@ use esker_results::study::{
 };
 use load::StudyWorkload;
 use offers::{Bounds, Offer};
+use plan::Plans;
 use prepare::PreparedWorkload;
 use search::{MarketResult, Search, SimulatedOffer};
 use task::Task;
@@ -94,6 +95,8 @@ pub struct StudySettings {
     pub consumer: bool,
     /// Kinds of designs to offer beside devices and volumes of one product, by name: some of [`kinds_on_request`].
     pub kinds: Vec<String>,
+    /// Whether to plan the cheapest mix of devices, too.
+    pub plan: bool,
     /// How much data has to be stored.
     pub data: DataSettings,
     /// How long devices run, and what electricity costs.
@@ -161,14 +164,16 @@ impl Hooks<'_> {
 pub fn study(settings: &StudySettings, hooks: &Hooks<'_>) -> Result<StudyReport, StudyError> {
     check(settings)?;
     let groups = group_inputs(&settings.traces);
+    let with_plans = settings.plan.then(|| PlanSettings::of_study(settings.clone()));
+    let plans = with_plans.as_ref().map(|settings| Plans::new(settings, hooks)).transpose()?;
     let mut workloads = Vec::new();
     if settings.together && groups.len() > 1 {
         let workload = load::together(&groups, &settings.read, hooks)?;
-        workloads.push(study_workload(&workload, settings, hooks)?);
+        workloads.push(study_workload(&workload, settings, plans.as_ref(), hooks)?);
     } else {
         for paths in &groups {
             let workload = load::single(paths, &settings.read, hooks)?;
-            workloads.push(study_workload(&workload, settings, hooks)?);
+            workloads.push(study_workload(&workload, settings, plans.as_ref(), hooks)?);
         }
     }
     Ok(StudyReport {
@@ -210,6 +215,7 @@ fn check(settings: &StudySettings) -> Result<(), StudyError> {
 fn study_workload(
     workload: &StudyWorkload,
     settings: &StudySettings,
+    plans: Option<&Plans<'_>>,
     hooks: &Hooks<'_>,
 ) -> Result<WorkloadStudy, StudyError> {
     let timed = workload.has_times();
@@ -237,6 +243,7 @@ fn study_workload(
         evidence: &evidence,
     });
     let slowest = slowest(&task, &markets)?;
+    let plan = plans.filter(|_| timed).map(|plans| plans.of(workload, hooks).map(Box::new)).transpose()?;
     let (candidates, ruled_out) = listed::divide(markets, settings.thorough);
     let PreparedWorkload { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
@@ -261,6 +268,7 @@ fn study_workload(
         ruled_out,
         slowest,
         miss_ratio_curve,
+        plan,
         misalignments,
     })
 }

@@ -24,6 +24,7 @@ fn settings(trace: &Path, products: &[&str], p99_us: f64) -> StudySettings {
         market: Market::OnPremises,
         consumer: false,
         kinds: Vec::new(),
+        plan: false,
         data: DataSettings { capacity: None, growth_per_year: 0.0, copies: 1, fill_limit: Ratio::percent(85) },
         utilisation: Ratio::percent(85),
         thorough: false,

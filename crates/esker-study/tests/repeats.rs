@@ -33,6 +33,7 @@ fn settings(trace: &Path, thorough: bool) -> StudySettings {
         market: Market::OnPremises,
         consumer: false,
         kinds: Vec::new(),
+        plan: false,
         data: DataSettings {
             capacity: None,
             growth_per_year: 0.0,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use esker_plan::ClassSettings;
-use esker_study::InUse;
+use esker_core::Power;
+use esker_plan::{ClassSettings, Sharing};
+use esker_study::{InUse, PlanSettings};
 
 use super::{BudgetArguments, CatalogueArguments, DataArguments, JsonArguments, ReadArguments};
 use crate::values;
@@ -12,7 +13,7 @@ use crate::values;
 /// Arguments of `esker plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  esker plan db.blkparse.zst --capacity 40TB\n  \
-        esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan.toml --json=plan.json\n  \
+        esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan.toml --report plan.html\n  \
         esker plan vol1.csv.gz vol2.csv.gz --together --years 3 --growth 20%\n  \
         esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB")]
 pub(crate) struct PlanArguments {
@@ -22,6 +23,9 @@ pub(crate) struct PlanArguments {
     /// Where to write the plan as an experiment that `esker sim` repeats, beside the trace; of one workload
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Where to write the plan as a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// Where to write the result as JSON.
     #[command(flatten)]
     pub(crate) json: JsonArguments,
@@ -37,14 +41,20 @@ pub(crate) struct PlanArguments {
     /// What has to be stored.
     #[command(flatten)]
     pub(crate) data: DataArguments,
-    /// Classes of data: at most 33 as in Kim 2009, or 17 without intensity
-    #[arg(long, value_name = "NUMBER", value_enum, default_value = "33", help_heading = "Planning")]
+    /// Classes of data: at most 33 as in Kim 2009, 17 without intensity, or those that the data suggest
+    #[arg(long, value_name = "NAME", value_enum, default_value = "33", help_heading = "Planning")]
     pub(crate) classes: Classes,
+    /// Whether classes on a device share its time, or each has all of it, as the paper writes
+    #[arg(long, value_name = "FORM", value_enum, default_value = "summed", help_heading = "Planning")]
+    pub(crate) constraints: Constraints,
+    /// What all devices together may draw while they work: 200W
+    #[arg(long, value_name = "POWER", help_heading = "Budgets", value_parser = values::power)]
+    pub(crate) power: Option<Power>,
     /// Plans that are simulated at most, each corrected by what the one before it missed
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 5,
+        default_value_t = PlanSettings::ROUNDS,
         help_heading = "Planning",
         value_parser = values::count::<usize>
     )]
@@ -72,6 +82,8 @@ pub(crate) enum Classes {
     /// By reads and sizes.
     #[value(name = "17")]
     Seventeen,
+    /// By finer bins, of which neighbours become one that are planned for the same devices.
+    Merged,
 }
 
 impl Classes {
@@ -79,6 +91,25 @@ impl Classes {
         match self {
             Self::ThirtyThree => ClassSettings::kim_33(),
             Self::Seventeen => ClassSettings::kim_17(),
+            Self::Merged => ClassSettings::fine(),
+        }
+    }
+}
+
+/// How classes on the same devices are limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Constraints {
+    /// All together may keep a device busy for its share of the time, second by second.
+    Summed,
+    /// Each class by itself may, as in Kim 2009, (4.6).
+    Paper,
+}
+
+impl Constraints {
+    pub(crate) fn sharing(self) -> Sharing {
+        match self {
+            Self::Summed => Sharing::Summed,
+            Self::Paper => Sharing::PerClass,
         }
     }
 }

@@ -60,6 +60,9 @@ pub(crate) struct StudyArguments {
     /// The kinds of designs to offer, too.
     #[command(flatten)]
     pub(crate) kinds: KindArguments,
+    /// Plan the cheapest mix of devices of any products, too, with a place for each class of data
+    #[arg(long, help_heading = "Products")]
+    pub(crate) plan: bool,
     /// Devices that you have already, which cost only electricity: micron-7450-pro:3.84TB, or 4xNAME:SIZE
     #[arg(long, value_name = "NAME:SIZE", help_heading = "Products", value_parser = values::in_use)]
     pub(crate) have: Vec<InUse>,

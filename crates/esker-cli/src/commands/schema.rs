@@ -11,7 +11,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
     let schema = match arguments.of {
         SchemaOf::Results => esker_sim::results_schema(),
         SchemaOf::Study => schemars::schema_for!(esker_results::study::StudyReport),
-        SchemaOf::Plan => schemars::schema_for!(esker_results::plan::PlanReport),
+        SchemaOf::Plan => schemars::schema_for!(esker_results::study::plan::PlanReport),
         SchemaOf::Cache => schemars::schema_for!(esker_results::cache::CacheResults),
         SchemaOf::Validation => schemars::schema_for!(esker_results::validation::ValidationResults),
         SchemaOf::Trace => schemars::schema_for!(esker_results::profile::Profile),

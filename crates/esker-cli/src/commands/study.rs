@@ -85,6 +85,7 @@ fn settings(arguments: &StudyArguments, catalogue: Catalogue, common: &Common) -
         market: arguments.market,
         consumer: arguments.consumer,
         kinds: arguments.kinds.names.clone(),
+        plan: arguments.plan,
         data: arguments.data.data(),
         utilisation: arguments.data.utilisation,
         thorough: arguments.thorough,
@@ -133,6 +134,9 @@ fn command_line(arguments: &StudyArguments, common: &Common) -> String {
         words.push("--consumer".into());
     }
     words.extend(arguments.kinds.names.iter().map(|kind| format!("--{kind}")));
+    if arguments.plan {
+        words.push("--plan".into());
+    }
     if arguments.thorough {
         words.push("--thorough".into());
     }

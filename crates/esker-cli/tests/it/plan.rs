@@ -55,3 +55,47 @@ fn what_clashes_is_said_with_what_helps() {
     let refused = esker_in(folder.path(), &several);
     assert!(refused.code != 0 && refused.stderr.contains("--together"), "{}", refused.stderr);
 }
+
+/// The page has what the terminal has, and the picture.
+#[test]
+fn the_page_of_a_plan_says_what_the_terminal_says() {
+    let folder = folder_with_trace(3_000);
+    let all =
+        ["plan", "small.csv", "-q", "--capacity", "30TB", "--report", "plan.html", "--have", "2xtoshiba-mg10:20TB"];
+    let printed = esker_ok(folder.path(), &[&all[..], &ONLY[..]].concat()).stdout;
+    let page = std::fs::read_to_string(folder.path().join("plan.html")).unwrap();
+    for text in ["Which mix of devices is the cheapest", "Where the requests go", "never asked for", "2 times the load"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(page.contains("The way from the devices in use") && printed.contains("From the devices in use"));
+    assert!(printed.contains("2 times the load") && printed.contains("times the price of disks"), "{printed}");
+}
+
+/// A study has the same plan as `esker plan`, and its JSON keeps the schema.
+#[test]
+fn a_study_has_the_plan_too() {
+    let folder = folder_with_trace(3_000);
+    let all = [&["study", "small.csv", "--json", "-q", "--capacity", "30TB", "--plan", "-o", "report.html"], &ONLY[..]];
+    let study: Value = serde_json::from_str(&esker_ok(folder.path(), &all.concat()).stdout).unwrap();
+    let schema: Value = serde_json::from_str(&esker_ok(folder.path(), &["schema", "study"]).stdout).unwrap();
+    if let Err(error) = jsonschema::validate(&schema, &study) {
+        panic!("the study does not keep its schema: {error}");
+    }
+    assert_eq!(study["workloads"][0]["plan"], planned(folder.path(), &[])["plans"][0]);
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains("Which mix of devices is the cheapest") && page.contains("href=\"#w1-plan\""));
+}
+
+#[test]
+fn classes_constraints_and_power_are_settings() {
+    let folder = folder_with_trace(3_000);
+    let merged = planned(folder.path(), &["--classes", "merged", "--constraints", "paper", "--power", "1000W"]);
+    let plan = &merged["plans"][0]["plan"];
+    let limits: Vec<&str> =
+        plan["constraints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(limits.contains(&"power") && limits.iter().any(|name| name.ends_with("time of each class")), "{limits:?}");
+    assert!(merged["command"].as_str().unwrap().contains("--classes merged --constraints paper --power 1000W"));
+    let refused = esker_in(folder.path(), &["plan", "small.csv", "--power", "300"]);
+    assert!(refused.code == 2 && refused.stderr.contains("write 300W"), "{}", refused.stderr);
+}

@@ -1,7 +1,6 @@
 //! The bins of hot records.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use super::ClassSettings;
 use super::records::RecordCounts;
@@ -17,9 +16,34 @@ pub struct HotBin {
     pub intensity: u8,
 }
 
-impl fmt::Display for HotBin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hot, reads {}, size {}, intensity {}", self.reads, self.size, self.intensity)
+/// Neighbouring bins of hot records, from one to another of each property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HotBins {
+    /// The lowest number of each property.
+    pub from: HotBin,
+    /// The highest number of each property.
+    pub to: HotBin,
+}
+
+impl HotBins {
+    pub(super) fn one(bin: HotBin) -> Self {
+        Self { from: bin, to: bin }
+    }
+
+    /// The smallest range that holds both.
+    pub(super) fn with(self, other: Self) -> Self {
+        let pick = |pick: fn(u8, u8) -> u8, one: HotBin, other: HotBin| HotBin {
+            reads: pick(one.reads, other.reads),
+            size: pick(one.size, other.size),
+            intensity: pick(one.intensity, other.intensity),
+        };
+        Self { from: pick(u8::min, self.from, other.from), to: pick(u8::max, self.to, other.to) }
+    }
+
+    /// Whether a bin is in both.
+    pub(super) fn meets(self, other: Self) -> bool {
+        let meet = |of: fn(&HotBin) -> u8| of(&self.from) <= of(&other.to) && of(&other.from) <= of(&self.to);
+        meet(|bin| bin.reads) && meet(|bin| bin.size) && meet(|bin| bin.intensity)
     }
 }
 
@@ -38,7 +62,7 @@ fn bin(counts: &RecordCounts, settings: &ClassSettings) -> Option<HotBin> {
 }
 
 /// The class of each record, and the bins of the classes that have records.
-pub(super) fn bins(counts: &[RecordCounts], settings: &ClassSettings) -> (Vec<u32>, Vec<Option<HotBin>>) {
+pub(super) fn bins(counts: &[RecordCounts], settings: &ClassSettings) -> (Vec<u32>, Vec<Option<HotBins>>) {
     let found: Vec<Option<HotBin>> = counts.iter().map(|counts| bin(counts, settings)).collect();
     let all: BTreeSet<Option<HotBin>> = found.iter().copied().collect();
     // The cold one is the last.
@@ -48,5 +72,6 @@ pub(super) fn bins(counts: &[RecordCounts], settings: &ClassSettings) -> (Vec<u3
         Some(_) => bins.partition_point(|other| other.is_some_and(|other| Some(other) < *bin)),
         None => bins.len() - 1,
     };
-    (found.iter().map(|bin| number(bin) as u32).collect(), bins)
+    let of_record = found.iter().map(|bin| number(bin) as u32).collect();
+    (of_record, bins.into_iter().map(|bin| bin.map(HotBins::one)).collect())
 }

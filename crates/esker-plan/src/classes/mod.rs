@@ -2,6 +2,7 @@
 
 mod hot;
 mod load;
+mod merge;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,7 @@ mod tests;
 use esker_core::{Bytes, Nanos, Problem};
 use esker_trace::{DenseMap, Operation, Record, VolumeIndex};
 
-pub use hot::HotBin;
+pub use hot::{HotBin, HotBins};
 use load::Seconds;
 pub use load::{Demand, Load, demand};
 use records::RecordCounts;
@@ -46,6 +47,16 @@ impl ClassSettings {
     /// The 17 classes without bins of intensity, each of which holds two of the 33.
     pub fn kim_17() -> Self {
         Self { intensities: Vec::new(), ..Self::kim_33() }
+    }
+
+    /// Finer bins, of which [`DataClasses::merged`] makes fewer.
+    pub fn fine() -> Self {
+        Self {
+            read_shares: vec![0.05, 0.25, 0.5, 0.75, 0.95],
+            sizes: [8, 16, 32, 64, 128, 256].map(Bytes::kib).to_vec(),
+            intensities: vec![4, 8, 16, 32, 64, 128],
+            ..Self::kim_33()
+        }
     }
 
     /// The most classes that there can be.
@@ -97,7 +108,7 @@ pub struct DataClasses {
 #[derive(Clone, Debug)]
 pub struct ClassOfData {
     /// What they have in common; `None` if they are cold.
-    pub bin: Option<HotBin>,
+    pub bins: Option<HotBins>,
     /// Number of records.
     pub records: u64,
     /// What was asked of it, without the requests that it did not get.
@@ -136,16 +147,38 @@ impl DataClasses {
         let asked = || records().filter(|record| record.length > 0 && is_transfer(record));
         let first = asked().next().map_or(Nanos::ZERO, |record| record.at);
         let shift = settings.record.0.trailing_zeros();
-        let second = |record: &Record| ((record.at - first).0 / Nanos::from_secs(1).0) as u32;
         let mut counts = vec![RecordCounts::default(); (touched.footprint() >> shift) as usize];
         for record in asked() {
-            let (second, is_read) = (second(&record), record.operation == Operation::Read);
+            let (second, is_read) = (second(first, &record), record.operation == Operation::Read);
             pieces(&touched, shift, &record, |number, bytes| counts[number].count(second, is_read, bytes));
         }
         let (of_record, bins) = hot::bins(&counts, settings);
         drop(counts);
+        Ok(Self::with_bins((touched, settings.record), of_record, bins, asked))
+    }
+
+    /// The same data with fewer classes: neighbouring ones of the same of `kinds` become one, as long as what is of
+    /// another kind stays out of it. The reads and writes are those that the classes were made of; passes over them
+    /// once.
+    pub fn merged<I: Iterator<Item = Record>>(self, kinds: &[usize], records: impl Fn() -> I) -> Self {
+        let bins: Vec<Option<HotBins>> = self.classes.iter().map(|class| class.bins).collect();
+        let (number, bins) = merge::merge(&bins, kinds);
+        let of_record = self.of_record.into_iter().map(|class| number[class as usize]).collect();
+        let asked = || records().filter(|record| record.length > 0 && is_transfer(record));
+        Self::with_bins((self.touched, self.record), of_record, bins, asked)
+    }
+
+    /// What is asked of each class.
+    fn with_bins<I: Iterator<Item = Record>>(
+        (touched, record_size): (DenseMap, Bytes),
+        of_record: Vec<u32>,
+        bins: Vec<Option<HotBins>>,
+        asked: impl Fn() -> I,
+    ) -> Self {
+        let shift = record_size.0.trailing_zeros();
         let mut seconds: Vec<Seconds> = bins.iter().map(|_| Seconds::default()).collect();
         let mut ends: Vec<u64> = Vec::new();
+        let first = asked().next().map_or(Nanos::ZERO, |record| record.at);
         let mut last = first;
         for record in asked() {
             let volume = record.volume.0 as usize;
@@ -154,7 +187,7 @@ impl DataClasses {
             }
             let is_sequential = std::mem::replace(&mut ends[volume], record.end()) == record.offset;
             last = record.at;
-            let (second, mut of_class) = (second(&record), None);
+            let (second, mut of_class) = (second(first, &record), None);
             pieces(&touched, shift, &record, |number, bytes| {
                 let class = of_record[number];
                 // Neighbours of one class are one request.
@@ -165,18 +198,11 @@ impl DataClasses {
         let mut records = vec![0; bins.len()];
         of_record.iter().for_each(|&class| records[class as usize] += 1);
         let parts = bins.into_iter().zip(records).zip(seconds);
-        let classes = parts.map(|((bin, records), seconds)| {
+        let classes = parts.map(|((bins, records), seconds)| {
             let (total, seconds) = seconds.into_parts();
-            ClassOfData { bin, records, total, seconds }
+            ClassOfData { bins, records, total, seconds }
         });
-        Ok(Self {
-            classes: classes.collect(),
-            begin: first,
-            time: last - first,
-            record: settings.record,
-            of_record,
-            touched,
-        })
+        Self { classes: classes.collect(), begin: first, time: last - first, record: record_size, of_record, touched }
     }
 
     /// The class of each touched record, by its place in `classes`; in the order of `touched`.
@@ -189,6 +215,11 @@ impl DataClasses {
         let place = self.touched.map(volume, byte)?;
         Some(self.of_record[(place / self.record.0) as usize] as usize)
     }
+}
+
+/// The second of a request, counted from the first one.
+fn second(first: Nanos, record: &Record) -> u32 {
+    ((record.at - first).0 / Nanos::from_secs(1).0) as u32
 }
 
 fn is_transfer(record: &Record) -> bool {

@@ -76,7 +76,10 @@ proptest! {
         let found = classified(&records, &settings);
         for ((volume, number), expected) in reference(&records, &settings) {
             let class = found.class_of(VolumeIndex(volume), number * settings.record.0).unwrap();
-            let bin = found.classes[class].bin.map(|bin| [bin.reads, bin.size, bin.intensity].map(usize::from));
+            let bin = found.classes[class].bins.map(|bins| {
+                assert_eq!(bins.from, bins.to);
+                [bins.from.reads, bins.from.size, bins.from.intensity].map(usize::from)
+            });
             prop_assert_eq!(bin, expected);
         }
         let bytes: u64 = records.iter().map(|record| u64::from(record.length)).sum();
@@ -90,6 +93,27 @@ proptest! {
             let of = |classes: &DataClasses| classes.class_of(at.0, at.1).unwrap();
             prop_assert_eq!(*into.entry(of(&found)).or_insert(of(&fewer)), of(&fewer));
         }
+    }
+
+    /// What is merged over intensities is what is classified without them.
+    #[test]
+    fn merged_classes_are_those_of_wider_bins(seed in any::<u64>(), requests in 1..200u64) {
+        let (records, settings) = (trace(seed, requests), settings());
+        let found = classified(&records, &settings);
+        let fewer = classified(&records, &ClassSettings { intensities: Vec::new(), ..settings });
+        let mut kinds: Vec<Option<(u8, u8)>> = Vec::new();
+        let kind = |class: &ClassOfData| class.bins.map(|bins| (bins.from.reads, bins.from.size));
+        let numbers: Vec<usize> = found.classes.iter().map(kind).map(|kind| {
+            let known = kinds.iter().position(|known| *known == kind);
+            known.unwrap_or_else(|| { kinds.push(kind); kinds.len() - 1 })
+        }).collect();
+        let merged = found.merged(&numbers, || records.iter().copied());
+        prop_assert_eq!(merged.of_records(), fewer.of_records());
+        for (one, other) in merged.classes.iter().zip(&fewer.classes) {
+            prop_assert_eq!(kind(one), kind(other));
+            prop_assert_eq!((one.records, one.total, &one.seconds), (other.records, other.total, &other.seconds));
+        }
+        prop_assert_eq!(merged.classes.len(), fewer.classes.len());
     }
 
     #[test]
@@ -121,7 +145,8 @@ fn demands_are_those_of_the_seconds() {
     ];
     let found = classified(&records, &ClassSettings::kim_33());
     let [hot, cold] = &found.classes[..] else { panic!("{:?}", found.classes) };
-    assert_eq!((hot.bin, hot.records), (Some(HotBin { reads: 2, size: 0, intensity: 0 }), 1));
+    let bin = HotBin { reads: 2, size: 0, intensity: 0 };
+    assert_eq!((hot.bins, hot.records), (Some(HotBins::one(bin)), 1));
     let load = Load {
         random_reads: 1,
         sequential_writes: 1,
@@ -131,7 +156,7 @@ fn demands_are_those_of_the_seconds() {
         ..Load::default()
     };
     assert_eq!((&hot.seconds[..], hot.total), (&[(0, load)][..], load));
-    assert_eq!((cold.bin, cold.seconds[0].0, cold.total.random_writes), (None, 7, 1));
+    assert_eq!((cold.bins, cold.seconds[0].0, cold.total.random_writes), (None, 7, 1));
     assert_eq!(
         demand([&hot.seconds[..]], 0.95),
         Demand { requests: 2, bytes: 12288, read_bytes: 4096, written_bytes: 8192 }

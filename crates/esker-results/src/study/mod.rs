@@ -9,6 +9,7 @@ mod composition;
 mod endurance;
 mod hybrid;
 mod judged_state;
+pub mod plan;
 mod read;
 mod slow;
 mod verdict;
@@ -134,6 +135,9 @@ pub struct WorkloadStudy {
     pub slowest: Option<SlowStretch>,
     /// How much a cache would help.
     pub miss_ratio_curve: MissRatioCurve,
+    /// The cheapest mix of devices of any products; absent unless it was asked for, or without times.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plan: Option<Box<plan::WorkloadPlan>>,
     /// Constant misalignments of the requests, and what they cost.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub misalignments: Vec<Misalignment>,

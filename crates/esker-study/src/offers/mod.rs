@@ -17,7 +17,8 @@ use esker_results::study::PartRole;
 use esker_sim::{ArraySettings, DeviceDescription, System};
 
 use crate::design::{Design, STRIPE};
-use crate::endurance::Warranty;
+use crate::endurance::{FlashOnSale, Warranty};
+use crate::models::WholeDrive;
 use crate::{DesignFault, StudyError};
 
 pub(crate) use bounds::{Bounds, missed as missed_bounds, ruled_out};
@@ -91,6 +92,16 @@ impl Part<'_> {
     pub(crate) fn warranty(&self) -> Option<Warranty> {
         let each = self.product.drive_writes_per_day_sold(self.capacity.bytes)? * self.capacity.bytes.0 as f64;
         Some(Warranty { bytes_per_day: each * f64::from(self.count), years: self.product.warranty_years })
+    }
+
+    /// The flash of one copy's drives, each of which is `whole`.
+    pub(crate) fn flash_on_sale(&self, whole: &WholeDrive) -> FlashOnSale {
+        FlashOnSale {
+            raw: Bytes(whole.raw().0.saturating_mul(self.count.into())),
+            capacity: Bytes(self.bytes()),
+            warranty: self.warranty(),
+            cycles_are_stated: self.product.own_settings.iter().any(|key| key == "endurance_cycles"),
+        }
     }
 
     /// Returns the number of devices to buy for `copies` copies of the data.

@@ -70,12 +70,7 @@ pub(crate) fn drive(drives: &Part<'_>, data: TouchedData) -> Result<(DeviceDescr
     let whole = WholeDrive::of(drives.product, drives.capacity.bytes).ok_or_else(|| settings_fault(drives.product))?;
     // Each drive has its share of the data, and at most one stripe unit more.
     let share = Bytes(data.active.0.div_ceil(u64::from(drives.count)) + STRIPE.0);
-    let flash = FlashOnSale {
-        raw: Bytes(whole.raw().0.saturating_mul(drives.count.into())),
-        capacity: Bytes(drives.bytes()),
-        warranty: drives.warranty(),
-        cycles_are_stated: drives.product.own_settings.iter().any(|key| key == "endurance_cycles"),
-    };
+    let flash = drives.flash_on_sale(&whole);
     Ok((DeviceDescription::new(part(&whole, share, (data.utilisation, data.least))), flash))
 }
 

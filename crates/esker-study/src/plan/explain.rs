@@ -5,7 +5,7 @@ use esker_plan::{
     BreakEven, Clash, Constraint, LimitUse, Outcome, Problem, Remedy, Solution, SolverSettings, break_even, clash,
     constraint_costs, remedies, runners_up,
 };
-use esker_results::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
+use esker_results::study::plan::{BreakEvenPrice, NoPlan, OtherPlan, PlanConstraint, PlanRemedy};
 
 use super::planner::Planner;
 use super::solved::{Solved, fault, observer};

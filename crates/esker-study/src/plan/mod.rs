@@ -10,11 +10,14 @@
 mod classes;
 mod corrections;
 mod explain;
+mod life;
 mod mix;
 mod model;
 mod moments;
 mod place;
 mod planner;
+mod preference;
+mod response;
 mod results;
 mod rounds;
 mod service;
@@ -23,18 +26,22 @@ mod solved;
 #[cfg(test)]
 mod tests;
 mod types;
+mod way;
+mod what_if;
 
 use esker_core::Bytes;
 use esker_plan::DataClasses;
-use esker_results::plan::{PLAN_SCHEMA, PlanReport, WorkloadPlan};
 use esker_results::study::Assumption;
+use esker_results::study::plan::{PLAN_SCHEMA, PlanReport, WorkloadPlan};
 use esker_trace::group_inputs;
 
 use crate::load::{self, StudyWorkload};
 use crate::prepare::PreparedWorkload;
 use crate::{Hooks, StudyError, assumptions, check};
+use model::Corrections;
 use planner::Planner;
 pub use settings::PlanSettings;
+use solved::Found;
 use types::PlanType;
 
 /// Plans the cheapest mix of devices for each workload.
@@ -48,39 +55,70 @@ pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<PlanReport, St
     } else {
         groups.iter().map(|paths| load::single(paths, &study.read, hooks)).collect::<Result<_, _>>()?
     };
-    let types = types::types(study, hooks)?;
-    let plans = workloads.iter().map(|workload| plan_workload(workload, &types, settings, hooks));
+    let plans = Plans::new(settings, hooks)?;
+    let found = workloads.iter().map(|workload| plans.of(workload, hooks));
     Ok(PlanReport {
         schema: PLAN_SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         command: study.command.clone(),
         seed: study.seed,
         currency: study.catalogue.currency.clone(),
-        plans: plans.collect::<Result<_, _>>()?,
+        plans: found.collect::<Result<_, _>>()?,
         assumptions: plan_assumptions(settings),
     })
 }
 
-fn plan_workload(
+/// Makes plans of workloads.
+pub(crate) struct Plans<'a> {
+    settings: &'a PlanSettings,
+    types: Vec<PlanType<'a>>,
+}
+
+impl<'a> Plans<'a> {
+    /// Measures the types of devices to choose from.
+    pub(crate) fn new(settings: &'a PlanSettings, hooks: &Hooks<'_>) -> Result<Self, StudyError> {
+        Ok(Self { settings, types: types::types(settings, hooks)? })
+    }
+
+    /// The plan of a workload. One without times is an error.
+    pub(crate) fn of(&self, workload: &StudyWorkload, hooks: &Hooks<'_>) -> Result<WorkloadPlan, StudyError> {
+        let (settings, types) = (self.settings, &self.types[..]);
+        if !workload.has_times() {
+            let message = format!(
+                "{}: {}: without times nobody knows how busy devices have to be",
+                workload.name,
+                workload.why_no_times()
+            );
+            return Err(StudyError::Settings { message });
+        }
+        let prepared = PreparedWorkload::of(workload, &settings.study)?;
+        hooks.tell("classifying data", 0, None);
+        let classes = DataClasses::of(workload.map().clone(), &settings.classes, || workload.records());
+        let classes = classes.map_err(|problem| StudyError::Settings { message: problem.to_string() })?;
+        hooks.check()?;
+        let classes = match settings.merge {
+            true => merged(classes, workload, (&prepared, types), settings, hooks)?,
+            false => classes,
+        };
+        Planner::new(workload, &prepared, (&classes, types), settings, hooks).plan()
+    }
+}
+
+/// Classes of which neighbours are one if they are planned for the same devices. As they are, if there is no plan.
+fn merged(
+    classes: DataClasses,
     workload: &StudyWorkload,
-    types: &[PlanType<'_>],
+    (prepared, types): (&PreparedWorkload, &[PlanType<'_>]),
     settings: &PlanSettings,
     hooks: &Hooks<'_>,
-) -> Result<WorkloadPlan, StudyError> {
-    if !workload.has_times() {
-        let message = format!(
-            "{}: {}: without times nobody knows how busy devices have to be",
-            workload.name,
-            workload.why_no_times()
-        );
-        return Err(StudyError::Settings { message });
-    }
-    let prepared = PreparedWorkload::of(workload, &settings.study)?;
-    hooks.tell("classifying data", 0, None);
-    let classes = DataClasses::of(workload.map().clone(), &settings.classes, || workload.records());
-    let classes = classes.map_err(|problem| StudyError::Settings { message: problem.to_string() })?;
-    hooks.check()?;
-    Planner::new(workload, &prepared, (&classes, types), settings, hooks).plan()
+) -> Result<DataClasses, StudyError> {
+    let planner = Planner::new(workload, prepared, (&classes, types), settings, hooks);
+    hooks.tell("merging classes", 0, None);
+    let kinds = match planner.solved(&Corrections::none(types.len()))? {
+        Found::Solved(solved) => planner.planned_alike(&solved),
+        Found::NoPlan(..) => return Ok(classes),
+    };
+    Ok(classes.merged(&kinds, || workload.records()))
 }
 
 /// Those of studies that hold of plans, and those of plans alone.

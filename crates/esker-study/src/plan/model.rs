@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use esker_plan::{
-    ClassOfData, DataClass, DataClasses, DeviceType, Load, PairLimit, Plan, Problem, Resource, TotalLimit,
+    ClassOfData, DataClass, DataClasses, DeviceType, Load, PairLimit, Plan, Problem, Resource, Sharing, TotalLimit,
 };
 use esker_results::study::{Budgets, Need};
 
 use super::moments::{Moment, QUANTILE};
+use super::settings::PlanSettings;
 use super::types::PlanType;
-use crate::StudySettings;
 use crate::models::WholeDrive;
 use crate::offers::{Part, Terms};
 
@@ -38,8 +38,9 @@ impl Corrections {
 }
 
 /// What a problem is made from.
+#[derive(Clone, Copy)]
 pub(super) struct Model<'a> {
-    pub(super) settings: &'a StudySettings,
+    pub(super) settings: &'a PlanSettings,
     pub(super) budgets: &'a Budgets,
     pub(super) need: &'a Need,
     pub(super) classes: &'a DataClasses,
@@ -85,6 +86,11 @@ impl Model<'_> {
             let per_device = vec![copies; types.len()];
             totals.push(TotalLimit { name: "number of devices".into(), per_device, limit: f64::from(most) });
         }
+        if let Some(most) = self.settings.power {
+            let draws = |one: &PlanType<'_>| copies * one.watts().unwrap_or(0.0);
+            let per_device = self.types.iter().map(draws).collect();
+            totals.push(TotalLimit { name: "power".into(), per_device, limit: most.0 as f64 / 1e6 });
+        }
         let pair_limits = self.response_time(moments, corrections).into_iter().collect();
         Problem { classes, types, totals, pair_limits }
     }
@@ -99,12 +105,8 @@ impl Model<'_> {
         let part = &one.part;
         let capacity = part.capacity.bytes.0 as f64;
         let mut resources = vec![Resource::capacity(classes, capacity, self.need.fill_limit)];
-        for moment in moments {
-            let of_class = |load: &Load| self.busy(one, load, moment.seconds) * corrections.busy[at];
-            let mut loads: Vec<f64> = moment.loads.iter().map(of_class).collect();
-            loads.resize(classes.len(), 0.0);
-            resources.push(Resource::summed(format!("{TIME} {}", moment.name), self.utilisation(one), loads));
-        }
+        resources.extend(self.time(one, moments, corrections.busy[at]));
+        resources.iter_mut().for_each(|resource| resource.loads.resize(classes.len(), 0.0));
         if let Some(each) = self.writes_a_day(one) {
             let written =
                 |class: &ClassOfData| class.total.written_bytes as f64 * self.days_of_trace * corrections.writes[at];
@@ -113,13 +115,37 @@ impl Model<'_> {
             resources.push(Resource::summed("writes a day", each, loads));
         }
         // Idle devices cost least: so the bound of the problem is one of what is paid, too.
-        let cost = |part: &Part<'_>| part.cost(self.need.copies.max(1), 0.0, &self.settings.running).total.as_f64();
+        // Nobody knows whether a device fits whose power is not known.
+        let is_unknown = self.settings.power.is_some() && one.watts().is_none();
+        let cost =
+            |part: &Part<'_>| part.cost(self.need.copies.max(1), 0.0, &self.settings.study.running).total.as_f64();
         DeviceType {
             installed: one.installed,
             installed_cost: cost(&Part { terms: Terms::InUse, ..*part }),
-            count_max: (!one.is_on_sale).then_some(one.installed),
+            count_max: (!one.is_on_sale || is_unknown).then_some(one.installed),
             ..DeviceType::new(one.title(), cost(part), resources)
         }
+    }
+
+    /// The time of one device of a type that classes may use: in each moment all of them together, or each class by
+    /// itself in its own seconds.
+    fn time(&self, one: &PlanType<'_>, moments: &[Moment], correction: f64) -> Vec<Resource> {
+        let limit = self.utilisation(one);
+        if self.settings.sharing == Sharing::PerClass {
+            let of_class = |class: &ClassOfData| {
+                let busy = class.seconds.iter().map(|(second, load)| (*second, self.busy(one, load, 1.0)));
+                at_quantile(busy.collect()).map_or(0.0, |(busy, _)| busy * correction)
+            };
+            let loads = self.classes.classes.iter().map(of_class).collect();
+            let name = format!("{TIME} of each class");
+            return vec![Resource { sharing: Sharing::PerClass, ..Resource::summed(name, limit, loads) }];
+        }
+        let of_moment = |moment: &Moment| {
+            let of_class = |load: &Load| self.busy(one, load, moment.seconds) * correction;
+            let loads = moment.loads.iter().map(of_class).collect();
+            Resource::summed(format!("{TIME} {}", moment.name), limit, loads)
+        };
+        moments.iter().map(of_moment).collect()
     }
 
     /// Bytes that the host may write to one device in a day: what its maker warrants, and what its flash endures for
@@ -190,12 +216,17 @@ impl Model<'_> {
                     *seconds.entry(*second).or_default() += shares[at] * self.busy(one, load, 1.0);
                 }
             }
-            let mut busy: Vec<(f64, u32)> = seconds.into_iter().map(|(second, busy)| (busy, second)).collect();
-            busy.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-            let rank = ((QUANTILE * busy.len() as f64).ceil() as usize).max(1);
-            let (busy, second) = *busy.get(rank - 1)?;
+            let (busy, second) = at_quantile(seconds.into_iter().collect())?;
             Some((busy / f64::from(plan.counts[at].max(1)), second))
         };
         self.types.iter().enumerate().map(of_type).collect()
     }
+}
+
+/// Of the busy shares of seconds, the one at [`QUANTILE`], and its second.
+fn at_quantile(seconds: Vec<(u32, f64)>) -> Option<(f64, u32)> {
+    let mut busy: Vec<(f64, u32)> = seconds.into_iter().map(|(second, busy)| (busy, second)).collect();
+    busy.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let rank = ((QUANTILE * busy.len() as f64).ceil() as usize).max(1);
+    busy.get(rank - 1).copied()
 }

@@ -1,7 +1,7 @@
 //! Makes plans of a workload, and simulates them.
 
 use esker_core::Bytes;
-use esker_plan::{DataClasses, Outcome, Plan, Problem, SolverSettings, solve};
+use esker_plan::{DataClasses, Outcome, Plan, Problem, Sharing, SolverSettings, solve};
 use esker_results::study::Candidate;
 
 use super::classes;
@@ -20,7 +20,7 @@ use crate::{Hooks, StudyError};
 
 /// A tenth of a percent is less than prices differ from shop to shop. Problems with tens of devices of many types that
 /// are about as good as each other end before that is proved; the gap that was reached is printed.
-const SETTINGS: SolverSettings = SolverSettings { gap: 1e-3, nodes_max: 3_000 };
+const SEARCH: SolverSettings = SolverSettings { gap: 1e-3, nodes_max: 3_000 };
 /// Seconds that are added to the problem for one plan at most: each is one that the plan before did not keep.
 const SECONDS_MAX: usize = 12;
 /// How far a second may be above its limit.
@@ -33,6 +33,7 @@ pub(super) struct Planner<'a> {
     /// Names of the classes.
     pub(super) names: Vec<String>,
     pub(super) settings: &'a PlanSettings,
+    pub(super) search: SolverSettings,
     pub(super) hooks: &'a Hooks<'a>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Planner<'a> {
         let written: u64 = classes.classes.iter().map(|class| class.total.written_bytes).sum();
         let per_day = prepared.demand.bytes_per_day().map_or(0.0, |[_, most]| most);
         let model = Model {
-            settings: &settings.study,
+            settings,
             budgets: &prepared.budgets,
             need: &prepared.need,
             classes,
@@ -55,7 +56,7 @@ impl<'a> Planner<'a> {
             days_of_trace: per_day / written.max(1) as f64,
         };
         let names = classes::names(classes, &settings.classes);
-        Self { workload, prepared, model, names, settings, hooks }
+        Self { workload, prepared, model, names, settings, search: SEARCH, hooks }
     }
 
     /// Solves the problem, and adds seconds to it in which the plan would be too busy, until there are none.
@@ -66,9 +67,10 @@ impl<'a> Planner<'a> {
         loop {
             let problem = self.model.problem(&self.names, &moments, corrections);
             let outcome = self.solve(&problem)?;
-            let Outcome::Planned(solution) = outcome else {
+            let Outcome::Planned(mut solution) = outcome else {
                 return Ok(Found::NoPlan(problem, outcome));
             };
+            self.prefer_places(&problem, &mut solution);
             let missed = self.missed_second(&solution.plan, corrections);
             let Some(second) = missed.filter(|second| !seconds.contains(second) && seconds.len() < SECONDS_MAX) else {
                 return Ok(Found::Solved(Box::new(Solved { problem, solution: *solution, moments })));
@@ -78,8 +80,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The second in which a plan exceeds the limit of a type most.
+    /// The second in which a plan exceeds the limit of a type most. Classes that do not share the time have no second
+    /// together.
     fn missed_second(&self, plan: &Plan, corrections: &Corrections) -> Option<u32> {
+        if self.settings.sharing == Sharing::PerClass {
+            return None;
+        }
         let peaks = self.model.peaks(plan).into_iter().zip(self.model.types).zip(&corrections.busy);
         let over = peaks.filter_map(|((peak, one), correction)| {
             let (busy, second) = peak?;
@@ -91,7 +97,7 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn solve(&self, problem: &Problem) -> Result<Outcome, StudyError> {
-        let outcome = solve(problem, &SETTINGS, &mut observer(self.hooks));
+        let outcome = solve(problem, &self.search, &mut observer(self.hooks));
         self.hooks.check()?;
         outcome.map_err(fault)
     }
@@ -136,6 +142,21 @@ impl<'a> Planner<'a> {
     pub(super) fn used(&self, plan: &Plan) -> Vec<usize> {
         let touched = &plan.shares[..self.model.classes.classes.len()];
         (0..self.model.types.len()).filter(|&at| touched.iter().any(|shares| shares[at] > 0.0)).collect()
+    }
+
+    /// Numbers that are equal for classes that are planned for the same devices, and of which all or none may be slow.
+    pub(super) fn planned_alike(&self, solved: &Solved) -> Vec<usize> {
+        let slow = self.model.may_be_slow(&solved.moments, Corrections::none(0).slow_share);
+        let mut kinds: Vec<(bool, Vec<usize>)> = Vec::new();
+        let of = |(shares, &slow): (&Vec<f64>, &bool)| {
+            let kind = (slow, (0..shares.len()).filter(|&at| shares[at] > 0.0).collect());
+            let known = kinds.iter().position(|known| *known == kind);
+            known.unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            })
+        };
+        solved.solution.plan.shares.iter().zip(&slow).map(of).collect()
     }
 
     /// Devices in one line.

@@ -1,31 +1,41 @@
 //! What results say of a plan.
 
 use esker_plan::{Load, demand};
-use esker_results::plan::{MixPlan, PlacedClass, PlacedShare, PlannedDevices, Verified};
+use esker_results::DeviceReport;
 use esker_results::study::Candidate;
+use esker_results::study::plan::{MixPlan, PlacedClass, PlacedShare, PlannedDevices, Verified};
 
+use super::model::Corrections;
 use super::moments::QUANTILE;
 use super::planner::Planner;
 use super::solved::Solved;
 use crate::StudyError;
 
-pub(super) fn mix_plan(planner: &Planner<'_>, solved: &Solved, verified: Candidate) -> Result<MixPlan, StudyError> {
+pub(super) fn mix_plan(
+    planner: &Planner<'_>,
+    solved: &Solved,
+    corrections: &Corrections,
+    verified: Candidate,
+) -> Result<MixPlan, StudyError> {
     let solution = &solved.solution;
     let in_plan: Vec<usize> = (0..planner.model.types.len()).filter(|&at| solution.plan.counts[at] > 0).collect();
     let devices = in_plan.iter().map(|&at| devices(planner, solved, at, &verified)).collect();
     Ok(MixPlan {
         title: planner.title(&solution.plan.counts),
         devices,
-        classes: classes(planner, solved, &in_plan),
+        classes: classes(planner, (solved, corrections), &in_plan),
         cost: solution.cost,
         bound: solution.bound,
         gap: solution.gap(),
         constraints: planner.constraints(solved)?,
         others: planner.others(solved)?,
         break_even: planner.break_even(solved)?,
+        way: planner.way(solved, &in_plan),
+        what_if: planner.what_if(solved, corrections)?,
         verified: Verified {
             keeps_budgets: verified.judgement.keeps_budgets,
             reasons: verified.judgement.reasons.clone(),
+            predicted_p99_us: planner.model.p99_us(&solution.plan, &solved.moments),
             design: Box::new(verified),
         },
     })
@@ -40,6 +50,7 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
         classes.map(|(class, shares)| shares[at] * one.times.busy_s(resource, &class.total)).sum::<f64>()
     };
     let busiest = one.times.resources().map(busy).fold(0.0, f64::max);
+    let simulated = simulated(planner, solved, at, verified);
     PlannedDevices {
         product: one.part.product.name.clone(),
         title: one.title(),
@@ -49,32 +60,40 @@ fn devices(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candida
         in_use: one.installed.min(plan.counts[at]) * copies,
         cost_each: solved.problem.types[at].cost / f64::from(copies),
         predicted_utilisation: busiest / seconds / f64::from(plan.counts[at]),
-        simulated_utilisation: simulated(planner, solved, at, verified),
+        simulated_utilisation: utilisation(&simulated),
+        predicted_life_years: planner.planned_life_years(solved, at),
+        simulated_life_years: planner.simulated_life_years(solved, at, &simulated).filter(|_| !simulated.is_empty()),
     }
 }
 
-/// The mean share of the time in which the busiest resource of the simulated devices of a type was busy.
-fn simulated(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &Candidate) -> Option<f64> {
-    let used = planner.used(&solved.solution.plan);
-    if !used.contains(&at) {
-        return None;
+/// The simulated devices of a type: none if nothing that is asked for is on it.
+fn simulated<'v>(planner: &Planner<'_>, solved: &Solved, at: usize, verified: &'v Candidate) -> Vec<&'v DeviceReport> {
+    if !planner.used(&solved.solution.plan).contains(&at) {
+        return Vec::new();
     }
-    let one = &planner.model.types[at];
     // Types of one kind are told apart by the place of their part, which is in the names of its devices.
     let number = (0..at).filter(|&before| solved.solution.plan.counts[before] > 0).count();
     let only = solved.solution.plan.counts.iter().filter(|&&count| count > 0).count() == 1;
-    let name = if one.is_flash() { "ssd" } else { "disk" };
+    let name = if planner.model.types[at].is_flash() { "ssd" } else { "disk" };
     let prefix = if only { name.to_string() } else { format!("{name}{number}") };
     let is_of_type =
         |device: &str| device == prefix || device.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
-    let devices = verified.devices.iter().filter(|(device, _)| is_of_type(device));
-    let each: Vec<f64> = devices.map(|(_, device)| device.utilisation.values().copied().fold(0.0, f64::max)).collect();
-    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    verified.devices.iter().filter(|(device, _)| is_of_type(device)).map(|(_, device)| device).collect()
 }
 
-fn classes(planner: &Planner<'_>, solved: &Solved, in_plan: &[usize]) -> Vec<PlacedClass> {
+/// The mean share of the time in which the busiest resource of `devices` was busy.
+fn utilisation(devices: &[&DeviceReport]) -> Option<f64> {
+    let each = devices.iter().map(|device| device.utilisation.values().copied().fold(0.0, f64::max));
+    (!devices.is_empty()).then(|| each.sum::<f64>() / devices.len() as f64)
+}
+
+fn classes(
+    planner: &Planner<'_>,
+    (solved, corrections): (&Solved, &Corrections),
+    in_plan: &[usize],
+) -> Vec<PlacedClass> {
     let model = &planner.model;
-    let slow = model.may_be_slow(&solved.moments, super::model::Corrections::none(0).slow_share);
+    let slow = model.may_be_slow(&solved.moments, corrections.slow_share);
     let bytes = model.bytes();
     let of_class = |(number, name): (usize, &String)| {
         let class = model.classes.classes.get(number);

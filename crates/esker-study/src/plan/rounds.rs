@@ -1,8 +1,8 @@
 //! Plans, simulates the plan, and plans again with what that has shown.
 
 use esker_plan::{Constraint, demand};
-use esker_results::plan::{Peaks, PlanRound, WorkloadPlan};
 use esker_results::study::Candidate;
+use esker_results::study::plan::{Peaks, PlanRound, WorkloadPlan};
 
 use super::corrections::Planned;
 use super::model::{self, Corrections};
@@ -25,6 +25,7 @@ impl Planner<'_> {
                     break;
                 }
             };
+            let planned_with = corrections.clone();
             let verified = self.verified(&solved)?;
             let keeps = verified.judgement.keeps_budgets;
             let corrected = if keeps { Vec::new() } else { self.corrected(&mut corrections, &solved, &verified) };
@@ -36,13 +37,14 @@ impl Planner<'_> {
                 corrected: corrected.clone(),
             });
             let is_last = keeps || corrected.is_empty();
-            plan = Some((solved, verified));
+            plan = Some((solved, verified, planned_with));
             if is_last {
                 break;
             }
         }
         self.hooks.tell("explaining the plan", 0, None);
-        let plan = plan.map(|(solved, verified)| results::mix_plan(self, &solved, verified)).transpose()?;
+        let plan = plan.map(|(solved, verified, corrections)| results::mix_plan(self, &solved, &corrections, verified));
+        let plan = plan.transpose()?;
         Ok(WorkloadPlan {
             name: self.workload.name.clone(),
             inputs: self.workload.inputs.clone(),

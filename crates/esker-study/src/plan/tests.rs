@@ -3,23 +3,30 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use esker_core::Bytes;
-use esker_plan::ClassSettings;
-use esker_results::plan::{MixPlan, WorkloadPlan};
+use esker_core::{Bytes, Power};
+use esker_plan::{ClassSettings, Sharing};
+use esker_results::study::plan::{Changed, MixPlan, PlacedClass, WorkloadPlan};
 
 use super::{PlanSettings, plan};
 use crate::hybrid_tests::{HOT, asked, small, studied};
 use crate::{DataSettings, Hooks, InUse, StudyError, StudySettings};
 
 fn settings(study: StudySettings) -> PlanSettings {
-    let study = StudySettings { kinds: Vec::new(), ..study };
-    PlanSettings { study, classes: ClassSettings::kim_33(), rounds: 5 }
+    PlanSettings::of_study(StudySettings { kinds: Vec::new(), ..study })
 }
 
 fn planned(study: StudySettings) -> Result<WorkloadPlan, StudyError> {
+    tried(&settings(study))
+}
+
+fn planned_with(settings: PlanSettings) -> WorkloadPlan {
+    tried(&settings).unwrap()
+}
+
+fn tried(settings: &PlanSettings) -> Result<WorkloadPlan, StudyError> {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
-    plan(&settings(study), &hooks).map(|mut report| report.plans.remove(0))
+    plan(settings, &hooks).map(|mut report| report.plans.remove(0))
 }
 
 fn hot(folder: &Path) -> StudySettings {
@@ -58,6 +65,15 @@ fn a_plan_keeps_its_budgets_and_is_no_dearer_than_the_best_of_a_study() {
         let expected = if one.kind == "ssd" { 0.8..1.25 } else { 0.8..3.0 };
         assert!(expected.contains(&ratio), "{}: {} {simulated}", one.title, one.predicted_utilisation);
     }
+    // The model keeps the budget, too; a read of flash takes tens of microseconds.
+    let predicted = mix.verified.predicted_p99_us;
+    assert!((30.0..=found.budgets.p99_us.unwrap()).contains(&predicted), "{predicted}");
+    // Flash that is written as planned wears as planned: at most as fast as with random overwriting.
+    for one in &mix.devices {
+        let years = one.predicted_life_years.zip(one.simulated_life_years);
+        assert_eq!(years.is_some(), one.kind == "ssd", "{one:?}");
+        assert!(years.is_none_or(|(predicted, simulated)| predicted <= simulated * 1.25), "{one:?}");
+    }
     let of_sort = |sort: &str| mix.others.iter().find(|one| one.sort == sort).unwrap();
     assert!(of_sort("only flash").cost.unwrap() > 2.0 * mix.cost, "{:?}", mix.others);
     assert_eq!(of_sort("only disks").cost, None);
@@ -77,6 +93,83 @@ fn devices_in_use_are_part_of_the_plan() {
     let disks = found.devices.iter().find(|one| one.kind == "hdd").unwrap();
     assert_eq!((disks.count, disks.in_use), (1, 1));
     assert!((bought.cost - found.cost - price).abs() < 0.01, "{} {} {price}", bought.cost, found.cost);
+    // All data lie on the disk; what is planned for flash goes there, and nothing else moves.
+    let way = found.way.as_ref().unwrap();
+    let on_flash = |class: &PlacedClass| {
+        class
+            .placed
+            .iter()
+            .filter(|placed| found.devices[placed.devices].kind == "ssd")
+            .map(|one| one.share)
+            .sum::<f64>()
+    };
+    let planned: f64 = found.classes.iter().map(|class| on_flash(class) * class.bytes).sum();
+    assert!(way.stuck_bytes.is_none() && (way.bytes - planned).abs() < 1e6, "{way:?} {planned}");
+    // The disk alone is busier than it may be: moves get a hundredth of its time, of some 270 MB/s.
+    let rate = way.bytes / way.hours / 3_600.0;
+    assert!((2e6..3e6).contains(&rate), "{rate}");
+    assert_eq!(bought.way, None);
+}
+
+/// More to do, more data and higher prices never cost less; the price of what is not bought changes nothing.
+#[test]
+fn other_loads_and_prices_have_other_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = planned(hot(folder.path())).unwrap().plan.unwrap();
+    let costs = |changed: Changed| {
+        let of = found.what_if.iter().filter(|one| one.changed == changed);
+        of.map(|one| (one.factor, one.cost.unwrap())).collect::<Vec<_>>()
+    };
+    for changed in [Changed::Load, Changed::Data, Changed::PriceOfFlash, Changed::PriceOfDisks] {
+        let costs = costs(changed);
+        assert!(costs.is_sorted_by(|one, other| one.0 < other.0 && one.1 <= other.1 * 1.001), "{costs:?}");
+        let fits = |&(factor, cost): &(f64, f64)| match factor < 1.0 {
+            true => cost <= found.cost * 1.001,
+            false => cost >= found.cost * 0.999,
+        };
+        assert!(costs.iter().all(fits), "{costs:?} {}", found.cost);
+    }
+    // 15 TB on a disk of 20 TB: four times as much asks for four of them.
+    assert!(costs(Changed::Data)[2].1 > 2.5 * found.cost, "{:?}", costs(Changed::Data));
+}
+
+/// What may be drawn is what the devices of the plan draw: a watt less, and there is another plan, or none.
+#[test]
+fn power_is_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = planned_with(PlanSettings { power: Some("12W".parse().unwrap()), ..settings(hot(folder.path())) });
+    let power = found.plan.unwrap().constraints.into_iter().find(|one| one.name == "power").unwrap();
+    assert!(power.used > 5.0 && power.used <= 12.0, "{power:?}");
+    let less = Power((power.used * 1e6) as u64 - 1_000_000);
+    let none = planned_with(PlanSettings { power: Some(less), ..settings(hot(folder.path())) }).no_plan.unwrap();
+    assert!(none.clash.contains(&"power".to_string()), "{none:?}");
+}
+
+/// Neighbours that are planned alike become one, and the plan stays as cheap.
+#[test]
+fn merged_classes_are_fewer_and_cost_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |classes: ClassSettings, merge: bool| {
+        planned_with(PlanSettings { classes, merge, ..settings(hot(folder.path())) }).plan.unwrap()
+    };
+    let (fine, merged) = (with(ClassSettings::fine(), false), with(ClassSettings::fine(), true));
+    assert!(merged.classes.len() < fine.classes.len(), "{} {}", merged.classes.len(), fine.classes.len());
+    assert!(merged.cost <= fine.cost * 1.001, "{} {}", merged.cost, fine.cost);
+    let bytes = |plan: &MixPlan| plan.classes.iter().map(|class| class.bytes).sum::<f64>();
+    assert!((bytes(&fine) - bytes(&merged)).abs() < 1.0);
+}
+
+/// With the paper's form each class may use all of the time, so that it never asks for more.
+#[test]
+fn classes_that_do_not_share_the_time_cost_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let busy = |sharing| {
+        let mut settings = PlanSettings { sharing, rounds: 1, ..settings(hot(folder.path())) };
+        settings.study.budgets.headroom = Some(40.0);
+        planned_with(settings).plan.map(|plan| plan.cost)
+    };
+    let (paper, summed) = (busy(Sharing::PerClass), busy(Sharing::Summed));
+    assert!(paper.unwrap() <= summed.unwrap_or(f64::INFINITY) * 1.001, "{paper:?} {summed:?}");
 }
 
 /// One device cannot hold what two disks hold: the smallest change that helps is a second one.

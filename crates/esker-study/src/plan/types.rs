@@ -7,6 +7,7 @@ use esker_catalogue::{Capacity, Class, Market, Product};
 use esker_core::{Bytes, jobs};
 
 use super::service::ServiceTimes;
+use super::settings::PlanSettings;
 use crate::models::{WholeDrive, disk_settings};
 use crate::offers::{Part, PartMinimum, Terms, TouchedData};
 use crate::{Hooks, StudyError, StudySettings};
@@ -32,6 +33,16 @@ impl PlanType<'_> {
     pub(super) fn title(&self) -> String {
         self.part.title()
     }
+
+    /// What one device draws while it works, in watts; `None` if that is not known.
+    pub(super) fn watts(&self) -> Option<f64> {
+        watts(&self.part)
+    }
+}
+
+fn watts(part: &Part<'_>) -> Option<f64> {
+    let draw = part.product.power.as_ref()?.value;
+    Some((draw.active.0 + draw.supplement.0) as f64 / 1e6)
 }
 
 /// A type that has not been measured.
@@ -44,8 +55,9 @@ struct Unmeasured<'a> {
 }
 
 /// Returns the types that may be bought, and those in use, each measured.
-pub(super) fn types<'a>(settings: &'a StudySettings, hooks: &Hooks<'_>) -> Result<Vec<PlanType<'a>>, StudyError> {
-    let found = without_dearer_equals(unmeasured(settings)?, settings);
+pub(super) fn types<'a>(plan: &'a PlanSettings, hooks: &Hooks<'_>) -> Result<Vec<PlanType<'a>>, StudyError> {
+    let settings = &plan.study;
+    let found = without_dearer_equals(unmeasured(settings)?, plan);
     if found.is_empty() {
         let message = "no device of the catalogue may be planned with".to_string();
         return Err(StudyError::Settings { message });
@@ -111,9 +123,10 @@ fn one(product: &Product, capacity: Capacity) -> Unmeasured<'_> {
 }
 
 /// Leaves out types beside which there is another one that is simulated alike, as large, warranted for as many writes,
-/// and no dearer.
-fn without_dearer_equals<'a>(found: Vec<Unmeasured<'a>>, settings: &StudySettings) -> Vec<Unmeasured<'a>> {
-    let cost = |part: &Part<'_>| part.cost(1, 0.0, &settings.running).total;
+/// and no dearer, and draws no more where power is limited.
+fn without_dearer_equals<'a>(found: Vec<Unmeasured<'a>>, settings: &PlanSettings) -> Vec<Unmeasured<'a>> {
+    let cost = |part: &Part<'_>| part.cost(1, 0.0, &settings.study.running).total;
+    let draws = |part: &Part<'_>| settings.power.map_or(0.0, |_| watts(part).unwrap_or(f64::INFINITY));
     let warranted = |part: &Part<'_>| part.warranty().map_or(f64::INFINITY, |warranty| warranty.bytes_per_day);
     let is_in_use = |one: &Unmeasured<'_>| one.installed > 0 || one.part.terms == Terms::InUse;
     let mut kept: Vec<Unmeasured<'a>> = Vec::new();
@@ -122,7 +135,9 @@ fn without_dearer_equals<'a>(found: Vec<Unmeasured<'a>>, settings: &StudySetting
             other.key == one.key && other.part.capacity.bytes == one.part.capacity.bytes && !is_in_use(other)
         };
         let no_worse = |this: &Unmeasured<'_>, than: &Unmeasured<'_>| {
-            cost(&this.part) <= cost(&than.part) && warranted(&this.part) >= warranted(&than.part)
+            cost(&this.part) <= cost(&than.part)
+                && warranted(&this.part) >= warranted(&than.part)
+                && draws(&this.part) <= draws(&than.part)
         };
         if is_in_use(&one) {
             kept.push(one);

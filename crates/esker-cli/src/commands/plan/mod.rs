@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
 use esker_catalogue::{Catalogue, Market, Running};
-use esker_results::plan::{PlanReport, WorkloadPlan};
+use esker_results::study::plan::{PlanReport, WorkloadPlan};
 use esker_study::{Hooks, InUse, PlanSettings, StudySettings};
 
 use super::study::{failure, quote};
 use super::trace::read_options;
-use crate::args::{Common, PlanArguments};
+use crate::args::{Classes, Common, Constraints, PlanArguments};
 use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
     let inputs: Vec<_> = arguments.traces.iter().chain(arguments.catalogue.files()).cloned().collect();
     let mut outputs = Outputs::of_traces_with_o(arguments.json.force, &inputs)?;
     let experiment = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Plan)).transpose()?;
+    let page = arguments.report.as_ref().map(|path| outputs.claim("--report", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::PLAN)?;
     let settings = settings(arguments, catalogue, common);
     let simulated = AtomicU64::new(0);
@@ -47,10 +48,12 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
     let report = esker_study::plan(&settings, &hooks).map_err(failure)?;
     drop(bar);
     let print = !experiment.as_ref().is_some_and(Output::is_standard_output)
+        && !page.as_ref().is_some_and(Output::is_standard_output)
         && !json.as_ref().is_some_and(Output::is_standard_output);
     if let (Some(experiment), Some(text)) = (experiment, report.plans.first().and_then(experiment_file)) {
         experiment.write_text(&text)?;
     }
+    page.map_or(Ok(()), |page| page.write_text(&esker_report::render_plan(&report)?))?;
     json.map_or(Ok(()), |json| json.write_json(&report))?;
     if print {
         output::print(&text::of(&report))?;
@@ -82,6 +85,7 @@ fn settings(arguments: &PlanArguments, catalogue: Catalogue, common: &Common) ->
         market: Market::OnPremises,
         consumer: arguments.consumer,
         kinds: Vec::new(),
+        plan: false,
         data: arguments.data.data(),
         utilisation: arguments.data.utilisation,
         thorough: false,
@@ -89,7 +93,14 @@ fn settings(arguments: &PlanArguments, catalogue: Catalogue, common: &Common) ->
         threads: common.threads(),
         command: command_line(arguments, common),
     };
-    PlanSettings { study, classes: arguments.classes.settings(), rounds: arguments.rounds }
+    PlanSettings {
+        study,
+        classes: arguments.classes.settings(),
+        merge: arguments.classes == Classes::Merged,
+        sharing: arguments.constraints.sharing(),
+        power: arguments.power,
+        rounds: arguments.rounds,
+    }
 }
 
 /// The command that repeats the plan, without options that only name outputs.
@@ -101,10 +112,14 @@ fn command_line(arguments: &PlanArguments, common: &Common) -> String {
     given.extend(arguments.read.lenient.map(|count| ("--lenient", count.to_string())));
     given.extend(arguments.budgets.given());
     given.extend(arguments.data.given());
-    if arguments.classes == crate::args::Classes::Seventeen {
-        given.push(("--classes", "17".to_string()));
+    match arguments.classes {
+        Classes::ThirtyThree => {}
+        Classes::Seventeen => given.push(("--classes", "17".to_string())),
+        Classes::Merged => given.push(("--classes", "merged".to_string())),
     }
-    given.extend((arguments.rounds != 5).then(|| ("--rounds", arguments.rounds.to_string())));
+    given.extend((arguments.constraints == Constraints::Paper).then(|| ("--constraints", "paper".to_string())));
+    given.extend(arguments.power.map(|power| ("--power", power.to_string())));
+    given.extend((arguments.rounds != PlanSettings::ROUNDS).then(|| ("--rounds", arguments.rounds.to_string())));
     for InUse { product, capacity, count } in &arguments.have {
         given.push(("--have", format!("{count}x{product}:{capacity}")));
     }

@@ -1,7 +1,10 @@
 //! A plan as text for a terminal.
 
 use esker_core::words;
-use esker_results::plan::{MixPlan, NoPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, WorkloadPlan};
+use esker_results::study::plan::{
+    Changed, MixPlan, NoPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, Way, WorkloadPlan,
+};
+use esker_study::LIFETIME_LIMIT_YEARS;
 
 use crate::table::{self, Table};
 
@@ -62,6 +65,8 @@ fn planned(plan: &MixPlan, one: &WorkloadPlan, currency: &str) -> String {
     text += &format!("\n{}", peaks(one));
     text += &format!("\n{}", constraints(plan, currency));
     text += &format!("\n{}", others(plan, currency));
+    text += &plan.way.as_ref().map_or_else(String::new, |way| format!("\n{}", self::way(way, plan)));
+    text += &format!("\n{}", what_if(plan, currency));
     if one.rounds.len() > 1 {
         text += &format!("\n{}", rounds(&one.rounds, currency));
     }
@@ -73,13 +78,17 @@ fn verified(plan: &MixPlan, one: &WorkloadPlan) -> String {
     let p99 = design.judgement.worst_p99.map_or("-".into(), |worst| words::time(worst.p99_us));
     let budget = one.budgets.p99_us.map_or("none".into(), words::time);
     match plan.verified.keeps_budgets {
-        true => format!("Simulated, it keeps every budget: worst p99 {p99}, the budget {budget}.\n"),
+        true => format!(
+            "Simulated, it keeps every budget: worst p99 {p99} (the model: {}), the budget {budget}.\n",
+            words::time(plan.verified.predicted_p99_us)
+        ),
         false => format!("Simulated, it misses a budget: {}.\n", plan.verified.reasons.join("; ")),
     }
 }
 
 fn devices(plan: &MixPlan) -> String {
-    let mut rows = Table::new(&["devices", "number", "in use", "each", "busy, predicted", "simulated"]);
+    let mut rows =
+        Table::new(&["devices", "number", "in use", "each", "busy, predicted", "simulated", "flash life", "simulated"]);
     for one in &plan.devices {
         rows.row([
             one.title.clone(),
@@ -88,9 +97,19 @@ fn devices(plan: &MixPlan) -> String {
             words::money(one.cost_each),
             words::percent(one.predicted_utilisation),
             one.simulated_utilisation.map_or("-".into(), words::percent),
+            life(one.predicted_life_years),
+            life(one.simulated_life_years),
         ]);
     }
     rows.render()
+}
+
+fn life(years: Option<f64>) -> String {
+    match years {
+        Some(years) if years >= LIFETIME_LIMIT_YEARS => format!("> {}", words::years(years)),
+        Some(years) => words::years(years),
+        None => "-".to_string(),
+    }
 }
 
 fn classes(plan: &MixPlan) -> String {
@@ -110,7 +129,7 @@ fn classes(plan: &MixPlan) -> String {
 }
 
 fn on(class: &PlacedClass, plan: &MixPlan) -> String {
-    let place = |placed: &esker_results::plan::PlacedShare| {
+    let place = |placed: &esker_results::study::plan::PlacedShare| {
         let title = &plan.devices[placed.devices].title;
         if placed.share > 0.9995 { title.clone() } else { format!("{} {title}", words::percent(placed.share)) }
     };
@@ -157,6 +176,45 @@ fn others(plan: &MixPlan, currency: &str) -> String {
         text += &format!("{} is bought {up_to}, and costs {}.\n", one.title, words::money(one.cost));
     }
     text
+}
+
+fn way(way: &Way, plan: &MixPlan) -> String {
+    let bytes = words::bytes(way.bytes);
+    let mut text = format!("From the devices in use, if all data lie evenly on them: {bytes} move, which takes ");
+    text += &format!("{} beside the mean load.\n", words::duration(way.hours * 3_600.0));
+    let mut rows = Table::new(&["move", "bytes", "from", "to", "time"]);
+    for one in &way.moves {
+        let title = |place: usize| plan.devices[place].title.clone();
+        let (bytes, time) = (words::bytes(one.bytes), words::duration(one.hours * 3_600.0));
+        rows.row([one.class.clone(), bytes, title(one.from), title(one.to), time]);
+    }
+    if !way.moves.is_empty() {
+        text += &rows.render();
+    }
+    if let Some(stuck) = way.stuck_bytes {
+        text += &format!("For {} there is no room on the way: add a device for that time.\n", words::bytes(stuck));
+    }
+    text
+}
+
+fn what_if(plan: &MixPlan, currency: &str) -> String {
+    let mut rows = Table::new(&["with", &format!("cost, {currency}"), "devices"]);
+    for one in &plan.what_if {
+        let what = match one.changed {
+            Changed::Load => "the load",
+            Changed::Data => "the data",
+            Changed::PriceOfFlash => "the price of flash",
+            Changed::PriceOfDisks => "the price of disks",
+        };
+        let title = match one.cost {
+            None => "no plan",
+            Some(_) if one.title == plan.title => "the same",
+            Some(_) => &one.title,
+        };
+        let times = format!("{} times {what}", words::factor(one.factor));
+        rows.row([times, one.cost.map_or("-".into(), words::money), title.to_string()]);
+    }
+    rows.render()
 }
 
 fn rounds(rounds: &[PlanRound], currency: &str) -> String {

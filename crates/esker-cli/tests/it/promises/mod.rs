@@ -79,6 +79,7 @@ const WRITING: &[Writing] = &[
         "answers.csv",
     ),
     file("plan --output", &["plan", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP),
+    file("plan --report", &["plan", "small.csv", "--catalogue", "shop.toml", "--report", "OUT"], SHOP),
     file("plan --json", &["plan", "small.csv", "--catalogue", "shop.toml", "--json=OUT"], SHOP),
     file("report --output", &["report", "study.json", "-o", "OUT"], &["study.json"]),
     file("report --markdown", &["report", "study.json", "-o", "new.html", "--markdown", "OUT"], &["study.json"]),

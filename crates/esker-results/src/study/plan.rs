@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::study::{Assumption, Budgets, Candidate, InputSummary, Need};
+use super::{Assumption, Budgets, Candidate, InputSummary, Need};
 
 /// The version of the schema below. It is raised by changes that would break a reader.
 pub const PLAN_SCHEMA: u32 = 1;
@@ -90,6 +90,11 @@ pub struct MixPlan {
     pub others: Vec<OtherPlan>,
     /// Of each type that is bought, the price up to which it is.
     pub break_even: Vec<BreakEvenPrice>,
+    /// The plans for other loads, more data and other prices: not simulated.
+    pub what_if: Vec<WhatIf>,
+    /// From the devices in use to the plan; absent if none are, or if they cannot hold the data of today.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub way: Option<Way>,
     /// What the simulation of the plan says.
     pub verified: Verified,
 }
@@ -117,6 +122,13 @@ pub struct PlannedDevices {
     /// Likewise, as simulated; absent if nothing that is asked for is on it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub simulated_utilisation: Option<f64>,
+    /// Years that the flash of all these devices lasts, at most 100, if data are written as planned and overwritten at
+    /// random; absent without flash.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub predicted_life_years: Option<f64>,
+    /// Likewise, with the bytes and the write amplification of the simulation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub simulated_life_years: Option<f64>,
 }
 
 /// A class of data in a plan.
@@ -199,6 +211,66 @@ pub struct BreakEvenPrice {
     pub up_to: Option<f64>,
 }
 
+/// What the plan would be if something were different.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIf {
+    /// What is different.
+    pub changed: Changed,
+    /// How many times as large it is.
+    pub factor: f64,
+    /// The devices.
+    pub title: String,
+    /// Cost with idle devices; absent if there is no such plan.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cost: Option<f64>,
+}
+
+/// What may be different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Changed {
+    /// Requests and writes.
+    Load,
+    /// Bytes of data at the end of the budgeted years.
+    Data,
+    /// Prices of all flash devices.
+    PriceOfFlash,
+    /// Prices of all disks.
+    PriceOfDisks,
+}
+
+/// How data get from the devices in use, on which all lie evenly, to where they are planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Way {
+    /// One after the other, in an order in which no device gets fuller than it may be.
+    pub moves: Vec<DataMove>,
+    /// Bytes that are moved, of all copies.
+    pub bytes: f64,
+    /// Hours for all moves, in the time that the load of the trace leaves.
+    pub hours: f64,
+    /// Bytes for which there is no room on the way; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stuck_bytes: Option<f64>,
+}
+
+/// Data that move from devices of one type to those of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DataMove {
+    /// Name of the class.
+    pub class: String,
+    /// Where they are, by the place in the list of devices.
+    pub from: usize,
+    /// Where they go, likewise.
+    pub to: usize,
+    /// Bytes, of all copies.
+    pub bytes: f64,
+    /// Hours that it takes.
+    pub hours: f64,
+}
+
 /// What the simulation of a plan says.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -207,6 +279,9 @@ pub struct Verified {
     pub keeps_budgets: bool,
     /// Budgets that it misses.
     pub reasons: Vec<String>,
+    /// 99th percentile of the response time in the busiest times as the model has it, in microseconds: of requests each
+    /// of which comes right behind the one before, with write buffers full, and none waiting for another one.
+    pub predicted_p99_us: f64,
     /// The simulated design, as `esker study` shows it: costs with simulated electricity, response times, life.
     pub design: Box<Candidate>,
 }

@@ -1,0 +1,56 @@
+//! How long the flash of each type of device in a plan lasts, by the model and as simulated. A study judges all flash
+//! of a design together; of several products, one may wear out before the others.
+
+use esker_results::DeviceReport;
+
+use super::planner::Planner;
+use super::solved::Solved;
+use crate::lifetime::{Wear, lifetime_years};
+use crate::models::WholeDrive;
+use crate::offers::Part;
+
+impl Planner<'_> {
+    /// Years that the flash of a type lasts if it is written as planned, at the write amplification of random writes.
+    /// `None` without flash.
+    pub(super) fn planned_life_years(&self, solved: &Solved, at: usize) -> Option<f64> {
+        let shares = &solved.solution.plan.shares;
+        let classes = self.model.classes.classes.iter().zip(shares);
+        let written = classes.map(|(class, shares)| class.total.written_bytes as f64 * shares[at]).sum();
+        self.life_years(solved, at, written, self.model.types[at].times.random_amplification)
+    }
+
+    /// Likewise of the simulated `devices` of the type, with what they wrote and their own amplification; that of
+    /// random writes where they wrote too little to have one.
+    pub(super) fn simulated_life_years(&self, solved: &Solved, at: usize, devices: &[&DeviceReport]) -> Option<f64> {
+        let random = self.model.types[at].times.random_amplification;
+        let flash = devices.iter().filter_map(|device| Some((device, device.flash.as_ref()?)));
+        let (mut written, mut programmed) = (0.0, 0.0);
+        for (device, flash) in flash {
+            let page_bytes = device.capacity_bytes as f64 / flash.pages.host.max(1) as f64;
+            let bytes = flash.host_page_writes as f64 * page_bytes;
+            written += bytes;
+            programmed += bytes * flash.write_amplification.unwrap_or(random);
+        }
+        let amplification = if written > 0.0 { programmed / written } else { random };
+        self.life_years(solved, at, written, amplification)
+    }
+
+    /// `written`: bytes in the trace.
+    fn life_years(&self, solved: &Solved, at: usize, written: f64, amplification: f64) -> Option<f64> {
+        let one = &self.model.types[at];
+        let count = solved.solution.plan.counts[at];
+        let whole = WholeDrive::of(one.part.product, one.part.capacity.bytes)?;
+        let flash = Part { count, ..one.part }.flash_on_sale(&whole);
+        let random = one.times.random_amplification;
+        let (rated_cycles, _) = flash.rated_cycles(whole.settings().endurance_cycles, random);
+        let wear = Wear {
+            raw: flash.raw,
+            rated_cycles,
+            write_amplification: amplification,
+            // A mean of the budgeted years: growth is in it.
+            host_bytes_per_day: written * self.model.days_of_trace,
+            growth_per_year: 0.0,
+        };
+        Some(lifetime_years(&wear).0)
+    }
+}
