@@ -229,13 +229,13 @@ mod tests {
         let names = |pattern: &str| -> Vec<&str> {
             select(&[pattern.to_string()]).map_or(Vec::new(), |items| items.iter().map(|item| item.name).collect())
         };
-        assert_eq!([names("kim/ch3"), names("kim/ch5")].concat(), names("kim"));
+        assert_eq!([names("kim/ch3"), names("kim/ch4"), names("kim/ch5")].concat(), names("kim"));
         assert_eq!(names("kim/ch5.2"), ["kim/regression", "kim/table-5.1", "kim/figure-5.2"]);
         assert_eq!(names("kim/ch3.5.3"), ["kim/figure-3.14"]);
         assert_eq!(names("kim/ch3.5/table-3.4"), ["kim/table-3.4"]);
         assert_eq!(names("agrawal/ch5/"), ["agrawal/table-7", "agrawal/table-8"]);
         assert!(names("agrawal/ch4").len() > names("agrawal/ch4.3").len() && !names("agrawal/ch4.3").is_empty());
-        for nothing in ["kim/ch", "kim/ch35", "kim/ch4", "agrawal/ch5/table-3", "kim/3.5", "ch3"] {
+        for nothing in ["kim/ch", "kim/ch35", "kim/ch6", "agrawal/ch5/table-3", "kim/3.5", "ch3"] {
             assert!(names(nothing).is_empty(), "{nothing}");
         }
     }

@@ -35,9 +35,21 @@ pub(crate) const TPCC: PaperTrace = PaperTrace {
     names: &["tpcc-small.trace", "tpcc-small.mqsim", "tpcc-small.mqsim.zst"],
 };
 
+/// The Financial trace of the Storage Performance Council, or its first requests.
+pub(crate) const FINANCIAL1: PaperTrace = PaperTrace {
+    title: "the trace Financial1",
+    names: &["Financial1.spc", "Financial1.spc.zst", "Financial1-first10k.spc", "Financial1-first10k.spc.zst"],
+};
+
+/// A volume of the proxy at MSR Cambridge, or its first requests.
+pub(crate) const PRXY_0: PaperTrace = PaperTrace {
+    title: "the trace prxy_0",
+    names: &["prxy_0.csv", "prxy_0.csv.zst", "msr-prxy_0-first20k.csv", "msr-prxy_0-first20k.csv.zst"],
+};
+
 /// Returns the files of `folder` that items may read.
 pub fn trace_files(folder: &Path) -> Vec<PathBuf> {
-    let names = [IOZONE, POSTMARK, TPCC].into_iter().flat_map(|trace| trace.names);
+    let names = [IOZONE, POSTMARK, TPCC, FINANCIAL1, PRXY_0].into_iter().flat_map(|trace| trace.names);
     names.map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! The bins of hot records.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::ClassSettings;
 use super::records::RecordCounts;
@@ -23,6 +24,15 @@ pub struct HotBins {
     pub from: HotBin,
     /// The highest number of each property.
     pub to: HotBin,
+}
+
+impl fmt::Display for HotBins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to } = self;
+        let between = |from: u8, to: u8| if from == to { from.to_string() } else { format!("{from} to {to}") };
+        let (reads, size) = (between(from.reads, to.reads), between(from.size, to.size));
+        write!(f, "hot, reads {reads}, size {size}, intensity {}", between(from.intensity, to.intensity))
+    }
 }
 
 impl HotBins {

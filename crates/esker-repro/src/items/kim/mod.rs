@@ -1,6 +1,6 @@
 //! Kim, "Design Challenges on Enterprise-Scale Storage Systems Employing Hard Drives and NAND Flash Based
-//! Solid-State Drives" (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers; and
-//! of chapter 5, models by regression. The system it proposes is HybridStore.
+//! Solid-State Drives" (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers;
+//! chapter 4: the planner MixPlan; and of chapter 5, models by regression. The system it proposes is HybridStore.
 
 mod drive;
 pub(super) mod figure_3_10;
@@ -14,12 +14,20 @@ pub(super) mod figure_3_17;
 pub(super) mod figure_3_18;
 pub(super) mod figure_3_19;
 pub(super) mod figure_3_9;
+pub(super) mod figure_4_5;
+pub(super) mod figure_4_6;
+pub(super) mod figure_4_7;
+pub(super) mod figure_4_8;
+pub(super) mod figure_4_9;
 pub(super) mod figure_5_2;
 mod made_up;
+mod mixplan;
 mod overheads;
 pub(super) mod regression;
 pub(super) mod table_3_4;
 pub(super) mod table_3_5;
+pub(super) mod table_4_3;
+pub(super) mod table_4_4;
 pub(super) mod table_5_1;
 mod times;
 mod workload;
