@@ -124,6 +124,11 @@ fn raw() -> StandIn {
     }
 }
 
+/// Such writes alone, on a drive that is full.
+pub(super) fn random_writes() -> StandIn {
+    StandIn { reads_percent: 0, sequential_percent: 0, ..raw() }
+}
+
 /// Quantiles of device times in ms.
 fn distribution(run: &StandInRun) -> Vec<(f64, f64)> {
     let mut times: Vec<f64> = run.served.iter().map(|served| served.device as f64 / 1e6).collect();

@@ -1,6 +1,7 @@
 //! Kim, "Design Challenges on Enterprise-Scale Storage Systems Employing Hard Drives and NAND Flash Based
-//! Solid-State Drives" (dissertation, Pennsylvania State University, 2009), chapter 3: translation layers;
-//! chapter 4: the planner MixPlan; and of chapter 5, models by regression. The system it proposes is HybridStore.
+//! Solid-State Drives" (dissertation, Pennsylvania State University, 2009), chapters 2 and 3: flash and translation
+//! layers; chapter 4: the planner MixPlan; and of chapter 5, models by regression. The system it proposes is
+//! HybridStore.
 
 mod drive;
 pub(super) mod figure_3_10;
@@ -14,6 +15,7 @@ pub(super) mod figure_3_17;
 pub(super) mod figure_3_18;
 pub(super) mod figure_3_19;
 pub(super) mod figure_3_9;
+pub(super) mod figure_4_1;
 pub(super) mod figure_4_5;
 pub(super) mod figure_4_6;
 pub(super) mod figure_4_7;
@@ -24,10 +26,17 @@ mod made_up;
 mod mixplan;
 mod overheads;
 pub(super) mod regression;
+mod single_page;
+pub(super) mod table_2_1;
+pub(super) mod table_3_1;
+pub(super) mod table_3_2;
+pub(super) mod table_3_3;
 pub(super) mod table_3_4;
 pub(super) mod table_3_5;
+pub(super) mod table_4_1;
 pub(super) mod table_4_3;
 pub(super) mod table_4_4;
 pub(super) mod table_5_1;
+mod tested;
 mod times;
 mod workload;

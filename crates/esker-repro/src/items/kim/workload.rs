@@ -280,39 +280,10 @@ pub(super) static WEB_SEARCH: StandIn = StandIn {
 
 #[cfg(test)]
 mod tests {
-    use esker_core::RequestKind;
-
     use super::*;
-
-    /// Table 3.3: mean size in KB, reads, sequentiality, mean gap in ms.
-    const TABLE_3_3: [(&StandIn, f64, f64, f64, f64); 4] = [
-        (&FINANCIAL, 4.38, 9.0, 2.0, 133.50),
-        (&CELLO, 5.03, 35.0, 1.0, 41.01),
-        (&TPC_H, 12.82, 95.0, 18.0, 155.56),
-        (&WEB_SEARCH, 14.86, 99.0, 14.0, 9.97),
-    ];
 
     fn end(request: &Request) -> u64 {
         request.start.0 + request.length.0 / Bytes::SECTOR.0
-    }
-
-    #[test]
-    fn every_stand_in_follows_its_row_of_table_3_3() {
-        for (workload, size_kb, reads, sequential, gap_ms) in TABLE_3_3 {
-            let some = StandIn { requests: 100_000, warm_up: 0, ..workload.clone() };
-            let all: Vec<Arrival> = some.arrivals(3).collect();
-            let near = |what: &str, found: f64, expected: f64, tolerance: f64| {
-                assert!((found - expected).abs() <= tolerance, "{}: {what} {found}, not {expected}", workload.name);
-            };
-            let bytes: u64 = all.iter().map(|arrival| arrival.request.length.0).sum();
-            near("size", bytes as f64 / 100_000.0 / 1024.0, size_kb, 0.01 * size_kb);
-            let read = all.iter().filter(|arrival| arrival.request.kind == RequestKind::Read).count();
-            near("reads", read as f64 / 1_000.0, reads, 0.5);
-            let follows = all.windows(2).filter(|pair| end(&pair[0].request) == pair[1].request.start.0).count();
-            near("sequential", follows as f64 / 1_000.0, sequential, 0.5);
-            let end_ms = all.last().unwrap().at.0 as f64 / 1e6;
-            near("gap", end_ms / 100_000.0, gap_ms, 0.06 * gap_ms);
-        }
     }
 
     #[test]
