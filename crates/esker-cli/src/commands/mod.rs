@@ -20,6 +20,7 @@ mod trace;
 mod transfers;
 mod validate;
 mod volume;
+mod workload_preset;
 
 use std::process::ExitCode;
 

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_core::{Bytes, ReadError};
-use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader, WORKLOADS};
+use esker_trace::{Record, Synthesiser, SyntheticSettings, TraceModel, TraceModelFitter, TraceReader};
 
 use super::{ReadProgress, TraceOutput, read_options};
 use crate::args::{Common, GenerateArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
+use crate::commands::workload_preset::over_preset;
 use crate::failure::Failure;
 use crate::output::Outputs;
 use crate::progress::Progress;
@@ -104,20 +105,6 @@ fn not_finite(table: &toml::Table) -> Option<String> {
         toml::Value::Table(below) => not_finite(below).map(|found| format!("{key}.{found}")),
         _ => None,
     })
-}
-
-/// Lays `table` over the preset that it names, if any.
-fn over_preset(mut table: toml::Table) -> Result<toml::Table, Failure> {
-    let Some(name) = table.remove("preset") else { return Ok(table) };
-    let name = name.as_str().ok_or_else(|| Failure::input("`preset` is not a name"))?.to_string();
-    let Some(preset) = WORKLOADS.iter().find(|preset| preset.name == name) else {
-        let known: Vec<&str> = WORKLOADS.iter().map(|preset| preset.name).collect();
-        let hint = format!("the presets are {}", known.join(", "));
-        return Err(Failure::input(format!("there is no preset `{name}`")).with_hint(hint));
-    };
-    let mut whole: toml::Table = preset.toml.parse().expect("presets are TOML");
-    whole.extend(table);
-    Ok(whole)
 }
 
 fn write(

@@ -18,6 +18,7 @@ use crate::args::{Common, VolumeReplayArguments};
 use crate::cancel;
 use crate::commands::assignments::assignments;
 use crate::commands::sim::{failure, render};
+use crate::commands::workload_preset::over_preset;
 use crate::failure::Failure;
 use crate::output::{self, Outputs, json};
 use crate::progress::Progress;
@@ -95,6 +96,9 @@ fn settings(arguments: &VolumeReplayArguments) -> Result<WorkloadSettings, Failu
         [] => {}
         all => _ = table.insert("trace".to_string(), toml::Value::Array(all.iter().map(text).collect())),
     }
+    if let Some(toml::Value::Table(synthetic)) = table.get_mut("synthetic") {
+        *synthetic = over_preset(std::mem::take(synthetic))?;
+    }
     if let Some(depth) = arguments.depth {
         table.insert("queue_depth".to_string(), toml::Value::Integer(depth.into()));
     }
@@ -150,7 +154,7 @@ fn check_overwrites(
     if arguments.overwrite || !changes_any {
         return Ok(());
     }
-    let hint = "say --overwrite if it may be lost, or replay reads alone: --set 'filter={kinds=[\"read\"]}'";
+    let hint = "say --overwrite if it may be lost, or replay reads alone: --set 'filter={operations=[\"read\"]}'";
     target.refuse_to_overwrite(&arguments.volume, hint)
 }
 
