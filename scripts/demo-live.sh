@@ -31,14 +31,14 @@ capacity = "96MiB"
 END
     "$esker" --quiet emulate "$1.toml" &
     processes+=($!)
-    for _ in $(seq 100); do [[ -S $1.toml.nbd && -S $1.toml.control ]] && return; sleep 0.1; done
+    for _ in $(seq 100); do [[ -S $1.nbd && -S $1.control ]] && return; sleep 0.1; done
     echo "$1 is not served" >&2
     exit 1
 }
 
 # Number of reads that a device has served so far, and the sum of their response times.
 reads() {
-    "$esker" emulate status "$1.toml.control" --json | tr -d ' \n' |
+    "$esker" emulate status "$1.control" --json | tr -d ' \n' |
         sed -nE 's/.*"reads":\{"count":([0-9]+),"mean_us":([0-9.]+).*/\1 \2/p' | awk '{ print $1, $1 * $2 }'
 }
 
@@ -47,7 +47,7 @@ device fast 500us
 device slow 1ms
 
 say "A volume over both, served while a load runs; what its clients do is recorded."
-uri() { echo "nbd+unix:///device?socket=$folder/$1.toml.nbd"; }
+uri() { echo "nbd+unix:///$1?socket=$folder/$1.nbd"; }
 run volume create live.volume --policy wardrop --set capacity=64MiB --set extent=64KiB \
     --device slow="$(uri slow)" --device fast="$(uri fast)" > /dev/null
 # Filled beforehand: the long response times of that would hide small differences from the policy.

@@ -528,7 +528,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::Arguments;
-    use crate::values::{DevicePlace, VolumeExport};
+    use crate::values::{DevicePlace, Export};
     use clap::CommandFactory;
 
     #[test]
@@ -538,7 +538,7 @@ mod tests {
 
     /// Appends what the command and those below it take as a text or a path: "trace convert --output".
     fn taken(command: &clap::Command, path: &str, all: &mut Vec<String>) {
-        let places = [TypeId::of::<DevicePlace>(), TypeId::of::<VolumeExport>()];
+        let places = [TypeId::of::<DevicePlace>(), TypeId::of::<Export>()];
         let texts = [&[TypeId::of::<PathBuf>(), TypeId::of::<String>()], &places[..]].concat();
         let is_text = |argument: &&clap::Arg| {
             let found = argument.get_value_parser().type_id();

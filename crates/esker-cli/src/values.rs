@@ -1,9 +1,9 @@
 //! Parses values of options. A value that makes no sense is refused, with an example of a valid one.
 
+mod export;
 #[cfg(test)]
 mod tests;
 mod volume_device;
-mod volume_export;
 
 use std::error::Error;
 use std::fmt;
@@ -14,8 +14,8 @@ use esker_core::{Bytes, Hint, Nanos, Power, Ratio, did_you_mean, words};
 use esker_serve::{Address, AddressError, MoveBudget};
 use esker_study::InUse;
 
+pub(crate) use export::{Export, device_export, volume_export};
 pub(crate) use volume_device::{DevicePlace, VolumeDevice, device_place, volume_device};
-pub(crate) use volume_export::{VolumeExport, volume_export};
 
 /// A value that an option does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]

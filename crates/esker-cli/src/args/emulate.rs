@@ -8,8 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use esker_core::{Nanos, Ratio};
 use esker_serve::Address;
 
-use super::ServingArguments;
-use crate::values;
+use super::serving::{ServingArguments, TlsArguments};
+use crate::values::{self, Export};
 
 /// Arguments of `esker emulate`.
 #[derive(Debug, Args)]
@@ -19,46 +19,56 @@ use crate::values;
     after_help = "Examples:\n  \
         esker emulate atlas10k.toml --run 'nbdinfo $uri'\n  \
         esker emulate experiment.toml --device station --listen 127.0.0.1:10809\n  \
+        esker emulate fast.toml slow.toml --run 'nbdinfo --list $uri'\n  \
+        esker emulate one=fast.toml two=fast.toml --run 'for each in $uris; do nbdinfo $each; done'\n  \
+        esker emulate examples/wu-pair.toml --device flash --device disk\n  \
         esker emulate samsung-sp2504c-250g --data emulated.img --write-cache volatile\n  \
         esker emulate atlas10k.toml --record day.esker --run 'nbdcopy home.img $uri'\n  \
-        esker emulate slow atlas10k.toml.control 10    (while it is emulated)\n  \
-        esker emulate power-cut atlas10k.toml.control --for 2s    (the same)\n\
+        esker emulate atlas10k.toml --listen :10809 --tls-certificates pki\n  \
+        esker emulate slow atlas10k.control 10    (while it is emulated)\n  \
+        esker emulate power-cut atlas10k.control --for 2s    (the same)\n\
         \n\
+        Each device is an export that is called as its file without the ending, or as the device that --device\n\
+        chooses. Clients that name none get the first. Each has a control socket of its own, NAME.control.\n\
         Requests end when those of the simulated device would. At the end it says how late its answers were,\n\
-        and whether this machine keeps up. Whoever reaches the address reads and writes: there is no TLS."
+        and whether this machine keeps up.\n\
+        Without TLS, whoever reaches the address reads and writes: prefer a Unix socket, or 127.0.0.1."
 )]
 pub(crate) struct EmulateArguments {
     /// What to do at a device that is being emulated.
     #[command(subcommand)]
     pub(crate) operation: Option<EmulateOperation>,
-    /// The device: a preset, the file of one, or an experiment, of which the devices and the target count
-    #[arg(value_name = "DEVICE", required = true)]
-    pub(crate) simulated: Option<String>,
-    /// The device of an experiment [default: its target]
+    /// The devices: presets, files of one, or experiments, of which the devices and the target count; with
+    /// NAME=DEVICE, clients call it NAME
+    #[arg(value_name = "DEVICE", required = true, value_parser = values::device_export)]
+    pub(crate) simulated: Vec<Export>,
+    /// The device of an experiment; may be repeated, and clients call each by its name [default: its target]
     #[arg(long, value_name = "NAME")]
-    pub(crate) device: Option<String>,
-    /// Where clients connect; may be repeated [default: unix:DEVICE.nbd]
+    pub(crate) device: Vec<String>,
+    /// Where clients connect; may be repeated [default: unix:NAME.nbd, of the first device, beside its file]
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) listen: Vec<Address>,
-    /// Where the operations are asked for, a Unix socket [default: DEVICE.control]
+    /// Where the operations are asked for, a Unix socket for each device, in order [default: NAME.control, beside its
+    /// file]
     #[arg(long, value_name = "SOCKET")]
-    pub(crate) control: Option<PathBuf>,
-    /// The name of the export; clients that name none get it, too
-    #[arg(long, value_name = "NAME", default_value = "device")]
-    pub(crate) export: String,
-    /// Where the data are: `memory`, or a file, which is made if it is not there
-    #[arg(long, value_name = "memory|FILE", default_value = "memory")]
-    pub(crate) data: DataPlace,
+    pub(crate) control: Vec<PathBuf>,
+    /// Where the data are, for each device, in order: `memory`, or a file, which is made if it is not there [default:
+    /// memory]
+    #[arg(long, value_name = "memory|FILE")]
+    pub(crate) data: Vec<DataPlace>,
     /// Whether a power cut loses what was not flushed
     #[arg(long, value_name = "KIND", value_enum, ignore_case = true, default_value_t = WriteCacheKind::None)]
     pub(crate) write_cache: WriteCacheKind,
     /// Whom it serves, and how long.
     #[command(flatten)]
     pub(crate) serving: ServingArguments,
+    /// Whether connections are encrypted.
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
 }
 
 /// Where the data of an emulated device are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DataPlace {
     /// In memory, as long as it is served.
     Memory,
@@ -101,7 +111,7 @@ pub(crate) enum EmulateOperation {
 
 /// Arguments of `esker emulate status`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  esker emulate status atlas10k.toml.control --json")]
+#[command(after_help = "Example:\n  esker emulate status atlas10k.control --json")]
 pub(crate) struct EmulateStatusArguments {
     /// The control socket of the emulation
     #[arg(value_name = "SOCKET")]
@@ -114,8 +124,8 @@ pub(crate) struct EmulateStatusArguments {
 /// Arguments of `esker emulate slow`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-        esker emulate slow atlas10k.toml.control 10    (ten times as slow)\n  \
-        esker emulate slow atlas10k.toml.control 1     (as its settings say)")]
+        esker emulate slow atlas10k.control 10    (ten times as slow)\n  \
+        esker emulate slow atlas10k.control 1     (as its settings say)")]
 pub(crate) struct EmulateSlowArguments {
     /// The control socket of the emulation
     #[arg(value_name = "SOCKET")]
@@ -128,8 +138,8 @@ pub(crate) struct EmulateSlowArguments {
 /// Arguments of `esker emulate fail`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-        esker emulate fail atlas10k.toml.control\n  \
-        esker emulate fail atlas10k.toml.control --writes\n\
+        esker emulate fail atlas10k.control\n  \
+        esker emulate fail atlas10k.control --writes\n\
         \n\
         Requests under way fail, too. `esker emulate repair` ends it.")]
 pub(crate) struct EmulateFailArguments {
@@ -144,8 +154,8 @@ pub(crate) struct EmulateFailArguments {
 /// Arguments of `esker emulate power-cut`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-        esker emulate power-cut atlas10k.toml.control --for 2s\n  \
-        esker emulate power-cut atlas10k.toml.control\n\
+        esker emulate power-cut atlas10k.control --for 2s\n  \
+        esker emulate power-cut atlas10k.control\n\
         \n\
         Without --for, `esker emulate power-on` gives it power again.")]
 pub(crate) struct EmulatePowerCutArguments {

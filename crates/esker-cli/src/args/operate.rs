@@ -8,7 +8,7 @@ use esker_serve::{Address, MoveBudget};
 
 use super::serving::{ServingArguments, TlsArguments};
 use super::volume_io::VolumeIo;
-use crate::values::{self, VolumeDevice, VolumeExport};
+use crate::values::{self, Export, VolumeDevice};
 
 /// Arguments of `esker volume serve`.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ use crate::values::{self, VolumeDevice, VolumeExport};
 pub(crate) struct VolumeServeArguments {
     /// The files of the volumes; with NAME=VOLUME, clients call it NAME
     #[arg(value_name = "VOLUME", required = true, value_parser = values::volume_export)]
-    pub(crate) volumes: Vec<VolumeExport>,
+    pub(crate) volumes: Vec<Export>,
     /// Where clients connect; may be repeated [default: unix:VOLUME.nbd, of the first volume]
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) listen: Vec<Address>,

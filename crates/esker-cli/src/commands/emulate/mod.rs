@@ -1,5 +1,6 @@
 //! `esker emulate`: simulated devices that serve real data in real time.
 
+mod devices;
 mod operate;
 mod report;
 mod serve;
@@ -9,11 +10,10 @@ use std::process::ExitCode;
 use crate::args::{Common, EmulateArguments};
 use crate::failure::Failure;
 
-/// Emulates a device, or does something at one that is being emulated.
+/// Emulates devices, or does something at one that is being emulated.
 pub(crate) fn run(arguments: &EmulateArguments, common: &Common) -> Result<ExitCode, Failure> {
-    match (&arguments.operation, &arguments.simulated) {
-        (Some(operation), _) => operate::run(operation),
-        (None, Some(simulated)) => serve::run(simulated, arguments, common),
-        (None, None) => unreachable!("clap asks for one of them"),
+    match &arguments.operation {
+        Some(operation) => operate::run(operation),
+        None => serve::run(arguments, common),
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(operation: &EmulateOperation) -> Result<ExitCode, Failure> {
 fn ask(socket: &Path, operation: &EmulationOperation) -> Result<Value, Failure> {
     call(socket, operation).map_err(|error| match error.is_unserved {
         true => Failure::input(format!("no device is emulated at {}", socket.display()))
-            .with_hint("name the control socket: DEVICE.control, or what --control said"),
+            .with_hint("name the control socket: NAME.control beside the device's file, or what --control said"),
         false => refused(error),
     })
 }

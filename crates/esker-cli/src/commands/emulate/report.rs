@@ -19,7 +19,7 @@ pub(super) fn status(status: &EmulationServerStatus) -> String {
     };
     format!(
         "{}: {}, {}; {cache}; {clients}\n\n{}",
-        emulation.device,
+        serving.export,
         words::bytes(emulation.capacity_bytes as f64),
         condition(emulation),
         served(emulation, &serving.requests)

@@ -1,25 +1,29 @@
 //! What all commands have in common that serve something to clients.
 
+mod exports;
 mod log;
 mod running;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use esker_nbd_device::{NbdServer, NbdUri};
 use esker_serve::{
-    Address, ControlError, Listener, LogLevel, Served, Server, Successor, inherited_listeners, tell_ready,
-    tell_stopping,
+    Address, ControlError, Listener, LogLevel, ServeSettings, Served, Server, Successor, inherited_listeners,
+    tell_ready, tell_stopping,
 };
 
-use crate::args::{Common, LogForm, ServingArguments};
+use crate::args::{Common, LogForm, ServingArguments, TlsArguments};
 use crate::cancel;
 use crate::failure::Failure;
 use crate::log_lines;
 use crate::output;
 use crate::recording::Plan;
+pub(super) use exports::check_names;
 use log::ServerLog;
 use running::Running;
+pub(super) use tls::describe_tls;
 
 /// Where clients, operators and collectors of figures connect, and what runs meanwhile.
 pub(super) struct Serving<'a> {
@@ -38,6 +42,12 @@ pub(super) struct Serving<'a> {
     pub(super) record: Option<Plan>,
 }
 
+/// How clients are served.
+pub(super) fn settings(serving: &ServingArguments, tls: &TlsArguments) -> Result<ServeSettings, Failure> {
+    let connections_max = serving.clients as usize;
+    Ok(ServeSettings { connections_max, tls: tls::tls(tls)?, ..ServeSettings::default() })
+}
+
 /// How a server has ended.
 pub(super) enum Ending {
     /// With a command, whose exit status this is.
@@ -53,7 +63,7 @@ pub(super) enum Ending {
 /// What becomes of a server that another process wants to take over: `None` if that one serves now.
 pub(super) type HandedOver<S> = Result<Option<Box<Server<S>>>, Failure>;
 
-/// Serves until it is asked to end, or until a command has ended. Says in lines that it serves `what`, has `hand_over`
+/// Serves until it is asked to end, or until a command has ended. Says of each export `what` it is, has `hand_over`
 /// hand the server over to another process that asks for it, and has `ended` look at the server at the end.
 pub(super) fn serve<S: Served>(
     mut server: Server<S>,
@@ -91,7 +101,7 @@ pub(super) fn serve_on<S: Served>(
     wake_with_signals(&server);
     server.log_to(Box::new(log_of(serving.arguments, common)));
     if !common.quiet {
-        announce(&server, what);
+        announce(&server, &serving.exports, what);
     }
     let command = serving.arguments.run.as_deref();
     let child = command.map(|command| Running::start(command, uris, server.signal())).transpose()?;
@@ -132,9 +142,12 @@ pub(super) fn serve_on<S: Served>(
     }
 }
 
-/// Says what is served, and where.
-fn announce<S: Served>(server: &Server<S>, what: &[String]) {
-    what.iter().for_each(|line| output::remark(&format!("serving {line}")));
+/// Says what is served, with its name if there are several, and where.
+fn announce<S: Served>(server: &Server<S>, exports: &[&str], what: &[String]) {
+    for (name, what) in exports.iter().zip(what) {
+        let name = if exports.len() > 1 { format!("{name}: ") } else { String::new() };
+        output::remark(&format!("serving {name}{what}"));
+    }
     server.addresses().iter().for_each(|address| output::remark(&format!("clients connect at {address}")));
 }
 

@@ -12,7 +12,7 @@ use crate::args::Common;
 use crate::cancel;
 use crate::commands::serving::{control_socket, refused, senseless};
 use crate::failure::Failure;
-use crate::values::VolumeExport;
+use crate::values::Export;
 
 /// Time between two looks at a drain.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ impl Doer {
         let socket = control_socket(file);
         match call(&socket, &VolumeOperation::Status) {
             Err(error) if error.is_unserved => {
-                let volume = VolumeExport { name: "volume".to_string(), file: file.to_path_buf() };
+                let volume = Export { name: "volume".to_string(), file: file.to_path_buf() };
                 let server = open(&[volume], Serving::default(), &ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
                 Ok(Self::Own(Box::new(server)))

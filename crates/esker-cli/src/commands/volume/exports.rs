@@ -1,18 +1,16 @@
 //! Volumes that one server is to serve.
 
 use super::file::Places;
+use crate::commands::serving::check_names;
 use crate::failure::Failure;
-use crate::values::VolumeExport;
+use crate::values::Export;
 
 /// Refuses volumes that have one name, or devices in common. Nothing replaces the devices from now on.
-pub(super) fn check(volumes: &[VolumeExport]) -> Result<(), Failure> {
-    let mut all: Vec<(&VolumeExport, Places)> = Vec::new();
+pub(super) fn check(volumes: &[Export]) -> Result<(), Failure> {
+    check_names(volumes)?;
+    let mut all: Vec<(&Export, Places)> = Vec::new();
     for volume in volumes {
         let file = volume.file.display();
-        if let Some((other, _)) = all.iter().find(|(other, _)| other.name == volume.name) {
-            let message = format!("clients would call both {} and {file} `{}`", other.file.display(), volume.name);
-            return Err(Failure::input(message).with_hint(format!("call one of them otherwise: NAME={file}")));
-        }
         let places = Places::read(&volume.file)?;
         for (other, others) in &all {
             if let Some((name, place)) = places.shared_with(others) {

@@ -8,14 +8,13 @@ use esker_serve::{Listener, ServeSettings};
 use super::exports;
 use super::server::{VolumeServer, open, serving, settings};
 use super::take_over;
-use crate::args::{Common, TlsUse, VolumeServeArguments};
+use crate::args::{Common, VolumeServeArguments};
 use crate::cancel;
 use crate::commands::serving::{
-    Ending, Serving, client_socket, control_socket, say_as, serve, serve_metrics, serve_on,
+    Ending, Serving, client_socket, control_socket, describe_tls, say_as, serve, serve_metrics, serve_on,
 };
 use crate::failure::Failure;
 use crate::recording::Plan;
-use crate::values::VolumeExport;
 
 /// What is left if the program is ended.
 const LEFT: &str = "what clients had not flushed may be lost";
@@ -77,25 +76,15 @@ fn take_over_server(
     Ok(server)
 }
 
-/// What is served, in words: a line for each volume, with its name if there are several.
+/// What each volume is, in words.
 fn describe(server: &VolumeServer, arguments: &VolumeServeArguments) -> Vec<String> {
-    let are_several = arguments.volumes.len() > 1;
-    let line = |(index, volume): (usize, &VolumeExport)| {
-        let text = describe_volume(server, index, arguments);
-        if are_several { format!("{}: {text}", volume.name) } else { text }
-    };
-    arguments.volumes.iter().enumerate().map(line).collect()
+    (0..arguments.volumes.len()).map(|index| describe_volume(server, index, arguments)).collect()
 }
 
 fn describe_volume(server: &VolumeServer, index: usize, arguments: &VolumeServeArguments) -> String {
     let status = server.served(index).status(&server.status(index));
     let read_only = status.read_only.map_or(String::new(), |why| format!(", only to be read ({why})"));
-    let tls = match (&arguments.tls.tls_certificates, arguments.tls.tls, arguments.tls.tls_any_client) {
-        (None, ..) => "",
-        (_, TlsUse::Offered, _) => ", with and without TLS",
-        (_, TlsUse::Required, true) => ", with TLS",
-        (_, TlsUse::Required, false) => ", with TLS to clients that have a certificate",
-    };
+    let tls = describe_tls(&arguments.tls);
     let size = words::bytes(status.capacity_bytes as f64);
     format!("{} of {size} over {}{read_only}{tls}", status.kind, status.io)
 }

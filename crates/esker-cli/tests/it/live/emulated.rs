@@ -57,23 +57,23 @@ impl Emulated {
 
     /// Where its clients connect.
     pub(super) fn uri(&self) -> String {
-        format!("nbd+unix:///device?socket={}/{}.toml.nbd", self.folder.display(), self.name)
+        format!("nbd+unix:///{0}?socket={1}/{0}.nbd", self.name, self.folder.display())
     }
 
     /// Does something at it, such as `slow 10`.
     pub(super) fn operate(&self, operation: &[&str; 2]) {
-        esker_ok(&self.folder, &["emulate", operation[0], &format!("{}.toml.control", self.name), operation[1]]);
+        esker_ok(&self.folder, &["emulate", operation[0], &format!("{}.control", self.name), operation[1]]);
     }
 
     /// Reads and writes that it has served.
     pub(super) fn served(&self) -> f64 {
-        let control = format!("{}.toml.control", self.name);
+        let control = format!("{}.control", self.name);
         let status = esker_ok(&self.folder, &["emulate", "status", &control, "--json"]).stdout;
         let status: serde_json::Value = serde_json::from_str(&status).unwrap();
         ["reads", "writes"].map(|kind| status["requests"][kind].as_f64().unwrap()).iter().sum()
     }
 
     pub(super) fn status(&self) -> String {
-        esker_ok(&self.folder, &["emulate", "status", &format!("{}.toml.control", self.name)]).stdout
+        esker_ok(&self.folder, &["emulate", "status", &format!("{}.control", self.name)]).stdout
     }
 }

@@ -31,6 +31,7 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ("xia/little-cleaning", "agrawal/traces", "minutes; each item is tested in its crate"),
     ("xia/section-2.4", "agrawal/traces", "half a minute; each item is tested in its crate"),
     ("examples/cache-ranking.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
+    ("emulate examples/wu-pair.toml", "emulate wu-pair.toml", "its sockets would lie among the examples"),
     ("examples/wu-pair.toml", "examples/sweep.toml", "half a minute; a test of esker-sim runs a shorter one"),
     (
         "examples/ssd-model.toml -o runs/",

@@ -40,6 +40,9 @@ capacity = "1GiB"
 target = "station"
 "#;
 
+const DEVICE: &str = "kind = \"constant\"\nservice_time = \"1ms\"\ncapacity = \"16MiB\"\n";
+const PAIR: &str = include_str!("../../../../../examples/wu-pair.toml");
+
 const CATALOGUE: &str = include_str!("../../../../esker-catalogue/catalogues/kim-2009.toml");
 
 const RUNS: &str = include_str!("../../../../esker-model/models/kim-slc-unseen.csv");
@@ -75,6 +78,9 @@ pub(super) fn write(folder: &Path) {
     let name = "cdn.oracleGeneral.zst";
     std::fs::write(folder.join(name), packed(name, accesses())).expect("the folder can be written");
     std::fs::write(folder.join("experiment.toml"), EXPERIMENT).expect("the folder can be written");
+    for (name, text) in [("fast.toml", DEVICE), ("slow.toml", DEVICE), ("wu-pair.toml", PAIR)] {
+        std::fs::write(folder.join(name), text).expect("the folder can be written");
+    }
     std::fs::write(folder.join("shop.toml"), CATALOGUE).expect("the folder can be written");
     std::fs::write(folder.join("grid.toml"), format!("{EXPERIMENT}{GRID}")).expect("the folder can be written");
     std::fs::write(folder.join("runs.csv"), RUNS).expect("the folder can be written");

@@ -146,6 +146,11 @@ const WRITING: &[Writing] = &[
         ],
         CERTIFICATES,
     ),
+    file(
+        "emulate --record",
+        &["emulate", "disk.toml", "--tls-certificates=pki", "--run=true", "--record-as=msr", "--record", "OUT"],
+        CERTIFICATES,
+    ),
     file("volume replay --json", REPLAY, &["small.volume", "small.img", "small.csv"]),
 ];
 const CERTIFICATES: &[&str] = &["pki/server-cert.pem", "pki/server-key.pem", "pki/ca-cert.pem", "pki/ca-crl.pem"];
@@ -212,7 +217,10 @@ fn every_command_of_the_table_is_tried() {
     assert_eq!(sorted(written), rows("writes"));
     assert_eq!(sorted(READING.iter().map(|(row, _)| *row).collect()), rows("reads"));
     // What is in these folders is among the inputs of `WRITING`.
-    assert_eq!(rows("reads in a folder"), ["reproduce --traces", "volume serve --tls-certificates"]);
+    assert_eq!(
+        rows("reads in a folder"),
+        ["emulate --tls-certificates", "reproduce --traces", "volume serve --tls-certificates"]
+    );
 }
 
 /// A folder with all that the commands read.

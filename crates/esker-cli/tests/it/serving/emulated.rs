@@ -50,7 +50,7 @@ impl Emulation {
     }
 
     fn client(&self) -> Client {
-        Client::connect(&self.folder.join(format!("{}.toml.nbd", self.name)))
+        Client::connect(&self.folder.join(format!("{}.nbd", self.name)))
     }
 
     pub(super) fn operate(&self, operation: &str, options: &[&str]) {
@@ -58,7 +58,7 @@ impl Emulation {
     }
 
     fn control(&self) -> String {
-        format!("{}.toml.control", self.name)
+        format!("{}.control", self.name)
     }
 
     pub(super) fn status(&self) -> Value {
@@ -109,8 +109,8 @@ fn requests_take_as_long_as_those_of_the_simulated_device() {
     assert_eq!(status["slow"], 10.0, "{status}");
     assert_eq!((&status["response_times"]["reads"]["count"], &status["requests"]["reads"]), (&220.into(), &220.into()));
     assert!(status["response_times"]["reads"]["max_us"].as_f64().unwrap() >= 10_000.0, "{status}");
-    let shown = esker_ok(folder.path(), &["emulate", "status", "disk.toml.control"]).stdout;
-    assert!(shown.starts_with("device: 8 MiB, power on, slowed by 10; no volatile write cache; 1 client\n"), "{shown}");
+    let shown = esker_ok(folder.path(), &["emulate", "status", "disk.control"]).stdout;
+    assert!(shown.starts_with("disk: 8 MiB, power on, slowed by 10; no volatile write cache; 1 client\n"), "{shown}");
     let said = emulation.stop();
     for words in ["220 reads", "1 writes", "answers were late by", "an answer was overdue for"] {
         assert!(said.contains(words), "{words} is not in: {said}");
@@ -206,14 +206,16 @@ fn a_device_of_an_experiment_is_chosen_by_name() {
         |options: &[&str]| esker_in(folder.path(), &[&["emulate", "both.toml", "--run", "true"], options].concat());
     assert!(emulate(&[]).stderr.contains("serving one (constant) of 1 MiB in memory"));
     assert!(emulate(&["--device", "two"]).stderr.contains("serving two (constant) of 2 MiB in memory"));
+    let both = emulate(&["--device", "two", "--device", "one"]).stderr;
+    for words in
+        ["serving two: two (constant) of 2 MiB", "serving one: one (constant) of 1 MiB", "connect at unix:two.nbd"]
+    {
+        assert!(both.contains(words), "{words} is not in: {both}");
+    }
     let unknown = emulate(&["--device", "tow"]);
     assert!(unknown.code == 2 && unknown.stderr.contains("did you mean `two`?"), "{}", unknown.stderr);
-    let nobody = esker_in(folder.path(), &["emulate", "repair", "both.toml.control"]);
-    assert!(
-        nobody.code == 2 && nobody.stderr.contains("no device is emulated at both.toml.control"),
-        "{}",
-        nobody.stderr
-    );
+    let nobody = esker_in(folder.path(), &["emulate", "repair", "both.control"]);
+    assert!(nobody.code == 2 && nobody.stderr.contains("no device is emulated at both.control"), "{}", nobody.stderr);
 }
 
 #[test]

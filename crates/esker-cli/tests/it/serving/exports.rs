@@ -115,7 +115,7 @@ fn one_volume_fails_and_the_other_serves() {
     fs::write(folder.join("bad.toml"), "kind = \"constant\"\nservice_time = \"100us\"\ncapacity = \"16MiB\"\n")
         .unwrap();
     let device = Emulation::of(folder, "bad", &[]);
-    let place = format!("bad=nbd+unix:///device?socket={}/bad.toml.nbd", folder.display());
+    let place = format!("bad=nbd+unix:///bad?socket={}/bad.nbd", folder.display());
     esker_ok(folder, &["volume", "create", "db.volume", "--device", &place, "--set", "extent=64KiB"]);
     let mut server = Server::start(folder, &["db.volume"]);
     let [mut good, mut bad] = ["home", "db"].map(|name| Client::connect_to(&server.socket(), name));

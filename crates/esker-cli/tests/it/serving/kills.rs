@@ -68,8 +68,8 @@ fn nothing_that_was_flushed_is_lost_when_the_power_fails() {
         })
         .collect();
     let device = |name: &str| {
-        let socket: PathBuf = folder.path().join(format!("{name}.toml.nbd"));
-        format!("{name}=nbd+unix:///device?socket={}", socket.display())
+        let socket: PathBuf = folder.path().join(format!("{name}.nbd"));
+        format!("{name}=nbd+unix:///{name}?socket={}", socket.display())
     };
     let (fast, slow) = (device("fast"), device("slow"));
     let of = ["--device", &fast, "--device", &slow];

@@ -55,7 +55,7 @@ fn a_device_that_refuses_writes_is_said_at_once() {
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
         Emulation::of(folder, name, &[])
     });
-    let place = |name: &str| format!("{name}=nbd+unix:///device?socket={}/{name}.toml.nbd", folder.display());
+    let place = |name: &str| format!("{name}=nbd+unix:///{name}?socket={}/{name}.nbd", folder.display());
     let (good, bad) = (place("good"), place("bad"));
     esker_ok(
         folder,

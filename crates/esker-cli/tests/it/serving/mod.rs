@@ -3,6 +3,7 @@
 mod client;
 mod clients;
 mod emulated;
+mod emulated_pair;
 mod encrypted;
 mod ends;
 mod exports;
