@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::rc::Rc;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -39,25 +40,31 @@ impl Drop for Running {
     }
 }
 
-/// A device that is emulated until this is dropped.
+/// A device that is emulated as long as one of its server is there.
 pub(super) struct Emulated {
     pub(super) name: String,
     folder: PathBuf,
-    _running: Running,
+    /// The socket of clients, in the folder.
+    socket: String,
+    _running: Rc<Running>,
 }
 
 impl Emulated {
-    /// Emulates the device that `table` describes, which is called `name`.
-    pub(super) fn start(folder: &Path, name: &str, table: &str) -> Self {
-        let file = format!("{name}.toml");
-        std::fs::write(folder.join(&file), table).unwrap();
-        let running = Running::start(folder, &["emulate", &file]);
-        Self { name: name.to_string(), folder: folder.to_path_buf(), _running: running }
+    /// Emulates two devices of a file by one server.
+    pub(super) fn pair(folder: &Path, file: &str, names: [&str; 2]) -> [Self; 2] {
+        let arguments = ["emulate", file, "--device", names[0], "--device", names[1]];
+        let running = Rc::new(Running::start(folder, &arguments));
+        names.map(|name| Self {
+            name: name.to_string(),
+            folder: folder.to_path_buf(),
+            socket: format!("{}.nbd", names[0]),
+            _running: Rc::clone(&running),
+        })
     }
 
     /// Where its clients connect.
     pub(super) fn uri(&self) -> String {
-        format!("nbd+unix:///{0}?socket={1}/{0}.nbd", self.name, self.folder.display())
+        format!("nbd+unix:///{}?socket={}/{}", self.name, self.folder.display(), self.socket)
     }
 
     /// Does something at it, such as `slow 10`.

@@ -101,8 +101,8 @@ fn cold(folder: &Path, policy: &str, [fast, slow]: [&Emulated; 2]) -> Running {
 fn both_devices_serve_from_a_cold_start_and_after_one_was_slow() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let fast = Emulated::start(folder, "fast", &constant("fast", "500us"));
-    let slow = Emulated::start(folder, "slow", &constant("slow", "1ms"));
+    std::fs::write(folder.join("devices.toml"), constant("500us", "1ms")).unwrap();
+    let [fast, slow] = Emulated::pair(folder, "devices.toml", ["fast", "slow"]);
     let mut wrong = Vec::new();
     let mut expect = |is_right: bool, text: String| {
         println!("{text}");
