@@ -101,6 +101,16 @@ mod tests {
         }
     }
 
+    /// An engine that is restored often gets no new budget each time.
+    #[test]
+    fn the_first_day_earns_the_budget_evenly() {
+        let (mut written, began) = (WrittenInDay::new(), Nanos::from_secs(1_000_000));
+        written.pass_time(began);
+        for (since, left) in [(0, 0), (DAY.0 / 4, 250_000), (DAY.0, BUDGET.0), (2 * DAY.0, BUDGET.0)] {
+            assert_eq!(written.left_of(BUDGET, began + Nanos(since)), Bytes(left), "{since} ns later");
+        }
+    }
+
     proptest! {
         /// However long the gaps are, and whatever is written without asking, no day that was asked for has more.
         #[test]
