@@ -251,6 +251,21 @@ fn a_pause_holds_policies_and_drains() {
     }
 }
 
+/// A copy that is being read when the pause begins writes nothing.
+#[test]
+fn a_pause_gives_up_copies_that_are_being_read() {
+    let mut load = Load::new(loaded([64, 96], 60, MOVING[0]));
+    let mut effects = Vec::new();
+    load.engine.reshape(load.now, Reshape::Drain { device: DeviceIndex(1) }, &mut effects).unwrap();
+    load.perform(effects);
+    let reads = load.copies.len();
+    load.limit(true, None);
+    load.pass(load.now + Nanos::from_secs(10));
+    assert!(reads > 0, "no copy was under way");
+    assert_eq!((load.copies.len(), load.background().copies), (reads, 0));
+    load.engine.check();
+}
+
 /// A policy that wants more than the budget gets all of it within a hundredth, in no 24 hours more, and no burst.
 #[test]
 fn a_budget_is_kept_within_a_hundredth_over_days() {
