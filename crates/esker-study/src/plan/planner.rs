@@ -144,12 +144,15 @@ impl<'a> Planner<'a> {
         (0..self.model.types.len()).filter(|&at| touched.iter().any(|shares| shares[at] > 0.0)).collect()
     }
 
-    /// Numbers that are equal for classes that are planned for the same devices, and of which all or none may be slow.
+    /// Numbers that are equal for classes that are planned for the same devices. On disks, classes that may be slow
+    /// stay apart from those that may not.
     pub(super) fn planned_alike(&self, solved: &Solved) -> Vec<usize> {
         let slow = self.model.may_be_slow(&solved.moments, Corrections::none(0).slow_share);
         let mut kinds: Vec<(bool, Vec<usize>)> = Vec::new();
         let of = |(shares, &slow): (&Vec<f64>, &bool)| {
-            let kind = (slow, (0..shares.len()).filter(|&at| shares[at] > 0.0).collect());
+            let on: Vec<usize> = (0..shares.len()).filter(|&at| shares[at] > 0.0).collect();
+            let is_slow = slow && on.iter().any(|&at| !self.model.types[at].is_flash());
+            let kind = (is_slow, on);
             let known = kinds.iter().position(|known| *known == kind);
             known.unwrap_or_else(|| {
                 kinds.push(kind);
