@@ -2,7 +2,7 @@
 
 use askama::Template;
 use esker_core::words;
-use esker_results::study::plan::{Changed, MixPlan, PlacedClass, PlanReport, PlanRound, WhatIf, WorkloadPlan};
+use esker_results::study::plan::{MixPlan, PlacedClass, PlanReport, PlanRound, WhatIf, WorkloadPlan};
 
 use crate::bars::Scale;
 use crate::columns::Columns;
@@ -196,13 +196,7 @@ impl PlanSection<'_> {
     }
 
     fn changed(&self, one: &WhatIf) -> String {
-        let what = match one.changed {
-            Changed::Load => "the load",
-            Changed::Data => "the data",
-            Changed::PriceOfFlash => "the price of flash",
-            Changed::PriceOfDisks => "the price of disks",
-        };
-        format!("{} times {what}", words::factor(one.factor))
+        format!("{} times {}", words::factor(one.factor), one.changed.words())
     }
 }
 

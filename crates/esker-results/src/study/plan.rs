@@ -240,6 +240,18 @@ pub enum Changed {
     PriceOfDisks,
 }
 
+impl Changed {
+    /// For people: "the load".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Load => "the load",
+            Self::Data => "the data",
+            Self::PriceOfFlash => "the price of flash",
+            Self::PriceOfDisks => "the price of disks",
+        }
+    }
+}
+
 /// How data get from the devices in use, on which all lie evenly, to where they are planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use esker_core::words;
 use esker_results::study::plan::{
-    Changed, MixPlan, NoPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, Way, WorkloadPlan,
+    MixPlan, NoPlan, PlacedClass, PlanConstraint, PlanReport, PlanRound, Way, WorkloadPlan,
 };
 use esker_study::LIFETIME_LIMIT_YEARS;
 
@@ -200,18 +200,12 @@ fn way(way: &Way, plan: &MixPlan) -> String {
 fn what_if(plan: &MixPlan, currency: &str) -> String {
     let mut rows = Table::new(&["with", &format!("cost, {currency}"), "devices"]);
     for one in &plan.what_if {
-        let what = match one.changed {
-            Changed::Load => "the load",
-            Changed::Data => "the data",
-            Changed::PriceOfFlash => "the price of flash",
-            Changed::PriceOfDisks => "the price of disks",
-        };
         let title = match one.cost {
             None => "no plan",
             Some(_) if one.title == plan.title => "the same",
             Some(_) => &one.title,
         };
-        let times = format!("{} times {what}", words::factor(one.factor));
+        let times = format!("{} times {}", words::factor(one.factor), one.changed.words());
         rows.row([times, one.cost.map_or("-".into(), words::money), title.to_string()]);
     }
     rows.render()

@@ -86,7 +86,7 @@ impl Pair {
         Emulated::pair(folder, "devices.toml", self.names())
     }
 
-    /// The experiment with this policy, and with so many requests under way and measured.
+    /// The experiment with this policy, this many requests under way, and this many measured.
     fn with(&self, policy: &str, (depth, requests): (u32, u32)) -> toml::Table {
         let mut experiment = self.experiment.clone();
         set(&mut experiment, &["workload", "queue_depth"], i64::from(depth));
