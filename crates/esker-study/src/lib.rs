@@ -183,7 +183,10 @@ pub fn study(settings: &StudySettings, hooks: &Hooks<'_>) -> Result<StudyReport,
         seed: settings.seed,
         budgets: settings.budgets.clone(),
         workloads,
-        assumptions: assumptions::assumptions(settings),
+        assumptions: match &with_plans {
+            Some(settings) => plan::assumptions(settings),
+            None => assumptions::assumptions(settings),
+        },
         cost: None,
     })
 }

@@ -83,6 +83,9 @@ fn a_study_has_the_plan_too() {
         panic!("the study does not keep its schema: {error}");
     }
     assert_eq!(study["workloads"][0]["plan"], planned(folder.path(), &[])["plans"][0]);
+    let assumptions: Vec<&str> =
+        study["assumptions"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert!(assumptions.iter().any(|text| text.starts_with("A plan places data by records")), "{assumptions:?}");
     let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("Which mix of devices is the cheapest") && page.contains("href=\"#w1-plan\""));
 }

@@ -37,7 +37,7 @@ use esker_trace::group_inputs;
 
 use crate::load::{self, StudyWorkload};
 use crate::prepare::PreparedWorkload;
-use crate::{Hooks, StudyError, assumptions, check};
+use crate::{Hooks, StudyError, check};
 use model::Corrections;
 use planner::Planner;
 pub use settings::PlanSettings;
@@ -64,7 +64,7 @@ pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<PlanReport, St
         seed: study.seed,
         currency: study.catalogue.currency.clone(),
         plans: found.collect::<Result<_, _>>()?,
-        assumptions: plan_assumptions(settings),
+        assumptions: assumptions(settings),
     })
 }
 
@@ -121,22 +121,22 @@ fn merged(
     Ok(classes.merged(&kinds, || workload.records()))
 }
 
-/// Those of studies that hold of plans, and those of plans alone.
-fn plan_assumptions(settings: &PlanSettings) -> Vec<Assumption> {
+/// The assumptions of plans, then those of studies, which hold of plans, too.
+pub(crate) fn assumptions(settings: &PlanSettings) -> Vec<Assumption> {
     let assumption = |text: String, change: &str| Assumption { text, change: change.into() };
     let record = Bytes(settings.classes.record.0);
     let mut all = vec![
         assumption(
             format!(
-                "Data are placed by records of {record}, hot ones by class. What is hot in the trace stays hot: \
+                "A plan places data by records of {record}, hot ones by class. What is hot in the trace stays hot: \
                  nothing moves."
             ),
             "a longer trace",
         ),
         assumption(
-            "A device is as busy as its simulation was with 4,000 requests of each kind alone, random and sequential, \
-             of 4 and 128 KiB; sizes between are on a line through these. Drives were written at random before, and \
-             disks were asked for one request at a time all over their surface."
+            "A plan takes a device to be as busy as its simulation was with 4,000 requests of each kind alone, random \
+             and sequential, of 4 and 128 KiB; sizes between are on a line through these. Drives were written at \
+             random before, and disks were asked for one request at a time all over their surface."
                 .into(),
             "`device` of a product in a catalogue of your own (--catalogue)",
         ),
@@ -147,6 +147,6 @@ fn plan_assumptions(settings: &PlanSettings) -> Vec<Assumption> {
             "-",
         ),
     ];
-    all.extend(assumptions::assumptions(&settings.study));
+    all.extend(crate::assumptions::assumptions(&settings.study));
     all
 }
