@@ -1,0 +1,269 @@
+//! A pool mapped from a file or a DAX device.
+//!
+//! This is the only place of the library with `unsafe`: the mapping, and copies into and out of it. The mapping is
+//! shared with clients that store into extents granted to them, and with anybody who has the file open; so it is never
+//! borrowed as a slice, only copied from and to, and nothing that is read from it is trusted to stay the same.
+
+mod instructions;
+
+use super::{Persist, PersistError};
+use instructions::WriteBack;
+use rustix::fs::{FileType, FlockOperation};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+/// How stores to a pool become durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// By write-backs of cache lines: persistent memory behind DAX.
+    Lines,
+    /// By the same instructions, but the memory is volatile: tmpfs. What is stored there survives processes, not a loss
+    /// of power.
+    VolatileLines,
+    /// By `msync`: a file on an ordinary device.
+    Msync,
+}
+
+/// Why a pool cannot be mapped.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The file cannot be opened, sized or mapped.
+    #[error("{}: {what}: {error}; {remedy}", path.display())]
+    System {
+        /// The pool.
+        path: PathBuf,
+        /// What failed.
+        what: &'static str,
+        /// The system's reason.
+        error: std::io::Error,
+        /// What can be done.
+        remedy: &'static str,
+    },
+    /// Someone else has the pool.
+    #[error("{}: another process uses this pool; unmount it there, or stop that process", .0.display())]
+    InUse(PathBuf),
+    /// It is neither a file nor a device.
+    #[error("{}: not a file and not a DAX device; give the path of a pool", .0.display())]
+    NoFile(PathBuf),
+}
+
+/// A mapped pool. It is locked as long as it is mapped, so that no two processes change it.
+#[derive(Debug)]
+pub struct Mapped {
+    base: NonNull<u8>,
+    length: usize,
+    file: File,
+    durability: Durability,
+    write_back: WriteBack,
+    /// Pages that the next fence has to sync, with [`Durability::Msync`].
+    unsynced: Mutex<Vec<(u64, u64)>>,
+}
+
+// SAFETY: the mapping belongs to this value and lives as long as it does. All accesses are copies through raw pointers;
+// callers who store to the same bytes at the same time hold a lock (see `System`).
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Maps the pool at `path`, and locks it.
+    ///
+    /// # Errors
+    /// It cannot be opened or mapped, or is in use.
+    pub fn open(path: &Path) -> Result<Mapped, MapError> {
+        let failed = |what, remedy| move |error: Errno| system(path, what, error.into(), remedy);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(|error| system(path, "cannot be opened", error, "look at the path and at its permissions"))?;
+        Self::lock(&file, path)?;
+        let status = rustix::fs::fstat(&file).map_err(failed("cannot be looked at", "look at the path"))?;
+        let (length, is_device) = match FileType::from_raw_mode(status.st_mode) {
+            FileType::RegularFile => (status.st_size as u64, false),
+            FileType::CharacterDevice => (device_bytes(path, status.st_rdev)?, true),
+            _ => return Err(MapError::NoFile(path.into())),
+        };
+        Self::map(file, path, length, is_device)
+    }
+
+    /// Makes a sparse file of `length` bytes at `path`, which must not exist, and maps it.
+    ///
+    /// # Errors
+    /// It exists, or cannot be made.
+    pub fn create(path: &Path, length: u64) -> Result<Mapped, MapError> {
+        let remedy = "choose another path, or remove what is there";
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let file = file.map_err(|error| system(path, "cannot be made", error, remedy))?;
+        Self::lock(&file, path)?;
+        file.set_len(length).map_err(|error| system(path, "cannot have this size", error, "choose a smaller one"))?;
+        Self::map(file, path, length, false)
+    }
+
+    fn lock(file: &File, path: &Path) -> Result<(), MapError> {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(()),
+            Err(Errno::WOULDBLOCK) => Err(MapError::InUse(path.into())),
+            Err(error) => Err(system(path, "cannot be locked", error.into(), "use a file system that has flock")),
+        }
+    }
+
+    fn map(file: File, path: &Path, length: u64, is_device: bool) -> Result<Mapped, MapError> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let map = |flags| {
+            // SAFETY: a new mapping at an address that the kernel chooses; no memory of ours is replaced.
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length as usize, access, flags, &file, 0) }
+        };
+        // MAP_SYNC is refused unless the file lies on persistent memory.
+        let (base, durability) = match map(MapFlags::SHARED_VALIDATE | MapFlags::SYNC) {
+            Ok(base) => (base, Durability::Lines),
+            Err(_) => {
+                let base = map(MapFlags::SHARED).map_err(|error| {
+                    system(path, "cannot be mapped", error.into(), "look at its size and `ulimit -v`")
+                })?;
+                (base, if is_device { Durability::Lines } else { durability_of(&file) })
+            }
+        };
+        let base = NonNull::new(base.cast()).expect("a mapping is not at address 0");
+        let write_back = WriteBack::of_this_processor();
+        let durability = if write_back == WriteBack::None { Durability::Msync } else { durability };
+        Ok(Mapped { base, length: length as usize, file, durability, write_back, unsynced: Mutex::default() })
+    }
+
+    /// How stores become durable.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// The instruction that writes lines back, or `msync`.
+    pub fn instruction(&self) -> &'static str {
+        if self.durability == Durability::Msync { "msync" } else { self.write_back.name() }
+    }
+
+    /// The pool's file, for mappings of clients.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The address of `length` bytes at `at`.
+    fn address(&self, at: u64, length: u64) -> *mut u8 {
+        let end = at.checked_add(length).expect("an address of a pool");
+        assert!(end <= self.length as u64, "{length} bytes at {at} end beyond the pool");
+        // SAFETY: the bytes are within the mapping, as was just checked.
+        unsafe { self.base.as_ptr().add(at as usize) }
+    }
+
+    fn note_unsynced(&self, at: u64, length: u64) {
+        if self.durability == Durability::Msync && length > 0 {
+            self.unsynced.lock().expect("no panic while it is locked").push((at & !4095, at + length));
+        }
+    }
+}
+
+fn system(path: &Path, what: &'static str, error: std::io::Error, remedy: &'static str) -> MapError {
+    MapError::System { path: path.into(), what, error, remedy }
+}
+
+/// How a file without DAX keeps what is stored.
+fn durability_of(file: &File) -> Durability {
+    const TMPFS: u64 = 0x0102_1994;
+    const RAMFS: u64 = 0x8584_58f6;
+    const HUGETLBFS: u64 = 0x9584_58f6;
+    match rustix::fs::fstatfs(file) {
+        Ok(status) if [TMPFS, RAMFS, HUGETLBFS].contains(&(status.f_type as u64)) => Durability::VolatileLines,
+        _ => Durability::Msync,
+    }
+}
+
+/// Bytes of a DAX device, which has no size of its own in `stat`.
+fn device_bytes(path: &Path, device: u64) -> Result<u64, MapError> {
+    let place = format!("/sys/dev/char/{}:{}/size", rustix::fs::major(device), rustix::fs::minor(device));
+    let said = std::fs::read_to_string(place).ok().and_then(|text| text.trim().parse().ok());
+    said.ok_or_else(|| MapError::NoFile(path.into()))
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map` with this length, and nobody has its address any more. An error would
+        // mean that it is not mapped, and changes nothing.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+impl Persist for Mapped {
+    fn len(&self) -> u64 {
+        self.length as u64
+    }
+
+    #[inline]
+    fn read(&self, at: u64, into: &mut [u8]) {
+        let from = self.address(at, into.len() as u64);
+        // SAFETY: `from` has as many bytes as `into`, and a mapping and a borrowed slice do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
+    }
+
+    #[inline]
+    fn write(&self, at: u64, bytes: &[u8]) {
+        let to = self.address(at, bytes.len() as u64);
+        // SAFETY: as in `read`.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
+    }
+
+    #[inline]
+    fn write_streaming(&self, at: u64, bytes: &[u8]) {
+        let to = self.address(at, bytes.len() as u64);
+        if self.durability == Durability::Msync {
+            self.note_unsynced(at, bytes.len() as u64);
+            return self.write(at, bytes);
+        }
+        // SAFETY: `to` has as many bytes as `bytes`, and they do not overlap.
+        unsafe { instructions::copy_streaming(self.write_back, bytes.as_ptr(), to, bytes.len()) }
+    }
+
+    fn zero_streaming(&self, at: u64, length: u64) {
+        const ZEROES: &[u8; 4096] = &[0; 4096];
+        let mut done = 0;
+        while done < length {
+            let piece = (length - done).min(4096 - (at + done) % 4096);
+            self.write_streaming(at + done, &ZEROES[..piece as usize]);
+            done += piece;
+        }
+    }
+
+    #[inline]
+    fn write_back(&self, at: u64, length: u64) {
+        let from = self.address(at, length);
+        if self.durability == Durability::Msync {
+            return self.note_unsynced(at, length);
+        }
+        // SAFETY: the bytes are within the mapping.
+        unsafe { self.write_back.lines(from, length as usize) }
+    }
+
+    #[inline]
+    fn fence(&self) -> Result<(), PersistError> {
+        if self.durability != Durability::Msync {
+            instructions::fence();
+            return Ok(());
+        }
+        let mut ranges = std::mem::take(&mut *self.unsynced.lock().expect("no panic while it is locked"));
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, kept| {
+            next.0 <= kept.1 && {
+                kept.1 = kept.1.max(next.1);
+                true
+            }
+        });
+        for &(start, end) in &ranges {
+            let from = self.address(start, end - start);
+            // SAFETY: the range is within the mapping, and msync changes none of its bytes.
+            let synced = unsafe { rustix::mm::msync(from.cast(), (end - start) as usize, MsyncFlags::SYNC) };
+            synced.map_err(|error| PersistError { code: error.raw_os_error() })?;
+        }
+        Ok(())
+    }
+}

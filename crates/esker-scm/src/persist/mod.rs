@@ -1,0 +1,56 @@
+//! Stores to a pool, and what makes them durable. All accesses go through [`Persist`]: [`Mapped`] is the real one,
+//! [`Recording`] knows which states a loss of power could leave.
+
+#[cfg(target_os = "linux")]
+mod mapped;
+mod recording;
+
+#[cfg(target_os = "linux")]
+pub use mapped::{Durability, MapError, Mapped};
+pub use recording::{CrashPoint, PersistedState, Recording};
+
+/// Why stores could not be made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the pool could not be written to its device: {}", std::io::Error::from_raw_os_error(*.code))]
+pub struct PersistError {
+    /// The system's number of the error.
+    pub code: i32,
+}
+
+/// A pool's memory. Addresses are bytes from its beginning.
+///
+/// A store is durable after a [`Persist::write_back`] of its lines and a [`Persist::fence`] of the same thread; a
+/// streaming store after a fence alone. Before that, a loss of power leaves of each line any prefix of its stores, and
+/// lines are independent of each other (docs/scmfs-guarantees.md).
+///
+/// Accesses beyond the end panic: callers keep addresses within the pool.
+pub trait Persist: Send + Sync {
+    /// Bytes of the pool.
+    fn len(&self) -> u64;
+
+    /// Whether the pool has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads the bytes at `at`.
+    fn read(&self, at: u64, into: &mut [u8]);
+
+    /// Stores through the cache.
+    fn write(&self, at: u64, bytes: &[u8]);
+
+    /// Stores past the cache. Whole lines are best.
+    fn write_streaming(&self, at: u64, bytes: &[u8]);
+
+    /// Stores zeroes past the cache.
+    fn zero_streaming(&self, at: u64, length: u64);
+
+    /// Begins to write the lines of a range back.
+    fn write_back(&self, at: u64, length: u64);
+
+    /// Waits until what was written back or streamed by this thread is durable.
+    ///
+    /// # Errors
+    /// On ordinary files, where the system may fail to write.
+    fn fence(&self) -> Result<(), PersistError>;
+}

@@ -1,0 +1,242 @@
+//! What an inode says of itself, and changes to it.
+
+use super::FileSystem;
+use super::names::check_name;
+use super::permission::{Access, Caller, SET_GROUP};
+use super::work::Work;
+use crate::error::{FsError, FsResult};
+use crate::layout::inode::{INLINE, Inode};
+use crate::layout::{Kind, PAGE};
+use crate::moment::Moment;
+use crate::persist::Persist;
+
+/// What an inode says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// The inode's number.
+    pub number: u64,
+    /// How often the inode was given to a file.
+    pub generation: u32,
+    /// Its kind.
+    pub kind: Kind,
+    /// Permissions, with the bits for set-user-id, set-group-id and sticky.
+    pub permissions: u16,
+    /// Names.
+    pub links: u32,
+    /// Owner.
+    pub user: u32,
+    /// Group.
+    pub group: u32,
+    /// Bytes that can be read.
+    pub size: u64,
+    /// Bytes of its pages (`mapped_size`).
+    pub mapped: u64,
+    /// Bytes of its virtual space (`virtual_size`).
+    pub reserved: u64,
+    /// Of a device: its number.
+    pub device: u64,
+    /// When it was read last; not more often than once after each write (relatime).
+    pub accessed: Moment,
+    /// When its data were changed last.
+    pub modified: Moment,
+    /// When the inode was changed last.
+    pub changed: Moment,
+    /// When it was made.
+    pub made: Moment,
+}
+
+impl Attributes {
+    pub(super) fn of(number: u64, inode: &Inode) -> Attributes {
+        let is_device = matches!(inode.kind, Kind::CharacterDevice | Kind::BlockDevice);
+        Attributes {
+            number,
+            generation: inode.generation,
+            kind: inode.kind,
+            permissions: inode.permissions,
+            links: inode.links,
+            user: inode.user,
+            group: inode.group,
+            size: inode.size,
+            mapped: inode.mapped * PAGE,
+            reserved: inode.reserved * PAGE,
+            device: if is_device { inode.extra } else { 0 },
+            accessed: inode.accessed,
+            modified: inode.modified,
+            changed: inode.changed,
+            made: inode.made,
+        }
+    }
+}
+
+/// A time to set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetTime {
+    /// That of the call.
+    Now,
+    /// This one.
+    At(Moment),
+}
+
+/// What to change of an inode. The size of a file is changed by [`FileSystem::set_size`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Permissions.
+    pub permissions: Option<u16>,
+    /// Owner.
+    pub user: Option<u32>,
+    /// Group.
+    pub group: Option<u32>,
+    /// Time of the last access.
+    pub accessed: Option<SetTime>,
+    /// Time of the last modification.
+    pub modified: Option<SetTime>,
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// The entry `name` of directory `parent`; `.` and `..`, too.
+    ///
+    /// # Errors
+    /// There is none, or the caller may not go through the directory.
+    pub fn lookup(&self, caller: &Caller<'_>, parent: u64, name: &[u8]) -> FsResult<Attributes> {
+        self.look(|work| {
+            let directory = work.directory_inode(parent)?;
+            caller.check(&directory, Access::PASS)?;
+            let number = match name {
+                b"." => parent,
+                b".." => directory.parent,
+                _ => {
+                    check_name(name)?;
+                    work.find(parent, &directory, name)?.ok_or(FsError::NotFound)?.inode
+                }
+            };
+            work.attributes(number)
+        })
+    }
+
+    /// What inode `number` says of itself.
+    ///
+    /// # Errors
+    /// It is not in use, or damaged.
+    pub fn attributes(&self, number: u64) -> FsResult<Attributes> {
+        self.look(|work| work.attributes(number))
+    }
+
+    /// Where a symbolic link points.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read_link(&self, number: u64) -> FsResult<Vec<u8>> {
+        self.look(|work| {
+            let inode = work.inode(number)?;
+            if inode.kind != Kind::Symlink {
+                return Err(FsError::Invalid);
+            }
+            let length = inode.size as usize;
+            if length <= INLINE {
+                return Ok(inode.inline[..length].to_vec());
+            }
+            let mut target = vec![0; length.min(PAGE as usize)];
+            let page = work.translate(inode.start)?.ok_or(FsError::Stale)?;
+            work.read(page * PAGE, &mut target);
+            Ok(target)
+        })
+    }
+
+    /// Checks that the caller may access inode `number` in this way.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn check(&self, caller: &Caller<'_>, number: u64, access: Access) -> FsResult<()> {
+        self.look(|work| caller.check(&work.inode(number)?, access))
+    }
+
+    /// Changes what an inode says of itself.
+    ///
+    /// # Errors
+    /// The caller may not.
+    pub fn set_attributes(&self, caller: &Caller<'_>, number: u64, changes: &Changes) -> FsResult<Attributes> {
+        self.transact(|work| {
+            let mut inode = work.inode(number)?;
+            let node = work.state.open.get(&number);
+            if let Some((node, times)) = node.and_then(|node| Some((node, node.unsettled()?))) {
+                times.settle(&mut inode);
+                node.forget_all();
+            }
+            change(caller, &mut inode, changes)?;
+            work.put_inode(number, &inode)?;
+            Ok(Attributes::of(number, &inode))
+        })
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// What inode `number` says, with times that only memory knows.
+    pub(super) fn attributes(&self, number: u64) -> FsResult<Attributes> {
+        let mut inode = self.inode(number)?;
+        if let Some(times) = self.state.open.get(&number).and_then(|node| node.unsettled()) {
+            times.settle(&mut inode);
+        }
+        Ok(Attributes::of(number, &inode))
+    }
+}
+
+fn change(caller: &Caller<'_>, inode: &mut Inode, changes: &Changes) -> FsResult<()> {
+    let old = *inode;
+    if let Some(permissions) = changes.permissions {
+        caller.check_owner(&old)?;
+        inode.permissions = permissions & 0o7777;
+        if !caller.is_root() && !caller.is_in(inode.group) {
+            inode.permissions &= !SET_GROUP;
+        }
+    }
+    if changes.user.is_some() || changes.group.is_some() {
+        change_owner(caller, inode, &old, changes)?;
+    }
+    if let Some(time) = changes.accessed {
+        inode.accessed = set_time(caller, &old, time)?;
+    }
+    if let Some(time) = changes.modified {
+        inode.modified = set_time(caller, &old, time)?;
+    }
+    inode.changed = caller.now;
+    Ok(())
+}
+
+/// The owner changes by the administrator only, the group also by an owner who is in it. Bits that let others act as
+/// the owner go.
+fn change_owner(caller: &Caller<'_>, inode: &mut Inode, old: &Inode, changes: &Changes) -> FsResult<()> {
+    let (user, group) = (changes.user.unwrap_or(old.user), changes.group.unwrap_or(old.group));
+    let may_set_user = caller.is_root() || (user == old.user && caller.user == old.user);
+    let may_set_group = caller.is_root() || (caller.user == old.user && (group == old.group || caller.is_in(group)));
+    let sets_user = changes.user.is_some();
+    let sets_group = changes.group.is_some();
+    if (sets_user && !may_set_user) || (sets_group && !may_set_group) {
+        return Err(FsError::NotPermitted);
+    }
+    (inode.user, inode.group) = (user, group);
+    if !caller.is_root() && changes.permissions.is_none() && inode.kind != Kind::Directory {
+        clear_set_id(inode);
+    }
+    Ok(())
+}
+
+/// Takes set-user-id away, and set-group-id where the group may execute the file.
+pub(super) fn clear_set_id(inode: &mut Inode) {
+    inode.permissions &= !0o4000;
+    if inode.permissions & 0o010 != 0 {
+        inode.permissions &= !SET_GROUP;
+    }
+}
+
+fn set_time(caller: &Caller<'_>, inode: &Inode, time: SetTime) -> FsResult<Moment> {
+    match time {
+        SetTime::Now => {
+            caller.check_owner(inode).or_else(|_| caller.check(inode, Access::WRITE))?;
+            Ok(caller.now)
+        }
+        SetTime::At(moment) => {
+            caller.check_owner(inode)?;
+            Ok(moment)
+        }
+    }
+}

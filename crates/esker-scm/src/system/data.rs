@@ -1,0 +1,282 @@
+//! Data read and written.
+
+use super::FileSystem;
+use super::attributes::clear_set_id;
+use super::nodes::{Data, Handle};
+use super::permission::Caller;
+use super::work::Work;
+use crate::error::{FsError, FsResult};
+use crate::layout::inode::Inode;
+use crate::layout::{PAGE, RUN};
+use crate::log::Mode;
+use crate::persist::Persist;
+use crate::space::Extent;
+
+/// From so many bytes on, stores past the cache are faster than stores through it that are written back.
+const STREAMING_MIN: usize = 1024;
+/// Dead bytes behind the end of a file: so many pages are zeroed before they can be read, more are unmapped.
+pub(super) const ZERO_MAX: u64 = 64;
+
+/// Pages that were written by a step: what the caller notes once they are durable.
+struct Step {
+    written: usize,
+    size: u64,
+    added: Vec<Extent>,
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// Reads from `offset` on; how many bytes there were.
+    ///
+    /// # Errors
+    /// None today; a damaged pool may have some.
+    pub fn read(&self, caller: &Caller<'_>, handle: &Handle, offset: u64, into: &mut [u8]) -> FsResult<usize> {
+        let data = handle.node.data.read().map_err(|_| FsError::Stale)?;
+        let length = data.size.saturating_sub(offset).min(into.len() as u64) as usize;
+        let mut done = 0;
+        while done < length {
+            let at = offset + done as u64;
+            let (piece, place) = locate(&data, at, length - done);
+            let target = &mut into[done..done + piece];
+            match place {
+                Some(place) => self.persist.read(place, target),
+                None => target.fill(0),
+            }
+            done += piece;
+        }
+        handle.node.note_accessed(caller.now);
+        Ok(length)
+    }
+
+    /// Writes at `offset`; how many bytes were written, fewer than asked for only if the pool is full.
+    ///
+    /// # Errors
+    /// The pool is full, or the file would be too large.
+    pub fn write(&self, caller: &Caller<'_>, handle: &Handle, offset: u64, bytes: &[u8]) -> FsResult<usize> {
+        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        self.write_locked(caller, handle, &mut data, offset, bytes)
+    }
+
+    /// Writes at the end of the file (O_APPEND); where that was, and how many bytes were written.
+    ///
+    /// # Errors
+    /// As [`FileSystem::write`].
+    pub fn append(&self, caller: &Caller<'_>, handle: &Handle, bytes: &[u8]) -> FsResult<(u64, usize)> {
+        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        let offset = data.size;
+        Ok((offset, self.write_locked(caller, handle, &mut data, offset, bytes)?))
+    }
+
+    fn write_locked(
+        &self,
+        caller: &Caller<'_>,
+        handle: &Handle,
+        data: &mut Data,
+        offset: u64,
+        bytes: &[u8],
+    ) -> FsResult<usize> {
+        let end = offset.checked_add(bytes.len() as u64).ok_or(FsError::FileTooLarge)?;
+        let keeps_set_id = !data.has_set_id || caller.is_root();
+        if bytes.is_empty() || (end <= data.size && keeps_set_id && self.overwrite(data, offset, bytes)?) {
+            if !bytes.is_empty() {
+                handle.node.note_modified(caller.now);
+            }
+            return Ok(bytes.len());
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            self.zero_gap(handle, data, offset)?;
+            let (at, rest) = (offset + done as u64, &bytes[done..]);
+            let step = self.transact(|work| work.write_step(caller, handle.number(), data, at, rest));
+            match step {
+                Ok(step) => {
+                    step.added.into_iter().for_each(|extent| data.extents.insert(extent));
+                    data.size = step.size;
+                    data.has_set_id &= caller.is_root();
+                    done += step.written;
+                }
+                Err(FsError::NoSpace) if done > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        handle.node.was_written();
+        Ok(done)
+    }
+
+    /// Writes where all pages are mapped; false, with nothing written, if some are not.
+    fn overwrite(&self, data: &Data, offset: u64, bytes: &[u8]) -> FsResult<bool> {
+        let (first, last) = (offset / PAGE, (offset + bytes.len() as u64 - 1) / PAGE);
+        let extent = data.extents.find(first);
+        let is_one = extent.is_some_and(|extent| last < extent.page + extent.pages);
+        if !is_one && data.extents.pieces(first, last + 1).any(|(_, _, physical)| physical.is_none()) {
+            return Ok(false);
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            let (piece, place) = locate(data, offset + done as u64, bytes.len() - done);
+            let place = place.ok_or(FsError::Stale)?;
+            store(&self.persist, self.mode, place, &bytes[done..done + piece]);
+            done += piece;
+        }
+        if self.mode == Mode::Data {
+            self.persist.fence()?;
+        }
+        Ok(true)
+    }
+
+    /// Makes the bytes between the end of the file and `offset` zeroes, where pages are mapped: they may be those of a
+    /// dead file.
+    pub(super) fn zero_gap(&self, handle: &Handle, data: &mut Data, offset: u64) -> FsResult<()> {
+        let size = data.size;
+        if offset <= size {
+            return Ok(());
+        }
+        let whole = size.div_ceil(PAGE);
+        let mapped: u64 = data
+            .extents
+            .pieces(whole, offset.div_ceil(PAGE).max(whole))
+            .filter(|piece| piece.2.is_some())
+            .map(|piece| piece.1)
+            .sum();
+        let mut end = offset;
+        if mapped > ZERO_MAX {
+            self.unmap(handle, data, whole, offset.div_ceil(PAGE))?;
+            end = end.min(whole * PAGE);
+        }
+        zero(&self.persist, data, size, end);
+        Ok(())
+    }
+}
+
+/// Zeroes bytes `from` to `to` of a file where pages are mapped.
+pub(super) fn zero<P: Persist>(persist: &P, data: &Data, from: u64, to: u64) {
+    let mut at = from;
+    while at < to {
+        let (piece, place) = locate(data, at, (to - at) as usize);
+        if let Some(place) = place {
+            persist.zero_streaming(place, piece as u64);
+        }
+        at += piece as u64;
+    }
+}
+
+/// Bytes from `offset` on, at most `length`, that lie in one piece, and where; none if they are a hole.
+#[inline]
+fn locate(data: &Data, offset: u64, length: usize) -> (usize, Option<u64>) {
+    let page = offset / PAGE;
+    if let Some(extent) = data.extents.find(page) {
+        let within = offset - extent.page * PAGE;
+        let piece = (extent.pages * PAGE - within).min(length as u64);
+        return (piece as usize, Some(extent.physical * PAGE + within));
+    }
+    let pages = data.extents.pieces(page, (offset + length as u64).div_ceil(PAGE)).next().map_or(1, |piece| piece.1);
+    (((page + pages) * PAGE - offset).min(length as u64) as usize, None)
+}
+
+/// Stores data so that a fence makes them durable.
+#[inline]
+fn store<P: Persist>(persist: &P, mode: Mode, at: u64, bytes: &[u8]) {
+    if mode == Mode::None {
+        persist.write(at, bytes);
+    } else if bytes.len() >= STREAMING_MIN {
+        persist.write_streaming(at, bytes);
+    } else {
+        persist.write(at, bytes);
+        persist.write_back(at, bytes.len() as u64);
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// Writes up to the end of a run of the file: data first, then one transaction that maps their pages and sets the
+    /// size.
+    fn write_step(
+        &mut self,
+        caller: &Caller<'_>,
+        number: u64,
+        data: &Data,
+        offset: u64,
+        bytes: &[u8],
+    ) -> FsResult<Step> {
+        let mut inode = self.inode(number)?;
+        let first = offset / PAGE;
+        let run_end = (first / RUN + 1) * RUN;
+        let bytes = &bytes[..bytes.len().min((run_end * PAGE - offset) as usize)];
+        let end = offset + bytes.len() as u64;
+        let last = end.div_ceil(PAGE);
+        let mut added = Vec::new();
+        let kept_for_later = self.pages_for_later(&inode, data, last, run_end);
+        self.reserve(&mut inode, last + kept_for_later)?;
+        for (page, pages, physical) in data.extents.pieces(first, last + kept_for_later) {
+            match physical {
+                Some(physical) => self.store_pages(Extent { page, physical, pages }, offset, bytes),
+                None => self.fill_hole(&mut inode, (page, pages), (offset, bytes), &mut added)?,
+            }
+        }
+        let size = inode.size.max(end);
+        inode.size = size;
+        (inode.modified, inode.changed) = (caller.now, caller.now);
+        if !caller.is_root() && bytes.len() as u64 > 0 {
+            clear_set_id(&mut inode);
+        }
+        self.put_inode(number, &inode)?;
+        Ok(Step { written: bytes.len(), size, added })
+    }
+
+    /// Pages that an appended file gets beyond those that it needs now: as many as it has, up to the end of a run, as
+    /// long as an eighth of the pool is free.
+    fn pages_for_later(&self, inode: &Inode, data: &Data, last: u64, run_end: u64) -> u64 {
+        let is_append = last * PAGE > inode.size && data.extents.find(last).is_none();
+        let has_room = self.state.physical.free_pages() > self.state.plan.pages / 8;
+        if is_append && has_room { inode.mapped.min(run_end - last) } else { 0 }
+    }
+
+    /// Stores those of `bytes`, at `offset`, that lie in `extent`.
+    fn store_pages(&mut self, extent: Extent, offset: u64, bytes: &[u8]) {
+        let start = offset.max(extent.page * PAGE);
+        let end = (offset + bytes.len() as u64).min((extent.page + extent.pages) * PAGE);
+        if start < end {
+            let place = extent.physical * PAGE + (start - extent.page * PAGE);
+            store(self.persist, self.mode, place, &bytes[(start - offset) as usize..(end - offset) as usize]);
+        }
+    }
+
+    /// Maps new pages into a hole, with those of `bytes` that lie there. What of them lies before `bytes`, or behind
+    /// but before the end of the file, is zero.
+    pub(super) fn fill_hole(
+        &mut self,
+        inode: &mut Inode,
+        (page, pages): (u64, u64),
+        (offset, bytes): (u64, &[u8]),
+        added: &mut Vec<Extent>,
+    ) -> FsResult<()> {
+        let (mut at, end_page) = (page, page + pages);
+        while at < end_page {
+            let want = end_page - at;
+            let order = if at % RUN == 0 { want.next_power_of_two().ilog2().min(9) } else { want.ilog2() };
+            let (physical, taken) = self.take_pages(order)?;
+            let used = taken.min(want);
+            if used < taken {
+                self.untake(physical + used, taken - used);
+            }
+            let extent = Extent { page: at, physical, pages: used };
+            let (start, end) = (at * PAGE, (at + used) * PAGE);
+            let (from, to) = (offset.clamp(start, end), (offset + bytes.len() as u64).clamp(start, end));
+            self.persist.zero_streaming(physical * PAGE, from - start);
+            if to < inode.size.min(end) {
+                self.persist.zero_streaming(physical * PAGE + (to - start), inode.size.min(end) - to);
+            }
+            self.store_pages(extent, offset, bytes);
+            self.map(inode, extent)?;
+            added.push(extent);
+            at += used;
+        }
+        Ok(())
+    }
+
+    /// Gives the end of what the transaction took last back.
+    fn untake(&mut self, start: u64, pages: u64) {
+        if let Some(last) = self.state.pending.taken.last_mut() {
+            last.1 -= pages;
+        }
+        self.state.physical.give(start, pages);
+    }
+}

@@ -1,0 +1,209 @@
+//! The mapping table, and virtual space: `nvmalloc`, `nvmalloc_expand` and `nvmalloc_shrink` of Wu, IV.B.4.
+//!
+//! [`Work::reserve`] is the part of `nvmalloc` and `nvmalloc_expand` that finds virtual space, [`Work::map`] the one
+//! that maps physical pages, [`Work::unmap`] is `nvmalloc_shrink`. Whether stores are written through is the pool's
+//! mode.
+
+use super::work::Work;
+use crate::error::{Damage, FsError, FsResult};
+use crate::layout::entry::Entry;
+use crate::layout::inode::Inode;
+use crate::layout::{PAGE, RUN};
+use crate::persist::Persist;
+use crate::space::Extent;
+
+/// Log bytes that [`Work::unmap`] may need for one region: a leaf of 512 entries, its own entry, and their headers.
+const UNMAP_ROOM: u64 = PAGE + 64;
+
+impl<P: Persist> Work<'_, P> {
+    fn read_bits(&self, at: u64) -> u64 {
+        let mut bits = [0; 8];
+        self.read(at, &mut bits);
+        u64::from_le_bytes(bits)
+    }
+
+    /// The entry of `region` in the table's first level.
+    pub(crate) fn region(&self, region: u64) -> FsResult<Entry> {
+        let bits = self.read_bits(self.state.plan.region_entry(region));
+        match Entry::decode(bits, region) {
+            Some(entry) if !matches!(entry, Entry::Page(_)) => Ok(entry),
+            _ => Err(FsError::Damaged(Damage::Entry(region * RUN))),
+        }
+    }
+
+    fn put_region(&mut self, region: u64, entry: Entry) {
+        let at = self.state.plan.region_entry(region);
+        self.state.transaction.put(at, &entry.encode(region).to_le_bytes());
+    }
+
+    /// The physical page of entry `index` in `leaf`, which maps `page`.
+    fn leaf_entry(&self, leaf: u64, index: u64, page: u64) -> FsResult<Option<u64>> {
+        match Entry::decode(self.read_bits(leaf * PAGE + index * 8), index) {
+            Some(Entry::Empty) => Ok(None),
+            Some(Entry::Page(physical)) => Ok(Some(physical)),
+            _ => Err(FsError::Damaged(Damage::Entry(page))),
+        }
+    }
+
+    fn put_leaf_entry(&mut self, leaf: u64, index: u64, entry: Entry) {
+        self.state.transaction.put(leaf * PAGE + index * 8, &entry.encode(index).to_le_bytes());
+    }
+
+    /// The physical page of a virtual one.
+    pub(crate) fn translate(&self, page: u64) -> FsResult<Option<u64>> {
+        match self.region(page / RUN)? {
+            Entry::Run(first) => Ok(Some(first + page % RUN)),
+            Entry::Leaf(leaf) => self.leaf_entry(leaf, page % RUN, page),
+            _ => Ok(None),
+        }
+    }
+
+    /// The leaf of `region`; a new one, all empty, if there is none.
+    fn leaf(&mut self, region: u64) -> FsResult<u64> {
+        match self.region(region)? {
+            Entry::Leaf(leaf) => Ok(leaf),
+            Entry::Run(_) => Err(FsError::Damaged(Damage::Entry(region * RUN))),
+            _ => {
+                let leaf = self.take_pages(0)?.0;
+                self.persist.zero_streaming(leaf * PAGE, PAGE);
+                self.put_region(region, Entry::Leaf(leaf));
+                Ok(leaf)
+            }
+        }
+    }
+
+    /// Takes up to `1 << order` physical pages, as many in one piece as there are.
+    pub(crate) fn take_pages(&mut self, order: u32) -> FsResult<(u64, u64)> {
+        let (start, order) = self.state.physical.take_up_to(order).ok_or(FsError::NoSpace)?;
+        self.state.pending.taken.push((start, 1 << order));
+        Ok((start, 1 << order))
+    }
+
+    /// Maps `extent` into the file of `inode`, where nothing is mapped.
+    pub(crate) fn map(&mut self, inode: &mut Inode, extent: Extent) -> FsResult<()> {
+        let Extent { page, mut physical, pages } = extent;
+        let (mut at, end) = (inode.start + page, inode.start + page + pages);
+        while at < end {
+            let (region, index) = (at / RUN, at % RUN);
+            let here = (RUN - index).min(end - at);
+            let is_run = here == RUN && physical % RUN == 0 && self.region(region)? == Entry::Empty;
+            if is_run {
+                self.put_region(region, Entry::Run(physical));
+            } else {
+                let leaf = self.leaf(region)?;
+                for step in 0..here {
+                    self.put_leaf_entry(leaf, index + step, Entry::Page(physical + step));
+                }
+            }
+            at += here;
+            physical += here;
+        }
+        inode.mapped += pages;
+        Ok(())
+    }
+
+    /// Unmaps pages `from` to `to` of the file of `inode`, from the end, as far as the transaction has room; the first
+    /// page that is still to be done, or `from`.
+    pub(crate) fn unmap(&mut self, inode: &mut Inode, from: u64, to: u64) -> FsResult<u64> {
+        let mut end = inode.start + to;
+        let first = inode.start + from;
+        while end > first && self.room() >= 2 * UNMAP_ROOM {
+            let region = (end - 1) / RUN;
+            let start = first.max(region * RUN);
+            let freed = match self.region(region)? {
+                Entry::Run(physical) if end - start == RUN => {
+                    self.put_region(region, Entry::Empty);
+                    self.state.pending.freed.push((physical, RUN));
+                    RUN
+                }
+                Entry::Run(physical) => {
+                    self.split(region, physical)?;
+                    continue;
+                }
+                Entry::Leaf(leaf) => self.unmap_in_leaf(region, leaf, start, end)?,
+                _ => 0,
+            };
+            inode.mapped = inode.mapped.checked_sub(freed).ok_or(FsError::Damaged(Damage::Entry(start)))?;
+            end = start;
+        }
+        Ok(end - inode.start)
+    }
+
+    fn unmap_in_leaf(&mut self, region: u64, leaf: u64, start: u64, end: u64) -> FsResult<u64> {
+        let mut freed = 0;
+        for page in start..end {
+            if let Some(physical) = self.leaf_entry(leaf, page % RUN, page)? {
+                self.put_leaf_entry(leaf, page % RUN, Entry::Empty);
+                self.state.pending.freed.push((physical, 1));
+                freed += 1;
+            }
+        }
+        self.drop_empty_leaf(region, leaf);
+        Ok(freed)
+    }
+
+    /// Frees the leaf of `region` if it maps nothing.
+    fn drop_empty_leaf(&mut self, region: u64, leaf: u64) {
+        let mut entries = [0; PAGE as usize];
+        self.read(leaf * PAGE, &mut entries);
+        if entries.iter().all(|&byte| byte == 0) {
+            self.put_region(region, Entry::Empty);
+            self.state.pending.freed.push((leaf, 1));
+        }
+    }
+
+    /// Makes 512 entries of a run.
+    fn split(&mut self, region: u64, physical: u64) -> FsResult<()> {
+        let leaf = self.take_pages(0)?.0;
+        for index in 0..RUN {
+            let entry = Entry::Page(physical + index).encode(index);
+            self.persist.write_streaming(leaf * PAGE + index * 8, &entry.to_le_bytes());
+        }
+        self.put_region(region, Entry::Leaf(leaf));
+        Ok(())
+    }
+
+    /// Gives the file of `inode` at least `pages` of virtual space. If it has fewer, it moves to a new place.
+    pub(crate) fn reserve(&mut self, inode: &mut Inode, pages: u64) -> FsResult<()> {
+        if pages <= inode.reserved {
+            return Ok(());
+        }
+        let order = pages.next_power_of_two().ilog2();
+        let start = self.state.virtual_space.take(order).ok_or(FsError::FileTooLarge)?;
+        self.state.pending.taken_virtual.push((start, 1 << order));
+        let old = *inode;
+        (inode.start, inode.reserved) = (start, 1 << order);
+        if old.reserved >= RUN {
+            for step in 0..old.reserved / RUN {
+                let entry = self.region(old.start / RUN + step)?;
+                if entry != Entry::Empty {
+                    self.put_region(start / RUN + step, entry);
+                    self.put_region(old.start / RUN + step, Entry::Empty);
+                }
+            }
+        } else if old.reserved > 0 && old.mapped > 0 {
+            self.move_entries(&old, start)?;
+        }
+        if old.reserved > 0 {
+            self.state.pending.freed_virtual.push((old.start, old.reserved));
+        }
+        Ok(())
+    }
+
+    fn move_entries(&mut self, old: &Inode, start: u64) -> FsResult<()> {
+        let Entry::Leaf(leaf) = self.region(old.start / RUN)? else { return Ok(()) };
+        let new_leaf = self.leaf(start / RUN)?;
+        // Entries side by side are one store in the log: first all new ones, then all old ones.
+        for step in 0..old.reserved {
+            let page = old.start + step;
+            if let Some(physical) = self.leaf_entry(leaf, page % RUN, page)? {
+                self.put_leaf_entry(new_leaf, (start + step) % RUN, Entry::Page(physical));
+            }
+        }
+        for step in 0..old.reserved {
+            self.put_leaf_entry(leaf, (old.start + step) % RUN, Entry::Empty);
+        }
+        self.drop_empty_leaf(old.start / RUN, leaf);
+        Ok(())
+    }
+}

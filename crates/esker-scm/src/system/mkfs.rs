@@ -1,0 +1,124 @@
+//! New pools.
+
+use super::nulls::NullFiles;
+use super::permission::Caller;
+use super::work::{Pending, Work};
+use super::{ROOT, State};
+use crate::error::{Damage, FsError, FsResult};
+use crate::layout::header::Header;
+use crate::layout::inode::Inode;
+use crate::layout::superblock::{SUPERBLOCK, Superblock};
+use crate::layout::{Geometry, Kind, PAGE};
+use crate::log::{Log, Mode, Transaction};
+use crate::persist::Persist;
+use crate::space::{Buddy, Extent};
+use std::collections::BTreeMap;
+
+/// Why a pool cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MkfsError {
+    /// It has too few bytes.
+    #[error("a pool of {bytes} bytes is too small; at least {} bytes are needed", Geometry::PAGES_MIN * PAGE)]
+    TooSmall {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// It has too many.
+    #[error("a pool of {bytes} bytes is too large; at most {} bytes are possible", Geometry::PAGES_MAX * PAGE)]
+    TooLarge {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// Its device fails.
+    #[error(transparent)]
+    File(#[from] FsError),
+}
+
+/// Makes a pool of all of `persist`. `identity` is sixteen random bytes; the caller owns the root directory.
+///
+/// The header is written last: a pool that was not made to its end is none.
+///
+/// # Errors
+/// The size is not possible, or the device fails.
+pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) -> Result<(), MkfsError> {
+    let bytes = persist.len();
+    let plan = match bytes / PAGE {
+        pages if pages < Geometry::PAGES_MIN => return Err(MkfsError::TooSmall { bytes }),
+        pages if pages > Geometry::PAGES_MAX => return Err(MkfsError::TooLarge { bytes }),
+        pages => Geometry::plan(pages),
+    };
+    // Whatever was there is no pool from here on.
+    persist.zero_streaming(0, 2 * PAGE);
+    persist.fence().map_err(FsError::from)?;
+    persist.zero_streaming(2 * PAGE, (plan.data - 2) * PAGE);
+    let log = Log::recover(persist, &plan, Mode::Metadata).map_err(FsError::from)?;
+    let mut state = State::new(plan, identity, log);
+    state.physical.give(plan.data, plan.pages - plan.data);
+    state.virtual_space.give(plan.files(), plan.virtual_pages - plan.files());
+    let mut work = Work { persist, mode: Mode::Metadata, state: &mut state };
+    work.make_superblock()?;
+    work.make_root(caller)?;
+    work.release_resting()?;
+    persist.fence().map_err(FsError::from)?;
+    let header = Header { geometry: plan, identity, made: caller.now };
+    for copy in 0..2 {
+        persist.write_streaming(copy * PAGE, &header.encode(copy));
+    }
+    persist.fence().map_err(FsError::from)?;
+    Ok(())
+}
+
+impl State {
+    /// The state of a pool of which no page is free and no inode is known.
+    pub(super) fn new(plan: Geometry, identity: [u8; 16], log: Log) -> State {
+        State {
+            plan,
+            identity,
+            log,
+            transaction: Transaction::default(),
+            pending: Pending::default(),
+            resting: Vec::new(),
+            physical: Buddy::new(plan.pages),
+            virtual_space: Buddy::new(plan.virtual_pages),
+            inode_pages: 0,
+            nulls: NullFiles::default(),
+            files: 0,
+            directories: BTreeMap::new(),
+            open: BTreeMap::new(),
+        }
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    fn make_superblock(&mut self) -> FsResult<()> {
+        let physical = self.take_pages(0)?.0;
+        self.persist.zero_streaming(physical * PAGE, PAGE);
+        let mut space = Inode { start: Geometry::SUPERBLOCK, ..Inode::NULL };
+        self.map(&mut space, Extent { page: 0, physical, pages: 1 })?;
+        let superblock = Superblock { inode_table_pages: 0 };
+        self.transaction().put(physical * PAGE, &superblock.encode());
+        self.commit()
+    }
+
+    fn make_root(&mut self, caller: &Caller<'_>) -> FsResult<()> {
+        let (number, mut inode) = self.take_inode(false)?;
+        assert_eq!(number, ROOT, "the root is the first inode");
+        (inode.kind, inode.permissions, inode.links, inode.parent) = (Kind::Directory, 0o755, 2, ROOT);
+        (inode.user, inode.group) = (caller.user, caller.group);
+        (inode.modified, inode.changed, inode.accessed, inode.made) = (caller.now, caller.now, caller.now, caller.now);
+        self.put_inode(number, &inode)?;
+        self.commit()
+    }
+}
+
+/// Where the superblock is.
+pub(super) fn superblock_address<P: Persist>(work: &Work<'_, P>) -> FsResult<u64> {
+    Ok(work.translate(Geometry::SUPERBLOCK)?.ok_or(FsError::Damaged(Damage::Superblock))? * PAGE)
+}
+
+/// The superblock.
+pub(super) fn superblock<P: Persist>(work: &Work<'_, P>) -> FsResult<Superblock> {
+    let mut bytes = [0; SUPERBLOCK];
+    work.read(superblock_address(work)?, &mut bytes);
+    Superblock::decode(&bytes).ok_or(FsError::Damaged(Damage::Superblock))
+}

@@ -1,0 +1,141 @@
+//! The file system: calls, each of them a transaction.
+
+mod attributes;
+mod data;
+mod directories;
+mod links;
+mod make;
+mod mapping;
+mod mkfs;
+mod mount;
+mod names;
+mod nodes;
+mod nulls;
+mod permission;
+mod reclaim;
+mod rename;
+mod resize;
+mod scan;
+mod statistics;
+mod work;
+mod xattr;
+
+pub use attributes::{Attributes, Changes, SetTime};
+pub use directories::DirectoryEntry;
+pub use make::NewFile;
+pub use mkfs::{MkfsError, mkfs};
+pub use mount::MountError;
+pub use nodes::Handle;
+pub use permission::{Access, Caller};
+pub use rename::RenameFlags;
+pub use resize::Allocate;
+pub use statistics::Statistics;
+pub use xattr::SetXattr;
+
+use crate::directory::Directory;
+use crate::error::{FsError, FsResult};
+use crate::layout::Geometry;
+use crate::layout::header::Header;
+use crate::log::{Log, Mode, Transaction};
+use crate::persist::Persist;
+use crate::space::Buddy;
+use nodes::Node;
+use nulls::NullFiles;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use work::{Pending, Work};
+
+/// The inode of the root directory: the first of the inode table.
+pub const ROOT: u64 = 1;
+
+/// What memory keeps of a mounted pool.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) plan: Geometry,
+    identity: [u8; 16],
+    log: Log,
+    transaction: Transaction,
+    pending: Pending,
+    /// Pages that the last transaction freed.
+    resting: Vec<(u64, u64)>,
+    physical: Buddy,
+    virtual_space: Buddy,
+    /// Pages of the inode table.
+    pub(crate) inode_pages: u64,
+    nulls: NullFiles,
+    /// Inodes that are no null files.
+    files: u64,
+    directories: BTreeMap<u64, Directory>,
+    open: BTreeMap<u64, Arc<Node>>,
+}
+
+/// A mounted pool.
+///
+/// Times are arguments. Calls may come from many threads: metadata are changed by one at a time, data of different
+/// files are read and written side by side. Who calls is an argument, too, and every call checks permissions.
+#[derive(Debug)]
+pub struct FileSystem<P> {
+    persist: P,
+    header: Header,
+    mode: Mode,
+    state: Mutex<State>,
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// The memory of the pool.
+    pub fn persist(&self) -> &P {
+        &self.persist
+    }
+
+    /// What the pool says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How much is made durable.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Reads, without a transaction.
+    fn look<T>(&self, call: impl FnOnce(&mut Work<'_, P>) -> FsResult<T>) -> FsResult<T> {
+        let mut state = self.state.lock().expect("no call panics");
+        call(&mut Work { persist: &self.persist, mode: self.mode, state: &mut state })
+    }
+
+    /// Makes a transaction of `call`. If space is short, null files and space that is kept behind the ends of files are
+    /// freed, and the call is made again.
+    fn transact<T>(&self, mut call: impl FnMut(&mut Work<'_, P>) -> FsResult<T>) -> FsResult<T> {
+        let mut state = self.state.lock().expect("no call panics");
+        let mut work = Work { persist: &self.persist, mode: self.mode, state: &mut state };
+        loop {
+            match call(&mut work) {
+                Ok(result) => {
+                    work.commit()?;
+                    return Ok(result);
+                }
+                Err(error) => {
+                    work.abort();
+                    if error != FsError::NoSpace || !work.reclaim()? {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the work with the pool: what is in memory only is stored, and the log is emptied.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn unmount(self) -> FsResult<P> {
+        self.sync_all()?;
+        {
+            let mut state = self.state.lock().expect("no call panics");
+            let State { log, plan, .. } = &mut *state;
+            log.empty(&self.persist, plan)?;
+            self.persist.fence()?;
+        }
+        Ok(self.persist)
+    }
+}

@@ -1,0 +1,243 @@
+//! Open files.
+
+use super::FileSystem;
+use super::work::Work;
+use crate::error::{FsError, FsResult};
+use crate::layout::Kind;
+use crate::layout::entry::Entry;
+use crate::layout::inode::Inode;
+use crate::moment::Moment;
+use crate::persist::Persist;
+use crate::space::{Extent, Extents};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+/// What memory keeps of an open file.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(super) number: u64,
+    /// How many handles there are. Changed under the lock of the state.
+    handles: AtomicU64,
+    /// When it was written last, if its inode does not say so yet, else [`NEVER`].
+    modified: AtomicI64,
+    /// When it was read last, if its inode is to say so and does not yet, else [`NEVER`].
+    accessed: AtomicI64,
+    /// Whether the next read has to be noted (relatime): the file was not read since it was written.
+    is_unread: AtomicBool,
+    pub(super) data: RwLock<Data>,
+}
+
+/// The data of an open file: locked for reading by reads, for writing by writes.
+#[derive(Debug)]
+pub(super) struct Data {
+    pub(super) size: u64,
+    pub(super) extents: Extents,
+    /// Whether a write by somebody else than the administrator has to take set-user-id away first.
+    pub(super) has_set_id: bool,
+}
+
+const NEVER: i64 = i64::MIN;
+
+/// An open file. It has to be closed by [`FileSystem::close`].
+#[derive(Debug)]
+#[must_use]
+pub struct Handle {
+    pub(super) node: Arc<Node>,
+}
+
+impl Handle {
+    /// The file's inode.
+    pub fn number(&self) -> u64 {
+        self.node.number
+    }
+}
+
+/// Times of an open file that its inode does not show yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsettled {
+    modified: i64,
+    accessed: i64,
+}
+
+impl Node {
+    /// Notes a write that the inode does not show yet.
+    #[inline]
+    pub(super) fn note_modified(&self, now: Moment) {
+        self.modified.store(now.0, Ordering::Relaxed);
+        self.is_unread.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes a read, if it is the first since the last write.
+    #[inline]
+    pub(super) fn note_accessed(&self, now: Moment) {
+        if self.is_unread.load(Ordering::Relaxed) {
+            self.is_unread.store(false, Ordering::Relaxed);
+            self.accessed.store(now.0, Ordering::Relaxed);
+        }
+    }
+
+    /// When it was last written and read, if the inode does not say so.
+    pub(super) fn unsettled(&self) -> Option<Unsettled> {
+        let (modified, accessed) = (self.modified.load(Ordering::Relaxed), self.accessed.load(Ordering::Relaxed));
+        (modified != NEVER || accessed != NEVER).then_some(Unsettled { modified, accessed })
+    }
+
+    /// The inode shows these times. Later ones stay.
+    pub(super) fn forget(&self, shown: Unsettled) {
+        let _ = self.modified.compare_exchange(shown.modified, NEVER, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.accessed.compare_exchange(shown.accessed, NEVER, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// A write has stored its time in the inode.
+    pub(super) fn was_written(&self) {
+        self.modified.store(NEVER, Ordering::Relaxed);
+        self.is_unread.store(true, Ordering::Relaxed);
+    }
+
+    /// The inode was given times by a call; what was noted before is void.
+    pub(super) fn forget_all(&self) {
+        self.modified.store(NEVER, Ordering::Relaxed);
+        self.accessed.store(NEVER, Ordering::Relaxed);
+    }
+}
+
+impl Unsettled {
+    /// Writes the times into the inode.
+    pub(super) fn settle(self, inode: &mut Inode) {
+        if self.modified != NEVER {
+            inode.modified = Moment(self.modified);
+            inode.changed = inode.changed.max(inode.modified);
+        }
+        if self.accessed != NEVER {
+            inode.accessed = Moment(self.accessed);
+        }
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// Extents of a file, as the mapping table has them.
+    pub(super) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
+        let mut extents = Extents::default();
+        let (mut at, end) = (inode.start, inode.start + inode.reserved);
+        while at < end {
+            let region = at / crate::layout::RUN;
+            let here = (crate::layout::RUN - at % crate::layout::RUN).min(end - at);
+            match self.region(region)? {
+                Entry::Run(physical) => {
+                    let first = physical + at % crate::layout::RUN;
+                    extents.insert(Extent { page: at - inode.start, physical: first, pages: here });
+                }
+                Entry::Leaf(_) => {
+                    for page in at..at + here {
+                        if let Some(physical) = self.translate(page)? {
+                            extents.insert(Extent { page: page - inode.start, physical, pages: 1 });
+                        }
+                    }
+                }
+                _ => {}
+            }
+            at += here;
+        }
+        Ok(extents)
+    }
+
+    /// The open file of inode `number`, which becomes open if it is not.
+    pub(super) fn node(&mut self, number: u64) -> FsResult<Arc<Node>> {
+        if let Some(node) = self.state.open.get(&number) {
+            node.handles.fetch_add(1, Ordering::Relaxed);
+            return Ok(node.clone());
+        }
+        let inode = self.inode(number)?;
+        let extents = if inode.kind == Kind::File { self.extents(&inode)? } else { Extents::default() };
+        let data = Data { size: inode.size, extents, has_set_id: inode.permissions & 0o6000 != 0 };
+        let is_unread = inode.accessed <= inode.modified.max(inode.changed);
+        let node = Arc::new(Node {
+            number,
+            handles: AtomicU64::new(1),
+            modified: AtomicI64::new(NEVER),
+            accessed: AtomicI64::new(NEVER),
+            is_unread: AtomicBool::new(is_unread),
+            data: RwLock::new(data),
+        });
+        self.state.open.insert(number, node.clone());
+        Ok(node)
+    }
+
+    /// Closes one handle of `node`. The last one of a file without a name makes it a null file.
+    pub(super) fn close_node(&mut self, node: &Node) -> FsResult<()> {
+        if node.handles.load(Ordering::Relaxed) > 1 {
+            node.handles.fetch_sub(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.state.open.remove(&node.number);
+        let mut inode = self.inode(node.number)?;
+        if inode.links == 0 {
+            self.make_null(node.number, &mut inode)?;
+        } else if let Some(times) = node.unsettled() {
+            times.settle(&mut inode);
+            self.put_inode(node.number, &inode)?;
+        }
+        self.commit()
+    }
+
+    /// Whether somebody has the file open.
+    pub(super) fn is_open(&self, number: u64) -> bool {
+        self.state.open.contains_key(&number)
+    }
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// Opens a file, whose permissions [`FileSystem::check`] has judged.
+    ///
+    /// # Errors
+    /// There is no such inode, or it is damaged.
+    pub fn open(&self, number: u64) -> FsResult<Handle> {
+        Ok(Handle { node: self.look(|work| work.node(number))? })
+    }
+
+    /// Closes a file. Data that were written stay as durable as they were; the time of the last write becomes durable.
+    ///
+    /// # Errors
+    /// The device fails. The file is closed all the same.
+    pub fn close(&self, handle: Handle) -> FsResult<()> {
+        self.transact(|work| work.close_node(&handle.node))
+    }
+
+    /// Makes a file's data and metadata durable: fsync and fdatasync.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn sync(&self, handle: &Handle) -> FsResult<()> {
+        let _data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        self.transact(|work| work.settle_node(&handle.node))?;
+        self.persist.fence()?;
+        Ok(())
+    }
+
+    /// Makes everything durable.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn sync_all(&self) -> FsResult<()> {
+        let nodes: Vec<Arc<Node>> = self.look(|work| Ok(work.state.open.values().cloned().collect()))?;
+        for node in nodes {
+            self.transact(|work| work.settle_node(&node))?;
+        }
+        self.persist.fence()?;
+        Ok(())
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// Stores when an open file was written last.
+    fn settle_node(&mut self, node: &Node) -> FsResult<()> {
+        if let Some(times) = node.unsettled().filter(|_| self.is_open(node.number)) {
+            let mut inode = self.inode(node.number)?;
+            times.settle(&mut inode);
+            self.put_inode(node.number, &inode)?;
+            self.commit()?;
+            node.forget(times);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Sizes of files: truncate, fallocate, holes.
+
+use super::FileSystem;
+use super::attributes::{Attributes, clear_set_id};
+use super::data::zero;
+use super::nodes::{Data, Handle};
+use super::permission::{Access, Caller};
+use crate::error::{FsError, FsResult};
+use crate::layout::{Kind, PAGE, RUN};
+use crate::persist::Persist;
+use crate::space::Extent;
+
+/// What fallocate does with a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocate {
+    /// Maps pages, and makes the file larger if the range ends beyond it.
+    Extend,
+    /// Maps pages only.
+    KeepSize,
+    /// Makes the range a hole.
+    PunchHole,
+    /// Makes the range zeroes, and the file larger if it ends beyond it.
+    ZeroRange,
+    /// Makes those of the range zeroes that lie in the file.
+    ZeroRangeKeepSize,
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// Sets the size of a file. Space is kept when it shrinks (Wu, IV.B.3); when it grows, the new bytes are zero.
+    ///
+    /// # Errors
+    /// It is no file, or the pool's virtual space is too small.
+    pub fn set_size(&self, caller: &Caller<'_>, handle: &Handle, size: u64) -> FsResult<Attributes> {
+        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        self.zero_gap(handle, &mut data, size)?;
+        let attributes = self.transact(|work| {
+            let mut inode = work.inode(handle.number())?;
+            match inode.kind {
+                Kind::File => {}
+                Kind::Directory => return Err(FsError::IsDirectory),
+                _ => return Err(FsError::Invalid),
+            }
+            work.reserve(&mut inode, size.div_ceil(PAGE))?;
+            inode.size = size;
+            (inode.modified, inode.changed) = (caller.now, caller.now);
+            if !caller.is_root() {
+                clear_set_id(&mut inode);
+            }
+            work.put_inode(handle.number(), &inode)?;
+            Ok(Attributes::of(handle.number(), &inode))
+        })?;
+        data.size = size;
+        handle.node.was_written();
+        Ok(attributes)
+    }
+
+    /// Sets the size of inode `number`: truncate.
+    ///
+    /// # Errors
+    /// The caller may not write it, or as [`FileSystem::set_size`].
+    pub fn truncate(&self, caller: &Caller<'_>, number: u64, size: u64) -> FsResult<Attributes> {
+        self.check(caller, number, Access::WRITE)?;
+        let handle = self.open(number)?;
+        let result = self.set_size(caller, &handle, size);
+        self.close(handle)?;
+        result
+    }
+
+    /// Maps or unmaps a range: fallocate.
+    ///
+    /// # Errors
+    /// The pool is full, or the range is empty.
+    pub fn allocate(
+        &self,
+        caller: &Caller<'_>,
+        handle: &Handle,
+        offset: u64,
+        length: u64,
+        what: Allocate,
+    ) -> FsResult<()> {
+        let end = offset.checked_add(length).ok_or(FsError::FileTooLarge)?;
+        if length == 0 {
+            return Err(FsError::Invalid);
+        }
+        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        match what {
+            Allocate::PunchHole => self.punch(handle, &mut data, offset, end)?,
+            Allocate::ZeroRange | Allocate::ZeroRangeKeepSize => {
+                let within = end.min(data.size);
+                self.punch(handle, &mut data, offset, within)?;
+                self.map_range(handle, &mut data, offset, within)?;
+            }
+            Allocate::Extend | Allocate::KeepSize => self.map_range(handle, &mut data, offset, end)?,
+        }
+        let extends = matches!(what, Allocate::Extend | Allocate::ZeroRange) && end > data.size;
+        if extends {
+            self.zero_gap(handle, &mut data, end)?;
+        }
+        let size = if extends { end } else { data.size };
+        self.transact(|work| {
+            let mut inode = work.inode(handle.number())?;
+            work.reserve(&mut inode, size.div_ceil(PAGE))?;
+            inode.size = size;
+            (inode.modified, inode.changed) = (caller.now, caller.now);
+            work.put_inode(handle.number(), &inode)
+        })?;
+        data.size = size;
+        handle.node.was_written();
+        Ok(())
+    }
+
+    /// Makes bytes `from` to `to` zeroes: whole pages become holes.
+    fn punch(&self, handle: &Handle, data: &mut Data, from: u64, to: u64) -> FsResult<()> {
+        let to = to.min(data.size);
+        if from >= to {
+            return Ok(());
+        }
+        // The page with the end of the file goes as a whole.
+        let last = if to == data.size { to.div_ceil(PAGE) } else { to / PAGE };
+        let first = from.div_ceil(PAGE);
+        if first >= last {
+            zero(&self.persist, data, from, to);
+            self.persist.fence()?;
+            return Ok(());
+        }
+        zero(&self.persist, data, from, first * PAGE);
+        zero(&self.persist, data, last * PAGE, to);
+        self.unmap(handle, data, first, last)
+    }
+
+    /// Maps all pages with bytes `from` to `to`. New ones are zero where they lie in the file.
+    fn map_range(&self, handle: &Handle, data: &mut Data, from: u64, to: u64) -> FsResult<()> {
+        let (mut page, end) = (from / PAGE, to.div_ceil(PAGE));
+        while page < end {
+            let step_end = ((page / RUN + 1) * RUN).min(end);
+            let added = self.transact(|work| {
+                let mut inode = work.inode(handle.number())?;
+                work.reserve(&mut inode, end)?;
+                let mut added: Vec<Extent> = Vec::new();
+                for (hole, pages, physical) in data.extents.pieces(page, step_end) {
+                    if physical.is_none() {
+                        work.fill_hole(&mut inode, (hole, pages), (to, &[]), &mut added)?;
+                    }
+                }
+                work.put_inode(handle.number(), &inode)?;
+                Ok(added)
+            })?;
+            added.into_iter().for_each(|extent| data.extents.insert(extent));
+            page = step_end;
+        }
+        Ok(())
+    }
+
+    /// Unmaps pages `from` to `to`, in as many transactions as that takes.
+    pub(super) fn unmap(&self, handle: &Handle, data: &mut Data, from: u64, to: u64) -> FsResult<()> {
+        let mut end = to;
+        while end > from {
+            let left = self.transact(|work| {
+                let mut inode = work.inode(handle.number())?;
+                let mapped_end = end.min(inode.reserved);
+                if mapped_end <= from {
+                    return Ok(from);
+                }
+                let left = work.unmap(&mut inode, from, mapped_end)?;
+                work.put_inode(handle.number(), &inode)?;
+                Ok(left)
+            })?;
+            data.extents.remove(left, end);
+            end = left;
+        }
+        Ok(())
+    }
+
+    /// The first byte from `offset` on that is in a page, or in a hole: SEEK_DATA and SEEK_HOLE.
+    ///
+    /// # Errors
+    /// `offset` lies beyond the end, or only holes follow.
+    pub fn seek(&self, handle: &Handle, offset: u64, is_hole: bool) -> FsResult<u64> {
+        let data = handle.node.data.read().map_err(|_| FsError::Stale)?;
+        if offset >= data.size {
+            return Err(FsError::BeyondEnd);
+        }
+        let end = data.size.div_ceil(PAGE);
+        let found = data.extents.pieces(offset / PAGE, end).find(|piece| piece.2.is_none() == is_hole);
+        match found {
+            Some((page, _, _)) => Ok(offset.max(page * PAGE)),
+            None if is_hole => Ok(data.size),
+            None => Err(FsError::BeyondEnd),
+        }
+    }
+}

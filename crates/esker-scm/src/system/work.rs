@@ -1,0 +1,151 @@
+//! One call's work: reads of metadata, a transaction, and what follows from it in memory if it is committed.
+
+use super::State;
+use crate::directory::NameChange;
+use crate::error::{Damage, FsError, FsResult};
+use crate::layout::inode::{INODE, Inode, PER_PAGE};
+use crate::layout::{Kind, PAGE};
+use crate::log::{Mode, Transaction};
+use crate::persist::Persist;
+
+/// What a transaction takes and frees. If it fails, what it took is given back; what it frees is free only after it is
+/// committed.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    pub(super) taken: Vec<(u64, u64)>,
+    pub(super) freed: Vec<(u64, u64)>,
+    pub(super) taken_virtual: Vec<(u64, u64)>,
+    pub(super) freed_virtual: Vec<(u64, u64)>,
+    /// Null files that were made into something, with their mapped pages.
+    pub(super) taken_inodes: Vec<(u64, u64)>,
+    /// Inodes that became null files, with their mapped pages.
+    pub(super) freed_inodes: Vec<(u64, u64)>,
+    pub(super) names: Vec<NameChange>,
+    /// Directories that got a page.
+    pub(super) grown: Vec<u64>,
+}
+
+/// The state of a pool while a call works on it.
+pub(crate) struct Work<'a, P> {
+    pub(crate) persist: &'a P,
+    pub(super) mode: Mode,
+    pub(crate) state: &'a mut State,
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// Reads metadata, as the transaction leaves them.
+    pub(crate) fn read(&self, at: u64, into: &mut [u8]) {
+        self.state.transaction.read(self.persist, at, into);
+    }
+
+    /// The transaction.
+    pub(crate) fn transaction(&mut self) -> &mut Transaction {
+        &mut self.state.transaction
+    }
+
+    /// Bytes that the transaction can still take.
+    pub(crate) fn room(&self) -> u64 {
+        self.state.plan.log_half_bytes - self.state.transaction.bytes()
+    }
+
+    /// Address of inode `number`.
+    pub(crate) fn inode_address(&self, number: u64) -> FsResult<u64> {
+        if number == 0 || number > self.state.inode_pages * PER_PAGE {
+            return Err(FsError::Stale);
+        }
+        let page = self.state.plan.inode_table() + (number - 1) / PER_PAGE;
+        let physical = self.translate(page)?.ok_or(FsError::Damaged(Damage::Entry(page)))?;
+        Ok(physical * PAGE + (number - 1) % PER_PAGE * INODE as u64)
+    }
+
+    /// Inode `number`, whatever it is.
+    pub(crate) fn any_inode(&self, number: u64) -> FsResult<Inode> {
+        let mut bytes = [0; INODE];
+        self.read(self.inode_address(number)?, &mut bytes);
+        Inode::decode(&bytes, number).ok_or(FsError::Damaged(Damage::Inode(number)))
+    }
+
+    /// Inode `number`, which must be in use by a file with a name, or that had one.
+    pub(crate) fn inode(&self, number: u64) -> FsResult<Inode> {
+        self.any_inode(number).and_then(|inode| if inode.kind.has_name() { Ok(inode) } else { Err(FsError::Stale) })
+    }
+
+    /// Inode `number`, which must be a directory.
+    pub(crate) fn directory_inode(&self, number: u64) -> FsResult<Inode> {
+        self.inode(number)
+            .and_then(|inode| if inode.kind == Kind::Directory { Ok(inode) } else { Err(FsError::NotDirectory) })
+    }
+
+    /// Stores inode `number`.
+    pub(crate) fn put_inode(&mut self, number: u64, inode: &Inode) -> FsResult<()> {
+        let at = self.inode_address(number)?;
+        let mut old = [0; INODE];
+        self.read(at, &mut old);
+        self.state.transaction.put_changed_lines(at, &old, &inode.encode(number));
+        Ok(())
+    }
+
+    /// Makes the transaction durable. Without stores nothing is written.
+    pub(crate) fn commit(&mut self) -> FsResult<()> {
+        let State { log, transaction, plan, .. } = &mut *self.state;
+        if transaction.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = log.commit(self.persist, plan, transaction) {
+            self.abort();
+            return Err(error.into());
+        }
+        self.state.settle_commit();
+        Ok(())
+    }
+
+    /// Forgets the transaction.
+    pub(crate) fn abort(&mut self) {
+        self.state.transaction.clear();
+        self.state.settle_abort();
+    }
+
+    /// Makes pages free that the last transactions freed.
+    pub(crate) fn release_resting(&mut self) -> FsResult<()> {
+        let State { log, transaction, plan, .. } = &mut *self.state;
+        log.commit(self.persist, plan, transaction)?;
+        self.state.settle_commit();
+        Ok(())
+    }
+}
+
+impl State {
+    fn settle_commit(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        // Pages wait for one more transaction: a crash makes the stores of the last two again, among them some to
+        // pages of the mapping table and of directories that were then freed.
+        for (start, pages) in std::mem::replace(&mut self.resting, pending.freed) {
+            self.physical.give(start, pages);
+        }
+        pending.freed_virtual.into_iter().for_each(|(start, pages)| self.virtual_space.give(start, pages));
+        self.files = self.files + pending.taken_inodes.len() as u64 - pending.freed_inodes.len() as u64;
+        for (number, mapped) in pending.freed_inodes {
+            self.directories.remove(&number);
+            self.nulls.add(number, mapped);
+        }
+        for change in pending.names {
+            if let Some(directory) = self.directories.get_mut(&change.directory) {
+                directory.commit(&change);
+            }
+        }
+    }
+
+    fn settle_abort(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        pending.taken.into_iter().for_each(|(start, pages)| self.physical.give(start, pages));
+        pending.taken_virtual.into_iter().for_each(|(start, pages)| self.virtual_space.give(start, pages));
+        pending.taken_inodes.into_iter().for_each(|(number, mapped)| self.nulls.add(number, mapped));
+        for change in pending.names {
+            if let Some(directory) = self.directories.get_mut(&change.directory) {
+                directory.abort(&change);
+            }
+        }
+        // Their indices have slots of pages that do not exist.
+        pending.grown.iter().for_each(|number| drop(self.directories.remove(number)));
+    }
+}

@@ -1,0 +1,9 @@
+//! SCMFS against a reference model, and through losses of power.
+
+mod ace;
+mod compare;
+mod crash;
+mod drive;
+mod model;
+mod operation;
+mod random;
