@@ -4,6 +4,7 @@
 //! through [`Persist`], which is a mapping ([`Mapped`]) or, in tests, a [`Recording`] that knows what a loss of power
 //! may leave.
 
+mod check;
 mod directory;
 mod error;
 mod layout;
@@ -13,6 +14,7 @@ mod persist;
 mod space;
 mod system;
 
+pub use check::{CheckReport, Problem, check, repair};
 pub use error::{Damage, FsError, FsResult};
 pub use layout::header::Header;
 pub use layout::{Geometry, Kind, PAGE};

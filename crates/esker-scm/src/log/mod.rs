@@ -3,7 +3,7 @@
 //! A transaction is written to one half of the log, a fence makes it durable, and its stores are made in place and
 //! written back. They are durable after the next transaction's fence, which uses the other half. So a crash needs the
 //! last two transactions again, in their order; and those two are in the log. One fence for a transaction is all that
-//! it costs.
+//! it costs; one more if it makes something visible that was stored outside the log, which has to be durable first.
 //!
 //! Data are stored outside transactions, into pages that no transaction in the log touches: a page that is freed is
 //! used for data only after the transaction that freed it, and seen by others only after a further one that maps it,
@@ -84,6 +84,12 @@ impl Log {
         plan: &Geometry,
         transaction: &mut Transaction,
     ) -> Result<(), PersistError> {
+        if transaction.waits_for_stores() && self.mode != Mode::None {
+            persist.fence()?;
+        }
+        if transaction.waits_for_stores() && self.mode != Mode::None {
+            persist.fence()?;
+        }
         let sequence = self.sequence + 1;
         let at = plan.log_half(sequence % 2);
         let image = transaction.sealed(sequence);

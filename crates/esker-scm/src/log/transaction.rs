@@ -14,11 +14,13 @@ pub(crate) struct Transaction {
     image: Vec<u8>,
     /// Where the last store begins in `image`.
     last: Option<usize>,
+    /// Whether stores outside the log have to be durable before it.
+    waits_for_stores: bool,
 }
 
 impl Default for Transaction {
     fn default() -> Self {
-        Transaction { image: vec![0; HEADER], last: None }
+        Transaction { image: vec![0; HEADER], last: None, waits_for_stores: false }
     }
 }
 
@@ -95,10 +97,21 @@ impl Transaction {
         self.image.len() == HEADER
     }
 
+    /// What was stored outside the log becomes durable before the transaction does.
+    pub(crate) fn wait_for_stores(&mut self) {
+        self.waits_for_stores = true;
+    }
+
+    /// Whether stores outside the log have to be durable first.
+    pub(super) fn waits_for_stores(&self) -> bool {
+        self.waits_for_stores
+    }
+
     /// Forgets all stores.
     pub(crate) fn clear(&mut self) {
         self.image.truncate(HEADER);
         self.last = None;
+        self.waits_for_stores = false;
     }
 
     /// Its bytes for the log.

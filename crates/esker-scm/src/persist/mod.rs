@@ -3,10 +3,12 @@
 
 #[cfg(target_os = "linux")]
 mod mapped;
+mod overlay;
 mod recording;
 
 #[cfg(target_os = "linux")]
 pub use mapped::{Durability, MapError, Mapped};
+pub use overlay::Overlay;
 pub use recording::{CrashPoint, PersistedState, Recording};
 
 /// Why stores could not be made durable.

@@ -71,6 +71,11 @@ impl Extents {
         removed
     }
 
+    /// Pages that are mapped.
+    pub(crate) fn pages(&self) -> u64 {
+        self.0.iter().map(|extent| extent.pages).sum()
+    }
+
     /// Holes and extents that cover pages `from` to `to`, in order: first page, pages, and the physical page of those
     /// that are mapped.
     pub(crate) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64, Option<u64>)> {

@@ -143,7 +143,8 @@ impl<P: Persist> FileSystem<P> {
             end = end.min(whole * PAGE);
         }
         zero(&self.persist, data, size, end);
-        Ok(())
+        // Durable before the size.
+        Ok(self.persist.fence()?)
     }
 }
 
@@ -235,6 +236,7 @@ impl<P: Persist> Work<'_, P> {
         let end = (offset + bytes.len() as u64).min((extent.page + extent.pages) * PAGE);
         if start < end {
             let place = extent.physical * PAGE + (start - extent.page * PAGE);
+            self.state.transaction.wait_for_stores();
             store(self.persist, self.mode, place, &bytes[(start - offset) as usize..(end - offset) as usize]);
         }
     }
@@ -260,9 +262,9 @@ impl<P: Persist> Work<'_, P> {
             let extent = Extent { page: at, physical, pages: used };
             let (start, end) = (at * PAGE, (at + used) * PAGE);
             let (from, to) = (offset.clamp(start, end), (offset + bytes.len() as u64).clamp(start, end));
-            self.persist.zero_streaming(physical * PAGE, from - start);
+            self.zero_ahead(physical * PAGE, from - start);
             if to < inode.size.min(end) {
-                self.persist.zero_streaming(physical * PAGE + (to - start), inode.size.min(end) - to);
+                self.zero_ahead(physical * PAGE + (to - start), inode.size.min(end) - to);
             }
             self.store_pages(extent, offset, bytes);
             self.map(inode, extent)?;

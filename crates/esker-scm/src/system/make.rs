@@ -95,7 +95,7 @@ impl<P: Persist> Work<'_, P> {
                 physical
             }
         };
-        self.persist.write_streaming(physical * PAGE, target);
+        self.store_ahead(physical * PAGE, target);
         Ok(())
     }
 
@@ -127,7 +127,7 @@ impl<P: Persist> Work<'_, P> {
             for index in 0..PER_PAGE {
                 let number = page * PER_PAGE + index + 1;
                 let at = physical * PAGE + index * INODE as u64;
-                self.persist.write_streaming(at, &Inode::NULL.encode(number));
+                self.store_ahead(at, &Inode::NULL.encode(number));
             }
             let mut table = Inode { start: plan.inode_table(), ..Inode::NULL };
             self.map(&mut table, Extent { page, physical, pages: 1 })?;

@@ -65,7 +65,7 @@ impl<P: Persist> Work<'_, P> {
             Entry::Run(_) => Err(FsError::Damaged(Damage::Entry(region * RUN))),
             _ => {
                 let leaf = self.take_pages(0)?.0;
-                self.persist.zero_streaming(leaf * PAGE, PAGE);
+                self.zero_ahead(leaf * PAGE, PAGE);
                 self.put_region(region, Entry::Leaf(leaf));
                 Ok(leaf)
             }
@@ -157,7 +157,7 @@ impl<P: Persist> Work<'_, P> {
         let leaf = self.take_pages(0)?.0;
         for index in 0..RUN {
             let entry = Entry::Page(physical + index).encode(index);
-            self.persist.write_streaming(leaf * PAGE + index * 8, &entry.to_le_bytes());
+            self.store_ahead(leaf * PAGE + index * 8, &entry.to_le_bytes());
         }
         self.put_region(region, Entry::Leaf(leaf));
         Ok(())

@@ -55,7 +55,7 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
     let mut state = State::new(plan, identity, log);
     state.physical.give(plan.data, plan.pages - plan.data);
     state.virtual_space.give(plan.files(), plan.virtual_pages - plan.files());
-    let mut work = Work { persist, mode: Mode::Metadata, state: &mut state };
+    let mut work = Work::new(persist, Mode::Metadata, &mut state);
     work.make_superblock()?;
     work.make_root(caller)?;
     work.release_resting()?;
@@ -70,7 +70,7 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
 
 impl State {
     /// The state of a pool of which no page is free and no inode is known.
-    pub(super) fn new(plan: Geometry, identity: [u8; 16], log: Log) -> State {
+    pub(crate) fn new(plan: Geometry, identity: [u8; 16], log: Log) -> State {
         State {
             plan,
             identity,
@@ -92,7 +92,7 @@ impl State {
 impl<P: Persist> Work<'_, P> {
     fn make_superblock(&mut self) -> FsResult<()> {
         let physical = self.take_pages(0)?.0;
-        self.persist.zero_streaming(physical * PAGE, PAGE);
+        self.zero_ahead(physical * PAGE, PAGE);
         let mut space = Inode { start: Geometry::SUPERBLOCK, ..Inode::NULL };
         self.map(&mut space, Extent { page: 0, physical, pages: 1 })?;
         let superblock = Superblock { inode_table_pages: 0 };
@@ -112,12 +112,12 @@ impl<P: Persist> Work<'_, P> {
 }
 
 /// Where the superblock is.
-pub(super) fn superblock_address<P: Persist>(work: &Work<'_, P>) -> FsResult<u64> {
+pub(crate) fn superblock_address<P: Persist>(work: &Work<'_, P>) -> FsResult<u64> {
     Ok(work.translate(Geometry::SUPERBLOCK)?.ok_or(FsError::Damaged(Damage::Superblock))? * PAGE)
 }
 
 /// The superblock.
-pub(super) fn superblock<P: Persist>(work: &Work<'_, P>) -> FsResult<Superblock> {
+pub(crate) fn superblock<P: Persist>(work: &Work<'_, P>) -> FsResult<Superblock> {
     let mut bytes = [0; SUPERBLOCK];
     work.read(superblock_address(work)?, &mut bytes);
     Superblock::decode(&bytes).ok_or(FsError::Damaged(Damage::Superblock))

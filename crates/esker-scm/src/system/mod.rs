@@ -32,6 +32,11 @@ pub use resize::Allocate;
 pub use statistics::Statistics;
 pub use xattr::SetXattr;
 
+pub(crate) use mkfs::{superblock, superblock_address};
+pub(crate) use mount::read_header;
+pub(crate) use scan::scan;
+pub(crate) use work::Work;
+
 use crate::directory::Directory;
 use crate::error::{FsError, FsResult};
 use crate::layout::Geometry;
@@ -43,7 +48,7 @@ use nodes::Node;
 use nulls::NullFiles;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use work::{Pending, Work};
+use work::Pending;
 
 /// The inode of the root directory: the first of the inode table.
 pub const ROOT: u64 = 1;
@@ -100,14 +105,14 @@ impl<P: Persist> FileSystem<P> {
     /// Reads, without a transaction.
     fn look<T>(&self, call: impl FnOnce(&mut Work<'_, P>) -> FsResult<T>) -> FsResult<T> {
         let mut state = self.state.lock().expect("no call panics");
-        call(&mut Work { persist: &self.persist, mode: self.mode, state: &mut state })
+        call(&mut Work::new(&self.persist, self.mode, &mut state))
     }
 
     /// Makes a transaction of `call`. If space is short, null files and space that is kept behind the ends of files are
     /// freed, and the call is made again.
     fn transact<T>(&self, mut call: impl FnMut(&mut Work<'_, P>) -> FsResult<T>) -> FsResult<T> {
         let mut state = self.state.lock().expect("no call panics");
-        let mut work = Work { persist: &self.persist, mode: self.mode, state: &mut state };
+        let mut work = Work::new(&self.persist, self.mode, &mut state);
         loop {
             match call(&mut work) {
                 Ok(result) => {
@@ -132,9 +137,7 @@ impl<P: Persist> FileSystem<P> {
         self.sync_all()?;
         {
             let mut state = self.state.lock().expect("no call panics");
-            let State { log, plan, .. } = &mut *state;
-            log.empty(&self.persist, plan)?;
-            self.persist.fence()?;
+            Work::new(&self.persist, self.mode, &mut state).empty_log()?;
         }
         Ok(self.persist)
     }

@@ -79,7 +79,7 @@ impl<P: Persist> FileSystem<P> {
 
 /// Builds what memory keeps, and makes null files of inodes that lost their last name while they were open.
 fn load<P: Persist>(persist: &P, mode: Mode, state: &mut State) -> FsResult<()> {
-    let mut work = Work { persist, mode, state };
+    let mut work = Work::new(persist, mode, state);
     work.state.inode_pages = superblock(&work)?.inode_table_pages;
     let mut damages = Vec::new();
     let found = scan(&work, &mut damages);

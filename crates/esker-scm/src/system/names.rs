@@ -161,7 +161,7 @@ impl<P: Persist> Work<'_, P> {
                 physical
             }
         };
-        self.persist.zero_streaming(physical * PAGE, PAGE);
+        self.zero_ahead(physical * PAGE, PAGE);
         inode.size += PAGE;
         Ok(page)
     }

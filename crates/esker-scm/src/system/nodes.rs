@@ -116,7 +116,7 @@ impl Unsettled {
 
 impl<P: Persist> Work<'_, P> {
     /// Extents of a file, as the mapping table has them.
-    pub(super) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
+    pub(crate) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
         let mut extents = Extents::default();
         let (mut at, end) = (inode.start, inode.start + inode.reserved);
         while at < end {

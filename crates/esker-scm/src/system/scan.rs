@@ -49,23 +49,26 @@ impl Used {
 
 /// What a scan has found.
 #[derive(Debug)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     pub(super) physical: Used,
     pub(super) virtual_space: Used,
+    /// Pages that are mapped for somebody.
+    pub(crate) mapped: u64,
     /// Null files, with their pages.
     pub(super) nulls: Vec<(u64, u64)>,
     /// Inodes in use without a name.
-    pub(super) orphans: Vec<u64>,
+    pub(crate) orphans: Vec<u64>,
     /// Inodes that are no null files.
-    pub(super) files: u64,
+    pub(crate) files: u64,
 }
 
 /// Reads the mapping table and all inodes. What is damaged is noted, and otherwise passed over.
-pub(super) fn scan<P: Persist>(work: &Work<'_, P>, damages: &mut Vec<Damage>) -> Scan {
+pub(crate) fn scan<P: Persist>(work: &Work<'_, P>, damages: &mut Vec<Damage>) -> Scan {
     let plan = work.state.plan;
     let mut found = Scan {
         physical: Used::new(plan.data, plan.pages),
         virtual_space: Used::new(plan.files(), plan.virtual_pages),
+        mapped: 0,
         nulls: Vec::new(),
         orphans: Vec::new(),
         files: 0,
@@ -74,7 +77,9 @@ pub(super) fn scan<P: Persist>(work: &Work<'_, P>, damages: &mut Vec<Damage>) ->
     for (start, pages, expected) in
         [(0, RUN, 1), (plan.inode_table(), plan.inode_table_pages_max(), work.state.inode_pages)]
     {
-        if mark_space(work, (start, pages), &mut found.physical, damages) != expected && damages.is_empty() {
+        let mapped = mark_space(work, (start, pages), &mut found.physical, damages);
+        found.mapped += mapped;
+        if mapped != expected && damages.is_empty() {
             damages.push(Damage::Superblock);
         }
     }
@@ -115,6 +120,7 @@ fn note<P: Persist>(work: &Work<'_, P>, number: u64, inode: &Inode, found: &mut 
         return;
     }
     let mapped = mark_space(work, (inode.start, inode.reserved), &mut found.physical, damages);
+    found.mapped += mapped;
     if mapped != inode.mapped && damages.is_empty() {
         damages.push(Damage::VirtualPages(number));
     }

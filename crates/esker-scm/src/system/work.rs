@@ -32,10 +32,29 @@ pub(crate) struct Work<'a, P> {
     pub(crate) state: &'a mut State,
 }
 
-impl<P: Persist> Work<'_, P> {
+impl<'a, P: Persist> Work<'a, P> {
+    /// Work on `state`.
+    pub(crate) fn new(persist: &'a P, mode: Mode, state: &'a mut State) -> Work<'a, P> {
+        Work { persist, mode, state }
+    }
+
     /// Reads metadata, as the transaction leaves them.
     pub(crate) fn read(&self, at: u64, into: &mut [u8]) {
         self.state.transaction.read(self.persist, at, into);
+    }
+
+    /// Stores bytes that nobody can read before the transaction is durable.
+    pub(crate) fn store_ahead(&mut self, at: u64, bytes: &[u8]) {
+        self.persist.write_streaming(at, bytes);
+        self.state.transaction.wait_for_stores();
+    }
+
+    /// Stores zeroes that nobody can read before the transaction is durable.
+    pub(crate) fn zero_ahead(&mut self, at: u64, length: u64) {
+        if length > 0 {
+            self.persist.zero_streaming(at, length);
+            self.state.transaction.wait_for_stores();
+        }
     }
 
     /// The transaction.
@@ -103,6 +122,13 @@ impl<P: Persist> Work<'_, P> {
     pub(crate) fn abort(&mut self) {
         self.state.transaction.clear();
         self.state.settle_abort();
+    }
+
+    /// Empties the log: a mount has nothing to make good.
+    pub(crate) fn empty_log(&mut self) -> FsResult<()> {
+        let State { log, plan, .. } = &mut *self.state;
+        log.empty(self.persist, plan)?;
+        Ok(self.persist.fence()?)
     }
 
     /// Makes pages free that the last transactions freed.

@@ -162,7 +162,7 @@ impl<P: Persist> Work<'_, P> {
             match physical {
                 Some(physical) => {
                     let piece = &bytes[(page * PAGE) as usize..bytes.len().min(((page + length) * PAGE) as usize)];
-                    self.persist.write_streaming(physical * PAGE, piece);
+                    self.store_ahead(physical * PAGE, piece);
                 }
                 None => self.fill_hole(&mut inode, (page, length), (0, &bytes), &mut Vec::new())?,
             }

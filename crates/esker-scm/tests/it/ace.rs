@@ -1,1 +1,151 @@
+//! Sequences of one, two and ten operations, in the style of ACE: bounded black-box crash testing (Mohan et al., OSDI
+//! 2018), which tries all short sequences over a few names.
 
+use crate::crash::{Base, Bounds, enumerate, random_sequence};
+use crate::operation::Operation::{self, *};
+use esker_scm::Mode;
+
+/// The tree on which the sequences work.
+fn base() -> Base {
+    let operations = [
+        MakeDirectory("/A".into()),
+        MakeDirectory("/B".into()),
+        Create("/A/foo".into()),
+        Write("/A/foo".into(), 0, 9000, 1),
+        Create("/bar".into()),
+        Write("/bar".into(), 0, 100, 2),
+        // A dead file, whose bytes nobody may see again.
+        Create("/dead".into()),
+        Write("/dead".into(), 0, 12_000, 3),
+        Unlink("/dead".into()),
+    ];
+    Base::after(80, &operations)
+}
+
+/// The 56 operations.
+fn operations() -> Vec<Operation> {
+    let files = ["/foo", "/bar", "/A/foo", "/A/bar", "/B/foo"];
+    let path = |index: usize| files[index].to_string();
+    let mut all = Vec::new();
+    all.extend((0..5).map(|file| Create(path(file))));
+    all.extend(["/C", "/A/C", "/B/C"].map(|directory| MakeDirectory(directory.into())));
+    all.extend(
+        [("/A/foo", "/foo"), ("/A/foo", "/B/foo"), ("/bar", "/foo"), ("/bar", "/A/bar")]
+            .map(|(from, to)| Link(from.into(), to.into())),
+    );
+    all.extend([Symlink("/foo".into(), "A/foo".into()), Symlink("/B/foo".into(), "x".repeat(200))]);
+    all.extend(["/bar", "/A/foo", "/foo", "/A/bar"].map(|file| Unlink(file.into())));
+    all.extend(["/A", "/B", "/C"].map(|directory| RemoveDirectory(directory.into())));
+    let renames = [
+        ("/A/foo", "/A/bar"),
+        ("/A/foo", "/bar"),
+        ("/bar", "/A/foo"),
+        ("/bar", "/foo"),
+        ("/A", "/B"),
+        ("/B", "/A/C"),
+        ("/A", "/C"),
+        ("/foo", "/B/foo"),
+    ];
+    all.extend(renames.map(|(from, to)| Rename(from.into(), to.into())));
+    all.extend([("/A", "/bar"), ("/A/foo", "/bar")].map(|(from, to)| Exchange(from.into(), to.into())));
+    all.extend(
+        [
+            ("/A/foo", 0, 4096),
+            ("/A/foo", 8000, 6000),
+            ("/A/foo", 20_000, 100),
+            ("/bar", 50, 20),
+            ("/bar", 4090, 12),
+            ("/foo", 0, 5000),
+        ]
+        .into_iter()
+        .enumerate()
+        .map(|(number, (file, offset, length))| Write(file.into(), offset, length, 100 + number as u64)),
+    );
+    all.extend(
+        [("/A/foo", 3000, 200), ("/bar", 5000, 201), ("/foo", 10, 202)]
+            .map(|(file, length, seed)| Append(file.into(), length, seed)),
+    );
+    all.extend(
+        [("/A/foo", 0), ("/A/foo", 5000), ("/A/foo", 14_000), ("/bar", 4100)]
+            .map(|(file, size)| Truncate(file.into(), size)),
+    );
+    all.extend([("/A/foo", 0, 9000), ("/A/foo", 1000, 5000)].map(|(file, at, length)| Punch(file.into(), at, length)));
+    all.extend(others());
+    all
+}
+
+/// Those of which there is one each.
+fn others() -> [Operation; 10] {
+    [
+        Preallocate("/bar".into(), 0, 20_000),
+        Extend("/bar".into(), 50, 9000),
+        ZeroRange("/A/foo".into(), 4000, 9000),
+        SetXattr("/A/foo".into(), "user.a".into(), 4321),
+        SetXattr("/A".into(), "user.b".into(), 17),
+        RemoveXattr("/A/foo".into(), "user.a".into()),
+        Permissions("/A".into(), 0o700),
+        Sync("/A/foo".into()),
+        Hold("/bar".into(), 0),
+        Fifo("/A/bar".into()),
+    ]
+}
+
+/// Whether everything is to be tried, which takes a long time.
+fn is_soak() -> bool {
+    std::env::var_os("ESKER_SOAK").is_some()
+}
+
+fn modes(number: usize) -> Mode {
+    [Mode::Metadata, Mode::Data][number % 2]
+}
+
+#[test]
+fn all_sequences_of_one_operation_survive_a_loss_of_power() {
+    let (base, operations) = (base(), operations());
+    assert_eq!(operations.len(), 56);
+    let bounds =
+        Bounds { states: if is_soak() { 20_000 } else { 100 }, check_every: 6, again_every: 10, states_again: 30 };
+    let mut states = 0;
+    for (number, operation) in operations.iter().enumerate() {
+        for mode in [Mode::Metadata, Mode::Data] {
+            states += enumerate(&base, std::slice::from_ref(operation), mode, bounds, number as u64)
+                .unwrap_or_else(|error| panic!("{mode:?}: {error}"));
+        }
+    }
+    println_states("sequences of one", states);
+}
+
+#[test]
+fn sequences_of_two_operations_survive_a_loss_of_power() {
+    let (base, operations) = (base(), operations());
+    let every = if is_soak() { 1 } else { 16 };
+    let bounds =
+        Bounds { states: if is_soak() { 1000 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
+    let mut states = 0;
+    for number in (0..operations.len() * operations.len()).step_by(every) {
+        let pair = [operations[number / 56].clone(), operations[number % 56].clone()];
+        states += enumerate(&base, &pair, modes(number / every), bounds, number as u64)
+            .unwrap_or_else(|error| panic!("{pair:?}: {error}"));
+    }
+    println_states("sequences of two", states);
+}
+
+#[test]
+fn random_sequences_of_ten_operations_survive_a_loss_of_power() {
+    let base = base();
+    let sequences = if is_soak() { 2000 } else { 40 };
+    let bounds = Bounds { states: if is_soak() { 300 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
+    let mut states = 0;
+    for seed in 0..sequences {
+        let operations = random_sequence(&base, 10, seed);
+        states += enumerate(&base, &operations, modes(seed as usize), bounds, seed)
+            .unwrap_or_else(|error| panic!("seed {seed}, {operations:?}: {error}"));
+    }
+    println_states("random sequences of ten", states);
+}
+
+#[expect(clippy::print_stderr, reason = "how much was tried is part of the result")]
+fn println_states(what: &str, states: usize) {
+    eprintln!("{what}: {states} states recovered");
+    assert!(states > 1000, "{states} states are too few to say anything");
+}

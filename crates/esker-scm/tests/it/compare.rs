@@ -4,8 +4,7 @@ use crate::model::{Content, Model, ROOT};
 use esker_scm::{Caller, FileSystem, Kind, Moment, Persist};
 use std::collections::BTreeMap;
 
-/// Compares everything but contents of files with `tree`. Each byte of a file has to be that of one of `versions`, as
-/// they are at the same path, among those that have the right size.
+/// Compares everything but bytes of files with `tree`. Each byte of a file has to be that of one of `versions`.
 pub(crate) fn compare<P: Persist>(system: &FileSystem<P>, tree: &Model, versions: &[&Model]) -> Result<(), String> {
     let mut numbers = BTreeMap::new();
     compare_thing(system, (tree, versions), ROOT, esker_scm::ROOT, &mut numbers)?;
@@ -48,7 +47,7 @@ fn compare_thing<P: Persist>(
     }
     match (&thing.content, found.kind) {
         (Content::Directory(entries), Kind::Directory) => compare_directory(system, models, (number, entries), numbers),
-        (Content::File(_), Kind::File) => compare_file(system, models.1, id, number, found.size),
+        (Content::File(_), Kind::File) => compare_file(system, models, id, number, found.size),
         (Content::Symlink(target), Kind::Symlink) => {
             let found = system.read_link(number).unwrap();
             if found == target.as_bytes() { Ok(()) } else { Err(format!("link {number} points elsewhere")) }
@@ -92,7 +91,7 @@ fn compare_directory<P: Persist>(
 
 fn compare_file<P: Persist>(
     system: &FileSystem<P>,
-    versions: &[&Model],
+    models: (&Model, &[&Model]),
     id: u64,
     number: u64,
     size: u64,
@@ -101,11 +100,11 @@ fn compare_file<P: Persist>(
         Some(Content::File(bytes)) => Some(bytes),
         _ => None,
     };
-    let versions: Vec<Vec<u8>> = versions.iter().filter_map(of_version).collect();
-    if !versions.iter().any(|bytes| bytes.len() as u64 == size) {
-        let sizes: Vec<usize> = versions.iter().map(Vec::len).collect();
-        return Err(format!(": {size} bytes, expected one of {sizes:?}"));
+    let expected = of_version(&models.0).map_or(0, |bytes| bytes.len() as u64);
+    if size != expected {
+        return Err(format!(": {size} bytes, expected {expected}"));
     }
+    let versions: Vec<Vec<u8>> = models.1.iter().filter_map(of_version).collect();
     let handle = system.open(number).unwrap();
     let mut bytes = vec![0xee; size as usize + 10];
     let length = system.read(&Caller::root(Moment(0)), &handle, 0, &mut bytes).unwrap();

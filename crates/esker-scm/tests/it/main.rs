@@ -3,6 +3,7 @@
 mod ace;
 mod compare;
 mod crash;
+mod damage;
 mod drive;
 mod model;
 mod operation;
