@@ -156,7 +156,7 @@ pub(crate) fn random_sequence(base: &Base, length: usize, seed: u64) -> Vec<Oper
     let mut model = base.model.clone();
     let mut operations = Vec::new();
     while operations.len() < length {
-        let operation = random(&mut rng, seed << 20 | operations.len() as u64 + 1, &model.paths());
+        let operation = random(&mut rng, (seed << 20) + operations.len() as u64 + 1, &model.paths());
         let is_held = matches!(operation, Operation::Hold(..) | Operation::WriteHeld(..) | Operation::Release(_));
         if !is_held && model.apply(&operation).is_ok() {
             operations.push(operation);

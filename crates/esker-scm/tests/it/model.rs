@@ -58,10 +58,10 @@ impl Model {
         let mut next = 0;
         while next < paths.len() {
             let path = paths[next].clone();
-            if path.split('/').count() <= 6 {
-                if let Ok(Ok(entries)) = self.find(&path).map(|id| self.entries(id)) {
-                    paths.extend(entries.keys().map(|name| format!("{path}/{name}")));
-                }
+            if path.split('/').count() <= 6
+                && let Ok(Ok(entries)) = self.find(&path).map(|id| self.entries(id))
+            {
+                paths.extend(entries.keys().map(|name| format!("{path}/{name}")));
             }
             next += 1;
         }
