@@ -13,6 +13,7 @@ use crate::layout::PAGE;
 use crate::layout::header::{HEADER, Header};
 use crate::log::{Log, Mode};
 use crate::persist::{Overlay, Persist};
+use crate::space::Wear;
 use crate::system::{MountError, State, Work, read_header, scan, superblock};
 use std::fmt;
 
@@ -159,7 +160,8 @@ pub fn repair<P: Persist>(persist: &P) -> Result<CheckReport, MountError> {
 
 fn open_state<P: Persist>(persist: &P, header: &Header) -> Result<State, MountError> {
     let log = Log::recover(persist, &header.geometry, Mode::Metadata).map_err(FsError::from)?;
-    Ok(State::new(header.geometry, header.identity, log))
+    let wear = Wear::load(persist, &header.geometry);
+    Ok(State::new(header.geometry, header.identity, log, wear))
 }
 
 fn note_copies<P: Persist>(persist: &P, header: &Header, problems: &mut Vec<Problem>) {

@@ -3,7 +3,7 @@
 use super::{PAGE, RUN};
 
 /// The parts of a pool in physical space, in pages (Wu, figure 23): two copies of the header, the two halves of the
-/// log, the mapping table, then data.
+/// log, the mapping table, counts of writes, then data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// Pages of the pool.
@@ -14,6 +14,8 @@ pub struct Geometry {
     pub log_half_bytes: u64,
     /// First page of the mapping table.
     pub table: u64,
+    /// First page of the counts of writes.
+    pub wear: u64,
     /// First page of data.
     pub data: u64,
 }
@@ -38,7 +40,9 @@ impl Geometry {
         // of one leaf; or it writes some pages of a directory and their entries.
         let log_half_bytes = (pages.div_ceil(RUN) * 16 + 3 * PAGE).next_multiple_of(PAGE);
         let table = Self::LOG + 2 * log_half_bytes / PAGE;
-        Geometry { pages, virtual_pages, log_half_bytes, table, data: table + table_pages }
+        let wear = table + table_pages;
+        let data = wear + (64 + pages * 4).div_ceil(PAGE);
+        Geometry { pages, virtual_pages, log_half_bytes, table, wear, data }
     }
 
     /// Runs of virtual space: entries of the mapping table's first level.

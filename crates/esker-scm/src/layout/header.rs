@@ -75,16 +75,13 @@ impl Header {
             VERSION => {}
             other => return Err(HeaderFault::Version(other)),
         }
-        let geometry = Geometry {
-            pages: number64(bytes, 16),
-            virtual_pages: number64(bytes, 24),
-            log_half_bytes: number64(bytes, 32),
-            table: number64(bytes, 40),
-            data: number64(bytes, 48),
-        };
-        let is_possible = (Geometry::PAGES_MIN..=Geometry::PAGES_MAX).contains(&geometry.pages)
-            && geometry == Geometry::plan(geometry.pages);
-        if !is_possible {
+        let pages = number64(bytes, 16);
+        if !(Geometry::PAGES_MIN..=Geometry::PAGES_MAX).contains(&pages) {
+            return Err(HeaderFault::Damaged);
+        }
+        let geometry = Geometry::plan(pages);
+        let said = [24, 32, 40, 48].map(|at| number64(bytes, at));
+        if said != [geometry.virtual_pages, geometry.log_half_bytes, geometry.table, geometry.data] {
             return Err(HeaderFault::Damaged);
         }
         let identity = bytes[56..72].try_into().expect("sixteen bytes");

@@ -87,9 +87,6 @@ impl Log {
         if transaction.waits_for_stores() && self.mode != Mode::None {
             persist.fence()?;
         }
-        if transaction.waits_for_stores() && self.mode != Mode::None {
-            persist.fence()?;
-        }
         let sequence = self.sequence + 1;
         let at = plan.log_half(sequence % 2);
         let image = transaction.sealed(sequence);

@@ -42,6 +42,20 @@ impl Buddy {
         Some(block << order)
     }
 
+    /// Takes this page; false if it is not free.
+    pub(crate) fn take_page(&mut self, page: u64) -> bool {
+        let Some(found) = (0..self.orders.len()).find(|&order| self.orders[order].contains(page >> order)) else {
+            return false;
+        };
+        self.orders[found].remove(page >> found);
+        for order in (0..found).rev() {
+            // The half without the page stays free.
+            self.orders[order].insert((page >> order) ^ 1);
+        }
+        self.free -= 1;
+        true
+    }
+
     /// Takes the largest block of at most `1 << order` pages: its first page and its order.
     pub(crate) fn take_up_to(&mut self, order: u32) -> Option<(u64, u32)> {
         (0..=order).rev().find_map(|order| Some((self.take(order)?, order)))
@@ -101,6 +115,13 @@ mod tests {
                             assert!(!std::mem::replace(&mut used[page as usize], true), "page {page} taken twice");
                         }
                         held.push((start, 1 << order));
+                    }
+                    None if rng.below(4) == 0 => {
+                        let page = rng.below(pages);
+                        assert_eq!(buddy.take_page(page), !used[page as usize], "page {page}");
+                        if !std::mem::replace(&mut used[page as usize], true) {
+                            held.push((page, 1));
+                        }
                     }
                     None if !held.is_empty() => {
                         let (start, length) = held.swap_remove(rng.below(held.len() as u64) as usize);

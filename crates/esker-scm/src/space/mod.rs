@@ -3,6 +3,8 @@
 mod buddy;
 mod extents;
 mod first_set;
+mod wear;
 
 pub(crate) use buddy::Buddy;
 pub(crate) use extents::{Extent, Extents};
+pub(crate) use wear::{LOOK_EVERY, Wear};

@@ -79,6 +79,7 @@ impl<P: Persist> FileSystem<P> {
         if bytes.is_empty() || (end <= data.size && keeps_set_id && self.overwrite(data, offset, bytes)?) {
             if !bytes.is_empty() {
                 handle.node.note_modified(caller.now);
+                self.count_writes(handle, data, offset, bytes.len() as u64)?;
             }
             return Ok(bytes.len());
         }
@@ -100,6 +101,25 @@ impl<P: Persist> FileSystem<P> {
         }
         handle.node.was_written();
         Ok(done)
+    }
+
+    /// Counts the writes of pages, and moves those that are worn.
+    fn count_writes(&self, handle: &Handle, data: &mut Data, offset: u64, length: u64) -> FsResult<()> {
+        let (mut page, end) = (offset / PAGE, (offset + length).div_ceil(PAGE));
+        self.wear.count_total(end - page);
+        while page < end {
+            let Some(extent) = data.extents.find(page) else { return Ok(()) };
+            let until = end.min(extent.page + extent.pages);
+            let worn = (page..until).find(|page| self.wear.count(extent.physical + page - extent.page));
+            page = match worn {
+                Some(worn) => {
+                    self.level(handle, data, worn)?;
+                    worn + 1
+                }
+                None => until,
+            };
+        }
+        Ok(())
     }
 
     /// Writes where all pages are mapped; false, with nothing written, if some are not.
@@ -236,6 +256,12 @@ impl<P: Persist> Work<'_, P> {
         let end = (offset + bytes.len() as u64).min((extent.page + extent.pages) * PAGE);
         if start < end {
             let place = extent.physical * PAGE + (start - extent.page * PAGE);
+            let (first, last) = (place / PAGE, (place + (end - start)).div_ceil(PAGE));
+            for page in first..last {
+                // A page is looked at when it is written again.
+                let _ = self.state.wear.count(page);
+            }
+            self.state.wear.count_total(last - first);
             self.state.transaction.wait_for_stores();
             store(self.persist, self.mode, place, &bytes[(start - offset) as usize..(end - offset) as usize]);
         }
@@ -275,7 +301,7 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Gives the end of what the transaction took last back.
-    fn untake(&mut self, start: u64, pages: u64) {
+    pub(super) fn untake(&mut self, start: u64, pages: u64) {
         if let Some(last) = self.state.pending.taken.last_mut() {
             last.1 -= pages;
         }

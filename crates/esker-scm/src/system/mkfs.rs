@@ -11,8 +11,10 @@ use crate::layout::superblock::{SUPERBLOCK, Superblock};
 use crate::layout::{Geometry, Kind, PAGE};
 use crate::log::{Log, Mode, Transaction};
 use crate::persist::Persist;
-use crate::space::{Buddy, Extent};
+use crate::space::{Buddy, Extent, Wear};
+use esker_core::Rng;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Why a pool cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +54,7 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
     persist.fence().map_err(FsError::from)?;
     persist.zero_streaming(2 * PAGE, (plan.data - 2) * PAGE);
     let log = Log::recover(persist, &plan, Mode::Metadata).map_err(FsError::from)?;
-    let mut state = State::new(plan, identity, log);
+    let mut state = State::new(plan, identity, log, Wear::load(persist, &plan));
     state.physical.give(plan.data, plan.pages - plan.data);
     state.virtual_space.give(plan.files(), plan.virtual_pages - plan.files());
     let mut work = Work::new(persist, Mode::Metadata, &mut state);
@@ -70,7 +72,7 @@ pub fn mkfs<P: Persist>(persist: &P, identity: [u8; 16], caller: &Caller<'_>) ->
 
 impl State {
     /// The state of a pool of which no page is free and no inode is known.
-    pub(crate) fn new(plan: Geometry, identity: [u8; 16], log: Log) -> State {
+    pub(crate) fn new(plan: Geometry, identity: [u8; 16], log: Log, wear: Wear) -> State {
         State {
             plan,
             identity,
@@ -85,6 +87,9 @@ impl State {
             files: 0,
             directories: BTreeMap::new(),
             open: BTreeMap::new(),
+            cleaner: super::cleaner::Round::default(),
+            wear: Arc::new(wear),
+            random: Rng::new(u64::from_le_bytes(identity[..8].try_into().expect("eight bytes"))),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The file system: calls, each of them a transaction.
 
 mod attributes;
+mod cleaner;
 mod data;
 mod directories;
 mod links;
@@ -17,10 +18,12 @@ mod rename;
 mod resize;
 mod scan;
 mod statistics;
+mod wear;
 mod work;
 mod xattr;
 
 pub use attributes::{Attributes, Changes, SetTime};
+pub use cleaner::{Cleaned, CleanerSettings};
 pub use directories::DirectoryEntry;
 pub use make::NewFile;
 pub use mkfs::{MkfsError, mkfs};
@@ -43,7 +46,8 @@ use crate::layout::Geometry;
 use crate::layout::header::Header;
 use crate::log::{Log, Mode, Transaction};
 use crate::persist::Persist;
-use crate::space::Buddy;
+use crate::space::{Buddy, Wear};
+use esker_core::Rng;
 use nodes::Node;
 use nulls::NullFiles;
 use std::collections::BTreeMap;
@@ -72,6 +76,10 @@ pub(crate) struct State {
     files: u64,
     directories: BTreeMap<u64, Directory>,
     open: BTreeMap<u64, Arc<Node>>,
+    cleaner: cleaner::Round,
+    wear: Arc<Wear>,
+    /// Which pages wear-levelling looks at.
+    random: Rng,
 }
 
 /// A mounted pool.
@@ -83,7 +91,14 @@ pub struct FileSystem<P> {
     persist: P,
     header: Header,
     mode: Mode,
+    wear: Arc<Wear>,
     state: Mutex<State>,
+}
+
+impl State {
+    fn wear(&self) -> Arc<Wear> {
+        self.wear.clone()
+    }
 }
 
 impl<P: Persist> FileSystem<P> {

@@ -11,6 +11,7 @@ use crate::layout::header::{HEADER, Header, HeaderFault, VERSION};
 use crate::layout::{Geometry, PAGE};
 use crate::log::{Log, Mode};
 use crate::persist::Persist;
+use crate::space::Wear;
 use std::sync::Mutex;
 
 /// Why a pool cannot be mounted.
@@ -71,9 +72,9 @@ impl<P: Persist> FileSystem<P> {
     pub fn mount(persist: P, mode: Mode) -> Result<FileSystem<P>, MountError> {
         let header = read_header(&persist)?;
         let log = Log::recover(&persist, &header.geometry, mode).map_err(FsError::from)?;
-        let mut state = State::new(header.geometry, header.identity, log);
+        let mut state = State::new(header.geometry, header.identity, log, Wear::load(&persist, &header.geometry));
         load(&persist, mode, &mut state)?;
-        Ok(FileSystem { persist, header, mode, state: Mutex::new(state) })
+        Ok(FileSystem { persist, header, mode, wear: state.wear(), state: Mutex::new(state) })
     }
 }
 

@@ -223,6 +223,7 @@ impl<P: Persist> FileSystem<P> {
         for node in nodes {
             self.transact(|work| work.settle_node(&node))?;
         }
+        self.wear.flush(&self.persist, &self.header.geometry);
         self.persist.fence()?;
         Ok(())
     }

@@ -59,6 +59,11 @@ impl NullFiles {
         self.count
     }
 
+    /// Null files with pages.
+    pub(super) fn with_space(&self) -> u64 {
+        self.count - self.classes.first().map_or(0, Vec::len) as u64
+    }
+
     /// Their pages.
     pub(super) fn pages(&self) -> u64 {
         self.pages

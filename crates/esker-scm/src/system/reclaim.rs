@@ -28,6 +28,10 @@ impl<P: Persist> Work<'_, P> {
         let mut end = inode.reserved;
         while end > 0 {
             end = self.unmap(&mut inode, 0, end)?;
+            if end == 0 {
+                self.state.pending.freed_virtual.push((inode.start, inode.reserved));
+                (inode.start, inode.reserved) = (0, 0);
+            }
             self.put_inode(number, &inode)?;
             self.commit()?;
         }
@@ -60,7 +64,7 @@ impl<P: Persist> Work<'_, P> {
         Ok(has_freed)
     }
 
-    fn reclaim_behind_end(&mut self, number: u64) -> FsResult<bool> {
+    pub(super) fn reclaim_behind_end(&mut self, number: u64) -> FsResult<bool> {
         let node = self.state.open.get(&number).cloned();
         let mut data = match &node {
             Some(node) => match node.data.try_write() {

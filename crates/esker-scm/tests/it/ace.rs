@@ -2,8 +2,9 @@
 //! 2018), which tries all short sequences over a few names.
 
 use crate::crash::{Base, Bounds, enumerate, random_sequence};
+use crate::drive::Driven;
 use crate::operation::Operation::{self, *};
-use esker_scm::Mode;
+use esker_scm::{Mode, Recording};
 
 /// The tree on which the sequences work.
 fn base() -> Base {
@@ -142,6 +143,51 @@ fn random_sequences_of_ten_operations_survive_a_loss_of_power() {
             .unwrap_or_else(|error| panic!("seed {seed}, {operations:?}: {error}"));
     }
     println_states("random sequences of ten", states);
+}
+
+/// A page of the mapping table is freed by the transaction that stores to it, and becomes data: recovery makes that
+/// store again, and must not find data there.
+#[test]
+fn pages_of_the_mapping_table_that_become_data_survive_a_loss_of_power() {
+    let far = 1 << 20;
+    let base = base();
+    let mut operations = vec![
+        Create("/far".into()),
+        Write("/far".into(), far, 4096, 7),
+        Unlink("/far".into()),
+        // It has its virtual space, and needs no page for the table later.
+        Truncate("/bar".into(), 60 * 4096),
+        // The null file loses its page, and the table the leaf.
+        Clean { is_full: true },
+    ];
+    // One write takes all free pages.
+    let mut driven = Driven::mount(Recording::new(base.image.clone()), Mode::Data);
+    operations.iter().for_each(|operation| driven.apply(operation).unwrap());
+    let free = driven.system.statistics().unwrap().free;
+    operations.push(Write("/bar".into(), 4096, free, 8));
+    operations.push(Write("/bar".into(), 50, 10, 9));
+    let bounds = Bounds { states: 100, check_every: 6, again_every: 10, states_again: 10 };
+    let states = enumerate(&base, &operations, Mode::Data, bounds, 1).unwrap();
+    println_states("pages of the table that become data", states);
+}
+
+/// The cleaner works between operations, and loses power, too.
+#[test]
+fn the_cleaner_survives_a_loss_of_power() {
+    let base = base();
+    let bounds =
+        Bounds { states: if is_soak() { 1000 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
+    let mut states = 0;
+    for seed in 0..if is_soak() { 200 } else { 10 } {
+        let operations = random_sequence(&base, 8, 1000 + seed);
+        let cleaned: Vec<Operation> = (0..)
+            .zip(operations)
+            .flat_map(|(number, operation)| [operation, Clean { is_full: number % 2 == 0 }])
+            .collect();
+        states += enumerate(&base, &cleaned, modes(seed as usize), bounds, seed)
+            .unwrap_or_else(|error| panic!("seed {seed}, {cleaned:?}: {error}"));
+    }
+    println_states("with the cleaner", states);
 }
 
 #[expect(clippy::print_stderr, reason = "how much was tried is part of the result")]

@@ -2,8 +2,8 @@
 
 use crate::operation::{Operation, pattern};
 use esker_scm::{
-    Allocate, Caller, Changes, FileSystem, FsError, FsResult, Handle, Kind, Mode, Moment, NewFile, Persist, ROOT,
-    Recording, RenameFlags, SetXattr, mkfs,
+    Allocate, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Handle, Kind, Mode, Moment, NewFile,
+    Persist, ROOT, Recording, RenameFlags, SetXattr, mkfs,
 };
 use std::collections::BTreeMap;
 
@@ -100,6 +100,7 @@ impl<P: Persist> Driven<P> {
                 let changes = Changes { permissions: Some(*permissions), ..Changes::default() };
                 self.system.set_attributes(caller, find(&self.system, path)?, &changes).map(drop)
             }
+            Clean { is_full } => self.clean(*is_full),
             Hold(path, number) => self.hold(path, *number),
             Release(number) => {
                 let handle = self.held.remove(number).ok_or(FsError::NotFound)?;
@@ -111,6 +112,20 @@ impl<P: Persist> Driven<P> {
             }
             _ => self.change_data(caller, operation),
         }
+    }
+
+    fn clean(&self, is_full: bool) -> FsResult<()> {
+        let free_percent = if is_full { 100 } else { 0 };
+        let settings = CleanerSettings { free_percent, null_files_max: 0, null_files_min: 3, cold_after_seconds: 0 };
+        for _ in 0..5 {
+            match self.system.clean(&settings, Moment(self.now)) {
+                Ok(_) => {}
+                // It makes null files of the last pages.
+                Err(FsError::NoSpace) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     fn hold(&mut self, path: &str, number: usize) -> FsResult<()> {

@@ -8,3 +8,4 @@ mod drive;
 mod model;
 mod operation;
 mod random;
+mod wear;

@@ -33,6 +33,10 @@ pub(crate) enum Operation {
     Hold(String, usize),
     WriteHeld(usize, u64, u64, u64),
     Release(usize),
+    /// Some steps of the cleaner: as in a full pool, or as in one with much room.
+    Clean {
+        is_full: bool,
+    },
 }
 
 /// Bytes that a write with this seed stores: never zero, so that a hole shows.
@@ -69,7 +73,7 @@ fn size(rng: &mut Rng) -> u64 {
 pub(crate) fn random(rng: &mut Rng, number: u64, known: &[String]) -> Operation {
     use Operation::*;
     let path = |rng: &mut Rng| path(rng, known);
-    match rng.below(30) {
+    match rng.below(32) {
         0..3 => Create(path(rng)),
         3..6 => MakeDirectory(path(rng)),
         6 => Symlink(path(rng), "t".repeat(1 + rng.below(200) as usize)),
@@ -97,6 +101,7 @@ pub(crate) fn random(rng: &mut Rng, number: u64, known: &[String]) -> Operation 
             _ => Release(rng.below(3) as usize),
         },
         28 => Fifo(path(rng)),
-        _ => Sync(path(rng)),
+        29 => Sync(path(rng)),
+        _ => Clean { is_full: rng.below(2) == 0 },
     }
 }

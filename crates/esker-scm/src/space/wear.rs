@@ -1,0 +1,84 @@
+//! How often each page was written: what wear-levelling goes by (the future work of Wu, VI.B).
+
+use crate::layout::{Geometry, PAGE, number32, number64};
+use crate::persist::Persist;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// A page is looked at after so many of its writes.
+pub(crate) const LOOK_EVERY: u32 = 64;
+
+/// Writes of pages. The pool keeps those up to the last flush, 4 bytes a page, behind a sum of 8 bytes in a line of its
+/// own; memory those since. What memory has is lost in a crash, which costs nothing but some evenness.
+#[derive(Debug)]
+pub(crate) struct Wear {
+    recent: Vec<AtomicU32>,
+    recent_total: AtomicU64,
+    flushed_total: AtomicU64,
+    pages: u64,
+}
+
+fn place(plan: &Geometry, page: u64) -> u64 {
+    plan.wear * PAGE + 64 + page * 4
+}
+
+impl Wear {
+    /// The writes of a pool.
+    pub(crate) fn load<P: Persist>(persist: &P, plan: &Geometry) -> Wear {
+        let mut bytes = [0; 8];
+        persist.read(plan.wear * PAGE, &mut bytes);
+        let flushed_total = AtomicU64::new(number64(&bytes, 0));
+        // Zeroes that the system gives: memory is touched where pages are written.
+        let recent = vec![0_u32; plan.pages as usize].into_iter().map(AtomicU32::new).collect();
+        Wear { recent, recent_total: AtomicU64::new(0), flushed_total, pages: plan.pages - plan.data }
+    }
+
+    /// Counts a write of `page`; whether it is time to look at the page. Whoever writes a page has its file locked, so
+    /// that no two count the same page at once.
+    #[inline]
+    pub(crate) fn count(&self, page: u64) -> bool {
+        let counter = &self.recent[page as usize];
+        let count = counter.load(Ordering::Relaxed).wrapping_add(1);
+        counter.store(count, Ordering::Relaxed);
+        count.is_multiple_of(LOOK_EVERY)
+    }
+
+    /// Counts writes in all.
+    #[inline]
+    pub(crate) fn count_total(&self, pages: u64) {
+        self.recent_total.fetch_add(pages, Ordering::Relaxed);
+    }
+
+    /// Writes of `page`.
+    pub(crate) fn writes<P: Persist>(&self, persist: &P, plan: &Geometry, page: u64) -> u64 {
+        let mut bytes = [0; 4];
+        persist.read(place(plan, page), &mut bytes);
+        u64::from(number32(&bytes, 0)) + u64::from(self.recent[page as usize].load(Ordering::Relaxed))
+    }
+
+    /// Mean writes of a page.
+    pub(crate) fn mean(&self) -> u64 {
+        (self.flushed_total.load(Ordering::Relaxed) + self.recent_total.load(Ordering::Relaxed)) / self.pages
+    }
+
+    /// Adds what memory has to what the pool has. It is durable after the next fence. Writes that are counted meanwhile
+    /// may be counted twice.
+    pub(crate) fn flush<P: Persist>(&self, persist: &P, plan: &Geometry) {
+        let recent_total = self.recent_total.swap(0, Ordering::Relaxed);
+        if recent_total == 0 {
+            return;
+        }
+        for page in plan.data..plan.pages {
+            let recent = self.recent[page as usize].swap(0, Ordering::Relaxed);
+            if recent > 0 {
+                let mut bytes = [0; 4];
+                persist.read(place(plan, page), &mut bytes);
+                let count = number32(&bytes, 0).saturating_add(recent);
+                persist.write(place(plan, page), &count.to_le_bytes());
+                persist.write_back(place(plan, page), 4);
+            }
+        }
+        let total = self.flushed_total.fetch_add(recent_total, Ordering::Relaxed) + recent_total;
+        persist.write(plan.wear * PAGE, &total.to_le_bytes());
+        persist.write_back(plan.wear * PAGE, 8);
+    }
+}

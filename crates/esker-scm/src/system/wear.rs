@@ -1,0 +1,153 @@
+//! Wear-levelling: pages that are written often change places with pages that are not.
+//!
+//! After every 64 writes of a page it is looked at. If it was written more often than the mean by 64, its data move to
+//! a page that was written seldom: a free one, or that of data that are seldom written, which move to a worn free page
+//! first. So a page is worn by little more than 128 writes beyond the mean, for two copies in 64 writes.
+
+use super::FileSystem;
+use super::nodes::{Data, Handle};
+use super::work::Work;
+use crate::error::FsResult;
+use crate::layout::inode::PER_PAGE;
+use crate::layout::{Kind, PAGE};
+use crate::persist::Persist;
+use crate::space::{Extent, LOOK_EVERY};
+
+/// Pages that are looked at when a seldom written one is wanted.
+const SAMPLES: u64 = 16;
+
+/// A page of a file that moves.
+struct Move {
+    number: u64,
+    page: u64,
+    from: u64,
+    to: u64,
+}
+
+impl<P: Persist> FileSystem<P> {
+    /// Moves the data of `page` of the file to a page that is less worn, if there is one.
+    pub(super) fn level(&self, handle: &Handle, data: &mut Data, page: u64) -> FsResult<()> {
+        let Some(extent) = data.extents.find(page) else { return Ok(()) };
+        let hot = extent.physical + page - extent.page;
+        let is_worn = self.look(|work| Ok(work.writes(hot) > work.state.wear.mean() + u64::from(LOOK_EVERY)))?;
+        if !is_worn {
+            return Ok(());
+        }
+        let number = handle.number();
+        let found = self.transact(|work| {
+            if let Some(free) = work.take_seldom_written(hot) {
+                work.move_page(&Move { number, page, from: hot, to: free })?;
+                return Ok(Some((page, hot, free)));
+            }
+            let Some((cold_page, cold)) = work.seldom_written_of(number, data, hot)? else { return Ok(None) };
+            let Some(worn) = work.state.physical.take(0) else { return Ok(None) };
+            work.state.pending.taken.push((worn, 1));
+            work.move_page(&Move { number, page: cold_page, from: cold, to: worn })?;
+            Ok(Some((cold_page, cold, worn)))
+        })?;
+        let Some((moved, from, to)) = found else { return Ok(()) };
+        data.extents.remove(moved, moved + 1);
+        data.extents.insert(Extent { page: moved, physical: to, pages: 1 });
+        if from != hot {
+            self.move_to_freed(number, data, (page, hot), from)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the data at `hot` to `freed`, a page that the last transaction freed.
+    fn move_to_freed(&self, number: u64, data: &mut Data, (page, hot): (u64, u64), freed: u64) -> FsResult<()> {
+        let is_done = self.transact(|work| {
+            work.release_resting()?;
+            if !work.state.physical.take_page(freed) {
+                return Ok(false);
+            }
+            work.state.pending.taken.push((freed, 1));
+            work.move_page(&Move { number, page, from: hot, to: freed })?;
+            Ok(true)
+        })?;
+        if is_done {
+            data.extents.remove(page, page + 1);
+            data.extents.insert(Extent { page, physical: freed, pages: 1 });
+        }
+        Ok(())
+    }
+}
+
+impl<P: Persist> Work<'_, P> {
+    /// Writes of a physical page.
+    pub(super) fn writes(&self, page: u64) -> u64 {
+        self.state.wear.writes(self.persist, &self.state.plan, page)
+    }
+
+    /// Whether `page` was written much less often than `hot`.
+    fn is_seldom_written(&self, page: u64, hot: u64) -> bool {
+        let mean = self.state.wear.mean();
+        self.writes(page) <= mean && self.writes(page) + u64::from(LOOK_EVERY) < self.writes(hot)
+    }
+
+    /// Takes a free page that was seldom written, of some that are looked at.
+    fn take_seldom_written(&mut self, hot: u64) -> Option<u64> {
+        let plan = self.state.plan;
+        for _ in 0..SAMPLES {
+            let page = plan.data + self.state.random.below(plan.pages - plan.data);
+            if self.is_seldom_written(page, hot) && self.state.physical.take_page(page) {
+                self.state.pending.taken.push((page, 1));
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// The page that was written most seldom, of some pages of the file: page in the file, physical page.
+    fn seldom_written_of(&mut self, number: u64, data: &Data, hot: u64) -> FsResult<Option<(u64, u64)>> {
+        let pages = self.inode(number)?.size.div_ceil(PAGE);
+        let mut best: Option<(u64, u64, u64)> = None;
+        for _ in 0..SAMPLES {
+            let page = self.state.random.below(pages.max(1));
+            if let Some(extent) = data.extents.find(page) {
+                let physical = extent.physical + page - extent.page;
+                let writes = self.writes(physical);
+                if self.is_seldom_written(physical, hot) && best.is_none_or(|best| writes < best.0) {
+                    best = Some((writes, page, physical));
+                }
+            }
+        }
+        Ok(best.map(|(_, page, physical)| (page, physical)))
+    }
+
+    /// Copies a page of a file to another physical page, and maps that one instead.
+    fn move_page(&mut self, moved: &Move) -> FsResult<()> {
+        let mut bytes = [0; PAGE as usize];
+        self.persist.read(moved.from * PAGE, &mut bytes);
+        self.store_ahead(moved.to * PAGE, &bytes);
+        self.state.wear.count(moved.to);
+        self.state.wear.count_total(1);
+        let mut inode = self.inode(moved.number)?;
+        self.unmap(&mut inode, moved.page, moved.page + 1)?;
+        self.map(&mut inode, Extent { page: moved.page, physical: moved.to, pages: 1 })?;
+        self.put_inode(moved.number, &inode)
+    }
+
+    /// Files that are not open and were seldom written make room for worn pages, too: one page of one of them moves to
+    /// a worn free page. False if none was found.
+    pub(super) fn rest_worn_page(&mut self) -> FsResult<bool> {
+        let inodes = self.state.inode_pages * PER_PAGE;
+        let number = 1 + self.state.random.below(inodes);
+        let inode = self.any_inode(number)?;
+        if inode.kind != Kind::File || inode.mapped == 0 || self.is_open(number) {
+            return Ok(false);
+        }
+        let page = self.state.random.below(inode.size.div_ceil(PAGE).max(1));
+        let Some(from) = self.translate(inode.start + page)? else { return Ok(false) };
+        let Some(worn) = self.state.physical.take(0) else { return Ok(false) };
+        self.state.pending.taken.push((worn, 1));
+        let gains = self.writes(worn) > self.state.wear.mean() && self.is_seldom_written(from, worn);
+        if gains {
+            self.move_page(&Move { number, page, from, to: worn })?;
+            self.commit()?;
+        } else {
+            self.abort();
+        }
+        Ok(gains)
+    }
+}

@@ -1,0 +1,105 @@
+//! Wear: pages that are written often change places.
+
+use crate::drive::new_pool;
+use esker_core::Rng;
+use esker_scm::{Caller, FileSystem, Kind, Mode, Moment, NewFile, Persist, PersistError, ROOT};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Memory that counts the stores to each page, whatever makes them: a reference that does not share the file system's
+/// own counts.
+struct Counting {
+    bytes: Vec<AtomicU8>,
+    stores: Vec<AtomicU64>,
+}
+
+impl Counting {
+    fn new(image: &[u8]) -> Counting {
+        let pages = image.len() / 4096;
+        Counting {
+            bytes: image.iter().map(|&byte| AtomicU8::new(byte)).collect(),
+            stores: (0..pages).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+}
+
+impl Persist for Counting {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) {
+        for (byte, place) in into.iter_mut().zip(&self.bytes[at as usize..]) {
+            *byte = place.load(Ordering::Relaxed);
+        }
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) {
+        for (byte, place) in bytes.iter().zip(&self.bytes[at as usize..]) {
+            place.store(*byte, Ordering::Relaxed);
+        }
+        // Whole pages are data, or copies of them.
+        if bytes.len() == 4096 {
+            self.stores[(at / 4096) as usize].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn write_streaming(&self, at: u64, bytes: &[u8]) {
+        self.write(at, bytes);
+    }
+
+    fn zero_streaming(&self, at: u64, length: u64) {
+        self.write(at, &vec![0; length as usize]);
+    }
+
+    fn write_back(&self, _at: u64, _length: u64) {}
+
+    fn fence(&self) -> Result<(), PersistError> {
+        Ok(())
+    }
+}
+
+/// A number below `count`, of a Zipf distribution with exponent 0.99: the inverse of its continuous form.
+fn zipf(rng: &mut Rng, count: u64) -> u64 {
+    let exponent = 1.0 - 0.99;
+    let top = (count as f64).powf(exponent);
+    let place = (1.0 + rng.unit() * (top - 1.0)).powf(1.0 / exponent);
+    (place as u64).saturating_sub(1).min(count - 1)
+}
+
+/// Overwrites of Zipf 0.99 over a file that takes nine tenths of the data, as many that each page is written 300 times
+/// in the mean.
+#[test]
+fn the_most_written_page_has_at_most_twice_the_mean() {
+    let (pages, writes) = (600_u64, 150_000_u64);
+    let system = FileSystem::mount(Counting::new(&new_pool(pages)), Mode::Data).unwrap();
+    let caller = Caller::root(Moment(1));
+    let file = NewFile::new(Kind::File, 0o644);
+    let handle = system.open(system.make(&caller, ROOT, b"file", &file).unwrap().number).unwrap();
+    let free = system.statistics().unwrap().free / 4096;
+    let size = free * 9 / 10;
+    let mut expected = vec![0_u64; size as usize];
+    for page in 0..size {
+        system.write(&caller, &handle, page * 4096, &[0; 4096]).unwrap();
+    }
+    system.persist().stores.iter().for_each(|stores| stores.store(0, Ordering::Relaxed));
+    let mut rng = Rng::new(1);
+    for number in 1..=writes {
+        let page = zipf(&mut rng, size);
+        expected[page as usize] = number;
+        let mut bytes = [0; 4096];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        system.write(&caller, &handle, page * 4096, &bytes).unwrap();
+    }
+    let stores: Vec<u64> = system.persist().stores.iter().map(|stores| stores.load(Ordering::Relaxed)).collect();
+    let (total, most) = (stores.iter().sum::<u64>(), *stores.iter().max().unwrap());
+    let mean = total / free;
+    assert!(total <= writes * 105 / 100, "{total} stores for {writes} writes");
+    assert!(most <= 2 * mean, "the most-written page has {most} stores, the mean is {mean}");
+    for (page, number) in expected.iter().enumerate() {
+        let mut bytes = [0; 8];
+        system.read(&caller, &handle, page as u64 * 4096, &mut bytes).unwrap();
+        assert_eq!(u64::from_le_bytes(bytes), *number, "page {page}");
+    }
+    system.close(handle).unwrap();
+    assert!(esker_scm::check(&system.unmount().unwrap()).unwrap().is_sound());
+}
