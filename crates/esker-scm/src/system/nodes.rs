@@ -2,10 +2,10 @@
 
 use super::FileSystem;
 use super::work::Work;
-use crate::error::{FsError, FsResult};
-use crate::layout::Kind;
+use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
 use crate::layout::inode::Inode;
+use crate::layout::{Kind, PAGE, RUN, number64};
 use crate::moment::Moment;
 use crate::persist::Persist;
 use crate::space::{Extent, Extents};
@@ -119,26 +119,42 @@ impl<P: Persist> Work<'_, P> {
     pub(crate) fn extents(&self, inode: &Inode) -> FsResult<Extents> {
         let mut extents = Extents::default();
         let (mut at, end) = (inode.start, inode.start + inode.reserved);
-        while at < end {
-            let region = at / crate::layout::RUN;
-            let here = (crate::layout::RUN - at % crate::layout::RUN).min(end - at);
-            match self.region(region)? {
+        let mut left = inode.mapped;
+        while at < end && left > 0 {
+            let (region, index) = (at / RUN, at % RUN);
+            let here = (RUN - index).min(end - at);
+            let page = at - inode.start;
+            let mapped = match self.region(region)? {
                 Entry::Run(physical) => {
-                    let first = physical + at % crate::layout::RUN;
-                    extents.insert(Extent { page: at - inode.start, physical: first, pages: here });
+                    extents.insert(Extent { page, physical: physical + index, pages: here });
+                    here
                 }
-                Entry::Leaf(_) => {
-                    for page in at..at + here {
-                        if let Some(physical) = self.translate(page)? {
-                            extents.insert(Extent { page: page - inode.start, physical, pages: 1 });
-                        }
-                    }
-                }
-                _ => {}
-            }
+                Entry::Leaf(leaf) => self.leaf_extents(leaf, (index, here), page, &mut extents)?,
+                _ => 0,
+            };
+            left = left.saturating_sub(mapped);
             at += here;
         }
         Ok(extents)
+    }
+
+    /// Adds what `count` entries of `leaf` map, from `index` on, which is `page` of the file; how many do.
+    fn leaf_extents(&self, leaf: u64, (index, count): (u64, u64), page: u64, extents: &mut Extents) -> FsResult<u64> {
+        let mut bytes = [0; PAGE as usize];
+        let bytes = &mut bytes[..(count * 8) as usize];
+        self.read(leaf * PAGE + index * 8, bytes);
+        let mut mapped = 0;
+        for (step, bits) in (0..).zip(bytes.chunks_exact(8)) {
+            match Entry::decode(number64(bits, 0), index + step) {
+                Some(Entry::Empty) => {}
+                Some(Entry::Page(physical)) => {
+                    mapped += 1;
+                    extents.insert(Extent { page: page + step, physical, pages: 1 });
+                }
+                _ => return Err(FsError::Damaged(Damage::Page(leaf))),
+            }
+        }
+        Ok(mapped)
     }
 
     /// The open file of inode `number`, which becomes open if it is not.
