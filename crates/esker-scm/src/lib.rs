@@ -4,6 +4,7 @@
 //! through [`Persist`], which is a mapping ([`Mapped`]) or, in tests, a [`Recording`] that knows what a loss of power
 //! may leave.
 
+pub mod bench;
 mod check;
 mod directory;
 mod error;

@@ -7,7 +7,7 @@ use crate::operation::Operation::{self, *};
 use esker_scm::{Mode, Recording};
 
 /// The tree on which the sequences work.
-fn base() -> Base {
+pub(crate) fn base() -> Base {
     let operations = [
         MakeDirectory("/A".into()),
         MakeDirectory("/B".into()),
@@ -24,7 +24,7 @@ fn base() -> Base {
 }
 
 /// The 56 operations.
-fn operations() -> Vec<Operation> {
+pub(crate) fn operations() -> Vec<Operation> {
     let files = ["/foo", "/bar", "/A/foo", "/A/bar", "/B/foo"];
     let path = |index: usize| files[index].to_string();
     let mut all = Vec::new();
