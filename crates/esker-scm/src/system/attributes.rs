@@ -164,6 +164,9 @@ impl<P: Persist> FileSystem<P> {
             }
             change(caller, &mut inode, changes)?;
             work.put_inode(number, &inode)?;
+            if let Some(node) = work.state.open.get(&number) {
+                node.note_permissions(&inode);
+            }
             Ok(Attributes::of(number, &inode))
         })
     }

@@ -28,8 +28,9 @@ impl<P: Persist> FileSystem<P> {
     /// Reads from `offset` on; how many bytes there were.
     ///
     /// # Errors
-    /// None today; a damaged pool may have some.
+    /// It is no file.
     pub fn read(&self, caller: &Caller<'_>, handle: &Handle, offset: u64, into: &mut [u8]) -> FsResult<usize> {
+        handle.check_file()?;
         let data = handle.node.data.read().map_err(|_| FsError::Stale)?;
         let length = data.size.saturating_sub(offset).min(into.len() as u64) as usize;
         let mut done = 0;
@@ -74,8 +75,9 @@ impl<P: Persist> FileSystem<P> {
         offset: u64,
         bytes: &[u8],
     ) -> FsResult<usize> {
+        handle.check_file()?;
         let end = offset.checked_add(bytes.len() as u64).ok_or(FsError::FileTooLarge)?;
-        let keeps_set_id = !data.has_set_id || caller.is_root();
+        let keeps_set_id = !handle.node.has_set_id() || caller.is_root();
         if bytes.is_empty() || (end <= data.size && keeps_set_id && self.overwrite(data, offset, bytes)?) {
             if !bytes.is_empty() {
                 handle.node.note_modified(caller.now);
@@ -92,7 +94,6 @@ impl<P: Persist> FileSystem<P> {
                 Ok(step) => {
                     step.added.into_iter().for_each(|extent| data.extents.insert(extent));
                     data.size = step.size;
-                    data.has_set_id &= caller.is_root();
                     done += step.written;
                 }
                 Err(FsError::NoSpace) if done > 0 => break,
@@ -235,8 +236,11 @@ impl<P: Persist> Work<'_, P> {
         let size = inode.size.max(end);
         inode.size = size;
         (inode.modified, inode.changed) = (caller.now, caller.now);
-        if !caller.is_root() && bytes.len() as u64 > 0 {
+        if !caller.is_root() {
             clear_set_id(&mut inode);
+            if let Some(node) = self.state.open.get(&number) {
+                node.note_permissions(&inode);
+            }
         }
         self.put_inode(number, &inode)?;
         Ok(Step { written: bytes.len(), size, added })

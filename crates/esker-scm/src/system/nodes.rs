@@ -16,6 +16,9 @@ use std::sync::{Arc, RwLock};
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(super) number: u64,
+    kind: Kind,
+    /// Whether a write by somebody else than the administrator has to take set-user-id away first.
+    has_set_id: AtomicBool,
     /// How many handles there are. Changed under the lock of the state.
     handles: AtomicU64,
     /// When it was written last, if its inode does not say so yet, else [`NEVER`].
@@ -32,8 +35,6 @@ pub(crate) struct Node {
 pub(super) struct Data {
     pub(super) size: u64,
     pub(super) extents: Extents,
-    /// Whether a write by somebody else than the administrator has to take set-user-id away first.
-    pub(super) has_set_id: bool,
 }
 
 const NEVER: i64 = i64::MIN;
@@ -46,6 +47,15 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Checks that it has data.
+    pub(super) fn check_file(&self) -> FsResult<()> {
+        match self.node.kind {
+            Kind::File => Ok(()),
+            Kind::Directory => Err(FsError::IsDirectory),
+            _ => Err(FsError::Invalid),
+        }
+    }
+
     /// The file's inode.
     pub fn number(&self) -> u64 {
         self.node.number
@@ -59,7 +69,22 @@ pub(super) struct Unsettled {
     accessed: i64,
 }
 
+/// Whether an inode lets others act as its user or group.
+fn has_set_id(inode: &Inode) -> bool {
+    inode.permissions & 0o6000 != 0
+}
+
 impl Node {
+    /// Whether set-user-id or set-group-id is to be taken away by a write.
+    pub(super) fn has_set_id(&self) -> bool {
+        self.has_set_id.load(Ordering::Relaxed)
+    }
+
+    /// The permissions have changed.
+    pub(super) fn note_permissions(&self, inode: &Inode) {
+        self.has_set_id.store(has_set_id(inode), Ordering::Relaxed);
+    }
+
     /// Notes a write that the inode does not show yet.
     #[inline]
     pub(super) fn note_modified(&self, now: Moment) {
@@ -165,10 +190,12 @@ impl<P: Persist> Work<'_, P> {
         }
         let inode = self.inode(number)?;
         let extents = if inode.kind == Kind::File { self.extents(&inode)? } else { Extents::default() };
-        let data = Data { size: inode.size, extents, has_set_id: inode.permissions & 0o6000 != 0 };
+        let data = Data { size: inode.size, extents };
         let is_unread = inode.accessed <= inode.modified.max(inode.changed);
         let node = Arc::new(Node {
             number,
+            kind: inode.kind,
+            has_set_id: AtomicBool::new(has_set_id(&inode)),
             handles: AtomicU64::new(1),
             modified: AtomicI64::new(NEVER),
             accessed: AtomicI64::new(NEVER),

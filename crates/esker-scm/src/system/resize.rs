@@ -6,7 +6,7 @@ use super::data::zero;
 use super::nodes::{Data, Handle};
 use super::permission::{Access, Caller};
 use crate::error::{FsError, FsResult};
-use crate::layout::{Kind, PAGE, RUN};
+use crate::layout::{PAGE, RUN};
 use crate::persist::Persist;
 use crate::space::Extent;
 
@@ -31,20 +31,17 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// It is no file, or the pool's virtual space is too small.
     pub fn set_size(&self, caller: &Caller<'_>, handle: &Handle, size: u64) -> FsResult<Attributes> {
+        handle.check_file()?;
         let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
         self.zero_gap(handle, &mut data, size)?;
         let attributes = self.transact(|work| {
             let mut inode = work.inode(handle.number())?;
-            match inode.kind {
-                Kind::File => {}
-                Kind::Directory => return Err(FsError::IsDirectory),
-                _ => return Err(FsError::Invalid),
-            }
             work.reserve(&mut inode, size.div_ceil(PAGE))?;
             inode.size = size;
             (inode.modified, inode.changed) = (caller.now, caller.now);
             if !caller.is_root() {
                 clear_set_id(&mut inode);
+                handle.node.note_permissions(&inode);
             }
             work.put_inode(handle.number(), &inode)?;
             Ok(Attributes::of(handle.number(), &inode))
@@ -78,6 +75,7 @@ impl<P: Persist> FileSystem<P> {
         length: u64,
         what: Allocate,
     ) -> FsResult<()> {
+        handle.check_file()?;
         let end = offset.checked_add(length).ok_or(FsError::FileTooLarge)?;
         if length == 0 {
             return Err(FsError::Invalid);
@@ -176,6 +174,7 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// `offset` lies beyond the end, or only holes follow.
     pub fn seek(&self, handle: &Handle, offset: u64, is_hole: bool) -> FsResult<u64> {
+        handle.check_file()?;
         let data = handle.node.data.read().map_err(|_| FsError::Stale)?;
         if offset >= data.size {
             return Err(FsError::BeyondEnd);

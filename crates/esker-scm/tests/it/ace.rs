@@ -105,7 +105,7 @@ fn all_sequences_of_one_operation_survive_a_loss_of_power() {
     let (base, operations) = (base(), operations());
     assert_eq!(operations.len(), 56);
     let bounds =
-        Bounds { states: if is_soak() { 20_000 } else { 100 }, check_every: 6, again_every: 10, states_again: 30 };
+        Bounds { states: if is_soak() { 20_000 } else { 50 }, check_every: 6, again_every: 10, states_again: 30 };
     let mut states = 0;
     for (number, operation) in operations.iter().enumerate() {
         for mode in [Mode::Metadata, Mode::Data] {
@@ -119,7 +119,7 @@ fn all_sequences_of_one_operation_survive_a_loss_of_power() {
 #[test]
 fn sequences_of_two_operations_survive_a_loss_of_power() {
     let (base, operations) = (base(), operations());
-    let every = if is_soak() { 1 } else { 16 };
+    let every = if is_soak() { 1 } else { 28 };
     let bounds =
         Bounds { states: if is_soak() { 1000 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
     let mut states = 0;
@@ -134,7 +134,7 @@ fn sequences_of_two_operations_survive_a_loss_of_power() {
 #[test]
 fn random_sequences_of_ten_operations_survive_a_loss_of_power() {
     let base = base();
-    let sequences = if is_soak() { 2000 } else { 40 };
+    let sequences = if is_soak() { 2000 } else { 24 };
     let bounds = Bounds { states: if is_soak() { 300 } else { 40 }, check_every: 6, again_every: 25, states_again: 10 };
     let mut states = 0;
     for seed in 0..sequences {

@@ -8,6 +8,7 @@ mod drive;
 mod full;
 mod model;
 mod operation;
+mod permission;
 mod random;
 mod threads;
 mod wear;
