@@ -32,6 +32,18 @@ impl Buddy {
     /// enough.
     pub(crate) fn take(&mut self, order: u32) -> Option<u64> {
         let found = (order as usize..self.orders.len()).find(|&order| self.orders[order].len() > 0)?;
+        self.take_from(found, order)
+    }
+
+    /// Takes the block of `1 << order` pages with the lowest address.
+    pub(crate) fn take_lowest(&mut self, order: u32) -> Option<u64> {
+        let first = |found: usize| self.orders[found].first().map(|block| (block << found, found));
+        let (_, found) = (order as usize..self.orders.len()).filter_map(first).min()?;
+        self.take_from(found, order)
+    }
+
+    /// Takes the first block of order `found`, and gives back what is too much.
+    fn take_from(&mut self, found: usize, order: u32) -> Option<u64> {
         let mut block = self.orders[found].first()?;
         self.orders[found].remove(block);
         for smaller in (order as usize..found).rev() {
@@ -108,7 +120,12 @@ mod tests {
             let mut rng = Rng::new(pages);
             for _ in 0..3000 {
                 let order = rng.below(6) as u32;
-                match (rng.below(2) == 0).then(|| buddy.take(order)).flatten() {
+                let taken = match rng.below(4) {
+                    0 => buddy.take(order),
+                    1 => buddy.take_lowest(order),
+                    _ => None,
+                };
+                match taken {
                     Some(start) => {
                         assert_eq!(start % (1 << order), 0, "aligned");
                         for page in start..start + (1 << order) {

@@ -71,6 +71,11 @@ impl Extents {
         removed
     }
 
+    /// The page behind the last one that is mapped.
+    pub(crate) fn end(&self) -> u64 {
+        self.0.last().map_or(0, Extent::end)
+    }
+
     /// Pages that are mapped.
     pub(crate) fn pages(&self) -> u64 {
         self.0.iter().map(|extent| extent.pages).sum()

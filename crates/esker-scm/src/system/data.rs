@@ -246,12 +246,13 @@ impl<P: Persist> Work<'_, P> {
         Ok(Step { written: bytes.len(), size, added })
     }
 
-    /// Pages that an appended file gets beyond those that it needs now: as many as it has, up to the end of a run, as
-    /// long as an eighth of the pool is free.
+    /// Pages that an appended file gets beyond those that it needs now: as many as it has, as long as an eighth of the
+    /// pool is free, but not so many that it needs more virtual space, or ends in another run.
     fn pages_for_later(&self, inode: &Inode, data: &Data, last: u64, run_end: u64) -> u64 {
         let is_append = last * PAGE > inode.size && data.extents.find(last).is_none();
         let has_room = self.state.physical.free_pages() > self.state.plan.pages / 8;
-        if is_append && has_room { inode.mapped.min(run_end - last) } else { 0 }
+        let end = run_end.min(last.next_power_of_two());
+        if is_append && has_room { inode.mapped.min(end - last) } else { 0 }
     }
 
     /// Stores those of `bytes`, at `offset`, that lie in `extent`.

@@ -171,8 +171,16 @@ impl<P: Persist> Work<'_, P> {
         let order = pages.next_power_of_two().ilog2();
         let start = self.state.virtual_space.take(order).ok_or(FsError::FileTooLarge)?;
         self.state.pending.taken_virtual.push((start, 1 << order));
+        let reserved = 1 << order;
+        self.move_to(inode, start)?;
+        inode.reserved = reserved;
+        Ok(())
+    }
+
+    /// Moves the file of `inode` to virtual pages from `start` on, of which the transaction has taken enough.
+    pub(super) fn move_to(&mut self, inode: &mut Inode, start: u64) -> FsResult<()> {
         let old = *inode;
-        (inode.start, inode.reserved) = (start, 1 << order);
+        inode.start = start;
         if old.reserved >= RUN {
             for step in 0..old.reserved / RUN {
                 let entry = self.region(old.start / RUN + step)?;

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod cleaner;
+mod compact;
 mod data;
 mod directories;
 mod links;
@@ -136,7 +137,12 @@ impl<P: Persist> FileSystem<P> {
                 }
                 Err(error) => {
                     work.abort();
-                    if error != FsError::NoSpace || !work.reclaim()? {
+                    let may_try_again = match error {
+                        FsError::NoSpace => work.reclaim()?,
+                        FsError::FileTooLarge => work.compact_virtual_space()?,
+                        _ => false,
+                    };
+                    if !may_try_again {
                         return Err(error);
                     }
                 }

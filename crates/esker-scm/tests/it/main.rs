@@ -5,6 +5,7 @@ mod compare;
 mod crash;
 mod damage;
 mod drive;
+mod fragments;
 mod full;
 mod model;
 mod operation;
