@@ -51,6 +51,13 @@ pub enum MapError {
     NoFile(PathBuf),
 }
 
+/// What a pool is mapped for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MapFor {
+    Use,
+    Looking,
+}
+
 /// A mapped pool. It is locked as long as it is mapped, so that no two processes change it.
 #[derive(Debug)]
 pub struct Mapped {
@@ -75,20 +82,33 @@ impl Mapped {
     /// # Errors
     /// It cannot be opened or mapped, or is in use.
     pub fn open(path: &Path) -> Result<Mapped, MapError> {
+        Self::open_for(path, MapFor::Use)
+    }
+
+    /// Maps the pool at `path` to look at it. Others may look at it, too, and none may use it. Stores are seen in this
+    /// mapping alone, and never reach the pool.
+    ///
+    /// # Errors
+    /// It cannot be opened or mapped, or is in use.
+    pub fn open_to_look(path: &Path) -> Result<Mapped, MapError> {
+        Self::open_for(path, MapFor::Looking)
+    }
+
+    fn open_for(path: &Path, what: MapFor) -> Result<Mapped, MapError> {
         let failed = |what, remedy| move |error: Errno| system(path, what, error.into(), remedy);
         let file = File::options()
             .read(true)
-            .write(true)
+            .write(what == MapFor::Use)
             .open(path)
             .map_err(|error| system(path, "cannot be opened", error, "look at the path and at its permissions"))?;
-        Self::lock(&file, path)?;
+        Self::lock(&file, path, what)?;
         let status = rustix::fs::fstat(&file).map_err(failed("cannot be looked at", "look at the path"))?;
         let (length, is_device) = match FileType::from_raw_mode(status.st_mode) {
             FileType::RegularFile => (status.st_size as u64, false),
             FileType::CharacterDevice => (device_bytes(path, status.st_rdev)?, true),
             _ => return Err(MapError::NoFile(path.into())),
         };
-        Self::map(file, path, length, is_device)
+        Self::map(file, path, (length, is_device), what)
     }
 
     /// Makes a sparse file of `length` bytes at `path`, which must not exist, and maps it.
@@ -99,34 +119,38 @@ impl Mapped {
         let remedy = "choose another path, or remove what is there";
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(|error| system(path, "cannot be made", error, remedy))?;
-        Self::lock(&file, path)?;
+        Self::lock(&file, path, MapFor::Use)?;
         file.set_len(length).map_err(|error| system(path, "cannot have this size", error, "choose a smaller one"))?;
-        Self::map(file, path, length, false)
+        Self::map(file, path, (length, false), MapFor::Use)
     }
 
-    fn lock(file: &File, path: &Path) -> Result<(), MapError> {
-        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+    fn lock(file: &File, path: &Path, what: MapFor) -> Result<(), MapError> {
+        let operation = match what {
+            MapFor::Use => FlockOperation::NonBlockingLockExclusive,
+            MapFor::Looking => FlockOperation::NonBlockingLockShared,
+        };
+        match rustix::fs::flock(file, operation) {
             Ok(()) => Ok(()),
             Err(Errno::WOULDBLOCK) => Err(MapError::InUse(path.into())),
             Err(error) => Err(system(path, "cannot be locked", error.into(), "use a file system that has flock")),
         }
     }
 
-    fn map(file: File, path: &Path, length: u64, is_device: bool) -> Result<Mapped, MapError> {
+    fn map(file: File, path: &Path, (length, is_device): (u64, bool), what: MapFor) -> Result<Mapped, MapError> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let map = |flags| {
             // SAFETY: a new mapping at an address that the kernel chooses; no memory of ours is replaced.
             unsafe { rustix::mm::mmap(std::ptr::null_mut(), length as usize, access, flags, &file, 0) }
         };
-        // MAP_SYNC is refused unless the file lies on persistent memory.
-        let (base, durability) = match map(MapFlags::SHARED_VALIDATE | MapFlags::SYNC) {
-            Ok(base) => (base, Durability::Lines),
-            Err(_) => {
-                let base = map(MapFlags::SHARED).map_err(|error| {
-                    system(path, "cannot be mapped", error.into(), "look at its size and `ulimit -v`")
-                })?;
-                (base, if is_device { Durability::Lines } else { durability_of(&file) })
-            }
+        let refused = |error: Errno| system(path, "cannot be mapped", error.into(), "look at its size and `ulimit -v`");
+        let without_sync = if is_device { Durability::Lines } else { durability_of(&file) };
+        let (base, durability) = match what {
+            // MAP_SYNC is refused unless the file lies on persistent memory.
+            MapFor::Use => match map(MapFlags::SHARED_VALIDATE | MapFlags::SYNC) {
+                Ok(base) => (base, Durability::Lines),
+                Err(_) => (map(MapFlags::SHARED).map_err(refused)?, without_sync),
+            },
+            MapFor::Looking => (map(MapFlags::PRIVATE | MapFlags::NORESERVE).map_err(refused)?, without_sync),
         };
         let base = NonNull::new(base.cast()).expect("a mapping is not at address 0");
         let write_back = WriteBack::of_this_processor();
@@ -265,5 +289,34 @@ impl Persist for Mapped {
             synced.map_err(|error| PersistError { code: error.raw_os_error() })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_is_used_by_one_and_looked_at_by_many_who_change_nothing() {
+        let folder = std::env::temp_dir().join(format!("esker-scm-mapped-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("pool");
+        let used = Mapped::create(&path, 1 << 20).unwrap();
+        used.write(100, b"there");
+        assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
+        assert!(matches!(Mapped::open_to_look(&path), Err(MapError::InUse(_))));
+        drop(used);
+        let (one, other) = (Mapped::open_to_look(&path).unwrap(), Mapped::open_to_look(&path).unwrap());
+        assert!(matches!(Mapped::open(&path), Err(MapError::InUse(_))));
+        one.write(100, b"where");
+        one.write_back(100, 5);
+        one.fence().unwrap();
+        let mut bytes = [0; 5];
+        other.read(100, &mut bytes);
+        assert_eq!(&bytes, b"there");
+        drop((one, other));
+        Mapped::open(&path).unwrap().read(100, &mut bytes);
+        assert_eq!(&bytes, b"there");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
