@@ -35,6 +35,9 @@ pub enum FsError {
     /// ENOSPC
     #[error("the pool is full")]
     NoSpace,
+    /// ENOSPC
+    #[error("the pool has no virtual space for this file in one piece")]
+    NoVirtualSpace,
     /// EFBIG
     #[error("the file would be larger than the pool's virtual space allows")]
     FileTooLarge,
@@ -114,7 +117,7 @@ impl FsError {
             FsError::IsDirectory => 21,
             FsError::Invalid => 22,
             FsError::FileTooLarge => 27,
-            FsError::NoSpace => 28,
+            FsError::NoSpace | FsError::NoVirtualSpace => 28,
             FsError::TooManyLinks => 31,
             FsError::Range => 34,
             FsError::NameTooLong => 36,

@@ -119,6 +119,11 @@ pub(crate) struct Inode {
 }
 
 impl Inode {
+    /// Whether who executes it acts as its owner, or as its group.
+    pub(crate) fn has_set_id(&self) -> bool {
+        self.permissions & 0o6000 != 0
+    }
+
     /// A null file without space.
     pub(crate) const NULL: Inode = Inode {
         kind: Kind::Null,

@@ -157,14 +157,14 @@ impl<P: Persist> FileSystem<P> {
     pub fn set_attributes(&self, caller: &Caller<'_>, number: u64, changes: &Changes) -> FsResult<Attributes> {
         self.transact(|work| {
             let mut inode = work.inode(number)?;
-            let node = work.state.open.get(&number);
-            if let Some((node, times)) = node.and_then(|node| Some((node, node.unsettled()?))) {
+            let node = work.state.open.get(&number).cloned();
+            if let Some((node, times)) = node.as_ref().and_then(|node| Some((node, node.unsettled()?))) {
                 times.settle(&mut inode);
                 node.forget_all();
             }
             change(caller, &mut inode, changes)?;
             work.put_inode(number, &inode)?;
-            if let Some(node) = work.state.open.get(&number) {
+            if let Some(node) = node {
                 node.note_permissions(&inode);
             }
             Ok(Attributes::of(number, &inode))
@@ -206,7 +206,7 @@ fn change(caller: &Caller<'_>, inode: &mut Inode, changes: &Changes) -> FsResult
 }
 
 /// The owner changes by the administrator only, the group also by an owner who is in it. Bits that let others act as
-/// the owner go.
+/// the owner go, whoever it is that changes them.
 fn change_owner(caller: &Caller<'_>, inode: &mut Inode, old: &Inode, changes: &Changes) -> FsResult<()> {
     let (user, group) = (changes.user.unwrap_or(old.user), changes.group.unwrap_or(old.group));
     let may_set_user = caller.is_root() || (user == old.user && caller.user == old.user);
@@ -217,7 +217,7 @@ fn change_owner(caller: &Caller<'_>, inode: &mut Inode, old: &Inode, changes: &C
         return Err(FsError::NotPermitted);
     }
     (inode.user, inode.group) = (user, group);
-    if !caller.is_root() && changes.permissions.is_none() && inode.kind != Kind::Directory {
+    if changes.permissions.is_none() && inode.kind != Kind::Directory {
         clear_set_id(inode);
     }
     Ok(())

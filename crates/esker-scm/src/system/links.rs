@@ -128,7 +128,12 @@ impl<P: Persist> Work<'_, P> {
             attributes.attributes = 0;
             self.make_null(number, &mut attributes)?;
         }
-        let Inode { generation, start, reserved, mapped, .. } = *inode;
+        let Inode { generation, mut start, mut reserved, mapped, .. } = *inode;
+        if mapped == 0 && reserved > 0 {
+            // Virtual space by itself makes no new file faster.
+            self.state.pending.freed_virtual.push((start, reserved));
+            (start, reserved) = (0, 0);
+        }
         *inode = Inode { generation, start, reserved, mapped, ..Inode::NULL };
         self.put_inode(number, inode)?;
         self.state.pending.freed_inodes.push((number, mapped));

@@ -169,7 +169,10 @@ impl<P: Persist> Work<'_, P> {
             return Ok(());
         }
         let order = pages.next_power_of_two().ilog2();
-        let start = self.state.virtual_space.take(order).ok_or(FsError::FileTooLarge)?;
+        if pages > self.state.plan.virtual_pages / 2 {
+            return Err(FsError::FileTooLarge);
+        }
+        let start = self.state.virtual_space.take(order).ok_or(FsError::NoVirtualSpace)?;
         self.state.pending.taken_virtual.push((start, 1 << order));
         let reserved = 1 << order;
         self.move_to(inode, start)?;

@@ -139,7 +139,7 @@ impl<P: Persist> FileSystem<P> {
                     work.abort();
                     let may_try_again = match error {
                         FsError::NoSpace => work.reclaim()?,
-                        FsError::FileTooLarge => work.compact_virtual_space()?,
+                        FsError::NoVirtualSpace => work.compact_virtual_space()?,
                         _ => false,
                     };
                     if !may_try_again {

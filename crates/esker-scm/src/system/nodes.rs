@@ -69,11 +69,6 @@ pub(super) struct Unsettled {
     accessed: i64,
 }
 
-/// Whether an inode lets others act as its user or group.
-fn has_set_id(inode: &Inode) -> bool {
-    inode.permissions & 0o6000 != 0
-}
-
 impl Node {
     /// Whether set-user-id or set-group-id is to be taken away by a write.
     pub(super) fn has_set_id(&self) -> bool {
@@ -82,7 +77,7 @@ impl Node {
 
     /// The permissions have changed.
     pub(super) fn note_permissions(&self, inode: &Inode) {
-        self.has_set_id.store(has_set_id(inode), Ordering::Relaxed);
+        self.has_set_id.store(inode.has_set_id(), Ordering::Relaxed);
     }
 
     /// Notes a write that the inode does not show yet.
@@ -195,7 +190,7 @@ impl<P: Persist> Work<'_, P> {
         let node = Arc::new(Node {
             number,
             kind: inode.kind,
-            has_set_id: AtomicBool::new(has_set_id(&inode)),
+            has_set_id: AtomicBool::new(inode.has_set_id()),
             handles: AtomicU64::new(1),
             modified: AtomicI64::new(NEVER),
             accessed: AtomicI64::new(NEVER),

@@ -44,7 +44,8 @@ impl Access {
 
 /// The permission bit for set-group-id.
 pub(crate) const SET_GROUP: u16 = 0o2000;
-const STICKY: u16 = 0o1000;
+/// The permission bit for directories out of which only owners take names.
+pub(crate) const STICKY: u16 = 0o1000;
 
 impl Caller<'_> {
     /// The system's administrator, or esker itself.

@@ -8,7 +8,7 @@
 //! | 8- | attributes: length of the name (1 byte), of the value (4 bytes), name, value |
 
 use super::FileSystem;
-use super::permission::Caller;
+use super::permission::{Access, Caller, STICKY};
 use super::work::Work;
 use crate::error::{Damage, FsError, FsResult};
 use crate::layout::inode::Inode;
@@ -106,10 +106,7 @@ impl<P: Persist> FileSystem<P> {
     ) -> FsResult<()> {
         self.transact(|work| {
             let mut inode = work.inode(number)?;
-            if name.starts_with(b"trusted.") && !caller.is_root() {
-                return Err(FsError::NotPermitted);
-            }
-            caller.check_owner(&inode)?;
+            check_change(caller, &inode, name)?;
             let mut values = work.xattrs(number, &inode)?;
             change(&mut values)?;
             let old = inode.attributes;
@@ -170,6 +167,18 @@ impl<P: Persist> Work<'_, P> {
         self.put_inode(number, &inode)?;
         Ok(number)
     }
+}
+
+/// Checks that the caller may change an attribute of this name. Those of users can be changed like data, and by the
+/// owner alone where a directory is sticky.
+fn check_change(caller: &Caller<'_>, inode: &Inode, name: &[u8]) -> FsResult<()> {
+    if !name.starts_with(b"user.") {
+        return if caller.is_root() { Ok(()) } else { Err(FsError::NotPermitted) };
+    }
+    if inode.kind == Kind::Directory && inode.permissions & STICKY != 0 {
+        caller.check_owner(inode)?;
+    }
+    caller.check(inode, Access::WRITE)
 }
 
 fn encode(values: &Values, place: u64) -> Vec<u8> {

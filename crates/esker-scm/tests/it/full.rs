@@ -31,7 +31,7 @@ fn operations_in_a_full_pool_happen_or_change_nothing() {
                     assert_eq!(expected, Ok(()), "{place}");
                     done += 1;
                 }
-                Err(FsError::NoSpace) => {
+                Err(FsError::NoSpace | FsError::NoVirtualSpace) => {
                     failed += 1;
                     model = before.clone();
                     // Data that cannot be written whole are written as far as they can.

@@ -9,7 +9,7 @@ mod fragments;
 mod full;
 mod model;
 mod operation;
-mod permission;
+mod permissions;
 mod random;
 mod threads;
 mod wear;

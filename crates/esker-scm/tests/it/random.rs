@@ -24,7 +24,7 @@ fn same_as_model(seed: u64, pages: u64, operations: u64, mode: Mode) {
                 model = after;
                 done += 1;
             }
-            Err(FsError::NoSpace) => {
+            Err(FsError::NoSpace | FsError::NoVirtualSpace) => {
                 assert!(pages < 1000, "{place} in a large pool");
                 match &operation {
                     // Some of it may have been written.

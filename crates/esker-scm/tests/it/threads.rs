@@ -38,8 +38,15 @@ fn work(system: &FileSystem<Recording>, thread: u64, shared: u64) {
                 written.and(read)
             }),
         };
-        let is_expected =
-            matches!(result, Ok(()) | Err(FsError::NotFound | FsError::Exists | FsError::NoSpace | FsError::Stale));
+        let is_expected = matches!(
+            result,
+            Ok(())
+                | Err(FsError::NotFound
+                    | FsError::Exists
+                    | FsError::NoSpace
+                    | FsError::NoVirtualSpace
+                    | FsError::Stale)
+        );
         assert!(is_expected, "{result:?}");
     }
 }
