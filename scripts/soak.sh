@@ -25,6 +25,8 @@ cargo test --locked --quiet -p esker-plan --test plan -- --ignored --nocapture h
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-dst
 ESKER_SOAK="${ESKER_SOAK:-20}" cargo test --locked --quiet -p esker-volume --test it kill
 ESKER_SOAK_KILLS=100 cargo test --locked --quiet -p esker-cli --test it kills::
+# All sequences of one and two operations on SCMFS, and two thousand of ten, that lose power.
+ESKER_SOAK=1 cargo test --release --locked --quiet -p esker-scm --test it -- --nocapture ace::
 # That the tests of the engines find faults, one after the other.
 cargo xtask mutants
 # Parameter files of drives, a tenth of that number.
