@@ -7,6 +7,7 @@ mod map_frames;
 mod measured;
 mod offered_load;
 mod profile;
+mod range_maps;
 mod reference;
 mod remarks;
 mod run;
@@ -31,6 +32,7 @@ pub use device::{
 };
 pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
+pub use range_maps::read_range_map;
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{run, run_workload};
 pub use run_error::RunError;

@@ -5,7 +5,7 @@
 pub struct DeviceIndex(pub u16);
 
 /// An extent of the host's address space, by its number. Extents are the unit of placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalExtent(pub u32);
 
 /// An extent of a device, by its number. It is as large as a logical extent.

@@ -5,6 +5,7 @@ mod engine;
 mod extent;
 mod flash_cache;
 mod placement;
+mod range_map;
 mod stripe;
 #[cfg(test)]
 mod testing;
@@ -26,4 +27,5 @@ pub use placement::{
     RestoreError, Rewrite, SettingsError, StaticSplit, StaticSplitSettings, UnmetShare, WishedMove, Wishes,
     checked_weights, schema_of,
 };
+pub use range_map::{PinnedRange, RangeMap, RangeMapError};
 pub use stripe::{StripeEngine, StripeError, StripeSettings};

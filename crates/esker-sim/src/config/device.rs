@@ -65,7 +65,11 @@ pub(crate) fn read_device(node: &Node, path: &str, folder: &Path) -> Result<Devi
             merged
         }
     };
-    let settings = (kind.build.read)(&merged).map_err(|error| {
+    let settings = (kind.build.read)(&merged).and_then(|mut settings| {
+        settings.read_files(folder)?;
+        Ok(settings)
+    });
+    let settings = settings.map_err(|error| {
         let mut finding = Finding::read(&merged, path, error);
         finding.also_knows(path, COMMON_KEYS);
         if let (Problem::MissingKey { hint, .. }, None, false) =

@@ -101,7 +101,7 @@ impl Experiment {
             None => error,
         })?;
         // What the file names is an input as soon as it is named, whether or not this command reads it.
-        experiment.traces().iter().chain(&experiment.swept_presets()).for_each(|path| esker_files::protect(path));
+        experiment.traces().iter().chain(&experiment.swept_files()).for_each(|path| esker_files::protect(path));
         Ok(experiment)
     }
 
@@ -137,7 +137,7 @@ impl Experiment {
         Self::from_str(&text, origin)
     }
 
-    /// Makes relative paths of traces start from `folder`. Files of presets have been read already.
+    /// Makes relative paths of traces start from `folder`. Files of presets and maps have been read already.
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_path_buf();
         self
@@ -164,18 +164,15 @@ impl Experiment {
         own.chain(swept.flat_map(|trace| trace.as_slice().to_vec())).map(|name| path_of(&self.folder, &name)).collect()
     }
 
-    /// Returns the files of presets that a dimension of the sweep names.
-    fn swept_presets(&self) -> Vec<PathBuf> {
+    /// Returns the files of presets and the maps of ranges that a dimension of the sweep names.
+    fn swept_files(&self) -> Vec<PathBuf> {
         let mut names = Vec::new();
         for dimension in self.dimensions() {
             for value in dimension.values() {
-                match dimension.path.last().map(String::as_str) {
-                    Some("preset") => names.extend(value.as_str().map(str::to_string)),
-                    _ => presets_in(&value, &mut names),
-                }
+                files_in(dimension.path.last().map_or("", String::as_str), &value, &mut names);
             }
         }
-        names.iter().filter(|name| is_preset_file(name)).map(|name| self.folder.join(name)).collect()
+        names.iter().map(|name| self.folder.join(name)).collect()
     }
 
     /// Returns the name of the text in errors.
@@ -280,13 +277,12 @@ impl File {
     }
 }
 
-/// Appends the presets that tables inside `value` name.
-fn presets_in(value: &serde_json::Value, names: &mut Vec<String>) {
-    for (key, inner) in value.as_object().into_iter().flatten() {
-        match inner.as_str() {
-            Some(name) if key == "preset" => names.push(name.to_string()),
-            _ => presets_in(inner, names),
-        }
+/// Appends the files that the `value` of a device's `key` names, or tables inside it.
+fn files_in(key: &str, value: &serde_json::Value, names: &mut Vec<String>) {
+    match (key, value.as_str()) {
+        ("preset", Some(name)) if !is_preset_file(name) => {}
+        ("preset" | "map", Some(name)) => names.push(name.to_string()),
+        _ => value.as_object().into_iter().flatten().for_each(|(key, inner)| files_in(key, inner, names)),
     }
 }
 

@@ -33,6 +33,7 @@ use esker_config::Node;
 use esker_core::Arrival;
 use esker_results::{DeviceReport, Reporting};
 use std::fmt;
+use std::path::Path;
 
 use esker_core::registry::{self, Entry, NotFound};
 use esker_core::{Preset, ReadError};
@@ -107,7 +108,14 @@ pub trait DeviceSettings: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Returns the settings as JSON with every default filled in. Reading them again builds the same device.
+    /// Reads the files that the settings name; relative paths start from `folder`.
+    fn read_files(&mut self, folder: &Path) -> Result<(), ReadError> {
+        let _ = folder;
+        Ok(())
+    }
+
+    /// Returns the settings as JSON with every default filled in, and what files say in place of their names. Reading
+    /// them again builds the same device.
     fn resolved(&self) -> serde_json::Value;
 
     /// Returns what is wrong with a run of `requests` on the device, as far as that is known beforehand. `built` is the

@@ -17,6 +17,7 @@ mod placement_map;
 mod presets;
 mod priority;
 mod processes;
+mod range_maps;
 mod reference;
 mod run;
 mod stated_bounds;

@@ -103,10 +103,7 @@ impl Arrangement for OneVolume {
         let weights = serde_json::json!([first, WEIGHTS as u32 - first]);
         let hybrid = HybridSettings {
             children,
-            policy: PolicySettings {
-                kind: POLICY.into(),
-                options: [("weights".to_string(), weights)].into_iter().collect(),
-            },
+            policy: PolicySettings::new(POLICY, [("weights".to_string(), weights)].into_iter().collect()),
             extent: self.extent,
             capacity: Some(Bytes(touched)),
             reserve: None,

@@ -111,7 +111,7 @@ impl Arrangement for Mix {
                 let options = [("ranges".to_string(), serde_json::Value::Array(ranges))].into_iter().collect();
                 let hybrid = HybridSettings {
                     children,
-                    policy: PolicySettings { kind: POLICY.into(), options },
+                    policy: PolicySettings::new(POLICY, options),
                     extent: Bytes(AREA_BYTES),
                     capacity: Some(Bytes(self.touched.iter().sum())),
                     reserve: None,

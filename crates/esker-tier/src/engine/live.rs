@@ -1,11 +1,14 @@
 //! Settings that an operator changes while an engine serves.
 
+use std::sync::Arc;
+
 use esker_core::{Bytes, Hint, ReadError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::background::BackgroundSettings;
+use crate::range_map::PinnedRange;
 
 /// The table of a policy: its name, and the keys of that policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +18,40 @@ pub struct PolicySettings {
     /// The policy's own keys.
     #[serde(flatten)]
     pub options: serde_json::Map<String, serde_json::Value>,
+    /// The ranges of the file that the key `map` names, once it was read.
+    #[serde(skip)]
+    pub mapped: Option<Arc<[PinnedRange]>>,
+}
+
+/// The key that names a file with a [`RangeMap`](crate::RangeMap).
+const MAP: &str = "map";
+
+impl PolicySettings {
+    /// The policy called `kind`, with these keys of its own.
+    pub fn new(kind: &str, options: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self { kind: kind.to_string(), options, mapped: None }
+    }
+
+    /// The policy called `kind`, with the defaults of all its keys.
+    pub fn named(kind: &str) -> Self {
+        Self::new(kind, serde_json::Map::new())
+    }
+
+    /// Returns the file of ranges that the policy's table names.
+    pub fn map(&self) -> Option<&str> {
+        self.options.get(MAP).and_then(serde_json::Value::as_str)
+    }
+
+    /// Returns the table with the ranges themselves instead of the file that was read, so that it needs no file.
+    pub fn without_file(&self) -> Self {
+        let mut options = self.options.clone();
+        if let Some(ranges) = &self.mapped {
+            options.remove(MAP);
+            let ranges = serde_json::to_value(&ranges[..]).expect("ranges are plain data");
+            options.insert("ranges".to_string(), ranges);
+        }
+        Self::new(&self.kind, options)
+    }
 }
 
 /// New settings for an engine that serves. Those that are `None` stay.

@@ -174,7 +174,7 @@ fn settings_are_checked() {
         (r#"{"recent":0}"#, "recent: `recent` is 0; it has to be 1 to 10000"),
     ] {
         let options = serde_json::from_str(table).unwrap();
-        let settings = PolicySettings { kind: "wardrop-published".to_string(), options };
+        let settings = PolicySettings::new("wardrop-published", options);
         assert_eq!(settings.build(PUBLISHED_PLACEMENTS, 2).unwrap_err().to_string(), message);
     }
 }

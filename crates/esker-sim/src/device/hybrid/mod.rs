@@ -1,5 +1,7 @@
 //! Hybrids: devices of different kinds combined by a placement engine.
 
+use std::path::Path;
+
 use esker_config::Node;
 use esker_core::registry::ParameterSource;
 use esker_core::{Bytes, Hint, Problem, Ratio, ReadError};
@@ -12,6 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
+use crate::range_maps::read_range_map;
+
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
 
 mod policies;
@@ -126,8 +130,16 @@ impl DeviceSettings for HybridSettings {
         self.children.iter().enumerate().map(child).collect()
     }
 
+    fn read_files(&mut self, folder: &Path) -> Result<(), ReadError> {
+        let Some(map) = self.policy.map() else { return Ok(()) };
+        let ranges = read_range_map(&folder.join(map), self.children.iter().map(String::as_str));
+        self.policy.mapped = Some(ranges.map_err(|problem| ReadError::new(problem).below("map").below("policy"))?);
+        Ok(())
+    }
+
     fn resolved(&self) -> serde_json::Value {
-        serde_json::to_value(self).expect("settings are plain data")
+        let policy = self.policy.without_file();
+        serde_json::to_value(Self { policy, ..self.clone() }).expect("settings are plain data")
     }
 
     fn build(&self, instance: Instance) -> Result<Box<dyn Reporting>, DeviceFault> {
@@ -180,6 +192,9 @@ fn fault_of(error: &SettingsError, children: &[Child]) -> DeviceFault {
 
 /// Keys of policies that have a weight for each child, within the policy's table.
 const WEIGHTS: [&str; 2] = ["weights", "rest.weights"];
+
+/// Keys of policies that say which ranges belong to which child.
+const RANGES: [&str; 2] = ["ranges", "map"];
 
 /// The value of the dotted `key` of a policy, or nothing.
 fn option<'a>(policy: &'a PolicySettings, key: &str) -> Option<&'a serde_json::Value> {
@@ -241,9 +256,9 @@ impl HybridSettings {
     /// The error for shares that do not fit the devices.
     fn unmet(&self, unmet: &UnmetShare, capacities: &[Bytes], offered: Bytes) -> DeviceFault {
         let given = |key: &&str| option(&self.policy, key).is_some_and(|value| *value != serde_json::json!([]));
-        let keys: Vec<&str> = ["ranges"].into_iter().chain(WEIGHTS).filter(given).collect();
+        let keys: Vec<&str> = RANGES.into_iter().chain(WEIGHTS).filter(given).collect();
         let quoted = |key: &&str| match option(&self.policy, key) {
-            Some(value) if *key != "ranges" => format!("`policy.{key}` {value}"),
+            Some(value) if !RANGES.contains(key) => format!("`policy.{key}` {value}"),
             _ => format!("`policy.{key}`"),
         };
         let asked: Vec<String> = keys.iter().map(quoted).collect();
@@ -269,6 +284,7 @@ impl HybridSettings {
         };
         let instead = match keys.last() {
             Some(&"ranges") => "shorter `ranges`",
+            Some(&"map") => "shorter ranges",
             _ => "`weights` in proportion to what the devices hold",
         };
         let keys = keys.iter().rev().map(|key| format!("policy.{key}"));

@@ -4,7 +4,7 @@ mod budget;
 
 use esker_core::{Bytes, Nanos};
 
-use super::{MoveOutcome, PlacementEngine};
+use super::{Event, MoveOutcome, PlacementEngine};
 use crate::engine::{BackgroundReport, BackgroundSettings, Effect, HeldReason, LiveSettings, LiveSettingsError};
 use crate::extent::DeviceIndex;
 use budget::WrittenInDay;
@@ -112,6 +112,8 @@ impl PlacementEngine {
             self.tell_places();
             self.keep_reserve();
         }
+        // A policy that has something to move begins, even if the host is idle.
+        self.notify_policy(now, Event::Timer);
         self.go_on(now, effects);
     }
 

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::{Placement, PlacementEntry};
 pub use crate::engine::PolicySettings;
+use crate::range_map::PinnedRange;
 
 impl PolicySettings {
     /// Makes the policy, which is one of `choices`, for `devices` devices; there has to be at least one.
@@ -36,6 +37,11 @@ impl NewPolicy<'_> {
     /// Returns the policy's own keys as settings of type `T`.
     pub fn options<T: DeserializeOwned>(&self) -> Result<T, PlacementError> {
         Ok(esker_core::read(&serde_json::Value::Object(self.table.options.clone()))?)
+    }
+
+    /// Returns the ranges of the file that the policy's table names, if it was read.
+    pub(super) fn mapped(&self) -> Option<&[PinnedRange]> {
+        self.table.mapped.as_deref()
     }
 
     /// Makes another policy for the same devices, whose table `settings` is at the key `key` of this one's.

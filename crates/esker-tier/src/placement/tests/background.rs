@@ -10,10 +10,10 @@ use crate::engine::{BackgroundReport, BackgroundSettings, HeldReason, LiveSettin
 
 /// An engine over two devices that answer in a fixed time each, the second one far slower, and a host that reads
 /// extents at random, some far more often than others.
-struct Load {
-    engine: PlacementEngine,
+pub(super) struct Load {
+    pub(super) engine: PlacementEngine,
     rng: Rng,
-    now: Nanos,
+    pub(super) now: Nanos,
     /// Requests to devices under way, by the time of their end.
     ends: BTreeMap<(Nanos, u64), (IoId, Result<(), DeviceError>)>,
     timer: Nanos,
@@ -21,7 +21,7 @@ struct Load {
     /// The host's requests that have ended.
     answered: u64,
     /// Reads and writes of copies: when each was sent, its kind and its length.
-    copies: Vec<(Nanos, RequestKind, Bytes)>,
+    pub(super) copies: Vec<(Nanos, RequestKind, Bytes)>,
     /// Whether devices refuse all writes of copies, as full file systems do, and say that they are well.
     refuses: bool,
 }
@@ -29,10 +29,10 @@ struct Load {
 const SERVICE: [Nanos; 2] = [Nanos::from_micros(100), Nanos::from_millis(2)];
 
 /// Bytes of an extent.
-const WHOLE: u64 = EXTENT * 512;
+pub(super) const WHOLE: u64 = EXTENT * 512;
 
 /// Devices of `sizes` extents, of which the host is offered `offered`, all with data.
-fn loaded(sizes: [u64; 2], offered: u64, policy: &str) -> PlacementEngine {
+pub(super) fn loaded(sizes: [u64; 2], offered: u64, policy: &str) -> PlacementEngine {
     let policy = serde_json::from_str(policy).unwrap();
     let settings = PlacementSettings { policy, ..settings(&sizes.map(|size| size * EXTENT), "[1, 1]") };
     let mut engine = PlacementEngine::new(&settings).unwrap();
@@ -42,19 +42,19 @@ fn loaded(sizes: [u64; 2], offered: u64, policy: &str) -> PlacementEngine {
 }
 
 impl Load {
-    fn new(engine: PlacementEngine) -> Self {
+    pub(super) fn new(engine: PlacementEngine) -> Self {
         let (ends, copies, timer) = (BTreeMap::new(), Vec::new(), Nanos::NEVER);
         let (rng, now) = (Rng::new(1), Nanos::from_secs(100));
         Self { engine, rng, now, ends, timer, sent: 0, answered: 0, copies, refuses: false }
     }
 
-    fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.engine.on(self.now, input, &mut effects);
         self.perform(effects);
     }
 
-    fn set(&mut self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
+    pub(super) fn set(&mut self, settings: &LiveSettings) -> Result<(), LiveSettingsError> {
         let mut effects = Vec::new();
         let result = self.engine.set(self.now, settings, &mut effects);
         self.perform(effects);
@@ -95,7 +95,7 @@ impl Load {
     }
 
     /// Performs everything that is due until `until`.
-    fn pass(&mut self, until: Nanos) {
+    pub(super) fn pass(&mut self, until: Nanos) {
         loop {
             let next = self.ends.first_key_value().map_or(Nanos::NEVER, |(&(at, _), _)| at);
             let at = next.min(self.timer);
@@ -115,7 +115,7 @@ impl Load {
     }
 
     /// Has the host read one extent every `gap`, for `time`; devices report every five seconds.
-    fn run(&mut self, time: Nanos, gap: Nanos) {
+    pub(super) fn run(&mut self, time: Nanos, gap: Nanos) {
         let end = self.now + time;
         let mut reported = self.now;
         while self.now < end {
@@ -135,7 +135,7 @@ impl Load {
         }
     }
 
-    fn background(&self) -> BackgroundReport {
+    pub(super) fn background(&self) -> BackgroundReport {
         self.engine.background(self.now).unwrap()
     }
 

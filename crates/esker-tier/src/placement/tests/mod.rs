@@ -6,6 +6,7 @@ mod cached;
 mod cases;
 mod errors;
 mod moves;
+mod pinned;
 mod properties;
 mod redirects;
 mod restless;

@@ -55,11 +55,7 @@ struct Hybrid {
 const CACHED_MAX: u32 = 1_000_000;
 
 fn wardrop() -> PolicySettings {
-    named("wardrop")
-}
-
-fn named(kind: &str) -> PolicySettings {
-    PolicySettings { kind: kind.to_string(), options: serde_json::Map::new() }
+    PolicySettings::named("wardrop")
 }
 
 /// Reads a policy by its name, or its table.
@@ -71,7 +67,7 @@ fn read_policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PolicySetti
             f.write_str("the name of a policy, or a table with its `kind`")
         }
         fn visit_str<E: de::Error>(self, name: &str) -> Result<PolicySettings, E> {
-            Ok(named(name))
+            Ok(PolicySettings::named(name))
         }
         fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<PolicySettings, A::Error> {
             PolicySettings::deserialize(MapAccessDeserializer::new(table))
