@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Study(StudyArguments),
     /// The cheapest mix of devices for traces, with a place for each class of data, simulated
     Plan(PlanArguments),
-    /// Draw the page of a study or of a run again, from its JSON
+    /// Draw the page of a study, a run or a plan again, from its JSON
     Report(ReportArguments),
     /// Look at traces, convert, cut or make them
     #[command(subcommand)]

@@ -6,7 +6,8 @@ use std::thread;
 
 use esker_core::Bytes;
 use esker_volume::{
-    DeviceIo, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange, WhatIsThere,
+    DeviceIo, DrainProgress, Identity, JoiningDevice, OpenDevice, SystemClock, Volume, VolumeChange, VolumeMap,
+    WhatIsThere,
 };
 use serde_json::Value;
 
@@ -41,6 +42,16 @@ pub trait VolumeFile: Send {
     /// # Errors
     /// If that cannot be written.
     fn remove(&mut self, name: &str) -> io::Result<()>;
+
+    /// Reads the map of ranges at `place`, for the devices of these names in order, and keeps a copy of it for whoever
+    /// opens the volume the next time.
+    ///
+    /// # Errors
+    /// If it cannot be read, has a mistake, or cannot be kept.
+    fn keep_map(&mut self, place: &str, devices: &[&str]) -> Result<VolumeMap, ControlError>;
+
+    /// Forgets the map of this name, which the volume follows no more.
+    fn forget_map(&mut self, name: &str);
 }
 
 /// Opens a device.
@@ -59,6 +70,8 @@ struct Change {
     added: Option<String>,
     /// The name of a device that leaves with it.
     removed: Option<String>,
+    /// Names of maps that the volume may follow no more when it has ended.
+    maps: Vec<String>,
     preparing: Option<Preparing>,
 }
 
@@ -93,7 +106,7 @@ impl Changes {
         if self.under_way.is_some() {
             return Err(ControlError::new("another change of the volume is under way"));
         }
-        let mut change = Change { asked_by, added: None, removed: None, preparing: None };
+        let mut change = Change { asked_by, added: None, removed: None, maps: Vec::new(), preparing: None };
         let asked = match operation {
             VolumeOperation::Status => unreachable!("it changes nothing"),
             VolumeOperation::AddDevice { name, place, force } => {
@@ -118,13 +131,31 @@ impl Changes {
             VolumeOperation::Grow { capacity_bytes } => {
                 Some(VolumeChange::Offer { capacity: capacity_bytes.map_or(volume.capacity_max(), Bytes) })
             }
-            VolumeOperation::Set { settings } => Some(VolumeChange::Set(settings)),
+            VolumeOperation::Set { settings } => {
+                change.maps.extend(followed(volume));
+                Some(VolumeChange::Set(settings))
+            }
+            VolumeOperation::SetMap { place, settings } => {
+                let devices: Vec<&str> = volume.state().devices.iter().map(|device| device.name.as_str()).collect();
+                let map = self.file.keep_map(&place, &devices)?;
+                change.maps.extend(followed(volume).into_iter().chain([map.name.clone()]));
+                Some(VolumeChange::SetMap(map, settings))
+            }
         };
-        if let Some(asked) = asked {
-            volume.change(asked).map_err(|error| ControlError::of(&error))?;
+        if let Some(asked) = asked
+            && let Err(error) = volume.change(asked)
+        {
+            self.forget_maps(&change.maps, volume);
+            return Err(ControlError::of(&error));
         }
         self.under_way = Some(change);
         Ok(())
+    }
+
+    /// Forgets those of these maps that the volume does not follow.
+    fn forget_maps(&mut self, maps: &[String], volume: &Volume<SystemClock>) {
+        let followed = followed(volume);
+        maps.iter().filter(|map| followed.as_ref() != Some(*map)).for_each(|map| self.file.forget_map(map));
     }
 
     /// Begins to prepare the device of this name at this place.
@@ -184,7 +215,11 @@ impl Changes {
             }
             None => volume.next_change()?.map_err(|error| ControlError::of(&error)),
         };
-        let Change { asked_by, added, removed, .. } = self.under_way.take().expect("it is under way");
+        let Change { asked_by, added, removed, maps, .. } = self.under_way.take().expect("it is under way");
+        if result.is_ok() {
+            // After a failure, superblocks that were written may name either.
+            self.forget_maps(&maps, volume);
+        }
         if let (Err(_), Some(name)) = (&result, added)
             && !volume.state().devices.iter().any(|device| device.name == name)
         {
@@ -200,6 +235,11 @@ impl Changes {
         });
         Some((asked_by, result))
     }
+}
+
+/// The map that the volume follows.
+fn followed(volume: &Volume<SystemClock>) -> Option<String> {
+    volume.state().settings.map_name().map(str::to_string)
 }
 
 /// Why a device cannot leave.

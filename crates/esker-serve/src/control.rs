@@ -60,6 +60,13 @@ pub enum VolumeOperation {
         /// These.
         settings: ChangedSettings,
     },
+    /// The engine pins the ranges of a map, and moves what lies elsewhere.
+    SetMap {
+        /// Where the map is: the path of a file, or whatever else the program knows.
+        place: String,
+        /// Other settings. The policy places what is not pinned; if it is left out, it is the one in effect.
+        settings: ChangedSettings,
+    },
 }
 
 /// Why a server did not do what it was asked for.

@@ -32,7 +32,7 @@ pub use device::{
 };
 pub use measured::{RunMeasurements, Slowest, resource_name};
 pub use offered_load::{Ladder, LoadStep, OfferedLoad};
-pub use range_maps::read_range_map;
+pub use range_maps::{read_range_map, read_ranges};
 pub use reference::{ChoiceCapability, ChoiceEntry, Choices, choices, experiments_page, results_schema};
 pub use run::{run, run_workload};
 pub use run_error::RunError;
@@ -48,4 +48,6 @@ pub use esker_controllers::{
     AllocationCurve, AllocationSettings, AllocationTraining, CopyingBack, Lifetime, PartitionBy, PartitionSettings,
 };
 pub use esker_tier::{CacheRole, CacheStreams, SlotOrder, WriteHandling};
+// What maps of ranges are made of.
+pub use esker_tier::{PinnedRange, RangeMap};
 pub use workload::{Extent, TraceInput, TraceRecords, Traces, Workload, WorkloadError, read_trace, scaled};

@@ -60,7 +60,7 @@ pub use load::remarks;
 pub use models::{builtin_catalogue, read_catalogue};
 pub use need::DataSettings;
 pub use offers::InUse;
-pub use plan::{PlanSettings, plan};
+pub use plan::{PlacedData, PlacedPart, PlacedVolume, PlanSettings, Planned, plan, ranges_of_experiment};
 pub use sheet::at_sheet_conditions;
 
 use esker_results::study::{
@@ -246,7 +246,7 @@ fn study_workload(
         evidence: &evidence,
     });
     let slowest = slowest(&task, &markets)?;
-    let plan = plans.filter(|_| timed).map(|plans| plans.of(workload, hooks).map(Box::new)).transpose()?;
+    let plan = plans.filter(|_| timed).map(|plans| plans.of(workload, hooks)).transpose()?;
     let (candidates, ruled_out) = listed::divide(markets, settings.thorough);
     let PreparedWorkload { measured, budgets, busy, need, .. } = prepared;
     Ok(WorkloadStudy {
@@ -271,7 +271,7 @@ fn study_workload(
         ruled_out,
         slowest,
         miss_ratio_curve,
-        plan,
+        plan: plan.map(|(plan, _)| Box::new(plan)),
         misalignments,
     })
 }

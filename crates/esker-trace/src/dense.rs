@@ -184,6 +184,27 @@ impl DenseMap {
         parts
     }
 
+    /// The bytes that have the `length` dense addresses from `start` on, as (volume, first byte, bytes), each as long
+    /// as possible. Dense addresses that are none of this map are left out.
+    pub fn sparse(&self, start: u64, length: u64) -> Vec<(VolumeIndex, u64, u64)> {
+        let mut parts: Vec<(VolumeIndex, u64, u64)> = Vec::new();
+        let end = start.saturating_add(length).min(self.end());
+        let mut at = start.max(self.base);
+        while at < end {
+            let position = ((at - self.base) / AREA_BYTES) as usize;
+            let within = (at - self.base) % AREA_BYTES;
+            let bytes = (AREA_BYTES - within).min(end - at);
+            let volume = self.volumes.partition_point(|range| range.to as usize <= position);
+            let (volume, offset) = (VolumeIndex(volume as u32), self.areas[position] * AREA_BYTES + within);
+            match parts.last_mut() {
+                Some((last, first, length)) if *last == volume && *first + *length == offset => *length += bytes,
+                _ => parts.push((volume, offset, bytes)),
+            }
+            at += bytes;
+        }
+        parts
+    }
+
     /// Size of the dense address space: the number of touched areas times 1 MiB.
     pub fn footprint(&self) -> u64 {
         self.areas.len() as u64 * AREA_BYTES
@@ -243,6 +264,8 @@ mod tests {
                 prop_assert_eq!(last - start, u64::from(request.length) - 1);
                 let parts = map.parts(request.volume, request.offset, u64::from(request.length));
                 prop_assert_eq!(parts, vec![(start, u64::from(request.length))]);
+                let back = map.sparse(start, request.length.into());
+                prop_assert_eq!(back, vec![(request.volume, request.offset, request.length.into())]);
                 prop_assert!(base <= start && last < map.end());
                 places.insert((request.volume, request.offset), start);
                 places.insert((request.volume, request.end() - 1), last);

@@ -155,6 +155,7 @@ pub(crate) struct VolumeGrowArguments {
         esker volume set home.volume --pause\n  \
         esker volume set home.volume --resume --moved-bytes-per-day 100GiB\n  \
         esker volume set home.volume --policy fast-first\n\
+        esker volume set home.volume --map ranges.map\n\
         \n\
         It works while the volume is served, and else by itself; the volume keeps it. A pause holds drains, too,\n\
         a budget does not. `esker volume status` says what is in effect, and why nothing moves.")]
@@ -166,6 +167,10 @@ pub(crate) struct VolumeSetArguments {
     /// Another policy, which `esker devices` lists; data stay where they are until it moves them
     #[arg(long, value_name = "NAME", group = "settings")]
     pub(crate) policy: Option<String>,
+    /// Pin the ranges of this file, as `esker plan` writes them: data move there in the background. The policy is for
+    /// the rest
+    #[arg(long, value_name = "FILE", group = "settings")]
+    pub(crate) map: Option<PathBuf>,
     /// Move nothing in the background
     #[arg(long, group = "settings", conflicts_with = "resume")]
     pub(crate) pause: bool,

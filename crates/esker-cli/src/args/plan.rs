@@ -13,15 +13,15 @@ use crate::values;
 /// Arguments of `esker plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  esker plan db.blkparse.zst --capacity 40TB\n  \
-        esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan.toml --report plan.html\n  \
+        esker plan db.blkparse.zst --capacity 40TB --p99 5ms -o plan --report plan.html\n  \
         esker plan vol1.csv.gz vol2.csv.gz --together --years 3 --growth 20%\n  \
         esker plan db.blkparse.zst --have 4xtoshiba-mg10:20TB")]
 pub(crate) struct PlanArguments {
     /// Traces with times; `-` reads standard input. Compressed files (.gz, .zst, .xz) are read as they are
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
-    /// Where to write the plan as an experiment that `esker sim` repeats, beside the trace; of one workload
-    #[arg(long, short, value_name = "FILE")]
+    /// A new folder for the plan of one workload: the experiment that repeats it, maps for volumes, and its figures
+    #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Where to write the plan as a page
     #[arg(long, value_name = "FILE")]

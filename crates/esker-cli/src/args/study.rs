@@ -197,9 +197,11 @@ impl TableArguments {
 /// Arguments of `esker report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  esker report study.json -o report.html\n  esker report - < study.json\n  \
-        esker report study.json --csv tables/ --markdown study.md\n  esker report run.json -o run.html")]
+        esker report study.json --csv tables/ --markdown study.md\n  esker report run.json -o run.html\n  \
+        esker report plan -o plan.html")]
 pub(crate) struct ReportArguments {
-    /// What `esker study --json=FILE` or `esker sim --json=FILE` wrote; `-` reads standard input
+    /// What `esker study`, `esker sim` or `esker plan` wrote with --json=FILE, or the folder of a plan; `-` reads
+    /// standard input
     #[arg(value_name = "RESULTS.json")]
     pub(crate) results: PathBuf,
     /// Where to write the report; `-` is standard output

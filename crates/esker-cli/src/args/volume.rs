@@ -46,10 +46,12 @@ pub(crate) enum VolumeCommand {
 #[command(after_help = "Examples:\n  \
         esker volume create home.volume --device flash=flash.img,2GiB --device disk=disk.img,10GiB\n  \
         esker volume create db.volume --device flash=/dev/nvme0n1p3 --device disk=/dev/sdb\n  \
+        esker volume create mix.volume --device hdd=/dev/md0 --device ssd=/dev/sdc --map mix.map\n  \
         esker volume create far.volume --device 'fast=nbd+unix:///?socket=a.sock' --device slow=nbd://nas\n  \
         esker volume create web.volume --kind cache --device ssd=cache.img,1GiB --device disk=big.img,8GiB\n\
         \n\
-        The volume's file names its devices; everything else is on them. Edit it when their paths change.\n\
+        The volume's file names its devices; everything else is on them, but a copy of the map of --map, which\n\
+        lies beside the file. Edit the file when their paths change.\n\
         Keys of --set are those that such a device has in an experiment (docs/experiments.md).")]
 pub(crate) struct VolumeCreateArguments {
     /// The volume's file, which is written
@@ -66,6 +68,9 @@ pub(crate) struct VolumeCreateArguments {
     /// policy=NAME
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
+    /// Of a hybrid: pin the ranges of this file, as `esker plan` writes them; the policy places the rest
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
     /// Set a key of this kind of device, as in an experiment
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

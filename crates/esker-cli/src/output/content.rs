@@ -17,7 +17,7 @@ pub(crate) enum Content {
     Json(&'static JsonKind),
     /// A trace. It may be a recording, which nobody can make again, so one that is there is never replaced unasked.
     Trace,
-    /// A plan as an experiment file.
+    /// A part of a plan as text.
     Plan,
     /// The table of a sweep.
     SweepTable,

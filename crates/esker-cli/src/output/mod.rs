@@ -9,6 +9,7 @@ pub(crate) mod json;
 mod stream;
 mod words;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use esker_files::{FileError, FileTarget, Identity, TargetKind};
@@ -125,6 +126,37 @@ impl Outputs {
             }
         }
         Ok(())
+    }
+
+    /// Makes `folder`, the value of `option`, for files of its own. Only an empty one may be there.
+    pub(crate) fn claim_new_folder(&mut self, option: &str, folder: &Path) -> Result<NewFolders, Failure> {
+        let shown = folder.display();
+        if folder.as_os_str() == "-" {
+            return Err(Failure::input("several files are written: they do not go to standard output")
+                .with_hint(format!("name a folder for them: {option} FOLDER")));
+        }
+        if folder.symlink_metadata().is_ok() && !folder.is_dir() {
+            // That it is an input says more.
+            self.register(&given(option, folder), &FileTarget::find(folder)?)?;
+            let message = format!("{option} {shown}: {shown} is there already, and is no folder");
+            return Err(Failure::input(message).with_hint("name a new folder, which is made"));
+        }
+        let new = NewFolders::of(folder);
+        let no_folder = |fault: io::Error| Failure::input(format!("{shown}: is no folder to write to: {fault}"));
+        std::fs::create_dir_all(folder).map_err(no_folder)?;
+        let mut is_empty = true;
+        for entry in std::fs::read_dir(folder).map_err(no_folder)? {
+            is_empty = false;
+            let path = entry.map_err(no_folder)?.path();
+            if path.is_file() {
+                self.register(&path.display().to_string(), &FileTarget::find(&path)?)?;
+            }
+        }
+        match is_empty {
+            true => Ok(new),
+            false => Err(Failure::input(format!("{shown} is there already, and is not empty"))
+                .with_hint("name a new folder; nothing that is there is replaced")),
+        }
     }
 
     /// Registers a target. Refuses one that the command already reads or writes.

@@ -117,7 +117,7 @@ fn what_is_no_study_has_no_report() {
     refused(&folder, "esker report broken.json", place, "run `esker sim` again");
     refused(&folder, "esker report run.json --csv t", "run.json is a run of `esker sim`", "leave out --csv");
     write("claims.json", r#"[{ "claim": "", "verdict": "" }]"#);
-    let hint = "give the file that `esker study --json=FILE` or `esker sim --json=FILE` wrote";
+    let hint = "give what `esker study`, `esker sim` or `esker plan` wrote with --json=FILE";
     refused(
         &folder,
         "esker report claims.json",

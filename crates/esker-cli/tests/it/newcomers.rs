@@ -64,7 +64,7 @@ fn files_in_the_place_of_others() {
         ("esker validate small.csv --measured x.toml", "small.csv is a trace", "--measured small.csv"),
         ("esker validate x.toml small.csv", "`small.csv` stands alone", "--measured small.csv"),
         ("esker validate x.toml --measured run.json", "found JSON", ""),
-        ("esker report small.csv", "expected the JSON of a study", "esker study --json=FILE"),
+        ("esker report small.csv", "expected the JSON of a study", "wrote with --json=FILE"),
         ("esker report run.json page.html", "`page.html` stands alone", "-o page.html"),
         ("esker sim x.toml page.html", "`page.html` stands alone", "--html page.html"),
         ("esker sim x.toml out.json", "`out.json` stands alone", "--json=out.json"),

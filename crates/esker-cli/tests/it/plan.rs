@@ -27,20 +27,93 @@ fn the_same_bytes_on_any_number_of_threads_and_by_the_schema() {
     assert_eq!(kinds, ["ssd", "hdd"], "30 TB ask for disks, and requests for flash");
 }
 
-/// What `-o` writes is the experiment that was simulated.
+/// What `-o` writes is the experiment that was simulated, with the same figures as `--json`.
 #[test]
 fn the_experiment_of_a_plan_repeats_its_simulation() {
     let folder = folder_with_trace(3_000);
-    let json = planned(folder.path(), &["-o", "plan.toml"]);
+    let json = planned(folder.path(), &["-o", "plan"]);
     let design = &json["plans"][0]["plan"]["verified"]["design"];
-    let text = std::fs::read_to_string(folder.path().join("plan.toml")).unwrap();
-    assert!(text.starts_with("# A plan of esker"), "{text}");
-    let again: Value = serde_json::from_str(&esker_ok(folder.path(), &["sim", "plan.toml", "--json"]).stdout).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("plan").join(name)).unwrap();
+    let entries = std::fs::read_dir(folder.path().join("plan")).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    // All that is asked for is on flash: the experiment has no mix.
+    assert_eq!(names, ["README.txt", "experiment.toml", "plan.json", "volume.map"]);
+    assert_eq!(serde_json::from_str::<Value>(&read("plan.json")).unwrap(), json);
+    let (experiment, readme) = (read("experiment.toml"), read("README.txt"));
+    let is_whole = experiment.starts_with("# A plan of esker") && experiment.contains("trace = \"../small.csv\"");
+    assert!(is_whole, "{experiment}");
+    assert!(names.iter().all(|name| *name == "README.txt" || readme.contains(name)), "{readme}");
+    let again = esker_ok(folder.path(), &["sim", "plan/experiment.toml", "--json"]).stdout;
+    let again: Value = serde_json::from_str(&again).unwrap();
     assert_eq!(design["requests"], again["requests"]);
-    // A second plan may take the place of the first, and of nothing else.
-    planned(folder.path(), &["-o", "plan.toml"]);
-    let refused = esker_in(folder.path(), &[&["plan", "small.csv", "-o", "small.csv"], &ONLY[..]].concat());
-    assert!(refused.code != 0 && refused.stderr.contains("small.csv"), "{}", refused.stderr);
+    assert_eq!(design["config"]["device"], again["config"]["device"]);
+}
+
+/// Of a trace of several volumes, each has a map in its own addresses, which are those of the experiment in order.
+#[test]
+fn the_maps_of_volumes_put_each_range_where_the_experiment_has_it() {
+    let folder = folder_with_trace(3_000);
+    // A second volume is written from end to end, more than a small drive may take every day.
+    let mut text = std::fs::read_to_string(folder.path().join("small.csv")).unwrap();
+    let first: u64 = text.split(',').next().unwrap().parse().unwrap();
+    for number in 0..400 {
+        let (at, offset) = (first + number * 150_000, (1 << 33) + (number << 20));
+        text += &format!("{at},ho/st,3,Write,{offset},1048576,50000\n");
+    }
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    std::fs::write(folder.path().join("small.csv"), lines.join("\n") + "\n").unwrap();
+    let json = planned(folder.path(), &["-o", "plan"]);
+    let simulated = &json["plans"][0]["plan"]["verified"]["design"]["config"]["device"];
+    let again = esker_ok(folder.path(), &["sim", "plan/experiment.toml", "--json"]).stdout;
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(*simulated, again["config"]["device"], "the file has the ranges of the simulated plan");
+    let ranges = |name: &str| -> Vec<(u64, u64, String)> {
+        let text = std::fs::read_to_string(folder.path().join("plan").join(name)).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+        let fields = lines.map(|line| line.split(',').map(str::to_string).collect::<Vec<String>>());
+        fields.map(|line| (line[0].parse().unwrap(), line[1].parse().unwrap(), line[2].clone())).collect()
+    };
+    let areas = |ranges: Vec<(u64, u64, String)>| -> Vec<(u64, String)> {
+        let each = |(start, length, device): (u64, u64, String)| {
+            (start >> 20..(start + length) >> 20).map(move |area| (area, device.clone()))
+        };
+        ranges.into_iter().flat_map(each).collect()
+    };
+    // Volumes are counted in the order in which they come up in the trace.
+    let volumes = ["ho-st.3.map", "host.0.map"].map(|name| areas(ranges(name)));
+    assert!(volumes.iter().all(|volume| volume.is_sorted() && volume[0].0 >= 1 << 13), "addresses begin at 8 GiB");
+    let of_volumes: Vec<String> = volumes.into_iter().flatten().map(|(_, device)| device).collect();
+    let of_experiment: Vec<String> = areas(ranges("plan.map")).into_iter().map(|(_, device)| device).collect();
+    assert_eq!(of_volumes, of_experiment);
+    assert!(of_experiment.iter().any(|device| *device != of_experiment[0]), "{of_experiment:?}");
+    let readme = std::fs::read_to_string(folder.path().join("plan/README.txt")).unwrap();
+    assert!(readme.contains("esker volume create ho-st.3.volume --device disk"), "{readme}");
+}
+
+/// A folder that holds anything is refused before the work, and stays as it was.
+#[test]
+fn a_plan_goes_to_a_new_folder_alone() {
+    let folder = folder_with_trace(10);
+    let path = folder.path();
+    std::fs::create_dir(path.join("there")).unwrap();
+    std::fs::write(path.join("there/notes"), "mine").unwrap();
+    for (out, why) in [
+        ("there", "there is there already, and is not empty"),
+        ("small.csv", "`-o small.csv` would replace the input"),
+        ("there/notes", "there/notes is there already, and is no folder"),
+        ("-", "they do not go to standard output"),
+    ] {
+        let all = [&["plan", "small.csv", "-o", out, "--json=plan.json", "--force"], &ONLY[..]].concat();
+        let refused = esker_in(path, &all);
+        assert!(refused.code == 2 && refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(path.join("there/notes")).unwrap(), "mine");
+    // Where there is no plan, no folder is left.
+    let none = ["plan", "small.csv", "-q", "--capacity", "60TB", "--devices", "1", "-o", "none"];
+    assert!(esker_ok(path, &[&none[..], &ONLY[..]].concat()).stdout.contains("There is no plan"));
+    assert!(!path.join("none").exists());
 }
 
 #[test]
@@ -51,7 +124,7 @@ fn what_clashes_is_said_with_what_helps() {
     assert!(said.contains("There is no plan") && said.contains("number of devices from 1 to"), "{said}");
     let required = esker_in(folder.path(), &[&command[..], &["--require"]].concat());
     assert_eq!(required.code, 3, "{}", required.stderr);
-    let several = [&["plan", "small.csv", "other.csv", "-o", "plan.toml"], &ONLY[..]].concat();
+    let several = [&["plan", "small.csv", "other.csv", "-o", "plan"], &ONLY[..]].concat();
     let refused = esker_in(folder.path(), &several);
     assert!(refused.code != 0 && refused.stderr.contains("--together"), "{}", refused.stderr);
 }
@@ -101,4 +174,61 @@ fn classes_constraints_and_power_are_settings() {
     assert!(merged["command"].as_str().unwrap().contains("--classes merged --constraints paper --power 1000W"));
     let refused = esker_in(folder.path(), &["plan", "small.csv", "--power", "300"]);
     assert!(refused.code == 2 && refused.stderr.contains("write 300W"), "{}", refused.stderr);
+}
+
+/// The command of the folder makes a volume, on files in place of disks; the requests of the trace then lie where the
+/// experiment has them. The folder is enough to draw the page again.
+#[test]
+fn a_volume_follows_the_plan_and_the_page_is_drawn_from_its_folder() {
+    let folder = folder_with_trace(3_000);
+    let path = folder.path();
+    planned(path, &["-o", "plan", "--report", "plan.html"]);
+    esker_ok(path, &["report", "plan", "-o", "again.html", "-q"]);
+    let page = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(page("plan.html"), page("again.html"));
+    esker_ok(path, &["report", "plan/plan.json", "-o", "third.html", "-q"]);
+    assert_eq!(page("plan.html"), page("third.html"));
+    let refused = esker_in(path, &["report", "plan/plan.json", "-o", "fourth.html", "--csv", "tables"]);
+    assert!(refused.code == 2 && refused.stderr.contains("is a plan of `esker plan`"), "{}", refused.stderr);
+
+    let readme = page("plan/README.txt");
+    let line = readme.lines().find(|line| line.contains("esker volume create")).unwrap();
+    let words: Vec<String> = line.split_whitespace().skip(1).map(str::to_string).collect();
+    let mut names = Vec::new();
+    let words: Vec<String> = words
+        .into_iter()
+        .map(|word| match word.split_once("=/dev/") {
+            Some((name, _)) => {
+                names.push(name.to_string());
+                format!("{name}={name}.img,9GiB")
+            }
+            None => word,
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let plan = path.join("plan");
+    esker_ok(&plan, &words);
+    let replay = ["volume", "replay", "volume.volume", "../small.csv", "--depth", "8", "--overwrite", "-q"];
+    esker_ok(&plan, &replay);
+    let dumped = esker_ok(&plan, &["volume", "dump", "volume.volume", "--only", "map,journal"]).stdout;
+    let map = page("plan/volume.map");
+    let belongs = |extent: u64| {
+        let holds = |line: &&str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let (start, length): (u64, u64) = (fields[0].parse().unwrap(), fields[1].parse().unwrap());
+            (start..start + length).contains(&(extent << 20))
+        };
+        let mut lines = map.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+        lines.find(holds).map(|line| line.rsplit(',').next().unwrap().to_string())
+    };
+    let mut found = 0;
+    for line in dumped.lines().filter(|line| line.contains(" got extent ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "got").unwrap();
+        let (extent, device): (u64, usize) =
+            (words[at - 1].parse().unwrap(), words[at + 5].trim_end_matches(';').parse().unwrap());
+        assert_eq!(belongs(extent), Some(names[device].clone()), "{line}");
+        found += 1;
+    }
+    assert!(found > 50, "{dumped}");
 }

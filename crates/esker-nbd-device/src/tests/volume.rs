@@ -12,8 +12,8 @@ use esker_serve::{
     Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, Tls, TlsClients, VolumeFile,
 };
 use esker_volume::{
-    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeSettings,
-    WhatIsThere, create,
+    DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock, Volume, VolumeMap,
+    VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -193,6 +193,10 @@ impl VolumeFile for NoFile {
     fn remove(&mut self, _: &str) -> std::io::Result<()> {
         Ok(())
     }
+    fn keep_map(&mut self, place: &str, _: &[&str]) -> Result<VolumeMap, ControlError> {
+        Err(ControlError::new(format!("{place}: maps are not kept here")))
+    }
+    fn forget_map(&mut self, _: &str) {}
 }
 
 impl Lower {

@@ -40,7 +40,7 @@ impl Hint for ReadStudyError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Syntax(_) | Self::NotAStudy { .. } => {
-                "give the file that `esker study --json=FILE` or `esker sim --json=FILE` wrote".into()
+                "give what `esker study`, `esker sim` or `esker plan` wrote with --json=FILE".into()
             }
             Self::Schema { .. } => "run `esker study` again with this version of esker".into(),
             Self::Field { .. } => {

@@ -10,8 +10,8 @@ use esker_core::{Bytes, Lba, Request, RequestKind, Tag};
 use esker_serve::{Address, ControlError, Listener, Opening, ServeSettings, ServedVolume, Server, VolumeFile};
 use esker_testkit::processor_time;
 use esker_volume::{
-    Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeSettings,
-    WhatIsThere, create,
+    Buffer, Clock, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, SystemClock, Volume, VolumeMap,
+    VolumeSettings, WhatIsThere, create,
 };
 use serde_json::json;
 
@@ -40,6 +40,10 @@ impl VolumeFile for Fixed {
     fn remove(&mut self, _: &str) -> io::Result<()> {
         Ok(())
     }
+    fn keep_map(&mut self, place: &str, _: &[&str]) -> Result<VolumeMap, ControlError> {
+        Err(ControlError::new(format!("{place}: maps are not kept here")))
+    }
+    fn forget_map(&mut self, _: &str) {}
 }
 
 fn open(folder: &Path) -> (Volume<SystemClock>, DeviceIo, SystemClock) {

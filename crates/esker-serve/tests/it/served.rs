@@ -13,7 +13,7 @@ use esker_serve::{
 };
 use esker_volume::{
     BlockingBackend, DeviceIo, DeviceSettings, FileBackend, Identity, IoChoice, OpenDevice, Signal, SystemClock,
-    Volume, VolumeSettings, WhatIsThere, create,
+    Volume, VolumeMap, VolumeSettings, WhatIsThere, create,
 };
 use serde_json::{Value, json};
 
@@ -86,6 +86,10 @@ impl VolumeFile for InMemory {
         self.0.lock().unwrap().retain(|(device, _)| device != name);
         Ok(())
     }
+    fn keep_map(&mut self, place: &str, _: &[&str]) -> Result<VolumeMap, ControlError> {
+        Err(ControlError::new(format!("{place}: maps are not kept here")))
+    }
+    fn forget_map(&mut self, _: &str) {}
 }
 
 impl Home {

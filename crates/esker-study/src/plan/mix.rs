@@ -39,6 +39,17 @@ struct Mix {
     touched: Vec<u64>,
 }
 
+/// The name of the devices of a part as one device.
+pub(super) fn volume_name(number: usize, part: &Part<'_>) -> String {
+    let name = device_name(number, part);
+    if part.count == 1 { name } else { format!("{name}s") }
+}
+
+fn device_name(number: usize, part: &Part<'_>) -> String {
+    let kind = if part.product.kind == "ssd" { "ssd" } else { "disk" };
+    format!("{kind}{number}")
+}
+
 /// The design of `parts`, on which the touched data lie as `ranges` say.
 pub(super) fn offer<'a>(parts: Vec<Part<'a>>, ranges: Vec<PlacedRange>, copies: u32) -> Offer<'a> {
     let mut touched = vec![0; parts.len()];
@@ -55,12 +66,13 @@ impl Mix {
         data: TouchedData,
         devices: &mut Vec<(String, DeviceDescription)>,
     ) -> Result<(String, Option<FlashOnSale>), StudyError> {
-        let (name, device, flash) = match part.product.kind.as_str() {
+        let name = device_name(number, part);
+        let (device, flash) = match part.product.kind.as_str() {
             "ssd" => {
                 let least = PartMinimum::of_each(part.count);
                 let (drive, flash) = drive(part, TouchedData { active: Bytes(touched), least, ..data })?;
                 let drive = drive.preconditioned(PreconditionKind::Steady, data.utilisation);
-                (format!("ssd{number}"), drive, Some(flash))
+                (drive, Some(flash))
             }
             _ => {
                 let settings = disk_settings(part.product, part.capacity.bytes);
@@ -68,7 +80,7 @@ impl Mix {
                 // Only the first addresses, and a little more than the data need on each.
                 let room = (touched.div_ceil(part.count.into()) + AREA_BYTES).next_multiple_of(AREA_BYTES);
                 settings.capacity = Some(Bytes(room.min(settings.capacity.unwrap_or(part.capacity.bytes).0)));
-                (format!("disk{number}"), DeviceDescription::new(settings), None)
+                (DeviceDescription::new(settings), None)
             }
         };
         devices.push((name.clone(), device));
@@ -76,7 +88,7 @@ impl Mix {
             return Ok((name, flash));
         }
         let array = ArraySettings { stripe: STRIPE, ..ArraySettings::alike(&name, part.count) };
-        let several = format!("{name}s");
+        let several = volume_name(number, part);
         devices.push((several.clone(), DeviceDescription::new(array)));
         Ok((several, flash))
     }

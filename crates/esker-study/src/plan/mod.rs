@@ -15,6 +15,7 @@ mod mix;
 mod model;
 mod moments;
 mod place;
+mod placed;
 mod planner;
 mod preference;
 mod response;
@@ -39,13 +40,22 @@ use crate::load::{self, StudyWorkload};
 use crate::prepare::PreparedWorkload;
 use crate::{Hooks, StudyError, check};
 use model::Corrections;
+pub use placed::{PlacedData, PlacedPart, PlacedVolume, ranges_of_experiment};
 use planner::Planner;
 pub use settings::PlanSettings;
 use solved::Found;
 use types::PlanType;
 
+/// The plan of each workload, and where it puts the data; `None` where there is no plan.
+pub struct Planned {
+    /// What a plan comes to.
+    pub report: PlanReport,
+    /// The places, in the order of the report.
+    pub placed: Vec<Option<PlacedData>>,
+}
+
 /// Plans the cheapest mix of devices for each workload.
-pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<PlanReport, StudyError> {
+pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<Planned, StudyError> {
     check(&settings.study)?;
     let study = &settings.study;
     settings.classes.check().map_err(|problem| StudyError::Settings { message: problem.to_string() })?;
@@ -56,16 +66,18 @@ pub fn plan(settings: &PlanSettings, hooks: &Hooks<'_>) -> Result<PlanReport, St
         groups.iter().map(|paths| load::single(paths, &study.read, hooks)).collect::<Result<_, _>>()?
     };
     let plans = Plans::new(settings, hooks)?;
-    let found = workloads.iter().map(|workload| plans.of(workload, hooks));
-    Ok(PlanReport {
+    let found: Vec<_> = workloads.iter().map(|workload| plans.of(workload, hooks)).collect::<Result<_, _>>()?;
+    let (found, placed) = found.into_iter().unzip();
+    let report = PlanReport {
         schema: PLAN_SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         command: study.command.clone(),
         seed: study.seed,
         currency: study.catalogue.currency.clone(),
-        plans: found.collect::<Result<_, _>>()?,
+        plans: found,
         assumptions: assumptions(settings),
-    })
+    };
+    Ok(Planned { report, placed })
 }
 
 /// Makes plans of workloads.
@@ -80,8 +92,12 @@ impl<'a> Plans<'a> {
         Ok(Self { settings, types: types::types(settings, hooks)? })
     }
 
-    /// The plan of a workload. One without times is an error.
-    pub(crate) fn of(&self, workload: &StudyWorkload, hooks: &Hooks<'_>) -> Result<WorkloadPlan, StudyError> {
+    /// The plan of a workload, and where it puts the data. A workload without times is an error.
+    pub(crate) fn of(
+        &self,
+        workload: &StudyWorkload,
+        hooks: &Hooks<'_>,
+    ) -> Result<(WorkloadPlan, Option<PlacedData>), StudyError> {
         let (settings, types) = (self.settings, &self.types[..]);
         if !workload.has_times() {
             let message = format!(

@@ -117,6 +117,16 @@ impl<'a> Planner<'a> {
     /// The design of a plan.
     fn offer(&self, plan: &Plan) -> Offer<'a> {
         let copies = self.prepared.need.copies.max(1);
+        let (parts, ranges) = self.places(plan);
+        match parts[..] {
+            // As a study offers it.
+            [only] => crate::kinds::devices_alone(only, copies),
+            _ => mix::offer(parts, ranges, copies),
+        }
+    }
+
+    /// The devices of a plan, and which of them hold which records.
+    pub(super) fn places(&self, plan: &Plan) -> (Vec<Part<'a>>, Vec<PlacedRange>) {
         let (mut parts, mut shares): (Vec<Part<'a>>, _) =
             (Vec::new(), vec![Vec::new(); self.model.classes.classes.len()]);
         for (at, (one, &count)) in self.model.types.iter().zip(&plan.counts).enumerate() {
@@ -130,12 +140,7 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        if let [only] = parts[..] {
-            // As a study offers it.
-            return crate::kinds::devices_alone(only, copies);
-        }
-        let ranges: Vec<PlacedRange> = place(self.model.classes, &shares);
-        mix::offer(parts, ranges, copies)
+        (parts, place(self.model.classes, &shares))
     }
 
     /// The types that hold touched data.

@@ -7,13 +7,15 @@ use esker_results::study::plan::{Peaks, PlanRound, WorkloadPlan};
 use super::corrections::Planned;
 use super::model::{self, Corrections};
 use super::moments::QUANTILE;
+use super::placed::PlacedData;
 use super::planner::Planner;
 use super::solved::{Found, Solved};
 use super::{explain, results};
 use crate::StudyError;
 
 impl Planner<'_> {
-    pub(super) fn plan(&self) -> Result<WorkloadPlan, StudyError> {
+    /// The plan, and where it puts the data.
+    pub(super) fn plan(&self) -> Result<(WorkloadPlan, Option<PlacedData>), StudyError> {
         let mut corrections = Corrections::none(self.model.types.len());
         let (mut rounds, mut plan, mut no_plan) = (Vec::new(), None, None);
         for round in 0..self.settings.rounds.max(1) {
@@ -43,9 +45,10 @@ impl Planner<'_> {
             }
         }
         self.hooks.tell("explaining the plan", 0, None);
+        let placed = plan.as_ref().map(|(solved, ..)| PlacedData::of(self, &solved.solution.plan));
         let plan = plan.map(|(solved, verified, corrections)| results::mix_plan(self, &solved, &corrections, verified));
         let plan = plan.transpose()?;
-        Ok(WorkloadPlan {
+        let plan = WorkloadPlan {
             name: self.workload.name.clone(),
             inputs: self.workload.inputs.clone(),
             budgets: self.prepared.budgets.clone(),
@@ -55,7 +58,8 @@ impl Planner<'_> {
             plan,
             no_plan,
             rounds,
-        })
+        };
+        Ok((plan, placed))
     }
 
     fn corrected(&self, corrections: &mut Corrections, solved: &Solved, verified: &Candidate) -> Vec<String> {

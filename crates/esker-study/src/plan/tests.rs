@@ -26,7 +26,7 @@ fn planned_with(settings: PlanSettings) -> WorkloadPlan {
 fn tried(settings: &PlanSettings) -> Result<WorkloadPlan, StudyError> {
     let (cancel, simulated) = (AtomicBool::new(false), AtomicU64::new(0));
     let hooks = Hooks { progress: &|_, _, _| {}, cancel: &cancel, simulated: &simulated };
-    plan(settings, &hooks).map(|mut report| report.plans.remove(0))
+    plan(settings, &hooks).map(|mut planned| planned.report.plans.remove(0))
 }
 
 fn hot(folder: &Path) -> StudySettings {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::join::{JoinPlan, JoiningDevice};
 use super::kinds::{EngineDevice, EngineError, Presence};
-use super::settings::ChangedSettings;
+use super::settings::{ChangedSettings, VolumeMap};
 use super::{Volume, VolumeError, VolumeMember, VolumeSettings};
 use crate::clock::Clock;
 use crate::driver::StuckDrain;
@@ -49,6 +49,8 @@ pub enum VolumeChange {
     },
     /// The engine gets new settings.
     Set(ChangedSettings),
+    /// The engine pins the ranges of a map. The policy of these settings places the rest, or the one in effect.
+    SetMap(VolumeMap, ChangedSettings),
 }
 
 /// Why a volume is not changed.
@@ -208,7 +210,8 @@ impl<C: Clock> Volume<C> {
                 self.check_other_map(device)?;
                 planned
             }
-            VolumeChange::Set(changed) => self.plan_set(changed)?,
+            VolumeChange::Set(changed) => self.plan_set(changed, None)?,
+            VolumeChange::SetMap(map, changed) => self.plan_set(changed, Some(map))?,
         };
         self.changes.ask(MemberChange { edit, settings: under_way.settings.text()? });
         self.change = Some(under_way);

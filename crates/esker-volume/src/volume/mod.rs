@@ -40,7 +40,7 @@ pub use join::{JoinPlan, JoiningDevice};
 pub use kinds::{EngineDevice, EngineError, EngineSettings, Presence, Restored, VOLUME_KINDS, VolumeKind};
 use map::Repair;
 use recover::{Recovered, recover};
-pub use settings::{ChangedSettings, MoveBudget, VolumeSettings};
+pub use settings::{ChangedSettings, MoveBudget, VolumeMap, VolumeSettings};
 pub use state::{VolumeMember, VolumeState};
 use superblocks::{Found, Keeper};
 

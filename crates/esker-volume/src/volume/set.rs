@@ -1,12 +1,16 @@
 //! Changes of the engine's settings while a volume serves: its policy, and the limits of its background work.
 
+use std::sync::Arc;
+
 use esker_core::Bytes;
-use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError};
+use esker_tier::{BackgroundReport, LiveSettings, LiveSettingsError, PinnedRange, PolicySettings};
 use serde_json::Value;
 
 use super::Volume;
 use super::change::{ChangeError, ChangeUnderWay, EngineChange};
-use super::settings::{ChangedSettings, MoveBudget};
+use super::error::VolumeError;
+use super::kinds::EngineError;
+use super::settings::{ChangedSettings, MoveBudget, VolumeMap};
 use crate::clock::Clock;
 use crate::journal::disk::MemberEdit;
 
@@ -16,8 +20,27 @@ impl<C: Clock> Volume<C> {
         self.driver.background()
     }
 
+    /// Has the engine pin the ranges of the map that the settings name, which whoever opens the volume has found. A
+    /// volume that is only read needs none.
+    ///
+    /// # Errors
+    /// If the ranges are not for the devices of this volume.
+    pub fn follow_map(&mut self, ranges: Arc<[PinnedRange]>) -> Result<(), VolumeError> {
+        if self.state.missing().next().is_some() {
+            return Ok(());
+        }
+        let policy = self.state.settings.engine()?.live().and_then(|live| live.policy);
+        let policy = policy.map(|policy| PolicySettings { mapped: Some(ranges), ..policy });
+        let live = LiveSettings { policy, background: None };
+        self.driver.set(&live).map_err(|error| VolumeError::Engine(EngineError::settings(&error)))
+    }
+
     /// Checks new settings of the engine.
-    pub(super) fn plan_set(&self, changed: ChangedSettings) -> Result<(ChangeUnderWay, MemberEdit), ChangeError> {
+    pub(super) fn plan_set(
+        &self,
+        changed: ChangedSettings,
+        map: Option<VolumeMap>,
+    ) -> Result<(ChangeUnderWay, MemberEdit), ChangeError> {
         self.driver.check_set(&LiveSettings::default())?;
         let mut settings = self.state.settings.clone();
         let mut background = self.driver.background().map(|now| now.settings).unwrap_or_default();
@@ -27,17 +50,23 @@ impl<C: Clock> Volume<C> {
             Some(MoveBudget::Bytes(bytes)) => background.moved_bytes_per_day = Some(Bytes(bytes)),
             None => {}
         }
-        let other_policy = changed.policy.is_some();
+        let other_policy = changed.policy.is_some() || map.is_some();
+        match (&map, changed.policy) {
+            (Some(map), rest) => settings.pin(&map.name, rest),
+            (None, Some(policy)) => drop(settings.options.insert("policy".to_string(), policy)),
+            (None, None) => {}
+        }
         let mut option = |key: &str, value: Value| settings.options.insert(key.to_string(), value);
         option("background", serde_json::to_value(background).expect("settings are plain data"));
-        if let Some(policy) = changed.policy {
-            option("policy", policy);
+        if other_policy {
             // Another policy may keep another part of the devices free. What the host is offered stays.
             option("capacity", serde_json::to_value(self.capacity()).expect("a size is plain data"));
         }
         let settings = settings.resolved()?;
         let live = settings.engine()?.live().ok_or(LiveSettingsError::Unsupported)?;
-        let live = LiveSettings { policy: live.policy.filter(|_| other_policy), ..live };
+        let ranges = map.map(|map| map.ranges);
+        let policy = live.policy.filter(|_| other_policy).map(|policy| PolicySettings { mapped: ranges, ..policy });
+        let live = LiveSettings { policy, ..live };
         self.driver.check_set(&live)?;
         let mut planned = self.planned(EngineChange::Set(live));
         planned.settings = settings;

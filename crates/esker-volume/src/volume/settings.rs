@@ -1,6 +1,9 @@
 //! The settings of a volume's engine, as its superblocks keep them.
 
+use std::sync::Arc;
+
 use esker_core::registry;
+use esker_tier::PinnedRange;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -56,6 +59,44 @@ impl VolumeSettings {
     /// If there is no such kind, or if an option is wrong.
     pub fn resolved(&self) -> Result<Self, VolumeError> {
         Ok(Self { devices: self.devices.clone(), ..Self::new(&self.kind, self.engine()?.resolved()) })
+    }
+}
+
+/// A map of ranges to pin, which is kept outside the devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeMap {
+    /// What the settings call it: whoever opens the volume finds it by that.
+    pub name: String,
+    /// The ranges. Devices have their index in [`VolumeState::devices`](super::VolumeState).
+    pub ranges: Arc<[PinnedRange]>,
+}
+
+/// The keys of the policy that pins ranges, and where a volume's settings have it.
+const POLICY: &str = "policy";
+const PINNED: &str = "pinned";
+const MAP: &str = "map";
+const REST: &str = "rest";
+
+impl VolumeSettings {
+    /// Returns the name of the map whose ranges are pinned.
+    pub fn map_name(&self) -> Option<&str> {
+        self.options.get(POLICY)?.get(MAP)?.as_str()
+    }
+
+    /// Pins the ranges of the map `name`. `rest` is the policy for all others, by name or as a table; if left out, it
+    /// is the one that these settings have.
+    pub fn pin(&mut self, name: &str, rest: Option<Value>) {
+        let own = || match self.options.get(POLICY) {
+            Some(policy) if policy.get("kind").and_then(Value::as_str) == Some(PINNED) => policy.get(REST).cloned(),
+            policy => policy.cloned(),
+        };
+        let mut policy = serde_json::json!({ "kind": PINNED, MAP: name });
+        match rest.or_else(own) {
+            Some(Value::String(kind)) => policy[REST] = serde_json::json!({ "kind": kind }),
+            Some(table) => policy[REST] = table,
+            None => {}
+        }
+        self.options.insert(POLICY.to_string(), policy);
     }
 }
 

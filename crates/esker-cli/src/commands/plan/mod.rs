@@ -1,13 +1,15 @@
 //! `esker plan`: the cheapest mix of devices for traces.
 
+mod folder;
 mod text;
 
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
 
 use esker_catalogue::{Catalogue, Market, Running};
-use esker_results::study::plan::{PlanReport, WorkloadPlan};
-use esker_study::{Hooks, InUse, PlanSettings, StudySettings};
+use esker_results::study::plan::PlanReport;
+use esker_study::{Hooks, InUse, PlanSettings, Planned, StudySettings};
+use esker_trace::group_inputs;
 
 use super::study::{failure, quote};
 use super::trace::read_options;
@@ -16,6 +18,8 @@ use crate::failure::Failure;
 use crate::output::{Content, Output, Outputs, json};
 use crate::progress::Progress;
 use crate::{cancel, output};
+pub(super) use folder::FIGURES;
+use folder::PlanFolder;
 
 /// The exit code where a plan does not keep every budget and that was required.
 const NOT_KEPT: u8 = 3;
@@ -23,7 +27,7 @@ const NOT_KEPT: u8 = 3;
 /// Plans, simulates the plans, and prints them.
 pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode, Failure> {
     super::trace::check_given_once(&arguments.traces)?;
-    let workloads = if arguments.together { 1 } else { esker_trace::group_inputs(&arguments.traces).len() };
+    let workloads = if arguments.together { 1 } else { group_inputs(&arguments.traces).len() };
     if arguments.output.is_some() && workloads > 1 {
         let message = format!("-o takes one plan, and there are {workloads} workloads");
         return Err(Failure::input(message).with_hint("plan one trace at a time, or all of them --together"));
@@ -31,7 +35,7 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
     let catalogue = arguments.catalogue.catalogue_with(&arguments.have)?;
     let inputs: Vec<_> = arguments.traces.iter().chain(arguments.catalogue.files()).cloned().collect();
     let mut outputs = Outputs::of_traces_with_o(arguments.json.force, &inputs)?;
-    let experiment = arguments.output.as_ref().map(|path| outputs.claim("-o", path, Content::Plan)).transpose()?;
+    let folder = arguments.output.as_ref().map(|path| PlanFolder::claim(path, &mut outputs)).transpose()?;
     let page = arguments.report.as_ref().map(|path| outputs.claim("--report", path, Content::Page)).transpose()?;
     let json = outputs.json(&arguments.json, &json::PLAN)?;
     let settings = settings(arguments, catalogue, common);
@@ -45,13 +49,12 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
         }
     };
     let hooks = Hooks { progress: &progress, cancel: cancel::flag(), simulated: &simulated };
-    let report = esker_study::plan(&settings, &hooks).map_err(failure)?;
+    let Planned { report, placed } = esker_study::plan(&settings, &hooks).map_err(failure)?;
     drop(bar);
-    let print = !experiment.as_ref().is_some_and(Output::is_standard_output)
-        && !page.as_ref().is_some_and(Output::is_standard_output)
+    let print = !page.as_ref().is_some_and(Output::is_standard_output)
         && !json.as_ref().is_some_and(Output::is_standard_output);
-    if let (Some(experiment), Some(text)) = (experiment, report.plans.first().and_then(experiment_file)) {
-        experiment.write_text(&text)?;
+    if let (Some(folder), Some(Some(placed))) = (folder, placed.first()) {
+        folder.write(&report, placed, &group_inputs(&arguments.traces).concat(), &mut outputs)?;
     }
     page.map_or(Ok(()), |page| page.write_text(&esker_report::render_plan(&report)?))?;
     json.map_or(Ok(()), |json| json.write_json(&report))?;
@@ -63,13 +66,6 @@ pub(crate) fn run(arguments: &PlanArguments, common: &Common) -> Result<ExitCode
 
 fn all_keep(report: &PlanReport) -> bool {
     report.plans.iter().all(|one| one.plan.as_ref().is_some_and(|plan| plan.verified.keeps_budgets))
-}
-
-/// The experiment that simulates a plan.
-fn experiment_file(one: &WorkloadPlan) -> Option<String> {
-    let plan = one.plan.as_ref()?;
-    let table = toml::to_string(&plan.verified.design.config).ok()?;
-    Some(format!("{}\n# {}\n\n{table}", text::HEAD, plan.title))
 }
 
 /// What the arguments ask for.

@@ -8,9 +8,6 @@ use esker_study::LIFETIME_LIMIT_YEARS;
 
 use crate::table::{self, Table};
 
-/// The first line of the experiment of a plan.
-pub(crate) const HEAD: &str = "# A plan of esker. `esker sim FILE` simulates it, with its traces in the same folder.";
-
 /// Everything that is printed.
 pub(super) fn of(report: &PlanReport) -> String {
     let plans: Vec<String> = report.plans.iter().map(|one| workload(one, &report.currency)).collect();

@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &VolumeCheckArguments, common: &Common) -> Result<E
             return Err(Failure::work("nothing was repaired: a device is missing")
                 .with_hint("bring it back: it may have what the others lack"));
         }
-        let mut session = Session::open(&places, Serving::default(), common)?;
+        let mut session = Session::open(&places, Serving::without_map(), common)?;
         session.settle()?;
         drop(session);
         state = check(&mut open_to_look(&places, common)?)?;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use esker_sim::read_ranges;
 use esker_volume::{DeviceSettings, Identity, IoChoice, VolumeSettings, WhatIsThere, check, create};
 use serde_json::Value;
 
@@ -11,6 +12,7 @@ use super::check::describe;
 use super::device::{Access, is_same_file, is_same_place, open_device};
 use super::file::{place, start_io, text};
 use super::made::MadeFiles;
+use super::range_map;
 use crate::args::VolumeCreateArguments;
 use crate::cancel;
 use crate::commands::assignments::assignments;
@@ -20,13 +22,16 @@ use crate::values::{DevicePlace, VolumeDevice};
 
 /// Creates the volume, then its file.
 pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure> {
-    let settings = settings(arguments)?;
+    let mut settings = settings(arguments)?;
     settings.resolved()?;
     check_names(arguments)?;
+    check_map(arguments, &settings)?;
     let paths = arguments.devices.iter().filter_map(|device| device.place.path());
-    let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
+    let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).chain(arguments.map.clone()).collect();
     let mut outputs = Outputs::new(arguments.force, &paths)?;
     let file = outputs.claim("VOLUME", &arguments.volume, Content::VolumeFile)?;
+    let names = arguments.devices.iter().map(|device| device.name.as_str());
+    let ranges = arguments.map.as_ref().map(|map| read_ranges(map, names)).transpose()?;
     cancel::leaves("files of devices and the beginning of a volume may be left");
     let io = start_io(IoChoice::Threads)?;
     let mut made = MadeFiles::default();
@@ -35,6 +40,13 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
         made.make(device)?;
         let opened = open_device(&device.name, &device.place, Access::Write, &io, DeviceSettings::default())?;
         devices.push(opened.device);
+    }
+    if let Some(ranges) = ranges {
+        let kept = range_map::keep(&arguments.volume, ranges, arguments.devices.len())?;
+        made.made(arguments.volume.with_file_name(&kept.name));
+        let rest = settings.options.remove("policy");
+        settings.pin(&kept.name, rest);
+        settings.resolved()?;
     }
     let random = |error: io::Error| Failure::work(format!("no random numbers for identities: {error}"));
     let identities: Vec<Identity> =
@@ -50,6 +62,26 @@ pub(super) fn run(arguments: &VolumeCreateArguments) -> Result<ExitCode, Failure
         output::print(&describe(&check(&mut devices)?))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks that the volume can follow a map, and that it is given as one.
+fn check_map(arguments: &VolumeCreateArguments, settings: &VolumeSettings) -> Result<(), Failure> {
+    if settings.map_name().is_some() {
+        let message = "a volume keeps a map of its own, and --set policy= names a file";
+        return Err(Failure::input(message).with_hint("say --map FILE; the policy is for what the map does not pin"));
+    }
+    if arguments.map.is_none() {
+        return Ok(());
+    }
+    if arguments.kind != "hybrid" {
+        let message = format!("--map pins ranges to devices, and the kind is `{}`", arguments.kind);
+        return Err(Failure::input(message).with_hint("leave --map out, or --kind"));
+    }
+    match arguments.volume.as_os_str() == "-" {
+        true => Err(Failure::input("a map is kept beside the volume's file, which has to be a file")
+            .with_hint("name a file in place of `-`")),
+        false => Ok(()),
+    }
 }
 
 fn settings(arguments: &VolumeCreateArguments) -> Result<VolumeSettings, Failure> {

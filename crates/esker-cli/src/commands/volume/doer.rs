@@ -27,11 +27,16 @@ pub(super) enum Doer {
 
 impl Doer {
     pub(super) fn find(file: &Path, common: &Common) -> Result<Self, Failure> {
+        Self::find_serving(file, Serving::default(), common)
+    }
+
+    /// Like [`Self::find`]; `serving` says how this program opens the volume.
+    pub(super) fn find_serving(file: &Path, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let socket = control_socket(file);
         match call(&socket, &VolumeOperation::Status) {
             Err(error) if error.is_unserved => {
                 let volume = Export { name: "volume".to_string(), file: file.to_path_buf() };
-                let server = open(&[volume], Serving::default(), &ServeSettings::default(), common)?;
+                let server = open(&[volume], serving, &ServeSettings::default(), common)?;
                 cancel::leaves("a change that was begun is made or not made, as a whole");
                 Ok(Self::Own(Box::new(server)))
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use esker_config::ConfigText;
 use esker_core::Hint;
@@ -55,7 +55,7 @@ pub(super) struct Opened {
 /// Where the devices of a volume are.
 pub(super) struct Places {
     /// The volume's file, as it was named.
-    file: String,
+    file: PathBuf,
     /// The name and place of each device.
     devices: Vec<(String, DevicePlace)>,
 }
@@ -90,7 +90,12 @@ impl Places {
         }
         devices.iter().filter_map(|(_, place)| place.path()).for_each(esker_files::protect);
         devices.iter().flat_map(|(_, place)| place.certificates()).for_each(|path| esker_files::protect(&path));
-        Ok(Self { file, devices })
+        Ok(Self { file: path.to_path_buf(), devices })
+    }
+
+    /// The volume's file.
+    pub(super) fn path(&self) -> &Path {
+        &self.file
     }
 
     /// A device that another volume has, too: its name here, and its place.
@@ -130,7 +135,7 @@ impl Places {
             }
         }
         if opened.devices.is_empty() {
-            let message = format!("{}: no device is there: {}", self.file, absent.join(", "));
+            let message = format!("{}: no device is there: {}", self.file.display(), absent.join(", "));
             return Err(Failure::input(message).with_hint("correct the paths in that file"));
         }
         for device in absent.iter().filter(|_| !common.quiet) {

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use esker_core::Bytes;
 use esker_serve::{ControlError, Opening, VolumeFile};
-use esker_volume::{DeviceIo, DeviceSettings};
+use esker_sim::read_ranges;
+use esker_volume::{DeviceIo, DeviceSettings, VolumeMap};
 use toml_edit::{DocumentMut, value};
 
 use super::device::{Access, is_same_place, open_device, size_in_use};
 use super::file::place;
+use super::range_map;
 use super::wear::Wear;
 use crate::values::DevicePlace;
 
@@ -129,6 +131,21 @@ impl VolumeFile for FileOnDisk {
             devices.remove(name);
         }
         self.write(&document)
+    }
+
+    fn keep_map(&mut self, place: &str, devices: &[&str]) -> Result<VolumeMap, ControlError> {
+        let place = Path::new(place);
+        // Nobody may be served while this waits for a writer.
+        if place.exists() && !place.is_file() {
+            return Err(ControlError::new(format!("the map {} is no file", place.display())));
+        }
+        let kept = read_ranges(place, devices.iter().copied())
+            .and_then(|ranges| range_map::keep(&self.path, ranges, devices.len()));
+        kept.map_err(|problem| ControlError::of(&problem))
+    }
+
+    fn forget_map(&mut self, name: &str) {
+        range_map::forget(&self.path, name);
     }
 }
 

@@ -27,6 +27,11 @@ impl MadeFiles {
         Ok(())
     }
 
+    /// Takes over a file that was made.
+    pub(super) fn made(&mut self, path: PathBuf) {
+        self.0.push(path);
+    }
+
     pub(super) fn keep(mut self) {
         self.0.clear();
     }

@@ -11,6 +11,7 @@ mod file;
 mod file_on_disk;
 mod made;
 mod operate;
+mod range_map;
 mod replay;
 mod serve;
 mod server;

@@ -6,6 +6,7 @@ use esker_volume::{DeviceIo, SystemClock, Volume};
 use super::device::Access;
 use super::file::{Places, start_io};
 use super::file_on_disk::FileOnDisk;
+use super::range_map;
 use super::session::Serving;
 use crate::args::{Common, VolumeServeArguments};
 use crate::failure::Failure;
@@ -39,7 +40,11 @@ fn open_volume(
         crate::output::remark(&format!("{file}: not all devices can be used past the page cache"));
     }
     let on_disk = FileOnDisk::new(&volume.file, serving.settings).map_err(Failure::work)?;
-    Ok(ServedVolume::new(Volume::open(opened.devices, clock)?, io, Box::new(on_disk)))
+    let mut open = Volume::open(opened.devices, clock)?;
+    if serving.follows_map {
+        range_map::follow(&mut open, &volume.file)?;
+    }
+    Ok(ServedVolume::new(open, io, Box::new(on_disk)))
 }
 
 /// How volumes are served.

@@ -8,6 +8,7 @@ use esker_volume::{Buffer, Clock, DeviceIo, DeviceSettings, IoChoice, Reply, Sys
 
 use super::device::Access;
 use super::file::{Places, start_io};
+use super::range_map;
 use crate::args::{Common, VolumeIo};
 use crate::cancel;
 use crate::failure::Failure;
@@ -16,20 +17,33 @@ use crate::failure::Failure;
 const WAIT: Duration = Duration::from_millis(50);
 
 /// How the devices are read and written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Serving {
     pub(super) io: IoChoice,
     pub(super) settings: DeviceSettings,
+    /// Whether the volume follows the map of ranges that its settings name, which then has to be there.
+    pub(super) follows_map: bool,
+}
+
+impl Default for Serving {
+    fn default() -> Self {
+        Self { io: IoChoice::default(), settings: DeviceSettings::default(), follows_map: true }
+    }
 }
 
 impl Serving {
+    /// For what needs no policy, or brings another one: the map of ranges may be gone.
+    pub(super) fn without_map() -> Self {
+        Self { follows_map: false, ..Self::default() }
+    }
+
     pub(super) fn new(io: VolumeIo, is_direct: bool) -> Self {
         let io = match io {
             VolumeIo::Best => IoChoice::Best,
             VolumeIo::IoUring => IoChoice::Ring,
             VolumeIo::Threads => IoChoice::Threads,
         };
-        Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() } }
+        Self { io, settings: DeviceSettings { is_direct, ..DeviceSettings::default() }, follows_map: true }
     }
 }
 
@@ -46,7 +60,11 @@ impl Session {
     pub(super) fn open(places: &Places, serving: Serving, common: &Common) -> Result<Self, Failure> {
         let (io, clock) = (start_io(serving.io)?, SystemClock::start());
         let opened = places.open(Access::Write, &io, serving.settings, common)?;
-        Ok(Self { volume: Volume::open(opened.devices, clock)?, clock, io, is_direct: opened.are_direct })
+        let mut volume = Volume::open(opened.devices, clock)?;
+        if serving.follows_map {
+            range_map::follow(&mut volume, places.path())?;
+        }
+        Ok(Self { volume, clock, io, is_direct: opened.are_direct })
     }
 
     /// Refuses to go on if the volume whose file is `file` may hold data. `hint` says what to do then.

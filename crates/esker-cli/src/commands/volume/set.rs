@@ -1,27 +1,47 @@
 //! `esker volume set`: the policy of a volume, and the limits of what moves in the background.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use esker_core::words;
 use esker_serve::{BackgroundStatus, ChangedSettings, VolumeOperation};
+use esker_sim::read_range_map;
 
 use super::doer::Doer;
+use super::session::Serving;
 use crate::args::{Common, VolumeSetArguments};
 use crate::failure::Failure;
 use crate::output;
 
 /// Changes the settings, and prints what is in effect.
 pub(super) fn run(arguments: &VolumeSetArguments, common: &Common) -> Result<ExitCode, Failure> {
-    let mut doer = Doer::find(&arguments.volume, common)?;
+    if let Some(map) = &arguments.map {
+        // A mistake in it is found before anything is done, and a pipe is waited for here.
+        read_range_map(map)?;
+    }
+    let brings_policy = arguments.policy.is_some() || arguments.map.is_some();
+    let serving = if brings_policy { Serving::without_map() } else { Serving::default() };
+    let mut doer = Doer::find_serving(&arguments.volume, serving, common)?;
     let settings = ChangedSettings {
         policy: arguments.policy.clone().map(Into::into),
         paused: (arguments.pause || arguments.resume).then_some(arguments.pause),
         moved_bytes_per_day: arguments.moved_bytes_per_day,
     };
-    doer.perform(&VolumeOperation::Set { settings })?;
+    doer.perform(&match &arguments.map {
+        None => VolumeOperation::Set { settings },
+        // The server may be in another folder.
+        Some(map) => VolumeOperation::SetMap { place: absolute(map)?, settings },
+    })?;
     let background = doer.status()?.background.unwrap_or_default();
     output::print(&format!("{}\n", limits(&background)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The path of a map from the root on, as text.
+fn absolute(map: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(map).map_err(Failure::input)?;
+    let shown = path.display().to_string();
+    path.into_os_string().into_string().map_err(|_| Failure::input(format!("{shown}: the path is no text")))
 }
 
 /// The policy, and what it may move.

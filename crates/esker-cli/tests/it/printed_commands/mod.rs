@@ -91,6 +91,12 @@ const INSTEAD: &[(&str, &str, &str)] = &[
     ),
     ("home.volume day.csv.zst", "home.volume day.csv.zst --set time_scale=0.00001", "it would take a day"),
     ("reproduce kim/ch4", "reproduce kim/ch4 || test $? = 1", "a claim of that chapter is missed"),
+    ("-o plan --report", "-o new --report", "a plan is there already"),
+    (
+        "--device hdd=/dev/md0 --device ssd=/dev/sdc",
+        "--device hdd=e.img,64MiB --device ssd=f.img,8MiB",
+        "it has no such disks",
+    ),
     ("esker plan", "esker plan --only micron-5400-pro,toshiba-mg10", "half a minute with all products"),
     ("blktrace -d /dev/sdX -o -", "blktrace -d /dev/nvme0n1 -w 3600 -o -", "studied once is enough"),
 ];

@@ -111,6 +111,12 @@ pub(super) fn write(folder: &Path) {
         make_executable(&bin.join(name));
     }
     esker_ok(folder, &["sim", "experiment.toml", "--json=run.json"]);
+    let only = ["--only", "micron-5400-pro,toshiba-mg10"];
+    esker_ok(folder, &[&["plan", "db.blkparse.zst", "-q", "-o", "plan"], &only[..]].concat());
+    for (name, device) in [("ranges.map", "flash"), ("mix.map", "ssd")] {
+        let map = format!("start_bytes,length_bytes,device\n0,1048576,{device}\n");
+        std::fs::write(folder.join(name), map).expect("the folder can be written");
+    }
     link(Path::new(env!("CARGO_BIN_EXE_esker")), &bin.join("esker"));
     for shipped in ["examples", "samples"] {
         link(&super::collect::root().join(shipped), &folder.join(shipped));

@@ -78,7 +78,7 @@ const WRITING: &[Writing] = &[
         SHOP,
         "answers.csv",
     ),
-    file("plan --output", &["plan", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP),
+    folder("plan --output", &["plan", "small.csv", "--catalogue", "shop.toml", "-o", "OUT"], SHOP, "experiment.toml"),
     file("plan --report", &["plan", "small.csv", "--catalogue", "shop.toml", "--report", "OUT"], SHOP),
     file("plan --json", &["plan", "small.csv", "--catalogue", "shop.toml", "--json=OUT"], SHOP),
     file("report --output", &["report", "study.json", "-o", "OUT"], &["study.json"]),
@@ -188,6 +188,7 @@ const READING: &[(&str, &[&str])] = &[
     ("volume check VOLUME", &["volume", "check", "IN"]),
     ("volume copy VOLUME", &["volume", "copy", "IN", "--to", "new.img"]),
     ("volume copy --from", &["volume", "copy", "small.volume", "--from", "IN"]),
+    ("volume create --map", &["volume", "create", "new.volume", "--device", "a=fresh.img,4MiB", "--map", "IN"]),
     ("volume drain VOLUME", &["volume", "drain", "IN", "a"]),
     ("volume dump VOLUME", &["volume", "dump", "IN"]),
     ("volume grow VOLUME", &["volume", "grow", "IN"]),
@@ -195,6 +196,7 @@ const READING: &[(&str, &[&str])] = &[
     ("volume replay VOLUME", &["volume", "replay", "IN", "small.csv"]),
     ("volume replay TRACE", &["volume", "replay", "small.volume", "IN"]),
     ("volume serve VOLUME", &["volume", "serve", "IN"]),
+    ("volume set --map", &["volume", "set", "small.volume", "--map", "IN"]),
     ("volume set VOLUME", &["volume", "set", "IN", "--pause"]),
 ];
 

@@ -13,6 +13,7 @@ mod mistakes;
 mod moving;
 mod nbdsh;
 mod operations;
+mod range_maps;
 mod recording;
 mod stamped;
 mod taking_over;

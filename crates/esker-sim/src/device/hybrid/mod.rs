@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::engine::EngineDevice;
-use crate::range_maps::read_range_map;
+use crate::range_maps::read_ranges;
 
 use super::{Child, ChildName, DeviceFault, DeviceKind, DeviceReader, DeviceSettings, Instance, schema_of};
 
@@ -132,7 +132,7 @@ impl DeviceSettings for HybridSettings {
 
     fn read_files(&mut self, folder: &Path) -> Result<(), ReadError> {
         let Some(map) = self.policy.map() else { return Ok(()) };
-        let ranges = read_range_map(&folder.join(map), self.children.iter().map(String::as_str));
+        let ranges = read_ranges(&folder.join(map), self.children.iter().map(String::as_str));
         self.policy.mapped = Some(ranges.map_err(|problem| ReadError::new(problem).below("map").below("policy"))?);
         Ok(())
     }

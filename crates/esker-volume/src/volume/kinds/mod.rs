@@ -109,7 +109,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    fn settings<E: std::error::Error + Hint>(error: &E) -> Self {
+    pub(super) fn settings<E: std::error::Error + Hint>(error: &E) -> Self {
         Self::Settings { message: error.to_string(), hint: error.hint() }
     }
 }

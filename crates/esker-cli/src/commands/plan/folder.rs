@@ -1,0 +1,172 @@
+//! The folder of a plan: the experiment, maps for volumes, figures, and what each file is.
+
+use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
+
+use esker_core::words;
+use esker_results::study::plan::{MixPlan, PlanReport};
+use esker_study::{PlacedData, PlacedPart, PlacedVolume, ranges_of_experiment};
+
+use crate::commands::study::quote;
+use crate::failure::Failure;
+use crate::output::{Content, NewFolders, Output, Outputs, json};
+
+const EXPERIMENT: &str = "experiment.toml";
+const MAP: &str = "plan.map";
+/// The file with the figures.
+pub(in crate::commands) const FIGURES: &str = "plan.json";
+const README: &str = "README.txt";
+
+/// The beginning of each text.
+const HEAD: &str = "# A plan of esker";
+
+/// A folder that a plan goes to.
+pub(super) struct PlanFolder {
+    path: PathBuf,
+    experiment: Output,
+    figures: Output,
+    readme: Output,
+    /// Dropped last, when the files are in their place or were given up.
+    _folders: NewFolders,
+}
+
+impl PlanFolder {
+    /// Claims the folder, before any work.
+    pub(super) fn claim(path: &Path, outputs: &mut Outputs) -> Result<Self, Failure> {
+        let _folders = outputs.claim_new_folder("-o", path)?;
+        let mut claim = |name: &str, content| outputs.claim("", &path.join(name), content);
+        Ok(Self {
+            experiment: claim(EXPERIMENT, Content::Plan)?,
+            figures: claim(FIGURES, Content::Json(&json::PLAN))?,
+            readme: claim(README, Content::Plan)?,
+            path: path.to_path_buf(),
+            _folders,
+        })
+    }
+
+    /// Writes the plan of the first workload, which is of `traces`.
+    pub(super) fn write(
+        self,
+        report: &PlanReport,
+        placed: &PlacedData,
+        traces: &[PathBuf],
+        outputs: &mut Outputs,
+    ) -> Result<(), Failure> {
+        let Some(plan) = report.plans.first().and_then(|one| one.plan.as_ref()) else { return Ok(()) };
+        let mut config = plan.verified.design.config.clone();
+        name_traces(&mut config["workload"], &self.path, traces);
+        let mut write =
+            |name: &str, text: &str| outputs.claim("", &self.path.join(name), Content::Plan)?.write_text(text);
+        let of_experiment = ranges_of_experiment(&mut config, MAP);
+        if let Some(map) = &of_experiment {
+            write(MAP, &format!("{HEAD}: its ranges in the addresses of {EXPERIMENT}.\n{map}"))?;
+        }
+        let table = toml::to_string(&config).map_err(Failure::work)?;
+        let head = format!("{HEAD}. `esker sim {EXPERIMENT}` simulates it.\n# {}\n", plan.title);
+        self.experiment.write_text(&format!("{head}\n{table}"))?;
+        let volumes = VolumeMap::all(placed);
+        for VolumeMap { name, volume } in &volumes {
+            write(
+                name,
+                &format!("{HEAD}: its ranges in the addresses of the volume {}.\n{}", volume.name, volume.map),
+            )?;
+        }
+        self.figures.write_json(report)?;
+        self.readme.write_text(&readme(plan, placed, of_experiment.is_some(), &volumes))
+    }
+}
+
+/// Has the experiment find its traces from `folder` on.
+fn name_traces(workload: &mut serde_json::Value, folder: &Path, traces: &[PathBuf]) {
+    let names: Vec<serde_json::Value> = traces.iter().map(|trace| path_from(folder, trace).into()).collect();
+    workload["trace"] = match &names[..] {
+        [one] => one.clone(),
+        _ => names.into(),
+    };
+}
+
+/// The path of `file` for what is in `folder`: relative if they have more in common than the root.
+fn path_from(folder: &Path, file: &Path) -> String {
+    let (Ok(folder), Ok(absolute)) = (folder.canonicalize(), file.canonicalize()) else {
+        return file.display().to_string();
+    };
+    let common = folder.components().zip(absolute.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(absolute.components().skip(common)).collect();
+    if common > 1 { relative.display().to_string() } else { absolute.display().to_string() }
+}
+
+/// The map for a volume of the traces.
+struct VolumeMap<'a> {
+    /// The name of its file.
+    name: String,
+    volume: &'a PlacedVolume,
+}
+
+impl<'a> VolumeMap<'a> {
+    /// Those of all volumes, each with a name of its own. None where there is but one place for all data.
+    fn all(placed: &'a PlacedData) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        if placed.parts.len() == 1 {
+            return all;
+        }
+        for volume in &placed.volumes {
+            let is_free = |name: &String| name != MAP && all.iter().all(|other| other.name != *name);
+            let stem = if placed.volumes.len() == 1 { "volume".to_string() } else { file_stem(&volume.name) };
+            let others = (2..).map(|number| format!("{stem}-{number}.map"));
+            let name = std::iter::once(format!("{stem}.map")).chain(others).find(is_free);
+            all.push(Self { name: name.expect("one of them is free"), volume });
+        }
+        all
+    }
+}
+
+/// The name of a volume as part of a file's name.
+fn file_stem(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let stem: String = name.chars().map(plain).take(100).collect();
+    match stem.as_bytes() {
+        [] => "volume".to_string(),
+        // A hidden file would be overlooked.
+        [b'.', ..] => format!("-{stem}"),
+        _ => stem,
+    }
+}
+
+/// What each file is, and how to make volumes.
+fn readme(plan: &MixPlan, placed: &PlacedData, has_map: bool, volumes: &[VolumeMap<'_>]) -> String {
+    let mut text = format!("{HEAD}: {}\n\n", plan.title);
+    let mut line = |file: &str, what: &str| writeln!(text, "{file:17} {what}").expect("a text takes all");
+    line(EXPERIMENT, &format!("simulates it: esker sim {EXPERIMENT}"));
+    if has_map {
+        line(MAP, "the ranges of each device for that: touched data side by side");
+    }
+    for VolumeMap { name, volume } in volumes {
+        let end = words::count(volume.end.0);
+        line(name, &format!("the ranges of the volume {} as the trace has them, up to byte {end}", volume.name));
+    }
+    line(FIGURES, &format!("all figures; the page: esker report {FIGURES} -o plan.html"));
+    text += "\nThe devices, by their names in maps:\n";
+    for PlacedPart { name, title, count, .. } in &placed.parts {
+        text += &match count {
+            1 => format!("  {name}: {title}\n"),
+            _ => format!("  {name}: {count} x {title}, striped as one device\n"),
+        };
+    }
+    if volumes.is_empty() {
+        return text + "\nAll data are on devices of one kind, so that a volume needs no map.\n";
+    }
+    text += "\nA volume that follows the plan, with your devices in place of those in /dev; what the plan does not\n\
+             name goes to the first device that has room:\n";
+    // Data that nobody asks for are kept off flash.
+    let (flash, others): (Vec<&PlacedPart>, Vec<_>) = placed.parts.iter().partition(|part| part.is_flash);
+    let devices = others.into_iter().chain(flash).map(|part| format!(" --device {0}=/dev/{0}", part.name));
+    let devices: String = devices.collect();
+    for VolumeMap { name, .. } in volumes {
+        let stem = name.trim_end_matches(".map");
+        let (file, map) = (quote(&format!("{stem}.volume")), quote(name));
+        text += &format!("  esker volume create {file}{devices} --policy fast-first --map {map}\n");
+    }
+    text += "A volume that is there, and has devices of these names, takes a map by `esker volume set --map`.\n";
+    text
+}
