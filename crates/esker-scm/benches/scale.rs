@@ -142,13 +142,16 @@ fn ageing() {
         written += size;
     }
     let old = read_all(&system, &sizes(&files));
+    let before = check(system.persist()).expect("a pool").scattered;
+    println!("aged: {before} of {} files are scattered", files.len());
     let (steps, took) = time(|| clean(&system, name));
     let cleaned = read_all(&system, &sizes(&files));
     let young = young.expect("the pool was full");
     println!("reading {} files: {young:.2} GB/s young, {old:.2} aged, {cleaned:.2} after the cleaner", files.len());
-    println!("the cleaner: {steps} steps, {:.0} ms", took.as_secs_f64() * 1e3);
     let report = check(&system.unmount().expect("memory")).expect("a pool");
     assert!(report.is_sound(), "{:?}", report.problems);
+    let scattered = report.scattered;
+    println!("the cleaner: {steps} steps, {:.0} ms; {scattered} files are scattered still", took.as_secs_f64() * 1e3);
 }
 
 /// The files in random order: those of a young pool lie in the order in which they were made.

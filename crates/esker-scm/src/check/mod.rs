@@ -108,6 +108,8 @@ pub struct CheckReport {
     pub inodes: u64,
     /// Directories.
     pub directories: u64,
+    /// Files whose pages lie in more than one piece.
+    pub scattered: u64,
     /// Files that lost their last name while they were open; the next mount removes them.
     pub orphans: u64,
 }
@@ -188,5 +190,6 @@ fn look<P: Persist>(work: &mut Work<'_, P>, report: &mut CheckReport) {
     report.problems.extend(damages.iter().copied().map(Problem::Damage));
     report.inodes = found.files;
     report.orphans = found.orphans.len() as u64;
+    report.scattered = tree::scattered(work);
     report.directories = tree::look(work, &mut report.problems).len() as u64;
 }

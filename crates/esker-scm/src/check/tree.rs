@@ -64,6 +64,15 @@ pub(super) fn inodes<P: Persist>(work: &Work<'_, P>) -> impl Iterator<Item = (u6
     (1..=work.state.inode_pages * PER_PAGE).filter_map(|number| Some((number, work.any_inode(number).ok()?)))
 }
 
+/// Files whose pages lie in more than one piece.
+pub(super) fn scattered<P: Persist>(work: &Work<'_, P>) -> u64 {
+    let is_scattered = |inode: &Inode| {
+        inode.kind == Kind::File
+            && work.extents(inode).is_ok_and(|extents| extents.are_scattered(inode.size.div_ceil(PAGE)))
+    };
+    inodes(work).filter(|(_, inode)| is_scattered(inode)).count() as u64
+}
+
 /// What the names say of each inode, by its number, and the directories that were reached.
 pub(super) fn names<P: Persist>(work: &Work<'_, P>, problems: &mut Vec<Problem>) -> (Vec<Named>, Vec<u64>) {
     let mut named = vec![Named::default(); (work.state.inode_pages * PER_PAGE + 1) as usize];

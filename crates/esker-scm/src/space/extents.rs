@@ -1,5 +1,7 @@
 //! Where the pages of an open file lie: what the mapping table says of it, in memory and in as few pieces as possible.
 
+use std::collections::BTreeMap;
+
 /// Pages that follow each other in the file and in the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -15,6 +17,11 @@ impl Extent {
         self.page + self.pages
     }
 
+    /// Whether `next` goes on where this extent ends, in the file and in the pool.
+    fn is_followed_by(&self, next: &Extent) -> bool {
+        self.end() == next.page && self.physical + self.pages == next.physical
+    }
+
     /// The part of this extent within pages `from` to `to`.
     fn within(&self, from: u64, to: u64) -> Extent {
         let (start, end) = (self.page.max(from), self.end().min(to));
@@ -22,80 +29,85 @@ impl Extent {
     }
 }
 
-/// The extents of a file, in order, no two of which could be one.
+/// The extents of a file, no two of which could be one: by their first page. A file whose pages moved one by one, as
+/// wear-levelling does, may have very many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Extents(Vec<Extent>);
+pub(crate) struct Extents(BTreeMap<u64, Extent>);
 
 impl Extents {
     /// The extent with `page`.
     #[inline]
     pub(crate) fn find(&self, page: u64) -> Option<Extent> {
-        let after = match self.0.as_slice() {
-            [one] => usize::from(one.page <= page),
-            many => many.partition_point(|extent| extent.page <= page),
-        };
-        self.0[..after].last().copied().filter(|extent| page < extent.end())
+        let (_, extent) = self.0.range(..=page).next_back()?;
+        Some(*extent).filter(|extent| page < extent.end())
     }
 
     /// Adds pages that were holes.
     pub(crate) fn insert(&mut self, added: Extent) {
-        let at = self.0.partition_point(|extent| extent.page < added.page);
-        let joins =
-            |left: &Extent, right: &Extent| left.end() == right.page && left.physical + left.pages == right.physical;
-        let joins_left = at > 0 && joins(&self.0[at - 1], &added);
-        let joins_right = at < self.0.len() && joins(&added, &self.0[at]);
-        match (joins_left, joins_right) {
-            (true, true) => self.0[at - 1].pages += added.pages + self.0.remove(at).pages,
-            (true, false) => self.0[at - 1].pages += added.pages,
-            (false, true) => self.0[at] = Extent { pages: added.pages + self.0[at].pages, ..added },
-            (false, false) => self.0.insert(at, added),
+        let mut added = added;
+        let left = self.0.range(..added.page).next_back().map(|(_, left)| *left);
+        if let Some(left) = left.filter(|left| left.is_followed_by(&added)) {
+            self.0.remove(&left.page);
+            added = Extent { pages: left.pages + added.pages, ..left };
         }
+        let right = self.0.get(&added.end()).copied();
+        if let Some(right) = right.filter(|right| added.is_followed_by(right)) {
+            self.0.remove(&right.page);
+            added.pages += right.pages;
+        }
+        self.0.insert(added.page, added);
     }
 
     /// Takes pages `from` to `to` out, and gives the extents that they were.
     pub(crate) fn remove(&mut self, from: u64, to: u64) -> Vec<Extent> {
-        let first = self.0.partition_point(|extent| extent.end() <= from);
-        let last = self.0.partition_point(|extent| extent.page < to).max(first);
-        let mut kept = Vec::with_capacity(2);
-        let removed = self.0[first..last].iter().map(|extent| extent.within(from, to)).collect();
-        if first < last {
-            let (start, end) = (self.0[first], self.0[last - 1]);
-            if start.page < from {
-                kept.push(start.within(start.page, from));
+        let first = self.find(from).map_or(from, |extent| extent.page);
+        let found: Vec<Extent> = self.0.range(first..to).map(|(_, extent)| *extent).collect();
+        let mut removed = Vec::with_capacity(found.len());
+        for extent in found {
+            self.0.remove(&extent.page);
+            removed.push(extent.within(from, to));
+            if extent.page < from {
+                self.0.insert(extent.page, extent.within(extent.page, from));
             }
-            if end.end() > to {
-                kept.push(end.within(to, end.end()));
+            if extent.end() > to {
+                self.0.insert(to, extent.within(to, extent.end()));
             }
         }
-        self.0.splice(first..last, kept);
         removed
     }
 
     /// The page behind the last one that is mapped.
     pub(crate) fn end(&self) -> u64 {
-        self.0.last().map_or(0, Extent::end)
+        self.0.last_key_value().map_or(0, |(_, extent)| extent.end())
+    }
+
+    /// Whether the first `pages` pages, without holes, are in more than one piece of the pool.
+    pub(crate) fn are_scattered(&self, pages: u64) -> bool {
+        let follows = |next: &Extent| next.page > 0 && self.find(next.page - 1).is_some();
+        self.0.range(..pages).any(|(_, extent)| follows(extent))
     }
 
     /// Pages that are mapped.
     pub(crate) fn pages(&self) -> u64 {
-        self.0.iter().map(|extent| extent.pages).sum()
+        self.0.values().map(|extent| extent.pages).sum()
     }
 
     /// Holes and extents that cover pages `from` to `to`, in order: first page, pages, and the physical page of those
     /// that are mapped.
     pub(crate) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64, Option<u64>)> {
         let mut at = from;
-        let mut next = self.0.partition_point(|extent| extent.end() <= from);
+        let first = self.find(from).map_or(from, |extent| extent.page);
+        let mut next = self.0.range(first..to.max(first)).map(|(_, extent)| *extent).peekable();
         std::iter::from_fn(move || {
             if at >= to {
                 return None;
             }
             let start = at;
-            match self.0.get(next).filter(|extent| extent.page < to) {
+            match next.peek().copied() {
                 Some(extent) if extent.page <= at => {
                     let part = extent.within(at, to);
                     at += part.pages;
-                    next += 1;
+                    next.next();
                     Some((start, part.pages, Some(part.physical)))
                 }
                 Some(extent) => {
@@ -144,8 +156,8 @@ mod tests {
             let page = rng.below(200);
             let found = extents.find(page).map(|extent| extent.physical + page - extent.page);
             assert_eq!(found, pages[page as usize]);
-            let joined = extents
-                .0
+            let all: Vec<Extent> = extents.0.values().copied().collect();
+            let joined = all
                 .windows(2)
                 .all(|pair| pair[0].end() < pair[1].page || pair[0].physical + pair[0].pages != pair[1].physical);
             assert!(joined, "{extents:?}");

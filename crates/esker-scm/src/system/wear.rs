@@ -1,8 +1,8 @@
 //! Wear-levelling: pages that are written often change places with pages that are not.
 //!
-//! After every 64 writes of a page it is looked at. If it was written more often than the mean by 64, its data move to
-//! a page that was written seldom: a free one, or that of data that are seldom written, which move to a worn free page
-//! first. So a page is worn by little more than 128 writes beyond the mean, for two copies in 64 writes.
+//! After every 64 writes of a page it is looked at. If it was written more often than the mean by half, and by 64, its
+//! data move to a page that was written seldom: a free one, or that of data that are seldom written, which move to a
+//! worn free page first. So a page is worn by little more than one and a half times the mean.
 
 use super::FileSystem;
 use super::nodes::{Data, Handle};
@@ -15,6 +15,12 @@ use crate::space::{Extent, LOOK_EVERY};
 
 /// Pages that are looked at when a seldom written one is wanted.
 const SAMPLES: u64 = 16;
+
+/// Writes beyond the mean after which a page is worn: the larger the mean, the more, so that levelling costs less and
+/// less.
+fn margin(mean: u64) -> u64 {
+    u64::from(LOOK_EVERY).max(mean / 2)
+}
 
 /// A page of a file that moves.
 struct Move {
@@ -29,8 +35,9 @@ impl<P: Persist> FileSystem<P> {
     pub(super) fn level(&self, handle: &Handle, data: &mut Data, page: u64) -> FsResult<()> {
         let Some(extent) = data.extents.find(page) else { return Ok(()) };
         let hot = extent.physical + page - extent.page;
-        let is_worn = self.look(|work| Ok(work.writes(hot) > work.state.wear.mean() + u64::from(LOOK_EVERY)))?;
-        if !is_worn {
+        // Without the lock of the state: all pages of a file that is written evenly are looked at in the same moment.
+        let writes = self.wear.writes(&self.persist, &self.header.geometry, hot);
+        if writes <= self.wear.mean() + margin(self.wear.mean()) {
             return Ok(());
         }
         let number = handle.number();
@@ -82,7 +89,7 @@ impl<P: Persist> Work<'_, P> {
     /// Whether `page` was written much less often than `hot`.
     fn is_seldom_written(&self, page: u64, hot: u64) -> bool {
         let mean = self.state.wear.mean();
-        self.writes(page) <= mean && self.writes(page) + u64::from(LOOK_EVERY) < self.writes(hot)
+        self.writes(page) <= mean && self.writes(page) + margin(mean) < self.writes(hot)
     }
 
     /// Takes a free page that was seldom written, of some that are looked at.
