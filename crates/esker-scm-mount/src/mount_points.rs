@@ -1,0 +1,218 @@
+//! Mount points of SCMFS on this machine: found, and unmounted.
+
+use crate::users::{self, User};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The type of file systems that this crate mounts.
+pub(crate) const TYPE: &str = "fuse.scmfs";
+
+/// A mounted pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountPoint {
+    /// The pool.
+    pub pool: PathBuf,
+    /// Where it is mounted.
+    pub directory: PathBuf,
+    /// The number of the mount.
+    id: u64,
+    /// Major and minor number of the device that its files say that they are on.
+    device: (u32, u32),
+}
+
+/// Why a pool could not be unmounted.
+#[derive(Debug, thiserror::Error)]
+pub enum UnmountError {
+    /// Somebody uses it.
+    #[error("{} is in use", .directory.display())]
+    Busy {
+        /// Where it is mounted.
+        directory: PathBuf,
+        /// By whom, as far as this user may see.
+        users: Vec<User>,
+    },
+    /// An ordinary user needs a program for that, which is not installed.
+    #[error("ordinary users unmount by `fusermount3`, which is not installed")]
+    NoHelper,
+    /// The program `fusermount3` refuses.
+    #[error("fusermount3: {0}")]
+    Helper(String),
+    /// The system refuses.
+    #[error("{} cannot be unmounted: {error}", .directory.display())]
+    System {
+        /// Where it is mounted.
+        directory: PathBuf,
+        /// Its reason.
+        error: io::Error,
+    },
+}
+
+impl MountPoint {
+    /// All mounted pools that this process can see, the latest last.
+    ///
+    /// # Errors
+    /// `/proc` is not there.
+    pub fn all() -> io::Result<Vec<MountPoint>> {
+        let text = std::fs::read("/proc/self/mountinfo")?;
+        Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
+    }
+
+    /// The pool that is mounted at `directory`.
+    ///
+    /// # Errors
+    /// `/proc` is not there.
+    pub fn at(directory: &Path) -> io::Result<Option<MountPoint>> {
+        let directory = absolute(directory)?;
+        Ok(Self::all()?.into_iter().rfind(|point| point.directory == directory))
+    }
+
+    /// Where `pool` is mounted.
+    ///
+    /// # Errors
+    /// `/proc` is not there, or the pool is not.
+    pub fn of_pool(pool: &Path) -> io::Result<Option<MountPoint>> {
+        let pool = pool.canonicalize()?;
+        Ok(Self::all()?.into_iter().rfind(|point| point.pool == pool))
+    }
+
+    /// Unmounts. Its process ends by itself, once everything is stored.
+    ///
+    /// # Errors
+    /// Somebody uses it, or the user may not.
+    pub fn unmount(&self) -> Result<(), UnmountError> {
+        self.unmount_with(UnmountFlags::NOFOLLOW, &["-u"])
+    }
+
+    /// Takes the mount out of the directory tree. Who uses it still can, and its process serves until nobody does.
+    ///
+    /// # Errors
+    /// The user may not.
+    pub fn detach(&self) -> Result<(), UnmountError> {
+        self.unmount_with(UnmountFlags::NOFOLLOW | UnmountFlags::DETACH, &["-u", "-z"])
+    }
+
+    /// Waits until no process uses the pool any more; false if that takes longer than `patience`.
+    #[expect(clippy::disallowed_methods, reason = "the wait is bounded in time")]
+    pub fn wait_until_free(&self, patience: Duration) -> bool {
+        // A pool that this user may not open is free as far as she can know.
+        let Ok(pool) = File::open(&self.pool) else { return true };
+        let begin = Instant::now();
+        while rustix::fs::flock(&pool, FlockOperation::NonBlockingLockShared).is_err() {
+            if begin.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+
+    /// Who uses it, as far as this user may see.
+    pub fn users(&self) -> Vec<User> {
+        users::find(&self.directory, self.id, self.device)
+    }
+
+    fn unmount_with(&self, flags: UnmountFlags, helper_options: &[&str]) -> Result<(), UnmountError> {
+        match rustix::mount::unmount(&self.directory, flags) {
+            Ok(()) => Ok(()),
+            Err(Errno::BUSY) => Err(self.busy()),
+            Err(Errno::PERM) => self.unmount_by_helper(helper_options),
+            Err(error) => Err(UnmountError::System { directory: self.directory.clone(), error: error.into() }),
+        }
+    }
+
+    fn unmount_by_helper(&self, options: &[&str]) -> Result<(), UnmountError> {
+        let run = Command::new(HELPER).args(options).arg("--").arg(&self.directory).stdin(Stdio::null()).output();
+        let output = match run {
+            Ok(output) => output,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(UnmountError::NoHelper),
+            Err(error) => return Err(UnmountError::Helper(error.to_string())),
+        };
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        match output.status.success() {
+            true => Ok(()),
+            false if said.contains("busy") => Err(self.busy()),
+            false => Err(UnmountError::Helper(said)),
+        }
+    }
+
+    fn busy(&self) -> UnmountError {
+        UnmountError::Busy { directory: self.directory.clone(), users: self.users() }
+    }
+}
+
+/// The program by which ordinary users mount and unmount.
+pub(crate) const HELPER: &str = "fusermount3";
+
+/// The absolute path of a directory without symbolic links. The directory itself is not looked at: if its process has
+/// died, that would fail.
+fn absolute(directory: &Path) -> io::Result<PathBuf> {
+    if let Ok(path) = directory.canonicalize() {
+        return Ok(path);
+    }
+    let path = std::path::absolute(directory)?;
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+        _ => Ok(path),
+    }
+}
+
+/// A line of `/proc/self/mountinfo`, if it is one of ours:
+/// `36 35 0:45 / /mnt rw,nosuid - fuse.scmfs /pool rw,user_id=0`.
+fn parse(line: &[u8]) -> Option<MountPoint> {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+    let end = fields.iter().position(|field| *field == b"-")?;
+    if *fields.get(end + 1)? != TYPE.as_bytes() {
+        return None;
+    }
+    let text = |index: usize| std::str::from_utf8(fields.get(index)?).ok();
+    let (major, minor) = text(2)?.split_once(':')?;
+    Some(MountPoint {
+        id: text(0)?.parse().ok()?,
+        device: (major.parse().ok()?, minor.parse().ok()?),
+        directory: unescape(fields[4]),
+        pool: unescape(fields.get(end + 2)?),
+    })
+}
+
+/// A path of `mountinfo`, where `\040` is a blank.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_mountinfo_are_read() {
+        let line = br"97 22 0:52 / /mnt/a\040b\134c rw,relatime shared:5 - fuse.scmfs /dev/shm/p\011q rw,user_id=0";
+        let expected =
+            MountPoint { pool: "/dev/shm/p\tq".into(), directory: r"/mnt/a b\c".into(), id: 97, device: (0, 52) };
+        assert_eq!(parse(line), Some(expected));
+        assert_eq!(parse(b"22 1 0:21 / /proc rw - proc proc rw"), None);
+        assert_eq!(parse(b""), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Files opened, read, written, sized and copied.
+
+use super::Server;
+use crate::attributes::now;
+use esker_scm::{Access, Allocate, Caller, FsError, FsResult};
+use fuser::Request;
+use rustix::fs::{FallocateFlags, OFlags};
+
+/// The flag with which the kernel opens what it executes (`__FMODE_EXEC`).
+const EXECUTE: i32 = 0x20;
+/// Bytes that are copied at once, and most bytes of one request to copy.
+const COPIED: usize = 1 << 20;
+const COPIED_MAX: u64 = 1 << 30;
+
+fn has(flags: i32, flag: OFlags) -> bool {
+    flags & flag.bits() as i32 == flag.bits() as i32
+}
+
+/// What a file that is opened with these flags is accessed for.
+fn access_of(flags: i32) -> Access {
+    if flags & EXECUTE != 0 {
+        return Access { execute: true, ..Access::default() };
+    }
+    let mode = flags & OFlags::ACCMODE.bits() as i32;
+    let reads = mode != OFlags::WRONLY.bits() as i32;
+    Access { read: reads, write: mode != OFlags::RDONLY.bits() as i32 || has(flags, OFlags::TRUNC), execute: false }
+}
+
+impl Server {
+    pub(crate) fn open(&self, request: &Request, number: u64, flags: i32) -> FsResult<()> {
+        let held = self.held(number)?;
+        self.callers.call(request, |caller| {
+            self.system.check(caller, number, access_of(flags))?;
+            if has(flags, OFlags::TRUNC) {
+                self.system.set_size(caller, held.handle(), 0)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn read(&self, number: u64, offset: u64, into: &mut [u8]) -> FsResult<usize> {
+        // Who opened the file to read it may.
+        self.system.read(&Caller::root(now()), self.held(number)?.handle(), offset, into)
+    }
+
+    /// Writes. Where pages of a mapping are written back, the kernel does not say for whom.
+    pub(crate) fn write(
+        &self,
+        request: &Request,
+        number: u64,
+        (offset, bytes): (u64, &[u8]),
+        (flags, is_from_mapping): (i32, bool),
+    ) -> FsResult<usize> {
+        self.note_change();
+        let held = self.held(number)?;
+        let handle = held.handle();
+        let written = if is_from_mapping {
+            self.system.write(&Caller::root(now()), handle, offset, bytes)?
+        } else {
+            // No permission is asked, so no groups are needed.
+            let caller = Caller { user: request.uid(), group: request.gid(), groups: &[], now: now() };
+            if has(flags, OFlags::APPEND) {
+                self.system.append(&caller, handle, bytes)?.1
+            } else {
+                self.system.write(&caller, handle, offset, bytes)?
+            }
+        };
+        if has(flags, OFlags::DSYNC) {
+            self.system.sync(handle)?;
+        }
+        Ok(written)
+    }
+
+    pub(crate) fn sync(&self, number: u64) -> FsResult<()> {
+        self.system.sync(self.held(number)?.handle())
+    }
+
+    /// fallocate; false if there is no such mode.
+    pub(crate) fn allocate(&self, number: u64, (offset, length): (u64, u64), mode: i32) -> FsResult<bool> {
+        self.note_change();
+        let (keep, zero) = (FallocateFlags::KEEP_SIZE, FallocateFlags::ZERO_RANGE);
+        let what = match FallocateFlags::from_bits_retain(mode as u32) {
+            flags if flags.is_empty() => Allocate::Extend,
+            flags if flags == keep => Allocate::KeepSize,
+            flags if flags == FallocateFlags::PUNCH_HOLE | keep => Allocate::PunchHole,
+            flags if flags == zero => Allocate::ZeroRange,
+            flags if flags == zero | keep => Allocate::ZeroRangeKeepSize,
+            _ => return Ok(false),
+        };
+        self.system.allocate(&Caller::root(now()), self.held(number)?.handle(), offset, length, what)?;
+        Ok(true)
+    }
+
+    /// lseek: SEEK_DATA and SEEK_HOLE.
+    pub(crate) fn seek(&self, number: u64, offset: u64, is_hole: bool) -> FsResult<u64> {
+        self.system.seek(self.held(number)?.handle(), offset, is_hole)
+    }
+
+    /// copy_file_range; how many bytes were copied.
+    pub(crate) fn copy(&self, request: &Request, from: (u64, u64), to: (u64, u64), length: u64) -> FsResult<u64> {
+        self.note_change();
+        let caller = Caller { user: request.uid(), group: request.gid(), groups: &[], now: now() };
+        let (source, target) = (self.held(from.0)?, self.held(to.0)?);
+        let length = length.min(COPIED_MAX);
+        let mut buffer = vec![0; COPIED.min(length as usize)];
+        let mut done = 0;
+        while done < length {
+            let piece = buffer.len().min((length - done) as usize);
+            let read = self.system.read(&caller, source.handle(), from.1 + done, &mut buffer[..piece])?;
+            if read == 0 {
+                break;
+            }
+            match self.system.write(&caller, target.handle(), to.1 + done, &buffer[..read]) {
+                Ok(written) => done += written as u64,
+                Err(FsError::NoSpace) if done > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_say_what_a_file_is_accessed_for() {
+        let access = |flags: OFlags| {
+            let Access { read, write, execute } = access_of(flags.bits() as i32);
+            (read, write, execute)
+        };
+        assert_eq!(access(OFlags::RDONLY), (true, false, false));
+        assert_eq!(access(OFlags::WRONLY), (false, true, false));
+        assert_eq!(access(OFlags::RDWR), (true, true, false));
+        assert_eq!(access(OFlags::RDONLY | OFlags::TRUNC), (true, true, false));
+        assert_eq!(access_of(EXECUTE), Access { execute: true, ..Access::default() });
+    }
+}

@@ -1,0 +1,130 @@
+//! What requests of the kernel do to the file system. Everything that returns attributes has told the kernel of the
+//! inode.
+
+mod data;
+mod directories;
+mod names;
+mod xattrs;
+
+pub(crate) use xattrs::XattrError;
+
+use crate::attributes::now;
+use crate::callers::Callers;
+use crate::inodes::{Held, Inodes};
+use esker_scm::{Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsResult, Mapped, ROOT};
+use fuser::Request;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+
+/// Steps of the cleaner at a time: each makes requests wait for a moment.
+const CLEANER_STEPS: u32 = 64;
+
+/// A file system that is mounted.
+#[derive(Debug)]
+pub(crate) struct Server {
+    system: Arc<FileSystem<Mapped>>,
+    inodes: Inodes,
+    callers: Callers,
+    /// Locked for writing by what removes names, for reading between finding an inode and holding it.
+    naming: RwLock<()>,
+    /// Whether anything was changed since the last flush.
+    is_changed: AtomicBool,
+}
+
+impl Server {
+    pub(crate) fn new(system: FileSystem<Mapped>) -> FsResult<Server> {
+        let system = Arc::new(system);
+        let inodes = Inodes::default();
+        // The kernel knows the root from the beginning.
+        inodes.tell(&system, ROOT)?;
+        let (callers, naming) = (Callers::default(), RwLock::new(()));
+        Ok(Server { system, inodes, callers, naming, is_changed: AtomicBool::new(false) })
+    }
+
+    /// Ends the work with the pool.
+    pub(crate) fn unmount(self) -> FsResult<()> {
+        self.inodes.clear();
+        match Arc::into_inner(self.system) {
+            Some(system) => system.unmount().map(drop),
+            None => unreachable!("requests have ended, and inodes are forgotten"),
+        }
+    }
+
+    /// What is done from time to time: everything that was changed is made durable, and the pool is cleaned for a
+    /// moment.
+    pub(crate) fn tend(&self) -> FsResult<()> {
+        if self.is_changed.swap(false, Ordering::Relaxed) {
+            self.system.sync_all()?;
+        }
+        let settings = CleanerSettings::default();
+        for _ in 0..CLEANER_STEPS {
+            if self.system.clean(&settings, now())?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_change(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
+
+    /// The kernel forgets what it was told `lookups` times.
+    pub(crate) fn forget(&self, number: u64, lookups: u64) {
+        self.inodes.forget(number, lookups);
+    }
+
+    fn held(&self, number: u64) -> FsResult<Arc<Held>> {
+        self.inodes.get(number)
+    }
+
+    pub(crate) fn attributes(&self, number: u64) -> FsResult<Attributes> {
+        self.system.attributes(number)
+    }
+
+    /// setattr: size first, then all else.
+    pub(crate) fn set_attributes(
+        &self,
+        request: &Request,
+        number: u64,
+        (size, is_open): (Option<u64>, bool),
+        changes: &Changes,
+    ) -> FsResult<Attributes> {
+        self.note_change();
+        let mut resized = None;
+        if let Some(size) = size {
+            let held = self.held(number)?;
+            resized = Some(self.callers.call(request, |caller| {
+                if !is_open {
+                    self.system.check(caller, number, Access { write: true, ..Access::default() })?;
+                }
+                self.system.set_size(caller, held.handle(), size)
+            })?);
+        }
+        let nothing = *changes == Changes::default();
+        if nothing && size.is_none() {
+            return self.drop_set_id(number);
+        }
+        match resized {
+            Some(attributes) if nothing => Ok(attributes),
+            _ => self.callers.call(request, |caller| self.system.set_attributes(caller, number, changes)),
+        }
+    }
+
+    /// chown(2) with neither owner nor group: the kernel asks for no change, but bits go that let others act as the
+    /// owner, as if the owner had been changed.
+    fn drop_set_id(&self, number: u64) -> FsResult<Attributes> {
+        let user = self.system.attributes(number)?.user;
+        let changes = Changes { user: Some(user), ..Changes::default() };
+        self.system.set_attributes(&Caller::root(now()), number, &changes)
+    }
+
+    /// access(2).
+    pub(crate) fn access(&self, request: &Request, number: u64, access: Access) -> FsResult<()> {
+        self.callers.call(request, |caller| self.system.check(caller, number, access))
+    }
+
+    pub(crate) fn statistics(&self) -> FsResult<esker_scm::Statistics> {
+        self.system.statistics()
+    }
+}

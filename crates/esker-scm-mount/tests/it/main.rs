@@ -1,0 +1,4 @@
+//! A pool mounted by this process, used through the kernel.
+
+mod ground;
+mod posix;

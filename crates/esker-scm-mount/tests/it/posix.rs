@@ -1,0 +1,182 @@
+//! What programs do with files, and what has to be there after the next mount.
+
+use crate::ground::Ground;
+use rustix::fs::{AtFlags, CWD, FallocateFlags, RenameFlags, SeekFrom, XattrFlags};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+
+fn bytes(length: usize, seed: usize) -> Vec<u8> {
+    (0..length).map(|index| (index * 31 + index / 253 + seed) as u8).collect()
+}
+
+#[test]
+fn data_and_names_stay() {
+    let Some(mut ground) = Ground::new() else { return };
+    let content = bytes(5_000_123, 1);
+    fs::write(ground.path("file"), &content).unwrap();
+    fs::create_dir_all(ground.path("a/b/c")).unwrap();
+    symlink("../file", ground.path("a/link")).unwrap();
+    fs::hard_link(ground.path("file"), ground.path("a/b/c/hard")).unwrap();
+    rustix::fs::mknodat(CWD, ground.path("fifo"), rustix::fs::FileType::Fifo, 0o640.into(), 0).unwrap();
+    fs::set_permissions(ground.path("a"), fs::Permissions::from_mode(0o2751)).unwrap();
+    rustix::fs::setxattr(ground.path("file"), "user.colour", b"blue", XattrFlags::empty()).unwrap();
+    ground.remount();
+    assert!(fs::read(ground.path("a/link")).unwrap() == content);
+    let found = fs::metadata(ground.path("a/b/c/hard")).unwrap();
+    assert_eq!((found.nlink(), found.len()), (2, 5_000_123));
+    assert_eq!(fs::metadata(ground.path("fifo")).unwrap().mode(), 0o10640);
+    assert_eq!(fs::metadata(ground.path("a")).unwrap().mode(), 0o42751);
+    let mut value = [0; 10];
+    assert_eq!(rustix::fs::getxattr(ground.path("file"), "user.colour", &mut value), Ok(4));
+    assert_eq!(&value[..4], b"blue");
+    let refused = rustix::fs::getxattr(ground.path("file"), "user.colour", &mut value[..2]);
+    assert_eq!(refused, Err(Errno::RANGE));
+}
+
+#[test]
+fn what_loses_its_name_stays_usable() {
+    let Some(mut ground) = Ground::new() else { return };
+    let mut file = File::create_new(ground.path("file")).unwrap();
+    file.write_all(b"before").unwrap();
+    fs::create_dir(ground.path("folder")).unwrap();
+    let folder = File::open(ground.path("folder")).unwrap();
+    let same = File::open(ground.path("file")).unwrap();
+    fs::remove_file(ground.path("file")).unwrap();
+    fs::remove_dir(ground.path("folder")).unwrap();
+    // Others get names and inodes meanwhile.
+    for number in 0..50 {
+        fs::write(ground.path(&format!("{number}")), "other").unwrap();
+    }
+    file.write_all(b" and after").unwrap();
+    assert_eq!((file.metadata().unwrap().nlink(), folder.metadata().unwrap().nlink()), (0, 0));
+    assert_eq!(std::io::read_to_string(&same).unwrap(), "before and after");
+    assert_eq!(rustix::fs::mkdirat(&folder, "inside", 0o755.into()), Err(Errno::NOENT));
+    drop((file, folder, same));
+    ground.remount();
+    assert_eq!(fs::read_dir(ground.path("")).unwrap().count(), 50);
+}
+
+#[test]
+fn renames_have_their_flags() {
+    let Some(ground) = Ground::new() else { return };
+    fs::write(ground.path("a"), "a").unwrap();
+    fs::write(ground.path("b"), "b").unwrap();
+    let rename = |flags| rustix::fs::renameat_with(CWD, ground.path("a"), CWD, ground.path("b"), flags);
+    assert_eq!(rename(RenameFlags::NOREPLACE), Err(Errno::EXIST));
+    rename(RenameFlags::EXCHANGE).unwrap();
+    assert_eq!(fs::read_to_string(ground.path("b")).unwrap(), "a");
+    assert_eq!(rename(RenameFlags::WHITEOUT), Err(Errno::INVAL));
+    rename(RenameFlags::empty()).unwrap();
+    assert_eq!(fs::read_to_string(ground.path("b")).unwrap(), "b");
+    assert!(!ground.path("a").exists());
+}
+
+#[test]
+fn appends_of_many_are_whole() {
+    let Some(ground) = Ground::new() else { return };
+    let path = ground.path("log");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
+                for line in 0..200 {
+                    file.write_all(format!("{writer} {line:>5}\n").as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(&path).unwrap();
+    for writer in 0..4 {
+        let prefix = format!("{writer} ");
+        let lines = text.lines().filter_map(|line| line.strip_prefix(&prefix)?.trim().parse::<u32>().ok());
+        assert!(lines.eq(0..200), "writer {writer}");
+    }
+    assert_eq!(text.len(), 4 * 200 * 8);
+}
+
+#[test]
+fn ranges_are_allocated_punched_found_and_copied() {
+    let Some(ground) = Ground::new() else { return };
+    let content = bytes(64 << 10, 3);
+    fs::write(ground.path("a"), &content).unwrap();
+    let a = OpenOptions::new().read(true).write(true).open(ground.path("a")).unwrap();
+    rustix::fs::fallocate(&a, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 8192, 16384).unwrap();
+    assert_eq!(rustix::fs::seek(&a, SeekFrom::Hole(0)), Ok(8192));
+    assert_eq!(rustix::fs::seek(&a, SeekFrom::Data(8192)), Ok(24576));
+    assert_eq!(rustix::fs::seek(&a, SeekFrom::Data(1 << 20)), Err(Errno::NXIO));
+    rustix::fs::fallocate(&a, FallocateFlags::empty(), 0, 100_000).unwrap();
+    assert_eq!(a.metadata().unwrap().len(), 100_000);
+    rustix::fs::fallocate(&a, FallocateFlags::KEEP_SIZE, 0, 1 << 20).unwrap();
+    let found = a.metadata().unwrap();
+    assert!(found.len() == 100_000 && found.blocks() * 512 >= 1 << 20);
+    assert_eq!(rustix::fs::fallocate(&a, FallocateFlags::COLLAPSE_RANGE, 0, 4096), Err(Errno::OPNOTSUPP));
+    let b = File::create_new(ground.path("b")).unwrap();
+    let copied = rustix::fs::copy_file_range(&a, Some(&mut 4096), &b, Some(&mut 10), 1 << 20).unwrap();
+    assert_eq!(copied, 100_000 - 4096);
+    let mut expected = content.clone();
+    expected[8192..24576].fill(0);
+    expected.resize(100_000, 0);
+    assert!(fs::read(ground.path("a")).unwrap() == expected);
+    assert!(fs::read(ground.path("b")).unwrap() == [&[0; 10], &expected[4096..]].concat());
+}
+
+#[test]
+fn a_full_pool_says_so_and_has_room_again() {
+    let Some(mut ground) = Ground::new() else { return };
+    let mut file = File::create_new(ground.path("large")).unwrap();
+    let block = bytes(1 << 20, 5);
+    let error = loop {
+        if let Err(error) = file.write_all(&block) {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    let length = file.metadata().unwrap().len();
+    assert!(length > 40 << 20);
+    drop(file);
+    fs::remove_file(ground.path("large")).unwrap();
+    fs::write(ground.path("again"), &block).unwrap();
+    ground.remount();
+    assert!(fs::read(ground.path("again")).unwrap() == block);
+    let found = rustix::fs::statvfs(ground.path("again")).unwrap();
+    assert!(found.f_bavail * found.f_frsize > length / 2 && found.f_namemax == 255);
+}
+
+#[test]
+fn entries_are_listed_once_while_others_go() {
+    let Some(ground) = Ground::new() else { return };
+    fs::create_dir(ground.path("d")).unwrap();
+    for number in 0..1000 {
+        fs::write(ground.path(&format!("d/{number}")), "").unwrap();
+    }
+    let mut listed = Vec::new();
+    for (index, entry) in fs::read_dir(ground.path("d")).unwrap().enumerate() {
+        if index % 10 == 0 {
+            let _ = fs::remove_file(ground.path(&format!("d/{}", 999 - index / 10)));
+        }
+        listed.push(entry.unwrap().file_name().into_string().unwrap().parse::<u32>().unwrap());
+    }
+    listed.sort_unstable();
+    assert!(listed.windows(2).all(|pair| pair[0] < pair[1]), "listed twice");
+    assert!((0..900).all(|number| listed.binary_search(&number).is_ok()));
+}
+
+#[test]
+fn times_are_set_and_permissions_are_asked() {
+    let Some(ground) = Ground::new() else { return };
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o604).open(ground.path("a")).unwrap();
+    // Before 1970 the crate fuser takes fractions of seconds for later ones, so that none is set here.
+    let times = rustix::fs::Timestamps {
+        last_access: rustix::fs::Timespec { tv_sec: -5, tv_nsec: 0 },
+        last_modification: rustix::fs::Timespec { tv_sec: 4_000_000_000, tv_nsec: 999_999_999 },
+    };
+    rustix::fs::utimensat(CWD, ground.path("a"), &times, AtFlags::empty()).unwrap();
+    let found = file.metadata().unwrap();
+    assert_eq!((found.atime(), found.atime_nsec()), (-5, 0));
+    assert_eq!((found.mtime(), found.mtime_nsec()), (4_000_000_000, 999_999_999));
+    let access = rustix::fs::access(ground.path("a"), rustix::fs::Access::EXEC_OK);
+    assert_eq!(access, Err(Errno::ACCESS));
+}
