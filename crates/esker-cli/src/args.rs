@@ -11,6 +11,7 @@ mod cache;
 mod catalogue;
 mod devices;
 mod emulate;
+mod fs;
 mod kinds;
 mod model;
 mod operate;
@@ -26,6 +27,9 @@ pub(crate) use cache::{CacheArguments, CacheBy};
 pub(crate) use catalogue::{CatalogueArguments, read as read_catalogue};
 pub(crate) use devices::{ImportArguments, MeasureArguments};
 pub(crate) use emulate::{DataPlace, EmulateArguments, EmulateOperation, WriteCacheKind};
+pub(crate) use fs::{
+    FsCheckArguments, FsCommand, FsMkfsArguments, FsMode, FsMountArguments, FsStatArguments, FsUnmountArguments,
+};
 pub(crate) use kinds::KindArguments;
 pub(crate) use model::{EvaluateArguments, ModelCommand, PredictArguments, TrainArguments};
 pub(crate) use operate::{
@@ -116,6 +120,9 @@ pub(crate) enum Command {
     /// Make and look after volumes: hybrids, caches and arrays of files and disks
     #[command(subcommand)]
     Volume(VolumeCommand),
+    /// SCMFS, a file system in memory that stays: make a pool, mount it
+    #[command(subcommand)]
+    Fs(FsCommand),
     /// Have a simulated device serve real data in real time, over NBD
     Emulate(EmulateArguments),
     /// How far a simulated device is from response times that were measured

@@ -5,6 +5,7 @@ mod cache;
 mod complete;
 mod devices;
 mod emulate;
+mod fs;
 mod model;
 mod mrc;
 mod plan;
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Cache(arguments) => cache::run(&arguments, &common),
         Command::Devices(arguments) => devices::run(&arguments, &common),
         Command::Emulate(arguments) => emulate::run(&arguments, &common),
+        Command::Fs(command) => fs::run(command, &common),
         Command::Volume(command) => volume::run(command, &common),
         Command::Validate(arguments) => validate::run(&arguments, &common),
         Command::Model(command) => model::run(command, &common),

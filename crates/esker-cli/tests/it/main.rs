@@ -8,6 +8,7 @@ mod convert;
 mod counts;
 mod devices;
 mod flash_caches;
+mod fs;
 mod help;
 mod live;
 mod mistakes;

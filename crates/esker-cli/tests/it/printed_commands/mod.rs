@@ -58,6 +58,16 @@ const INSTEAD: &[(&str, &str, &str)] = &[
         "new.volume --device flash=a.img,2GiB --device disk=b.img,10GiB",
         "the stand-in for this volume is there already",
     ),
+    ("mkfs home.pool --size 8GiB", "mkfs new.pool --size 8MiB", "the stand-in for this pool is there already"),
+    ("mkfs /dev/shm/scratch.pool --size 1GiB", "mkfs new.pool --size 8MiB", "a test leaves nothing there"),
+    ("mkfs /dev/dax0.0 --force", "mkfs home.pool --force", "it has no such device"),
+    (
+        "fs mount home.pool /mnt/home --mode data --foreground",
+        "fs stat home.pool",
+        "not everybody may mount; the tests of `esker fs` do",
+    ),
+    ("fs mount home.pool /mnt/home", "fs stat home.pool", "not everybody may mount; the tests of `esker fs` do"),
+    ("fs unmount /mnt/home", "fs check home.pool", "nothing is mounted there"),
     ("unix:/run/home.sock", "unix:home.sock", "that folder belongs to root"),
     ("old=backup/home.volume", "old=db.volume", "it has no such folder"),
     ("--listen :10809", "--listen 127.0.0.1:0", "another program may listen there"),
@@ -182,8 +192,11 @@ fn assert_mentions_what_exists(folder: &Path, printed: &Printed) {
     let is_command = |word: &&&str| {
         word.len() > 1 && !word.starts_with('-') && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
     };
-    let depth =
-        if ["trace", "volume", "emulate", "model"].iter().any(|group| words.first() == Some(group)) { 2 } else { 1 };
+    let depth = if ["trace", "volume", "emulate", "model", "fs"].iter().any(|group| words.first() == Some(group)) {
+        2
+    } else {
+        1
+    };
     let commands: Vec<&str> = words.iter().take(depth).take_while(is_command).copied().collect();
     let place = &printed.place;
     assert!(!commands.is_empty(), "{place}: `{}` has no command", printed.line);

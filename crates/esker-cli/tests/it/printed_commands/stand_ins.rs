@@ -98,6 +98,7 @@ pub(super) fn write(folder: &Path) {
     let devices = ["--device", "flash=flash.img,8MiB", "--device", "disk=disk.img,32MiB"];
     esker_ok(folder, &[&["volume", "create", "home.volume"], &settings[..], &devices[..]].concat());
     esker_ok(folder, &["volume", "create", "db.volume", "--device", "db=db.img,16MiB"]);
+    esker_ok(folder, &["fs", "mkfs", "home.pool", "--size", "8MiB"]);
     for name in ["old-disk.img", "old-disk.img.gz"] {
         std::fs::write(folder.join(name), packed(name, vec![7; 1 << 20])).expect("the folder can be written");
     }

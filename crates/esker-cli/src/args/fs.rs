@@ -1,0 +1,123 @@
+//! The arguments of `esker fs`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use esker_core::Bytes;
+
+use crate::values;
+
+/// The commands of `esker fs`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FsCommand {
+    /// Make a pool: a file system in memory that stays
+    Mkfs(FsMkfsArguments),
+    /// Mount a pool at a directory
+    Mount(FsMountArguments),
+    /// Unmount a pool, or say who uses it
+    Unmount(FsUnmountArguments),
+    /// Say how full a pool is
+    Stat(FsStatArguments),
+    /// Say whether a pool is sound, and repair it
+    Check(FsCheckArguments),
+}
+
+/// Arguments of `esker fs mkfs`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker fs mkfs home.pool --size 8GiB\n  \
+        esker fs mkfs /dev/shm/scratch.pool --size 1GiB\n  \
+        esker fs mkfs /dev/dax0.0 --force\n\
+        \n\
+        A file takes space as the pool fills. The root directory belongs to who makes the pool.\n\
+        Nothing that is there is replaced, but for a pool or a device with --force.")]
+pub(crate) struct FsMkfsArguments {
+    /// The pool: a new file on tmpfs, on persistent memory or on a disk, or a DAX device
+    #[arg(value_name = "POOL")]
+    pub(crate) pool: PathBuf,
+    /// How large to make the file
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub(crate) size: Option<Bytes>,
+    /// Take a pool or a device that is there; what it holds is lost
+    #[arg(long, conflicts_with = "size")]
+    pub(crate) force: bool,
+}
+
+/// How much a mount makes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FsMode {
+    /// Nothing but what is asked for: a crash of the machine may damage the pool
+    None,
+    /// Changes of names, sizes and permissions when a call returns; data within seconds, or on fsync
+    Metadata,
+    /// Data, too, when a call returns
+    Data,
+}
+
+/// Arguments of `esker fs mount`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker fs mount home.pool /mnt/home\n  \
+        esker fs mount home.pool /mnt/home --mode data --foreground\n\
+        \n\
+        The command returns when the directory can be used, and a process in the background serves it. To unmount:\n\
+        `esker fs unmount DIRECTORY`, or umount(8), or end that process with SIGTERM. If the directory is in use\n\
+        then, the process says by whom, takes it away, and serves them until they are done; a second SIGTERM ends\n\
+        it at once. root mounts for everybody; ordinary users need `fusermount3` (Debian: fuse3), and mount for\n\
+        themselves.")]
+pub(crate) struct FsMountArguments {
+    /// The pool
+    #[arg(value_name = "POOL")]
+    pub(crate) pool: PathBuf,
+    /// Where to mount it
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) directory: PathBuf,
+    /// How much is durable when a call returns
+    #[arg(long, value_enum, ignore_case = true, default_value_t = FsMode::Metadata)]
+    pub(crate) mode: FsMode,
+    /// Serve in the foreground, until it is unmounted
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// This process is the one in the background: it says on standard output when it serves
+    #[arg(long, hide = true, conflicts_with = "foreground")]
+    pub(crate) background: bool,
+}
+
+/// Arguments of `esker fs unmount`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  esker fs unmount /mnt/home\n\
+        \n\
+        The command returns when the pool is whole and free to be used again.")]
+pub(crate) struct FsUnmountArguments {
+    /// Where the pool is mounted
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) directory: PathBuf,
+}
+
+/// Arguments of `esker fs stat`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  esker fs stat home.pool\n\
+        \n\
+        The pool may be mounted. It is not changed.")]
+pub(crate) struct FsStatArguments {
+    /// The pool
+    #[arg(value_name = "POOL")]
+    pub(crate) pool: PathBuf,
+}
+
+/// Arguments of `esker fs check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker fs check home.pool\n  \
+        esker fs check home.pool --repair\n\
+        \n\
+        The pool must not be mounted. Without --repair it is not changed.\n\
+        Exit status: 0 it is sound, 1 something is wrong, 2 it is not a pool.")]
+pub(crate) struct FsCheckArguments {
+    /// The pool
+    #[arg(value_name = "POOL")]
+    pub(crate) pool: PathBuf,
+    /// Repair what can be repaired
+    #[arg(long)]
+    pub(crate) repair: bool,
+}

@@ -1,0 +1,63 @@
+//! `esker fs`: pools made, looked at, mounted and unmounted.
+
+mod mounts;
+
+use std::fs;
+
+use crate::support::{esker_in, esker_ok, esker_refuses};
+
+#[test]
+fn a_pool_is_made_checked_and_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = esker_ok(folder.path(), &["fs", "mkfs", "a.pool", "--size", "8MiB"]).stdout;
+    assert!(made.starts_with("a.pool: a pool of 8 MiB on "), "{made}");
+    let before = fs::read(folder.path().join("a.pool")).unwrap();
+    let stat = esker_ok(folder.path(), &["fs", "stat", "a.pool"]).stdout;
+    assert!(stat.contains("\ninodes: 1 of at most ") && stat.ends_with("\nnot mounted\n"), "{stat}");
+    let check = esker_ok(folder.path(), &["fs", "check", "a.pool"]).stdout;
+    assert_eq!(check, "1 inodes in use, 1 of them directories\nsound\n");
+    assert!(fs::read(folder.path().join("a.pool")).unwrap() == before, "looking changes nothing");
+}
+
+#[test]
+fn damage_is_found_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    esker_ok(folder.path(), &["fs", "mkfs", "a.pool", "--size", "8MiB"]);
+    let path = folder.path().join("a.pool");
+    let mut bytes = fs::read(&path).unwrap();
+    // A bit of the second copy of the header.
+    bytes[4096 + 20] ^= 4;
+    fs::write(&path, &bytes).unwrap();
+    let run = esker_in(folder.path(), &["fs", "check", "a.pool"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stdout.contains("copy 1 of the header is damaged"), "{}", run.stdout);
+    let repaired = esker_ok(folder.path(), &["fs", "check", "a.pool", "--repair"]).stdout;
+    assert!(repaired.ends_with("repaired: copy 1 of the header is damaged\nsound\n"), "{repaired}");
+}
+
+#[test]
+fn nothing_that_is_there_is_replaced_but_a_pool_with_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let refuses = |arguments: &[&str]| esker_refuses(folder.path(), &[&["fs"], arguments].concat());
+    assert!(refuses(&["mkfs", "a.pool"]).contains("--size 8GiB"));
+    assert!(refuses(&["mkfs", "a.pool", "--size", "1KiB"]).contains("too small"));
+    assert!(refuses(&["mkfs", "missing/a.pool", "--size", "8MiB"]).contains("missing/a.pool"));
+    fs::write(folder.path().join("diary"), "Dear diary\n".repeat(100_000)).unwrap();
+    for arguments in [&["mkfs", "diary", "--size", "8MiB"][..], &["mkfs", "diary", "--force"], &["mkfs", "diary"]] {
+        let error = refuses(arguments);
+        assert!(error.contains("not a pool is there already"), "{error}");
+    }
+    assert!(fs::read_to_string(folder.path().join("diary")).unwrap() == "Dear diary\n".repeat(100_000));
+    esker_ok(folder.path(), &["fs", "mkfs", "a.pool", "--size", "8MiB"]);
+    let before = fs::read(folder.path().join("a.pool")).unwrap();
+    assert!(refuses(&["mkfs", "a.pool", "--size", "8MiB"]).contains("--force"));
+    assert!(fs::read(folder.path().join("a.pool")).unwrap() == before);
+    esker_ok(folder.path(), &["fs", "mkfs", "a.pool", "--force"]);
+    assert!(fs::read(folder.path().join("a.pool")).unwrap() != before, "it has a new identity");
+    for command in ["stat", "check", "mount"] {
+        let mut arguments = vec![command, "diary"];
+        arguments.extend((command == "mount").then_some("."));
+        assert!(refuses(&arguments).contains("not a pool"), "{command}");
+    }
+    assert!(refuses(&["unmount", "."]).contains("no pool is mounted there"));
+}
