@@ -1,5 +1,6 @@
 //! The arguments of `esker fs`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,6 +21,8 @@ pub(crate) enum FsCommand {
     Stat(FsStatArguments),
     /// Say whether a pool is sound, and repair it
     Check(FsCheckArguments),
+    /// Time file systems: transfers and Postmark, in folders and through the library
+    Bench(FsBenchArguments),
 }
 
 /// Arguments of `esker fs mkfs`.
@@ -60,10 +63,11 @@ pub(crate) enum FsMode {
         esker fs mount home.pool /mnt/home\n  \
         esker fs mount home.pool /mnt/home --mode data --foreground\n\
         \n\
-        The command returns when the directory can be used, and a process in the background serves it. To unmount:\n\
-        `esker fs unmount DIRECTORY`, or umount(8), or end that process with SIGTERM. If the directory is in use\n\
-        then, the process says by whom, takes it away, and serves them until they are done; a second SIGTERM ends\n\
-        it at once. root mounts for everybody; ordinary users need `fusermount3` (Debian: fuse3), and mount for\n\
+        The command returns when the directory can be used, and a process in the background serves it.\n\
+        To unmount, use the command unmount, or umount(8), or end that process with SIGTERM. If the directory is in\n\
+        use then, the process says by whom, takes it away, and serves them until they are done; a second SIGTERM\n\
+        ends it at once.\n\
+        root mounts for everybody; ordinary users need `fusermount3` (Debian: fuse3), and mount for\n\
         themselves.")]
 pub(crate) struct FsMountArguments {
     /// The pool
@@ -120,4 +124,60 @@ pub(crate) struct FsCheckArguments {
     /// Repair what can be repaired
     #[arg(long)]
     pub(crate) repair: bool,
+}
+
+/// What `esker fs bench` runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FsWork {
+    /// Reads and writes of one file for each thread, in order and at random
+    Transfer,
+    /// Many small files that are made, read, appended to and unlinked
+    Postmark,
+}
+
+/// Arguments of `esker fs bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+        esker fs bench . /dev/shm --work transfer --file 16MiB --runs 1\n  \
+        esker fs bench --library /dev/shm --work postmark --files 500 --transactions 5000 --pool 256MiB\n\
+        \n\
+        Places take turns, and medians are printed. What is made is removed again.")]
+pub(crate) struct FsBenchArguments {
+    /// Folders to work in, through system calls: a mounted pool, tmpfs, any file system
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Also work in a pool that is made in this folder, through the library
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) library: Vec<PathBuf>,
+    /// How much the library makes durable when a call returns
+    #[arg(long, value_enum, ignore_case = true, default_value_t = FsMode::Metadata)]
+    pub(crate) mode: FsMode,
+    /// What to run
+    #[arg(long, value_enum, ignore_case = true, value_delimiter = ',', default_values = ["transfer", "postmark"])]
+    pub(crate) work: Vec<FsWork>,
+    /// Records of transfers
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = values::size,
+        default_value = "4KiB,64KiB,1MiB")]
+    pub(crate) record: Vec<Bytes>,
+    /// The file of each thread in transfers
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "128MiB")]
+    pub(crate) file: Bytes,
+    /// Threads of transfers
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = values::threads, default_value = "1")]
+    pub(crate) threads: Vec<NonZeroUsize>,
+    /// Make each written record durable before the next one
+    #[arg(long)]
+    pub(crate) durable: bool,
+    /// Files of Postmark
+    #[arg(long, value_name = "COUNT", value_parser = values::at_least_one::<u64>, default_value = "10000")]
+    pub(crate) files: u64,
+    /// Transactions of Postmark
+    #[arg(long, value_name = "COUNT", value_parser = values::at_least_one::<u64>, default_value = "400000")]
+    pub(crate) transactions: u64,
+    /// How often each is run
+    #[arg(long, value_name = "COUNT", value_parser = values::at_least_one::<u32>, default_value = "3")]
+    pub(crate) runs: u32,
+    /// The pool that is made for --library
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "2GiB")]
+    pub(crate) pool: Bytes,
 }

@@ -1,6 +1,7 @@
 //! `esker fs`: SCMFS, a file system in memory that stays.
 
 mod background;
+mod bench;
 mod check;
 mod mkfs;
 mod mount;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: FsCommand, common: &Common) -> Result<ExitCode, Failu
         FsCommand::Unmount(arguments) => unmount::run(&arguments),
         FsCommand::Stat(arguments) => stat::run(&arguments),
         FsCommand::Check(arguments) => check::run(&arguments),
+        FsCommand::Bench(arguments) => bench::run(&arguments),
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &FsMountArguments, common: &Common) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn mode(mode: FsMode) -> Mode {
+pub(super) fn mode(mode: FsMode) -> Mode {
     match mode {
         FsMode::None => Mode::None,
         FsMode::Metadata => Mode::Metadata,
