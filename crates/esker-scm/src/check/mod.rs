@@ -110,6 +110,8 @@ pub struct CheckReport {
     pub directories: u64,
     /// Files whose pages lie in more than one piece.
     pub scattered: u64,
+    /// Pieces in which the pages of files lie.
+    pub pieces: u64,
     /// Files that lost their last name while they were open; the next mount removes them.
     pub orphans: u64,
 }
@@ -190,6 +192,6 @@ fn look<P: Persist>(work: &mut Work<'_, P>, report: &mut CheckReport) {
     report.problems.extend(damages.iter().copied().map(Problem::Damage));
     report.inodes = found.files;
     report.orphans = found.orphans.len() as u64;
-    report.scattered = tree::scattered(work);
+    (report.scattered, report.pieces) = tree::pieces(work);
     report.directories = tree::look(work, &mut report.problems).len() as u64;
 }

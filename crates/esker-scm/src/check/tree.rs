@@ -64,13 +64,13 @@ pub(super) fn inodes<P: Persist>(work: &Work<'_, P>) -> impl Iterator<Item = (u6
     (1..=work.state.inode_pages * PER_PAGE).filter_map(|number| Some((number, work.any_inode(number).ok()?)))
 }
 
-/// Files whose pages lie in more than one piece.
-pub(super) fn scattered<P: Persist>(work: &Work<'_, P>) -> u64 {
-    let is_scattered = |inode: &Inode| {
-        inode.kind == Kind::File
-            && work.extents(inode).is_ok_and(|extents| extents.are_scattered(inode.size.div_ceil(PAGE)))
-    };
-    inodes(work).filter(|(_, inode)| is_scattered(inode)).count() as u64
+/// Files whose pages lie in more than one piece, and the pieces of all files.
+pub(super) fn pieces<P: Persist>(work: &Work<'_, P>) -> (u64, u64) {
+    let files = inodes(work).filter(|(_, inode)| inode.kind == Kind::File);
+    let extents = files.filter_map(|(_, inode)| Some((work.extents(&inode).ok()?, inode.size.div_ceil(PAGE))));
+    extents.fold((0, 0), |(scattered, pieces), (extents, pages)| {
+        (scattered + u64::from(extents.are_scattered(pages)), pieces + extents.count())
+    })
 }
 
 /// What the names say of each inode, by its number, and the directories that were reached.

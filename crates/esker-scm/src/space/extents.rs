@@ -87,6 +87,11 @@ impl Extents {
         self.0.range(..pages).any(|(_, extent)| follows(extent))
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Pages that are mapped.
     pub(crate) fn pages(&self) -> u64 {
         self.0.values().map(|extent| extent.pages).sum()

@@ -208,7 +208,7 @@ impl<P: Persist> Work<'_, P> {
     }
 
     /// Copies the pages of `to` from where `extents` say that they are.
-    fn copy_pages(&mut self, extents: &Extents, to: Extent) {
+    pub(super) fn copy_pages(&mut self, extents: &Extents, to: Extent) {
         let mut bytes = [0; PAGE as usize];
         for page in to.page..to.page + to.pages {
             if let Some(from) = extents.find(page) {

@@ -9,7 +9,7 @@ use super::nodes::{Data, Handle};
 use super::work::Work;
 use crate::error::FsResult;
 use crate::layout::inode::PER_PAGE;
-use crate::layout::{Kind, PAGE};
+use crate::layout::{Kind, PAGE, RUN};
 use crate::persist::Persist;
 use crate::space::{Extent, LOOK_EVERY};
 
@@ -20,6 +20,11 @@ const SAMPLES: u64 = 16;
 /// less.
 fn margin(mean: u64) -> u64 {
     u64::from(LOOK_EVERY).max(mean / 2)
+}
+
+/// Some pages of the run that begins with `first`, which stand for all.
+fn samples(first: u64) -> impl Iterator<Item = u64> {
+    (first..first + RUN).step_by(RUN as usize / 16)
 }
 
 /// A page of a file that moves.
@@ -38,6 +43,9 @@ impl<P: Persist> FileSystem<P> {
         // Without the lock of the state: all pages of a file that is written evenly are looked at in the same moment.
         let writes = self.wear.writes(&self.persist, &self.header.geometry, hot);
         if writes <= self.wear.mean() + margin(self.wear.mean()) {
+            return Ok(());
+        }
+        if self.level_run(handle, data, (page, hot))? {
             return Ok(());
         }
         let number = handle.number();
@@ -59,6 +67,27 @@ impl<P: Persist> FileSystem<P> {
             self.move_to_freed(number, data, (page, hot), from)?;
         }
         Ok(())
+    }
+
+    /// Moves the whole run with `page`, whose pages are all worn, to a free run of which none is. A file that is
+    /// written evenly stays in runs, and each of them moves at once. False if that cannot be.
+    fn level_run(&self, handle: &Handle, data: &mut Data, (page, hot): (u64, u64)) -> FsResult<bool> {
+        let Some(start) = page.checked_sub(hot % RUN) else { return Ok(false) };
+        let from = hot - hot % RUN;
+        let is_run = data.extents.find(start).is_some_and(|extent| {
+            extent.physical + (start - extent.page) == from && start + RUN <= extent.page + extent.pages
+        });
+        // Pages that are written in turn are worn at nearly the same time.
+        let worn = self.wear.mean() + margin(self.wear.mean()) / 2;
+        let writes = |page: u64| self.wear.writes(&self.persist, &self.header.geometry, page);
+        if !is_run || samples(from).any(|page| writes(page) <= worn) {
+            return Ok(false);
+        }
+        let moved = self.transact(|work| work.move_run(handle.number(), data, start, hot))?;
+        let Some(to) = moved else { return Ok(false) };
+        data.extents.remove(start, start + RUN);
+        data.extents.insert(Extent { page: start, physical: to, pages: RUN });
+        Ok(true)
     }
 
     /// Moves the data at `hot` to `freed`, a page that the last transaction freed.
@@ -90,6 +119,43 @@ impl<P: Persist> Work<'_, P> {
     fn is_seldom_written(&self, page: u64, hot: u64) -> bool {
         let mean = self.state.wear.mean();
         self.writes(page) <= mean && self.writes(page) + margin(mean) < self.writes(hot)
+    }
+
+    /// Moves the run of a file that begins with page `start`; where to, if there is a free run that was seldom written.
+    fn move_run(&mut self, number: u64, data: &Data, start: u64, hot: u64) -> FsResult<Option<u64>> {
+        let mut inode = self.inode(number)?;
+        if !(inode.start + start).is_multiple_of(RUN) {
+            return Ok(None);
+        }
+        let Some(to) = self.take_seldom_written_run(hot) else { return Ok(None) };
+        self.state.pending.taken.push((to, RUN));
+        let moved = Extent { page: start, physical: to, pages: RUN };
+        self.copy_pages(&data.extents, moved);
+        for page in to..to + RUN {
+            let _ = self.state.wear.count(page);
+        }
+        self.state.wear.count_total(RUN);
+        self.unmap(&mut inode, start, start + RUN)?;
+        self.map(&mut inode, moved)?;
+        self.put_inode(number, &inode)?;
+        Ok(Some(to))
+    }
+
+    /// Takes a free run that was seldom written, of some that are looked at.
+    fn take_seldom_written_run(&mut self, hot: u64) -> Option<u64> {
+        let mut worn = Vec::new();
+        let found = loop {
+            match self.state.physical.take(RUN.ilog2()) {
+                Some(run) if samples(run).all(|page| self.is_seldom_written(page, hot)) => break Some(run),
+                Some(run) => worn.push(run),
+                None => break None,
+            }
+            if worn.len() as u64 == SAMPLES {
+                break None;
+            }
+        };
+        worn.into_iter().for_each(|run| self.state.physical.give(run, RUN));
+        found
     }
 
     /// Takes a free page that was seldom written, of some that are looked at.

@@ -103,3 +103,32 @@ fn the_most_written_page_has_at_most_twice_the_mean() {
     system.close(handle).unwrap();
     assert!(esker_scm::check(&system.unmount().unwrap()).unwrap().is_sound());
 }
+
+/// A file of two runs in a pool of eight, overwritten from its beginning to its end again and again: it moves as runs,
+/// and stays in few pieces.
+#[test]
+fn a_file_that_is_written_evenly_moves_in_runs() {
+    let system = FileSystem::mount(Counting::new(&new_pool(8 * 512)), Mode::Data).unwrap();
+    let caller = Caller::root(Moment(1));
+    let handle =
+        system.open(system.make(&caller, ROOT, b"file", &NewFile::new(Kind::File, 0o644)).unwrap().number).unwrap();
+    let (size, passes) = (4_u64 << 20, 700_u64);
+    system.write(&caller, &handle, 0, &vec![0; size as usize]).unwrap();
+    let stores = || system.persist().stores.iter().map(|stores| stores.load(Ordering::Relaxed));
+    for pass in 0..passes {
+        for at in (0..size).step_by(4096) {
+            system.write(&caller, &handle, at, &[pass as u8; 4096]).unwrap();
+        }
+    }
+    let free = system.statistics().unwrap().capacity / 4096;
+    let (total, most, writes) = (stores().sum::<u64>(), stores().max().unwrap(), passes * size / 4096);
+    let mean = total / free;
+    assert!(total <= writes * 105 / 100, "{total} stores for {writes} writes");
+    assert!(most <= 2 * mean, "the most-written page has {most} stores, the mean is {mean}");
+    let mut bytes = vec![0; size as usize];
+    assert_eq!(system.read(&caller, &handle, 0, &mut bytes), Ok(size as usize));
+    assert!(bytes.iter().all(|&byte| byte == (passes - 1) as u8));
+    system.close(handle).unwrap();
+    let report = esker_scm::check(&system.unmount().unwrap()).unwrap();
+    assert!(report.is_sound() && report.pieces <= 2, "{report:?}");
+}
