@@ -547,8 +547,10 @@ proptest! {
                         SsdSettings {
                             over_provisioning: Some(remedy),
                             spare_factor: None,
+                            // These may clash for reasons of their own.
                             ecc: None,
                             write_modes: None,
+                            write_buffer: None,
                             queue_depth: settings.queue_depth.max(1),
                             ..settings.clone()
                         };
