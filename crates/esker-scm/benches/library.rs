@@ -49,7 +49,12 @@ impl Drop for Place {
     }
 }
 
-/// One of the two ways to a file.
+/// Has the system give all memory: a page of 2 MiB that is touched for the first time takes milliseconds.
+fn touch(memory: &Mapped) {
+    (0..memory.len()).step_by(2 << 20).for_each(|at| memory.write(at, &[0; 4096]));
+}
+
+/// One of the ways to a file.
 trait Way: Sync {
     fn read(&self, thread: usize, offset: u64, into: &mut [u8]);
     fn write(&self, thread: usize, offset: u64, bytes: &[u8]);
@@ -74,6 +79,7 @@ impl Library {
         let path = folder.join("pool");
         let _ = std::fs::remove_file(&path);
         let pool = Mapped::create(&path, 1 << 30).expect("a pool");
+        touch(&pool);
         mkfs(&pool, [1; 16], &caller()).expect("a pool");
         let system = FileSystem::mount(pool, mode).expect("a mounted pool");
         let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -250,7 +256,7 @@ fn main() {
     let library = Library::new(&place.folder, Mode::Data);
     let path = place.folder.join("bare");
     let memory = Mapped::create(&path, 1 << 30).expect("memory");
-    (0..memory.len()).step_by(2 << 20).for_each(|at| memory.write(at, &[1; 4096]));
+    touch(&memory);
     let bare = Bare(&memory);
     let ways: [(&str, &dyn Way); 3] = [("tmpfs", &calls), ("library, durable", &library), ("bare instructions", &bare)];
     println!("pool: {:?} by {}", library.system.persist().durability(), library.system.persist().instruction());

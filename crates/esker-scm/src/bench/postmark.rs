@@ -18,7 +18,7 @@ pub struct Postmark {
     pub size_min: u64,
     /// Most bytes of a file.
     pub size_max: u64,
-    /// Of ten reads and appends, so many are reads.
+    /// How many of ten reads and appends are reads.
     pub reads_of_ten: u64,
     /// The seed of sizes and choices.
     pub seed: u64,

@@ -5,9 +5,10 @@ use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
 use crate::layout::header::{HEADER, Header, HeaderFault};
 use crate::layout::inode::{INODE, Inode, PER_PAGE};
-use crate::layout::name::{SLOT, SLOTS, Slot, read_slot};
+use crate::layout::name::{ENTRY_MAX, SLOT, SLOTS, Slot, read_slot};
+use crate::layout::seal::turn_back_one_bit;
 use crate::layout::superblock::{SUPERBLOCK, Superblock};
-use crate::layout::{Kind, PAGE, RUN, seal};
+use crate::layout::{Kind, PAGE, RUN, number64, seal};
 use crate::persist::Persist;
 use crate::system::{MountError, Work, superblock_address};
 
@@ -32,7 +33,8 @@ pub(super) fn repair_header<P: Persist>(persist: &P) -> Result<(), MountError> {
         return Ok(());
     }
     for (mut bytes, copy) in copies.into_iter().zip(0..) {
-        if seal::turn_back_one_bit(&mut bytes, copy) && Header::decode(&bytes, copy).is_ok() {
+        let is_sound = |bytes: &[u8]| bytes.try_into().is_ok_and(|bytes| Header::decode(bytes, copy).is_ok());
+        if turn_back_one_bit(&mut bytes, is_sound) {
             return Ok(put(persist, copy * PAGE, &bytes)?);
         }
     }
@@ -45,7 +47,7 @@ pub(super) fn repair_records<P: Persist>(work: &mut Work<'_, P>) -> FsResult<()>
     let at = superblock_address(work)?;
     let mut bytes = [0; SUPERBLOCK];
     work.read(at, &mut bytes);
-    if Superblock::decode(&bytes).is_none() && seal::turn_back_one_bit(&mut bytes, 0) {
+    if Superblock::decode(&bytes).is_none() && turn_back_one_bit(&mut bytes, |bytes| seal::is_sound(bytes, 0)) {
         put(work.persist, at, &bytes)?;
     }
     let superblock = Superblock::decode(&bytes).ok_or(FsError::Damaged(Damage::Superblock))?;
@@ -55,7 +57,8 @@ pub(super) fn repair_records<P: Persist>(work: &mut Work<'_, P>) -> FsResult<()>
         let mut bytes = [0; INODE];
         work.read(at, &mut bytes);
         let is_damaged = Inode::decode(&bytes, number).is_none();
-        if is_damaged && seal::turn_back_one_bit(&mut bytes, number) && Inode::decode(&bytes, number).is_some() {
+        let is_sound = |bytes: &[u8]| bytes.try_into().is_ok_and(|bytes| Inode::decode(bytes, number).is_some());
+        if is_damaged && turn_back_one_bit(&mut bytes, is_sound) {
             put(work.persist, at, &bytes)?;
         }
         match Inode::decode(&bytes, number) {
@@ -85,11 +88,9 @@ fn repair_table<P: Persist>(work: &mut Work<'_, P>) -> FsResult<()> {
 fn repair_entry<P: Persist>(work: &mut Work<'_, P>, at: u64, place: u64) -> FsResult<()> {
     let mut bytes = [0; 8];
     work.read(at, &mut bytes);
-    let bits = u64::from_le_bytes(bytes);
-    if Entry::decode(bits, place).is_none()
-        && let Some(repaired) = Entry::turn_back_one_bit(bits, place)
-    {
-        put(work.persist, at, &repaired.to_le_bytes())?;
+    let is_sound = |bytes: &[u8]| Entry::decode(number64(bytes, 0), place).is_some();
+    if !is_sound(&bytes) && turn_back_one_bit(&mut bytes, is_sound) {
+        put(work.persist, at, &bytes)?;
     }
     Ok(())
 }
@@ -117,19 +118,8 @@ fn repair_slots<P: Persist>(work: &mut Work<'_, P>, inode: &Inode) -> FsResult<(
 
 /// Turns the one bit back that makes the slot at the beginning of `bytes` unsound.
 fn turn_back_slot(bytes: &mut [u8], slot: u64) -> bool {
-    let mut found = None;
-    for bit in 0..bytes.len().min(5 * SLOT as usize) * 8 {
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        let is_sound = read_slot(bytes, slot) != Slot::Damaged;
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        if is_sound && found.replace(bit).is_some() {
-            return false;
-        }
-    }
-    if let Some(bit) = found {
-        bytes[bit / 8] ^= 1 << (bit % 8);
-    }
-    found.is_some()
+    let length = bytes.len().min(ENTRY_MAX);
+    turn_back_one_bit(&mut bytes[..length], |bytes| read_slot(bytes, slot) != Slot::Damaged)
 }
 
 fn repair_attributes<P: Persist>(work: &mut Work<'_, P>, number: u64, inode: &Inode) -> FsResult<()> {
@@ -141,7 +131,7 @@ fn repair_attributes<P: Persist>(work: &mut Work<'_, P>, number: u64, inode: &In
         places.push(physical * PAGE);
     }
     let is_damaged = bytes.len() >= seal::SEAL && !seal::is_sound(&bytes, number);
-    if is_damaged && seal::turn_back_one_bit(&mut bytes, number) {
+    if is_damaged && turn_back_one_bit(&mut bytes, |bytes| seal::is_sound(bytes, number)) {
         for (place, piece) in places.iter().zip(bytes.chunks(PAGE as usize)) {
             put(work.persist, *place, piece)?;
         }

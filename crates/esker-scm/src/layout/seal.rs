@@ -22,16 +22,16 @@ pub(crate) fn is_sound(record: &[u8], place: u64) -> bool {
     number32(record, 0) == checksum(record, place)
 }
 
-/// Turns back the one flipped bit which makes `record` unsound; false if no bit or more than one would do.
-pub(crate) fn turn_back_one_bit(record: &mut [u8], place: u64) -> bool {
+/// Turns back the one flipped bit without which `record` is sound; false if no bit or more than one would do.
+pub(crate) fn turn_back_one_bit(record: &mut [u8], is_sound: impl Fn(&[u8]) -> bool) -> bool {
     let mut found = None;
     for bit in 0..record.len() * 8 {
         record[bit / 8] ^= 1 << (bit % 8);
-        if is_sound(record, place) && found.replace(bit).is_some() {
-            record[bit / 8] ^= 1 << (bit % 8);
+        let is_right = is_sound(record);
+        record[bit / 8] ^= 1 << (bit % 8);
+        if is_right && found.replace(bit).is_some() {
             return false;
         }
-        record[bit / 8] ^= 1 << (bit % 8);
     }
     if let Some(bit) = found {
         record[bit / 8] ^= 1 << (bit % 8);
@@ -52,12 +52,12 @@ mod tests {
             let mut flipped = record.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(!is_sound(&flipped, 7));
-            assert!(turn_back_one_bit(&mut flipped, 7));
+            assert!(turn_back_one_bit(&mut flipped, |record| is_sound(record, 7)));
             assert_eq!(flipped, record);
         }
         let mut two = record.clone();
         two[9] ^= 1;
         two[200] ^= 64;
-        assert!(!turn_back_one_bit(&mut two, 7));
+        assert!(!turn_back_one_bit(&mut two, |record| is_sound(record, 7)));
     }
 }

@@ -4,7 +4,7 @@ use crate::layout::{Geometry, PAGE, number32, number64};
 use crate::persist::Persist;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A page is looked at after so many of its writes.
+/// Writes of a page between two looks at it.
 pub(crate) const LOOK_EVERY: u32 = 64;
 
 /// Writes of pages. The pool keeps those up to the last flush, 4 bytes a page, behind a sum of 8 bytes in a line of its

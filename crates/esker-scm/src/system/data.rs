@@ -14,7 +14,7 @@ use crate::space::Extent;
 
 /// From so many bytes on, stores past the cache are faster than stores through it that are written back.
 const STREAMING_MIN: usize = 1024;
-/// Dead bytes behind the end of a file: so many pages are zeroed before they can be read, more are unmapped.
+/// Most pages of dead bytes behind the end of a file that are zeroed before they can be read; more are unmapped.
 pub(super) const ZERO_MAX: u64 = 64;
 
 /// Pages that were written by a step: what the caller notes once they are durable.
