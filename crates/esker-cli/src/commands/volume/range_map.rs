@@ -20,7 +20,7 @@ const DIGITS: usize = 16;
 /// The ending of the name.
 const ENDING: &str = ".map";
 
-/// Keeps a copy of a map beside the file of a volume of so many devices.
+/// Keeps a copy of a map beside the file of a volume, which has this number of devices.
 pub(super) fn keep(volume: &Path, ranges: Arc<[PinnedRange]>, devices: usize) -> Result<VolumeMap, Problem> {
     // Devices may get other names in the volume's file: the copy has their numbers.
     let numbers = (0..devices).map(|number| number.to_string());
@@ -55,7 +55,7 @@ pub(super) fn follow(volume: &mut Volume<SystemClock>, file: &Path) -> Result<()
     Ok(volume.follow_map(ranges)?)
 }
 
-/// Reads the copy called `name`, for so many devices. What is wrong ends a sentence about it.
+/// Reads the copy called `name`, for a volume with this number of devices. An error is the end of a sentence about it.
 fn read_copy(copy: &Path, name: &str, devices: usize) -> Result<Arc<[PinnedRange]>, String> {
     let text = esker_files::read_to_string(copy).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "which is gone".to_string(),
