@@ -55,14 +55,14 @@ impl Server {
         let held = self.held(number)?;
         let handle = held.handle();
         let written = if is_from_mapping {
-            self.system.write(&Caller::root(now()), handle, offset, bytes)?
+            self.with_room(|| self.system.write(&Caller::root(now()), handle, offset, bytes))?
         } else {
             // No permission is asked, so no groups are needed.
             let caller = Caller { user: request.uid(), group: request.gid(), groups: &[], now: now() };
             if has(flags, OFlags::APPEND) {
-                self.system.append(&caller, handle, bytes)?.1
+                self.with_room(|| self.system.append(&caller, handle, bytes))?.1
             } else {
-                self.system.write(&caller, handle, offset, bytes)?
+                self.with_room(|| self.system.write(&caller, handle, offset, bytes))?
             }
         };
         if has(flags, OFlags::DSYNC) {
@@ -87,7 +87,8 @@ impl Server {
             flags if flags == zero | keep => Allocate::ZeroRangeKeepSize,
             _ => return Ok(false),
         };
-        self.system.allocate(&Caller::root(now()), self.held(number)?.handle(), offset, length, what)?;
+        let held = self.held(number)?;
+        self.with_room(|| self.system.allocate(&Caller::root(now()), held.handle(), offset, length, what))?;
         Ok(true)
     }
 

@@ -11,13 +11,16 @@ pub(crate) use xattrs::XattrError;
 use crate::attributes::now;
 use crate::callers::Callers;
 use crate::inodes::{Held, Inodes};
-use esker_scm::{Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsResult, Mapped, ROOT};
+use esker_scm::{Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, ROOT};
 use fuser::Request;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 /// Steps of the cleaner at a time: each makes requests wait for a moment.
 const CLEANER_STEPS: u32 = 64;
+/// Nanoseconds after which the kernel has said that it is done with a file, if it is.
+const FORGOTTEN_AFTER: i64 = 200_000_000;
 
 /// A file system that is mounted.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct Server {
     naming: RwLock<()>,
     /// Whether anything was changed since the last flush.
     is_changed: AtomicBool,
+    /// When a name was removed last.
+    removed: AtomicI64,
 }
 
 impl Server {
@@ -38,7 +43,8 @@ impl Server {
         // The kernel knows the root from the beginning.
         inodes.tell(&system, ROOT)?;
         let (callers, naming) = (Callers::default(), RwLock::new(()));
-        Ok(Server { system, inodes, callers, naming, is_changed: AtomicBool::new(false) })
+        let (is_changed, removed) = (AtomicBool::new(false), AtomicI64::new(i64::MIN));
+        Ok(Server { system, inodes, callers, naming, is_changed, removed })
     }
 
     /// Ends the work with the pool.
@@ -63,6 +69,27 @@ impl Server {
             }
         }
         Ok(())
+    }
+
+    fn note_removal(&self) {
+        self.removed.store(now().0, Ordering::Relaxed);
+    }
+
+    /// Makes `call`. If the pool is full, but a name was removed a moment ago, the call waits for the room of that
+    /// file: the kernel says that it is done with a file only after the call that closed or removed it has returned.
+    fn with_room<T>(&self, call: impl Fn() -> FsResult<T>) -> FsResult<T> {
+        let begun = now().0;
+        loop {
+            match call() {
+                Err(FsError::NoSpace) => {}
+                result => return result,
+            }
+            let removed = self.removed.load(Ordering::Relaxed);
+            if removed.saturating_add(FORGOTTEN_AFTER) < begun || now().0 - begun > FORGOTTEN_AFTER {
+                return Err(FsError::NoSpace);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn note_change(&self) {

@@ -11,7 +11,9 @@ impl Server {
     }
 
     pub(crate) fn make(&self, request: &Request, parent: u64, name: &[u8], new: &NewFile<'_>) -> FsResult<Attributes> {
-        self.told(|| self.callers.call(request, |caller| self.system.make(caller, parent, name, new)))
+        self.with_room(|| {
+            self.told(|| self.callers.call(request, |caller| self.system.make(caller, parent, name, new)))
+        })
     }
 
     /// open(2) with O_CREAT. A file that somebody else has made since the kernel looked is opened, unless O_EXCL says
@@ -47,6 +49,7 @@ impl Server {
 
     pub(crate) fn unlink(&self, request: &Request, parent: u64, name: &[u8]) -> FsResult<()> {
         let _names = self.naming.write().unwrap_or_else(PoisonError::into_inner);
+        self.note_removal();
         self.callers.call(request, |caller| self.system.unlink(caller, parent, name))
     }
 
@@ -63,6 +66,7 @@ impl Server {
         flags: RenameFlags,
     ) -> FsResult<()> {
         let _names = self.naming.write().unwrap_or_else(PoisonError::into_inner);
+        self.note_removal();
         self.callers.call(request, |caller| self.system.rename(caller, from, to, flags))
     }
 
