@@ -1,9 +1,10 @@
 //! Answers to requests.
 
-use crate::attributes::{VALID, file_attributes};
+use crate::attributes::file_attributes;
 use crate::server::XattrError;
 use esker_scm::{Attributes, FsError, FsResult};
 use fuser::{Errno, Generation, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyXattr};
+use std::time::Duration;
 
 pub(crate) fn errno(error: &FsError) -> Errno {
     Errno::from_i32(error.errno())
@@ -20,16 +21,18 @@ pub(crate) fn answer(result: FsResult<()>, reply: ReplyEmpty) {
     }
 }
 
-pub(crate) fn answer_entry(result: FsResult<Attributes>, reply: ReplyEntry) {
+/// Answers with an inode; what is said of it may be used for `valid`.
+pub(crate) fn answer_entry(result: FsResult<Attributes>, valid: impl Fn(u64) -> Duration, reply: ReplyEntry) {
     match result {
-        Ok(found) => reply.entry(&VALID, &file_attributes(&found), generation(&found)),
+        Ok(found) => reply.entry(&valid(found.number), &file_attributes(&found), generation(&found)),
         Err(error) => reply.error(errno(&error)),
     }
 }
 
-pub(crate) fn answer_attributes(result: FsResult<Attributes>, reply: ReplyAttr) {
+/// Answers with attributes, which may be used for `valid`.
+pub(crate) fn answer_attributes(result: FsResult<Attributes>, valid: impl Fn(u64) -> Duration, reply: ReplyAttr) {
     match result {
-        Ok(attributes) => reply.attr(&VALID, &file_attributes(&attributes)),
+        Ok(attributes) => reply.attr(&valid(attributes.number), &file_attributes(&attributes)),
         Err(error) => reply.error(errno(&error)),
     }
 }

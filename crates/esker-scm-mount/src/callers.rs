@@ -51,8 +51,7 @@ impl Callers {
     }
 
     fn read(&self, thread: Thread, now: i64) -> Arc<[u32]> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", thread.0)).unwrap_or_default();
-        let groups: Arc<[u32]> = groups_of(&status).into();
+        let groups: Arc<[u32]> = groups_of_process(thread.0).into();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= THREADS_MAX {
             known.clear();
@@ -60,6 +59,11 @@ impl Callers {
         known.insert(thread, (now, groups.clone()));
         groups
     }
+}
+
+/// The supplementary groups of a process or thread; none if it cannot be seen.
+pub(crate) fn groups_of_process(number: u32) -> Vec<u32> {
+    groups_of(&std::fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default())
 }
 
 /// The supplementary groups in `/proc/PID/status`.

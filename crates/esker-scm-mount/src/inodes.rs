@@ -15,7 +15,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    fn new(system: &Arc<FileSystem<Mapped>>, number: u64) -> FsResult<Held> {
+    pub(crate) fn new(system: &Arc<FileSystem<Mapped>>, number: u64) -> FsResult<Held> {
         Ok(Held { handle: Some(system.open(number)?), system: system.clone() })
     }
 
@@ -63,6 +63,11 @@ impl Inodes {
     pub(crate) fn get(&self, number: u64) -> FsResult<Arc<Held>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(&number).map(|known| known.held.clone()).ok_or(FsError::Stale)
+    }
+
+    /// Whether the kernel knows it.
+    pub(crate) fn knows(&self, number: u64) -> bool {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).contains_key(&number)
     }
 
     /// The kernel forgets what it was told `lookups` times.

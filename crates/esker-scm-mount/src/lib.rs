@@ -24,6 +24,9 @@
 mod answers;
 mod attributes;
 mod callers;
+mod capabilities;
+mod clients;
+mod coherence;
 mod inodes;
 mod mount_points;
 mod requests;

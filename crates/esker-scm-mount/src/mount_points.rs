@@ -83,6 +83,11 @@ impl MountPoint {
         Ok(Self::all()?.into_iter().rfind(|point| point.pool == pool))
     }
 
+    /// Major and minor number of the device that its files say that they are on.
+    pub fn device(&self) -> (u32, u32) {
+        self.device
+    }
+
     /// Unmounts. Its process ends by itself, once everything is stored.
     ///
     /// # Errors

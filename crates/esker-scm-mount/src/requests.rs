@@ -1,13 +1,15 @@
 //! Requests of the kernel, each of them one call of the server, and its answer.
 
 use crate::answers::{answer, answer_attributes, answer_entry, answer_xattr, errno, generation, xattr_errno};
-use crate::attributes::{VALID, file_attributes, file_type, kind_of, moment_of};
+use crate::attributes::{file_attributes, file_type, kind_of, moment_of};
+use crate::capabilities::{OPENED, WANTED};
+use crate::coherence::ANY;
 use crate::server::{Server, XattrError};
 use esker_scm::{Access, Changes, FsError, Kind, NewFile, PAGE, RenameFlags, SetTime, SetXattr};
 use fuser::{
-    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags,
-    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
-    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, KernelConfig,
+    LockOwner, OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
+    ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -21,22 +23,8 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(crate) struct Requests(pub(crate) Arc<Server>);
 
-/// What the kernel is asked for. What it cannot is left out: shared mappings are refused by kernels before 6.6.
-const WANTED: [InitFlags; 7] = [
-    InitFlags::FUSE_ATOMIC_O_TRUNC,
-    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
-    InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
-    InitFlags::FUSE_PARALLEL_DIROPS,
-    InitFlags::FUSE_ASYNC_DIO,
-    InitFlags::FUSE_DO_READDIRPLUS,
-    InitFlags::FUSE_READDIRPLUS_AUTO,
-];
-
-/// Files are read and written past the page cache, and closing one is no request.
-const OPENED: FopenFlags =
-    FopenFlags::FOPEN_DIRECT_IO.union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES).union(FopenFlags::FOPEN_NOFLUSH);
-/// Handles say nothing: whatever is open, the kernel knows its inode.
-const HANDLE: FileHandle = FileHandle(0);
+/// Handles of directories say nothing: whatever is open, the kernel knows its inode.
+const HANDLE: FileHandle = FileHandle(ANY);
 
 thread_local! {
     /// What reads are answered from.
@@ -60,7 +48,7 @@ impl Filesystem for Requests {
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        answer_entry(self.0.lookup(request, parent.0, name.as_bytes()), reply);
+        answer_entry(self.0.lookup(request, parent.0, name.as_bytes()), |number| self.0.valid(number, name), reply);
     }
 
     fn forget(&self, _: &Request, number: INodeNo, lookups: u64) {
@@ -68,7 +56,7 @@ impl Filesystem for Requests {
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        answer_attributes(self.0.attributes(number.0), reply);
+        answer_attributes(self.0.attributes(number.0), |number| self.0.valid_attributes(number), reply);
     }
 
     fn setattr(
@@ -97,7 +85,8 @@ impl Filesystem for Requests {
             accessed: accessed.map(set_time),
             modified: modified.map(set_time),
         };
-        answer_attributes(self.0.set_attributes(request, number.0, (size, handle.is_some()), &changes), reply);
+        let changed = self.0.set_attributes(request, number.0, (size, handle.is_some()), &changes);
+        answer_attributes(changed, |number| self.0.valid_attributes(number), reply);
     }
 
     fn readlink(&self, _: &Request, number: INodeNo, reply: ReplyData) {
@@ -119,12 +108,12 @@ impl Filesystem for Requests {
     ) {
         let Some(kind) = kind_of(mode) else { return reply.error(errno(&FsError::Invalid)) };
         let new = NewFile { device: device.into(), ..NewFile::new(kind, mode as u16 & 0o7777) };
-        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), reply);
+        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), |number| self.0.valid(number, name), reply);
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
         let new = NewFile::new(Kind::Directory, mode as u16 & 0o7777);
-        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), reply);
+        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), |number| self.0.valid(number, name), reply);
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -137,7 +126,7 @@ impl Filesystem for Requests {
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let new = NewFile { target: target.as_os_str().as_bytes(), ..NewFile::new(Kind::Symlink, 0o777) };
-        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), reply);
+        answer_entry(self.0.make(request, parent.0, name.as_bytes(), &new), |number| self.0.valid(number, name), reply);
     }
 
     fn rename(
@@ -161,12 +150,13 @@ impl Filesystem for Requests {
     }
 
     fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        answer_entry(self.0.link(request, number.0, parent.0, name.as_bytes()), reply);
+        let linked = self.0.link(request, number.0, parent.0, name.as_bytes());
+        answer_entry(linked, |number| self.0.valid(number, name), reply);
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.0.open(request, number.0, flags.0) {
-            Ok(()) => reply.opened(HANDLE, OPENED),
+            Ok(()) => reply.opened(FileHandle(self.0.coherence().opened(request.pid(), number.0)), OPENED),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -182,7 +172,16 @@ impl Filesystem for Requests {
         reply: ReplyCreate,
     ) {
         match self.0.create(request, parent.0, name.as_bytes(), (mode as u16 & 0o7777, flags)) {
-            Ok(made) => reply.created(&VALID, &file_attributes(&made), generation(&made), HANDLE, OPENED),
+            Ok(made) => {
+                let handle = FileHandle(self.0.coherence().opened(request.pid(), made.number));
+                reply.created(
+                    &self.0.valid(made.number, name),
+                    &file_attributes(&made),
+                    generation(&made),
+                    handle,
+                    OPENED,
+                );
+            }
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -229,6 +228,20 @@ impl Filesystem for Requests {
         }
     }
 
+    fn release(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.0.coherence().closed(number.0, handle.0);
+        reply.ok();
+    }
+
     // Older kernels ask all the same.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
@@ -259,7 +272,8 @@ impl Filesystem for Requests {
     fn readdirplus(&self, _: &Request, number: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         let listed = self.0.list_with_attributes(number.0, offset, |entry, found| {
             let name = OsStr::from_bytes(&entry.name);
-            reply.add(INodeNo(entry.number), entry.next, name, &VALID, &file_attributes(found), generation(found))
+            let valid = self.0.valid_attributes(entry.number);
+            reply.add(INodeNo(entry.number), entry.next, name, &valid, &file_attributes(found), generation(found))
         });
         match listed {
             Ok(()) => reply.ok(),

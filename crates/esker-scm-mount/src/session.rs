@@ -1,5 +1,6 @@
 //! A mount, from its beginning to its end.
 
+use crate::clients::Clients;
 use crate::mount_points::{HELPER, MountPoint, TYPE};
 use crate::requests::Requests;
 use crate::server::Server;
@@ -99,10 +100,13 @@ impl Mount {
     /// # Errors
     /// The connection with the kernel breaks, or the pool's device fails.
     pub fn serve(self) -> io::Result<()> {
-        let Mount { session, server, .. } = self;
+        let Mount { session, server, point } = self;
+        server.coherence().set_notifier(session.notifier());
+        let clients = Clients::listen(&server, point.directory.clone(), point.device())?;
         let (end, ended) = channel();
         let tender = start_tender(server.clone(), ended)?;
         let served = session.run();
+        clients.stop();
         let tended = stop_tender(end, tender);
         let unmounted = Arc::into_inner(server).expect("nobody serves any more").unmount();
         served?;

@@ -20,6 +20,9 @@ pub enum FsError {
     /// ENOTEMPTY
     #[error("the directory is not empty")]
     NotEmpty,
+    /// EBADF
+    #[error("no open file, or one that is not open for this")]
+    BadHandle,
     /// EACCES
     #[error("permission denied")]
     Access,
@@ -110,6 +113,7 @@ impl FsError {
             FsError::Persist(_) => 5,
             FsError::BeyondEnd => 6,
             FsError::TooBig => 7,
+            FsError::BadHandle => 9,
             FsError::Access => 13,
             FsError::Busy => 16,
             FsError::Exists => 17,

@@ -18,7 +18,7 @@ mod system;
 pub use check::{CheckReport, Problem, check, repair};
 pub use error::{Damage, FsError, FsResult};
 pub use layout::header::Header;
-pub use layout::{Geometry, Kind, PAGE};
+pub use layout::{Geometry, Kind, PAGE, Stretch};
 pub use log::Mode;
 pub use moment::Moment;
 pub use persist::*;

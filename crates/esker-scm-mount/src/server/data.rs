@@ -12,12 +12,12 @@ const EXECUTE: i32 = 0x20;
 const COPIED: usize = 1 << 20;
 const COPIED_MAX: u64 = 1 << 30;
 
-fn has(flags: i32, flag: OFlags) -> bool {
+pub(super) fn has(flags: i32, flag: OFlags) -> bool {
     flags & flag.bits() as i32 == flag.bits() as i32
 }
 
 /// What a file that is opened with these flags is accessed for.
-fn access_of(flags: i32) -> Access {
+pub(super) fn access_of(flags: i32) -> Access {
     if flags & EXECUTE != 0 {
         return Access { execute: true, ..Access::default() };
     }

@@ -1,18 +1,25 @@
 //! What requests of the kernel do to the file system. Everything that returns attributes has told the kernel of the
 //! inode.
 
+mod clients;
 mod data;
 mod directories;
 mod names;
 mod xattrs;
 
+pub(crate) use clients::{Called, ClientFile};
 pub(crate) use xattrs::XattrError;
 
-use crate::attributes::now;
+use crate::attributes::{VALID, now};
 use crate::callers::Callers;
+use crate::coherence::Coherence;
 use crate::inodes::{Held, Inodes};
-use esker_scm::{Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, ROOT};
+use esker_scm::{
+    Access, Attributes, Caller, Changes, CleanerSettings, FileSystem, FsError, FsResult, Mapped, PersistError, ROOT,
+};
 use fuser::Request;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -27,6 +34,7 @@ const FORGOTTEN_AFTER: i64 = 200_000_000;
 pub(crate) struct Server {
     system: Arc<FileSystem<Mapped>>,
     inodes: Inodes,
+    coherence: Coherence,
     callers: Callers,
     /// Locked for writing by what removes names, for reading between finding an inode and holding it.
     naming: RwLock<()>,
@@ -42,9 +50,10 @@ impl Server {
         let inodes = Inodes::default();
         // The kernel knows the root from the beginning.
         inodes.tell(&system, ROOT)?;
+        let coherence = Coherence::new().map_err(|error| FsError::Persist(PersistError { code: error }))?;
         let (callers, naming) = (Callers::default(), RwLock::new(()));
         let (is_changed, removed) = (AtomicBool::new(false), AtomicI64::new(i64::MIN));
-        Ok(Server { system, inodes, callers, naming, is_changed, removed })
+        Ok(Server { system, inodes, coherence, callers, naming, is_changed, removed })
     }
 
     /// Ends the work with the pool.
@@ -59,7 +68,8 @@ impl Server {
     /// What is done from time to time: everything that was changed is made durable, and the pool is cleaned for a
     /// moment.
     pub(crate) fn tend(&self) -> FsResult<()> {
-        if self.is_changed.swap(false, Ordering::Relaxed) {
+        // Clients write shared files without a word.
+        if self.is_changed.swap(false, Ordering::Relaxed) || self.coherence.shares_any() {
             self.system.sync_all()?;
         }
         let settings = CleanerSettings::default();
@@ -99,6 +109,26 @@ impl Server {
     /// The kernel forgets what it was told `lookups` times.
     pub(crate) fn forget(&self, number: u64, lookups: u64) {
         self.inodes.forget(number, lookups);
+    }
+
+    /// What clients and the kernel see of files.
+    pub(crate) fn coherence(&self) -> &Coherence {
+        &self.coherence
+    }
+
+    /// The file system.
+    pub(crate) fn system(&self) -> &Arc<FileSystem<Mapped>> {
+        &self.system
+    }
+
+    /// How long the kernel may use what it is told of an inode, and of this name.
+    pub(crate) fn valid(&self, number: u64, name: &OsStr) -> Duration {
+        if Coherence::is_own_name(name.as_bytes()) { Duration::ZERO } else { self.valid_attributes(number) }
+    }
+
+    /// How long the kernel may use what it is told of an inode: clients change shared files without a word.
+    pub(crate) fn valid_attributes(&self, number: u64) -> Duration {
+        if self.coherence.is_shared(number) { Duration::ZERO } else { VALID }
     }
 
     fn held(&self, number: u64) -> FsResult<Arc<Held>> {

@@ -7,6 +7,9 @@ use std::sync::PoisonError;
 
 impl Server {
     pub(crate) fn lookup(&self, request: &Request, parent: u64, name: &[u8]) -> FsResult<Attributes> {
+        if let Some(number) = self.coherence.expected(request.pid(), parent, name) {
+            return self.told(|| self.system.attributes(number));
+        }
         self.told(|| self.callers.call(request, |caller| self.system.lookup(caller, parent, name)))
     }
 

@@ -1,10 +1,12 @@
 //! A mounted pool, which is unmounted in the end, whatever happens.
 
 use esker_scm::{Caller, FileSystem, Mapped, Mode, Moment, check, mkfs};
+use esker_scm_channel::Connection;
 use esker_scm_mount::{Mount, MountPoint};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -35,6 +37,19 @@ impl Ground {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join("mnt").join(name)
+    }
+
+    /// A new connection of a client.
+    pub(crate) fn connect(&self) -> Arc<Connection> {
+        let device = self.mounted.as_ref().expect("it is mounted").0.device();
+        // The process of the mount listens once it serves.
+        for _ in 0..1000 {
+            if let Ok(connection) = Connection::new(device) {
+                return Arc::new(connection);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Arc::new(Connection::new(device).unwrap())
     }
 
     fn pool(&self) -> PathBuf {

@@ -1,4 +1,5 @@
 //! A pool mounted by this process, used through the kernel.
 
+mod clients;
 mod ground;
 mod posix;

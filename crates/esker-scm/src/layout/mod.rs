@@ -6,10 +6,12 @@ pub(crate) mod header;
 pub(crate) mod inode;
 pub(crate) mod name;
 pub(crate) mod seal;
+pub(crate) mod stretch;
 pub(crate) mod superblock;
 
 pub use geometry::Geometry;
 pub use inode::Kind;
+pub use stretch::Stretch;
 
 /// Bytes of a page, the smallest piece of physical and of virtual space.
 pub const PAGE: u64 = 4096;

@@ -7,7 +7,7 @@ mod overlay;
 mod recording;
 
 #[cfg(target_os = "linux")]
-pub use mapped::{Durability, MapError, Mapped};
+pub use mapped::{Durability, MapError, Mapped, View};
 pub use overlay::Overlay;
 pub use recording::{CrashPoint, PersistedState, Recording};
 

@@ -174,11 +174,11 @@ impl<P: Persist> Work<'_, P> {
     /// Copies the first scattered part of a file, at most a run, to one place. False if there is none, if no such place
     /// is free, or if the file is being used at this moment.
     fn make_contiguous(&mut self, number: u64, inode: &Inode) -> FsResult<bool> {
-        let node: Option<Arc<Node>> = self.state.open.get(&number).cloned();
+        let node: Option<Arc<Node>> = self.open_node(number);
         let mut data = match &node {
             Some(node) => match node.data.try_write() {
-                Ok(data) => Some(data),
-                Err(_) => return Ok(false),
+                Ok(data) if !data.is_shared() => Some(data),
+                _ => return Ok(false),
             },
             None => None,
         };

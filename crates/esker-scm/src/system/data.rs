@@ -53,7 +53,7 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// The pool is full, or the file would be too large.
     pub fn write(&self, caller: &Caller<'_>, handle: &Handle, offset: u64, bytes: &[u8]) -> FsResult<usize> {
-        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        let mut data = handle.node.lock()?;
         self.write_locked(caller, handle, &mut data, offset, bytes)
     }
 
@@ -62,7 +62,7 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// As [`FileSystem::write`].
     pub fn append(&self, caller: &Caller<'_>, handle: &Handle, bytes: &[u8]) -> FsResult<(u64, usize)> {
-        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        let mut data = handle.node.lock()?;
         let offset = data.size;
         Ok((offset, self.write_locked(caller, handle, &mut data, offset, bytes)?))
     }
@@ -77,6 +77,7 @@ impl<P: Persist> FileSystem<P> {
     ) -> FsResult<usize> {
         handle.check_file()?;
         let end = offset.checked_add(bytes.len() as u64).ok_or(FsError::FileTooLarge)?;
+        self.check_size(end)?;
         let keeps_set_id = !handle.node.has_set_id() || caller.is_root();
         if bytes.is_empty() || (end <= data.size && keeps_set_id && self.overwrite(data, offset, bytes)?) {
             if !bytes.is_empty() {
@@ -159,7 +160,7 @@ impl<P: Persist> FileSystem<P> {
             .map(|piece| piece.1)
             .sum();
         let mut end = offset;
-        if mapped > ZERO_MAX {
+        if mapped > ZERO_MAX && !data.is_shared() {
             self.unmap(handle, data, whole, offset.div_ceil(PAGE))?;
             end = end.min(whole * PAGE);
         }

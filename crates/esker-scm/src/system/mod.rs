@@ -18,6 +18,8 @@ mod reclaim;
 mod rename;
 mod resize;
 mod scan;
+mod shared;
+mod shared_record;
 mod statistics;
 mod wear;
 mod work;
@@ -33,6 +35,7 @@ pub use nodes::Handle;
 pub use permission::{Access, Caller};
 pub use rename::RenameFlags;
 pub use resize::Allocate;
+pub use shared_record::SharedRecord;
 pub use statistics::Statistics;
 pub use xattr::SetXattr;
 

@@ -1,6 +1,7 @@
 //! Open files.
 
 use super::FileSystem;
+use super::shared_record::SharedRecord;
 use super::work::Work;
 use crate::error::{Damage, FsError, FsResult};
 use crate::layout::entry::Entry;
@@ -35,6 +36,15 @@ pub(crate) struct Node {
 pub(super) struct Data {
     pub(super) size: u64,
     pub(super) extents: Extents,
+    /// What clients see, while some have pages mapped.
+    pub(super) shared: Option<Arc<dyn SharedRecord>>,
+}
+
+impl Data {
+    /// Whether pages may move or be freed.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
 }
 
 const NEVER: i64 = i64::MIN;
@@ -78,6 +88,22 @@ impl Node {
     /// The permissions have changed.
     pub(super) fn note_permissions(&self, inode: &Inode) {
         self.has_set_id.store(inode.has_set_id(), Ordering::Relaxed);
+        if let Ok(data) = self.data.try_read()
+            && let Some(shared) = &data.shared
+        {
+            shared.set_has_set_id(inode.has_set_id());
+        }
+    }
+
+    /// Notes reads and writes of clients.
+    pub(super) fn note_shared_times(&self, data: &Data) {
+        let Some(shared) = &data.shared else { return };
+        if let Some(modified) = shared.take_modified() {
+            self.note_modified(modified);
+        }
+        if let Some(accessed) = shared.take_accessed() {
+            self.note_accessed(accessed);
+        }
     }
 
     /// Notes a write that the inode does not show yet.
@@ -98,6 +124,10 @@ impl Node {
 
     /// When it was last written and read, if the inode does not say so.
     pub(super) fn unsettled(&self) -> Option<Unsettled> {
+        // Whoever has it locked changes the file, and notes its own time.
+        if let Ok(data) = self.data.try_read() {
+            self.note_shared_times(&data);
+        }
         let (modified, accessed) = (self.modified.load(Ordering::Relaxed), self.accessed.load(Ordering::Relaxed));
         (modified != NEVER || accessed != NEVER).then_some(Unsettled { modified, accessed })
     }
@@ -185,7 +215,7 @@ impl<P: Persist> Work<'_, P> {
         }
         let inode = self.inode(number)?;
         let extents = if inode.kind == Kind::File { self.extents(&inode)? } else { Extents::default() };
-        let data = Data { size: inode.size, extents };
+        let data = Data { size: inode.size, extents, shared: None };
         let is_unread = inode.accessed <= inode.modified.max(inode.changed);
         let node = Arc::new(Node {
             number,
@@ -246,7 +276,7 @@ impl<P: Persist> FileSystem<P> {
     /// # Errors
     /// The device fails.
     pub fn sync(&self, handle: &Handle) -> FsResult<()> {
-        let _data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        let _data = handle.node.lock()?;
         self.transact(|work| work.settle_node(&handle.node))?;
         self.persist.fence()?;
         Ok(())

@@ -65,11 +65,11 @@ impl<P: Persist> Work<'_, P> {
     }
 
     pub(super) fn reclaim_behind_end(&mut self, number: u64) -> FsResult<bool> {
-        let node = self.state.open.get(&number).cloned();
+        let node = self.open_node(number);
         let mut data = match &node {
             Some(node) => match node.data.try_write() {
-                Ok(data) => Some(data),
-                Err(_) => return Ok(false),
+                Ok(data) if !data.is_shared() => Some(data),
+                _ => return Ok(false),
             },
             None => None,
         };

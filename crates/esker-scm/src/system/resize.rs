@@ -32,7 +32,8 @@ impl<P: Persist> FileSystem<P> {
     /// It is no file, or the pool's virtual space is too small.
     pub fn set_size(&self, caller: &Caller<'_>, handle: &Handle, size: u64) -> FsResult<Attributes> {
         handle.check_file()?;
-        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        self.check_size(size)?;
+        let mut data = handle.node.lock()?;
         self.zero_gap(handle, &mut data, size)?;
         let attributes = self.transact(|work| {
             let mut inode = work.inode(handle.number())?;
@@ -49,6 +50,12 @@ impl<P: Persist> FileSystem<P> {
         data.size = size;
         handle.node.was_written();
         Ok(attributes)
+    }
+
+    /// Checks that a file can have `size` bytes.
+    pub(super) fn check_size(&self, size: u64) -> FsResult<()> {
+        let pages_max = self.header.geometry.virtual_pages / 2;
+        if size.div_ceil(PAGE) > pages_max { Err(FsError::FileTooLarge) } else { Ok(()) }
     }
 
     /// Sets the size of inode `number`: truncate.
@@ -80,7 +87,10 @@ impl<P: Persist> FileSystem<P> {
         if length == 0 {
             return Err(FsError::Invalid);
         }
-        let mut data = handle.node.data.write().map_err(|_| FsError::Stale)?;
+        if what != Allocate::PunchHole && what != Allocate::ZeroRangeKeepSize {
+            self.check_size(end)?;
+        }
+        let mut data = handle.node.lock()?;
         match what {
             Allocate::PunchHole => self.punch(handle, &mut data, offset, end)?,
             Allocate::ZeroRange | Allocate::ZeroRangeKeepSize => {
@@ -116,7 +126,7 @@ impl<P: Persist> FileSystem<P> {
         // The page with the end of the file goes as a whole.
         let last = if to == data.size { to.div_ceil(PAGE) } else { to / PAGE };
         let first = from.div_ceil(PAGE);
-        if first >= last {
+        if first >= last || data.is_shared() {
             zero(&self.persist, data, from, to);
             self.persist.fence()?;
             return Ok(());

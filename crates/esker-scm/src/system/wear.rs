@@ -38,7 +38,7 @@ struct Move {
 impl<P: Persist> FileSystem<P> {
     /// Moves the data of `page` of the file to a page that is less worn, if there is one.
     pub(super) fn level(&self, handle: &Handle, data: &mut Data, page: u64) -> FsResult<()> {
-        let Some(extent) = data.extents.find(page) else { return Ok(()) };
+        let Some(extent) = data.extents.find(page).filter(|_| !data.is_shared()) else { return Ok(()) };
         let hot = extent.physical + page - extent.page;
         // Without the lock of the state: all pages of a file that is written evenly are looked at in the same moment.
         let writes = self.wear.writes(&self.persist, &self.header.geometry, hot);

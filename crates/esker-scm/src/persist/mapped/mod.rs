@@ -5,6 +5,7 @@
 //! borrowed as a slice, only copied from and to, and nothing that is read from it is trusted to stay the same.
 
 mod instructions;
+mod view;
 
 use super::{Persist, PersistError};
 use instructions::WriteBack;
@@ -15,6 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Mutex;
+pub use view::View;
 
 /// How stores to a pool become durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

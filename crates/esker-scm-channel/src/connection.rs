@@ -1,0 +1,138 @@
+//! A client's connection to the owner.
+
+use crate::board::Board;
+use crate::message::{MESSAGE_MAX, Purpose, REPLY_MAX, Reply, Request};
+use crate::region::{Region, WINDOW};
+use crate::socket::{Granted, connect, receive_file};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use std::cell::Cell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The owner has gone, or does not keep to the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone;
+
+/// A connection. Many threads may call at the same time.
+#[derive(Debug)]
+pub struct Connection {
+    client: u32,
+    region: Region,
+    board: Option<Arc<Board>>,
+    socket: OwnedFd,
+    /// The pool, as long as pages of it are mapped: who has it keeps others from mounting it. Locked while a file comes
+    /// through the socket.
+    pool: Mutex<Weak<OwnedFd>>,
+}
+
+/// Bytes of paths up to which a message is short.
+const SHORT: usize = 448;
+
+static NEXT_HINT: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The slot that this thread tries first.
+    static HINT: Cell<usize> = Cell::new(NEXT_HINT.fetch_add(1, Ordering::Relaxed));
+}
+
+impl Connection {
+    /// Connects to the owner of the mount whose files are on this device.
+    ///
+    /// # Errors
+    /// It is not there, or refuses.
+    pub fn new(device: (u32, u32)) -> Result<Connection, Errno> {
+        let (socket, Granted { client, region, board }) = connect(&crate::socket::address(device))?;
+        let region = Region::open(region)?;
+        let board = board.map(Board::open).transpose()?.map(Arc::new);
+        Ok(Connection { client, region, board, socket, pool: Mutex::default() })
+    }
+
+    /// The number that the owner gave this client.
+    pub fn client(&self) -> u32 {
+        self.client
+    }
+
+    /// The board, if the owner trusts this client.
+    pub fn board(&self) -> Option<&Arc<Board>> {
+        self.board.as_ref()
+    }
+
+    /// Shares a file: its record, and the pool to map pages from. Where pages `from` to `to` lie is written to `into`.
+    ///
+    /// # Errors
+    /// The owner has gone, or leaves the file to the kernel.
+    pub(crate) fn share(
+        &self,
+        (handle, from, to): (u32, u64, u64),
+        into: &mut [u8],
+    ) -> Result<(u32, usize, Arc<OwnedFd>), Gone> {
+        let mut known = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let pool = known.upgrade();
+        let request = Request::Share { handle, from, to, wants_pool: pool.is_none() };
+        let (Reply::Shared { record, stretches }, came) = self.call(&request, &[], into)? else { return Err(Gone) };
+        let pool = match pool {
+            Some(pool) => pool,
+            None => Arc::new(receive_file(self.socket.as_fd()).map_err(|_| Gone)?),
+        };
+        *known = Arc::downgrade(&pool);
+        Ok((record, came.min(stretches as usize * 24), pool))
+    }
+
+    /// Whether the owner is still there.
+    pub fn lives(&self) -> bool {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::HUP)];
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
+        !self.region.is_closed() && matches!(rustix::event::poll(&mut polled, Some(&now)), Ok(0))
+    }
+
+    /// Ends the connection, as the end of this process would. Whoever calls from now on is told that the owner has
+    /// gone.
+    pub fn abandon(&self) {
+        self.region.close();
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+    }
+
+    /// Makes a call with `data`, of at most [`WINDOW`] bytes, and takes what comes with the answer into `into`; the
+    /// answer, and how many bytes came.
+    ///
+    /// # Errors
+    /// The owner has gone.
+    pub fn call(&self, request: &Request<'_>, data: &[u8], into: &mut [u8]) -> Result<(Reply, usize), Gone> {
+        if !request.fits() {
+            return Ok((Reply::UseKernel, 0));
+        }
+        let slot = self.region.claim(HINT.get()).ok_or(Gone)?;
+        slot.write(&data[..data.len().min(WINDOW)]);
+        let mut answer = [0; REPLY_MAX];
+        // Room for long paths is not filled with zeroes for each call.
+        let called = if request.paths_length() <= SHORT {
+            let mut bytes = [0; SHORT + 64];
+            let length = request.encode(&mut bytes);
+            slot.call(&bytes[..length], data.len(), &mut answer, || self.lives())
+        } else {
+            let mut bytes = [0; MESSAGE_MAX];
+            let length = request.encode(&mut bytes);
+            slot.call(&bytes[..length], data.len(), &mut answer, || self.lives())
+        };
+        let (length, data) = called.ok_or(Gone)?;
+        let reply = Reply::decode(&answer[..length]).map_err(|_| Gone)?;
+        let taken = data.min(into.len());
+        slot.read(&mut into[..taken]);
+        Ok((reply, taken))
+    }
+
+    /// Asks for a file of the kernel.
+    ///
+    /// # Errors
+    /// The owner has gone, or has none.
+    pub fn kernel_file(&self, handle: u32, purpose: Purpose) -> Result<OwnedFd, Errno> {
+        let _receiving = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.call(&Request::Kernel { handle, purpose }, &[], &mut []) {
+            Ok((Reply::Done, _)) => receive_file(self.socket.as_fd()),
+            Ok((Reply::Failed(error), _)) => Err(Errno::from_raw_os_error(error)),
+            _ => Err(Errno::IO),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Clients: processes that reach the pool through this one, without the kernel.
+
+mod client;
+
+use crate::server::Server;
+use client::Client;
+use esker_scm::Durability;
+use esker_scm_channel::{Region, accept, address, listen, send_granted};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::Timespec;
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Clients that may be connected at the same time.
+const CLIENTS_MAX: usize = 128;
+
+/// Where clients are listened for.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    /// Closed to end it.
+    end: OwnedFd,
+    listening: JoinHandle<()>,
+}
+
+/// A connected client, as the listening thread has it.
+struct Connected {
+    socket: Arc<OwnedFd>,
+    region: Arc<Region>,
+    serving: JoinHandle<()>,
+}
+
+/// What listening needs.
+struct Listener {
+    server: Arc<Server>,
+    directory: PathBuf,
+    socket: OwnedFd,
+    next_client: u32,
+    connected: Vec<Connected>,
+}
+
+impl Clients {
+    /// Listens for clients of the mount at `directory`, whose files are on `device`. If somebody else listens there,
+    /// the mount is without clients until they stop.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub(crate) fn listen(server: &Arc<Server>, directory: PathBuf, device: (u32, u32)) -> io::Result<Clients> {
+        let (ended, end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let server = server.clone();
+        let listening = std::thread::Builder::new().name("clients".into()).spawn(move || {
+            if let Some(socket) = wait_to_listen(&address(device), &ended) {
+                Listener { server, directory, socket, next_client: 1, connected: Vec::new() }.run(&ended);
+            }
+        })?;
+        Ok(Clients { end, listening })
+    }
+
+    /// Ends the connections, and gives back what clients had.
+    pub(crate) fn stop(self) {
+        drop(self.end);
+        let _ = self.listening.join();
+    }
+}
+
+/// Listens. The kernel gives the number of a device again as soon as a mount has gone, while its process is still
+/// storing what it has; none if this mount ends before that one has.
+fn wait_to_listen(address: &str, ended: &OwnedFd) -> Option<OwnedFd> {
+    loop {
+        if let Ok(socket) = listen(address) {
+            return Some(socket);
+        }
+        let again = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        let mut polled = [PollFd::new(ended, PollFlags::IN)];
+        if !matches!(rustix::event::poll(&mut polled, Some(&again)), Ok(0)) {
+            return None;
+        }
+    }
+}
+
+impl Listener {
+    fn run(mut self, ended: &OwnedFd) {
+        loop {
+            let (is_ended, has_new, gone) = self.wait(ended);
+            for index in gone.into_iter().rev() {
+                // The thread notices, and gives back what the client had.
+                self.connected[index].region.close();
+                let gone = self.connected.swap_remove(index);
+                let _ = gone.serving.join();
+            }
+            if is_ended {
+                break;
+            }
+            if has_new {
+                // A client that could not be served sees its connection closed, and goes through the kernel.
+                let _ = self.accept();
+            }
+        }
+        // Whoever still has pages mapped stores nothing there any more.
+        self.server.coherence().end_sharing();
+        for client in self.connected {
+            client.region.close();
+            let _ = client.serving.join();
+        }
+    }
+
+    /// Waits for the end, new clients, and clients that go.
+    fn wait(&self, ended: &OwnedFd) -> (bool, bool, Vec<usize>) {
+        let fixed = [PollFd::new(ended, PollFlags::IN), PollFd::new(&self.socket, PollFlags::IN)];
+        let sockets = self.connected.iter().map(|client| PollFd::new(&*client.socket, PollFlags::IN));
+        let mut polled: Vec<PollFd<'_>> = fixed.into_iter().chain(sockets).collect();
+        if rustix::event::poll(&mut polled, None).is_err() {
+            return (false, false, Vec::new());
+        }
+        let has_come = |index: usize| !polled[index].revents().is_empty();
+        // A client sends nothing by its socket: whatever comes is its end.
+        (has_come(0), has_come(1), (0..self.connected.len()).filter(|index| has_come(index + 2)).collect())
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        let (socket, identity) = accept(self.socket.as_fd())?;
+        if self.connected.len() == CLIENTS_MAX {
+            return Err(Errno::MFILE.into());
+        }
+        let region = Arc::new(Region::create()?);
+        let client = self.next_client;
+        self.next_client = client.checked_add(1).filter(|&next| next < u32::MAX).unwrap_or(1);
+        // Who could open the pool itself may have its pages. Others call for every byte: who can map a part of a file
+        // can map all of it. What goes to an ordinary file by msync has to be written by the owner.
+        let is_trusted = identity.user == 0 || identity.user == rustix::process::geteuid().as_raw();
+        let pool = self.server.system().persist();
+        let is_direct = is_trusted && pool.durability() != Durability::Msync;
+        let mut files = vec![region.file()];
+        if is_direct {
+            files.push(self.server.coherence().board().file());
+        }
+        send_granted(socket.as_fd(), client, &files)?;
+        let socket = Arc::new(socket);
+        let directory = self.directory.clone();
+        let mut serving = Client::new(
+            self.server.clone(),
+            (region.clone(), socket.clone()),
+            (client, identity, is_direct),
+            directory,
+        );
+        let serving = std::thread::Builder::new().name(format!("client {client}")).spawn(move || serving.serve())?;
+        self.connected.push(Connected { socket, region, serving });
+        Ok(())
+    }
+}

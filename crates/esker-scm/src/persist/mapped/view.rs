@@ -1,0 +1,168 @@
+//! A file of a pool, mapped by a client: its pages in one piece of addresses.
+
+use super::instructions::{self, WriteBack};
+use crate::layout::{PAGE, Stretch};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+
+/// Most mappings of one view: a process has 65,530 in all.
+const STRETCHES_MAX: usize = 512;
+
+/// Pages of one file, mapped from its pool. Nothing else of the pool can be reached through it.
+#[derive(Debug)]
+pub struct View {
+    base: NonNull<u8>,
+    pages: u64,
+    /// What is mapped, in order.
+    mapped: Vec<(u64, u64)>,
+    mappings: usize,
+    write_back: WriteBack,
+    is_writable: bool,
+}
+
+// SAFETY: the mapping belongs to this value and lives as long as it does. All accesses are copies through raw pointers
+// to memory that other processes change at any time, too; nothing that is read is trusted.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// Addresses for `pages` pages of a file, of which none is mapped yet.
+    ///
+    /// # Errors
+    /// There are no such addresses.
+    pub fn new(pages: u64, is_writable: bool) -> Result<View, Errno> {
+        let pages = pages.max(1);
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let base = unsafe {
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), (pages * PAGE) as usize, ProtFlags::empty(), flags)?
+        };
+        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+        let write_back = WriteBack::of_this_processor();
+        Ok(View { base, pages, mapped: Vec::new(), mappings: 0, write_back, is_writable })
+    }
+
+    /// Pages that there are addresses for.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Maps pages of the pool, as far as there are addresses for them.
+    ///
+    /// # Errors
+    /// The system refuses, or too many pieces are mapped.
+    pub fn map(&mut self, pool: BorrowedFd<'_>, stretch: Stretch) -> Result<(), Errno> {
+        let end = (stretch.page + stretch.pages).min(self.pages);
+        if stretch.page >= end {
+            return Ok(());
+        }
+        if self.mappings == STRETCHES_MAX {
+            return Err(Errno::NOMEM);
+        }
+        let access = if self.is_writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let (length, offset) = ((end - stretch.page) * PAGE, stretch.physical * PAGE);
+        // SAFETY: the addresses are within the mapping of this view, as was just checked; what is replaced there is
+        // memory without access, or the same pages.
+        unsafe {
+            let at = self.base.as_ptr().add((stretch.page * PAGE) as usize);
+            rustix::mm::mmap(at.cast(), length as usize, access, MapFlags::SHARED | MapFlags::FIXED, pool, offset)?;
+            // A child keeps no pages that its parent gives back.
+            rustix::mm::madvise(at.cast(), length as usize, Advice::LinuxDontFork)?;
+        }
+        self.mappings += 1;
+        self.note(stretch.page, end);
+        Ok(())
+    }
+
+    fn note(&mut self, from: u64, to: u64) {
+        self.mapped.push((from, to));
+        self.mapped.sort_unstable();
+        self.mapped.dedup_by(|next, kept| {
+            let joins = next.0 <= kept.1;
+            if joins {
+                kept.1 = kept.1.max(next.1);
+            }
+            joins
+        });
+    }
+
+    /// Whether all of `length` bytes at `offset` are mapped.
+    #[inline]
+    pub fn has(&self, offset: u64, length: u64) -> bool {
+        let Some(end) = offset.checked_add(length) else { return false };
+        let (first, last) = (offset / PAGE, end.div_ceil(PAGE));
+        match self.mapped.as_slice() {
+            [] => false,
+            [(from, to)] => *from <= first && last <= *to,
+            many => many.iter().any(|&(from, to)| from <= first && last <= to),
+        }
+    }
+
+    #[inline]
+    fn address(&self, offset: u64, length: usize) -> *mut u8 {
+        assert!(self.has(offset, length as u64), "{length} bytes at {offset} are not mapped");
+        // SAFETY: they are, so the address lies within the mapping.
+        unsafe { self.base.as_ptr().add(offset as usize) }
+    }
+
+    /// Reads the bytes at `offset`, which must be mapped.
+    #[inline]
+    pub fn read(&self, offset: u64, into: &mut [u8]) {
+        let from = self.address(offset, into.len());
+        // SAFETY: `from` has as many bytes as `into`, and a mapping and a borrowed slice do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
+    }
+
+    /// Stores bytes past the cache at `offset`, where pages must be mapped for writing, and waits for them.
+    #[inline]
+    pub fn write(&self, offset: u64, bytes: &[u8]) {
+        assert!(self.is_writable, "the view is one for reading");
+        let to = self.address(offset, bytes.len());
+        // SAFETY: as in `read`.
+        unsafe { instructions::copy_streaming(self.write_back, bytes.as_ptr(), to, bytes.len()) }
+        instructions::fence();
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new` with this length, and nobody has its address any more.
+        let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), (self.pages * PAGE) as usize) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_view_shows_pages_in_the_order_of_the_file() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.set_len(16 * PAGE).unwrap();
+        let mut view = View::new(8, true).unwrap();
+        view.map(file.as_fd(), Stretch { page: 0, physical: 10, pages: 2 }).unwrap();
+        view.map(file.as_fd(), Stretch { page: 2, physical: 3, pages: 1 }).unwrap();
+        view.map(file.as_fd(), Stretch { page: 7, physical: 4, pages: 5 }).unwrap();
+        assert!(view.has(0, 3 * PAGE) && view.has(7 * PAGE, PAGE));
+        assert!(!view.has(0, 3 * PAGE + 1) && !view.has(6 * PAGE, 2 * PAGE) && !view.has(u64::MAX, 2));
+        view.write(PAGE + 5, &[7; PAGE as usize]);
+        let mut bytes = vec![0; 16 * PAGE as usize];
+        std::io::Read::read_exact(&mut file, &mut bytes).unwrap();
+        let at = |page: u64| (page * PAGE) as usize;
+        assert!(bytes[at(11) + 5..at(12)].iter().all(|&byte| byte == 7));
+        assert!(bytes[at(3)..at(3) + 5] == [7; 5] && bytes[at(3) + 5] == 0 && bytes[at(4)] == 0);
+        let mut read = [0; 10];
+        view.read(2 * PAGE - 5, &mut read);
+        assert_eq!(read, [7; 10]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not mapped")]
+    fn what_is_not_mapped_is_not_reached() {
+        View::new(8, true).unwrap().read(0, &mut [0]);
+    }
+}

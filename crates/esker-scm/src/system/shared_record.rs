@@ -1,0 +1,25 @@
+//! What clients and the owner of a pool tell each other of a shared file.
+
+use crate::moment::Moment;
+use std::fmt;
+
+/// What clients and the owner of a pool see of a shared file.
+pub trait SharedRecord: fmt::Debug + Send + Sync {
+    /// Waits until no client stores, and keeps them from it.
+    fn lock(&self);
+
+    /// Lets clients store again.
+    fn unlock(&self);
+
+    /// The file has this size now.
+    fn set_size(&self, size: u64);
+
+    /// Whether a client's write would have to take set-user-id away.
+    fn set_has_set_id(&self, has_set_id: bool);
+
+    /// When a client has written since the last call.
+    fn take_modified(&self) -> Option<Moment>;
+
+    /// When a client has read since the last call.
+    fn take_accessed(&self) -> Option<Moment>;
+}
